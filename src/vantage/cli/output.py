@@ -1,0 +1,154 @@
+"""What a verb prints: a readable table to people, clean data with `--json`, `--csv` or `--latex`."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
+Csv = Annotated[bool, typer.Option("--csv", help="Print CSV and nothing else.")]
+Latex = Annotated[bool, typer.Option("--latex", help="Print a LaTeX table (booktabs).")]
+
+
+def print_json(data: Any) -> None:
+    """Plain data as JSON; what JSON cannot say (NaN, infinities) becomes null."""
+    sys.stdout.write(json.dumps(_finite(data), ensure_ascii=False, indent=2, default=str) + "\n")
+
+
+def print_rows(rows: Sequence[dict[str, Any]], *, as_json: bool = False, title: str = "") -> None:
+    """Rows for people, or as one JSON array of objects."""
+    if as_json:
+        print_json(list(rows))
+        return
+    from rich.console import Console
+    from rich.measure import Measurement
+    from rich.table import Table
+    from rich.text import Text
+
+    told = _told(rows)
+    console = Console(soft_wrap=False)
+    style: dict[str, Any] = {"title_justify": "left", "title_style": "bold", "header_style": "bold"}
+    table = Table(title=title or None, box=None, pad_edge=False, **style)
+    for position, name in enumerate(told):
+        numeric = all(isinstance(row[name], int | float) or row[name] is None for row in rows)
+        longest = max(len(show(row[name])) for row in rows)
+        justify: Any = "right" if numeric else "left"
+        whole = numeric or position == 0
+        table.add_column(
+            name.replace("_", " "),
+            justify=justify,
+            no_wrap=whole,
+            min_width=min(longest, 16 if console.is_terminal else 40),
+            overflow="fold",
+        )
+    for row in rows:
+        table.add_row(*(Text(show(row[name])) for name in told))
+    least = Measurement.get(console, console.options.update(width=10_000), table).minimum
+    if not console.is_terminal:
+        console.width = max(120, least + 2 * len(told))
+    if least <= console.width:
+        console.print(table)
+        return
+    # A table that does not fit is told row by row, so that nothing is cut off.
+    for row in rows:
+        facts = Table(box=None, pad_edge=False, show_header=False, title=title or None, **style)
+        for name in told:
+            facts.add_row(Text(name.replace("_", " "), style="bold"), Text(show(row[name])))
+        console.print(facts, "")
+
+
+def _told(rows: Sequence[dict[str, Any]]) -> list[str]:
+    """The columns that say something in at least one row."""
+    names = list(rows[0]) if rows else []
+    return [name for name in names if any(show(row[name]) not in ("–", "") for row in rows)]
+
+
+def print_frame(
+    frame: pl.DataFrame,
+    *,
+    as_json: bool = False,
+    as_csv: bool = False,
+    as_latex: bool = False,
+    hidden: Sequence[str] = (),
+    title: str = "",
+) -> None:
+    """A result table; `hidden` columns are left out for people and kept in the data."""
+    if as_json:
+        print_json(frame.to_dicts())
+    elif as_csv:
+        from vantage.corpora.writers import csv_text
+
+        sys.stdout.write(csv_text(frame))
+    elif as_latex:
+        sys.stdout.write(latex(frame.drop(hidden, strict=False)))
+    else:
+        print_rows(frame.drop(hidden, strict=False).to_dicts(), title=title)
+
+
+def show(value: Any) -> str:
+    """A cell for people.
+
+    >>> show(0.59731), show(25777), show(None), show({"refused": 2, "failed": 0})
+    ('0.597', '25,777', '–', '2 refused')
+    """
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:,.0f}" if value.is_integer() else f"{round(value, 3) + 0.0:,.3f}"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, dict):
+        return ", ".join(f"{show(count)} {name}" for name, count in value.items() if count) or "–"
+    if isinstance(value, list | tuple):
+        return ", ".join(show(v) for v in value)
+    return printable(str(value))
+
+
+def printable(text: str) -> str:
+    """Text without control characters, which could otherwise drive the terminal."""
+    return "".join(c if c.isprintable() or c == "\n" else "�" for c in text)
+
+
+_SPECIAL = {"&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}"}
+_SPECIAL |= {
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "\\": r"\textbackslash{}",
+    "–": "--",
+    "\n": " ",
+}
+
+
+def latex(frame: pl.DataFrame) -> str:
+    """A table that pastes into a paper: booktabs rules, numbers right-aligned, every cell escaped."""
+
+    def cell(value: Any) -> str:
+        return "".join(_SPECIAL.get(c, c) for c in show(value))
+
+    frame = frame.select(_told(frame.to_dicts()))
+    align = "".join("r" if dtype.is_numeric() else "l" for dtype in frame.dtypes)
+    lines = [rf"\begin{{tabular}}{{{align}}}", r"\toprule"]
+    lines.append(" & ".join(cell(name.replace("_", " ")) for name in frame.columns) + r" \\")
+    lines.append(r"\midrule")
+    lines += [" & ".join(map(cell, row)) + r" \\" for row in frame.iter_rows()]
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+
+
+def _finite(data: Any) -> Any:
+    if isinstance(data, float) and not math.isfinite(data):
+        return None
+    if isinstance(data, dict):
+        return {str(key): _finite(value) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [_finite(value) for value in data]
+    return data

@@ -1,0 +1,16 @@
+"""Corpora: items, raters with traits, and judgments, as three checked tables; readers and writers of other formats.
+
+May import `instruments`, `scales`, `documents` and `errors`. `schema` says what must hold, `storage` how the
+folder is written, `readers/` and `writers/` translate. To add a reader, write a function from a path to a
+`Corpus` in `readers/` and list it in `readers.READERS`.
+"""
+
+from typing import TYPE_CHECKING
+
+from vantage._lazy import attach
+
+if TYPE_CHECKING:
+    from vantage.corpora.corpus import About as About
+    from vantage.corpora.corpus import Corpus as Corpus
+
+__getattr__, __dir__ = attach(__name__, {"About": "vantage.corpora.corpus", "Corpus": "vantage.corpora.corpus"})

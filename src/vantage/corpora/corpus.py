@@ -1,0 +1,469 @@
+"""The corpus: items, raters with their traits, and every judgment beside the rater who made it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import polars as pl
+
+from vantage._version import __version__
+from vantage.corpora import schema, storage
+from vantage.documents import Document, dump
+from vantage.errors import InputError, nearest
+from vantage.instruments import Instrument, Question
+
+FORMAT: Final = 1
+"""The version of the folder format; a folder of a higher one was written by a newer Vantage."""
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """Where a corpus comes from, kept with it."""
+
+    name: str = "corpus"
+    title: str = ""
+    source: str = ""
+    """Where the original is published."""
+    licence: str = ""
+    citation: str = ""
+    language: str = ""
+    notes: tuple[str, ...] = ()
+    """What a user of the data must know: defects, decisions made in reading them, content warnings."""
+
+
+class Corpus:
+    """Items, raters and judgments: three checked Polars tables.
+
+    >>> import polars as pl
+    >>> from vantage import Corpus, Instrument, Scale
+    >>> corpus = Corpus(
+    ...     items=pl.DataFrame({"item": ["a", "b"], "text": ["Nice try.", "Thank you."]}),
+    ...     raters=pl.DataFrame({"rater": ["ann", "bob"], "age": [31, 52]}),
+    ...     judgments=pl.DataFrame({"item": ["a", "a", "b"], "question": "polite",
+    ...                             "rater": ["ann", "bob", "ann"], "value": [0, 1, 1]}),
+    ...     instruments=Instrument.of_questions("mine", "Politeness", {"polite": Scale.labels("no", "yes")}))
+    >>> corpus
+    Corpus(corpus: 2 items, 2 raters, 3 judgments, questions polite)
+    >>> corpus.judgments["status"].to_list()
+    ['answered', 'answered', 'answered']
+
+    Every construction is checked: values off the scale, unknown questions, raters or items, and keys that
+    stand twice raise an `InputError`.
+    """
+
+    def __init__(
+        self,
+        items: pl.DataFrame,
+        raters: pl.DataFrame,
+        judgments: pl.DataFrame,
+        instruments: Instrument | Iterable[Instrument],
+        about: About | None = None,
+        *,
+        place: schema.Place = schema.in_table,
+        referenced: bool = False,
+    ) -> None:
+        self.instruments = (instruments,) if isinstance(instruments, Instrument) else tuple(instruments)
+        self.about = about or About()
+        self.folder: Path | None = None
+        self.questions: tuple[Question, ...] = _questions(self.instruments)
+        if "kind" not in raters.columns:
+            raters = raters.with_columns(pl.lit("person", dtype=schema.KIND).alias("kind"))
+        tables = {
+            "items": schema.conform("items", items),
+            "raters": schema.conform("raters", raters),
+            "judgments": schema.conform("judgments", with_defaults(judgments)),
+        }
+        fault = next(schema.faults(**tables, questions=self.questions, place=place, referenced=referenced), None)
+        if fault:
+            raise fault
+        self._tables = tables
+
+    @classmethod
+    def read(cls, folder: str | Path) -> Corpus:
+        """Opens a corpus folder.
+
+        The tables are read, and checked, when they are first used: opening costs the same for a thousand
+        judgments and for a hundred million.
+        """
+        folder = Path(folder)
+        if not storage.is_corpus(folder):
+            problem = "there is no such folder" if not folder.exists() else "the folder has no corpus.yaml"
+            raise InputError(problem, file=folder, remedy="make one with: vantage corpora import")
+        storage.finish(folder)
+        manifest = Document.read(storage.file(folder, storage.MANIFEST))
+        corpus = cls.__new__(cls)
+        corpus.instruments, corpus.about = _read_manifest(manifest)
+        corpus.questions = _questions(corpus.instruments)
+        corpus.folder = folder
+        corpus._tables = {}
+        for name in schema.TABLES:
+            corpus._check_types(name)
+        return corpus
+
+    def write(self, folder: str | Path) -> Path:
+        """Writes the corpus folder; a crash leaves the old corpus or the new one, never a mixture."""
+        folder = Path(folder)
+        tables = {"items": self.items, "raters": self.raters, "judgments": self.judgments}
+
+        def prepare(empty: Path) -> None:
+            for name, table in tables.items():
+                plain = table.with_columns(pl.col(pl.Enum).cast(pl.String))
+                plain.write_parquet(empty / f"{name}.parquet", compression="zstd")
+            (empty / storage.MANIFEST).write_text(self._manifest(), encoding="utf-8")
+
+        storage.write(folder, prepare)
+        return folder
+
+    @property
+    def items(self) -> pl.DataFrame:
+        """What is judged: one row per item, its text and whatever else is known of it."""
+        return self._table("items")
+
+    @property
+    def raters(self) -> pl.DataFrame:
+        """Who judges: one row per rater, its kind and one column per trait."""
+        return self._table("raters")
+
+    @property
+    def judgments(self) -> pl.DataFrame:
+        """One row per rater's answer to one question about one item."""
+        return self._table("judgments")
+
+    @property
+    def traits(self) -> list[str]:
+        """The names of the raters' traits."""
+        return [column for column in self._columns("raters") if column not in schema.RATERS]
+
+    def scan(self, table: str = "judgments") -> pl.LazyFrame:
+        """A table as a lazy frame, streamed from disk without checks; for more rows than fit into memory."""
+        if table not in schema.TABLES:
+            raise InputError(f"there is no table '{table}'", remedy=nearest(table, list(schema.TABLES)))
+        if table in self._tables or self.folder is None:
+            return self._table(table).lazy()
+        return pl.scan_parquet(storage.file(self.folder, f"{table}.parquet"))
+
+    def question(self, id: str) -> Question:  # noqa: A002
+        """The question with this id."""
+        for question in self.questions:
+            if question.id == id:
+                return question
+        known = [question.id for question in self.questions]
+        raise InputError(f"the corpus has no question '{id}'", remedy=nearest(id, known))
+
+    def with_columns_of(self, columns: Sequence[str]) -> pl.DataFrame:
+        """The judgments with columns of items and raters joined to them.
+
+        A name that both tables have is taken from the items; say `rater.NAME` for the raters' one.
+        """
+        joined = self.judgments
+        for wanted, (table, key, column) in self._sources(columns).items():
+            if table != "judgments":
+                side = self._table(table).select(key, pl.col(column).alias(wanted))
+                joined = joined.join(side, on=key, how="left")
+        return joined
+
+    def filter(self, *predicates: pl.Expr, **equals: object) -> Corpus:
+        """The corpus of what fits: predicates over columns of any of the three tables, or `column=value`.
+
+        A list of values means any of them. Items and raters that lose all their judgments go too; those
+        that had none stay.
+
+        >>> from vantage import Corpus, demo_corpus
+        >>> demo_corpus().filter(question="trust", kind="person").judgments["question"].unique().to_list()
+        ['trust']
+        """
+        conditions = [*predicates, *(_equals(column, value) for column, value in equals.items())]
+        items, raters, judgments = self.items, self.raters, self.judgments
+        for condition in conditions:
+            names = condition.meta.root_names()
+            sources = self._sources(names)
+            tables = {table for table, _, _ in sources.values()}
+            if tables == {"items"} and not any("." in name for name in names):
+                items = items.filter(condition)
+            elif tables == {"raters"} and not any("." in name for name in names):
+                raters = raters.filter(condition)
+            else:
+                kept = self.with_columns_of(names).with_row_index("__row").filter(condition)["__row"]
+                judgments = judgments.join(
+                    self.judgments[kept].select(schema.KEY), on=schema.KEY, how="semi", maintain_order="left"
+                )
+        judgments = judgments.filter(
+            pl.col("item").is_in(items["item"].implode()), pl.col("rater").is_in(raters["rater"].implode())
+        )
+        before, after = self.judgments, judgments
+        items = items.filter(_still_used("item", before, after))
+        raters = raters.filter(_still_used("rater", before, after))
+        return self._with(items=items, raters=raters, judgments=judgments)
+
+    def add(
+        self,
+        judgments: pl.DataFrame,
+        raters: pl.DataFrame | None = None,
+        instruments: Instrument | Iterable[Instrument] = (),
+    ) -> Corpus:
+        """The corpus with further judgments: of new raters, of a new instrument, or of the same ones."""
+        added = (instruments,) if isinstance(instruments, Instrument) else tuple(instruments)
+        other = Corpus.__new__(Corpus)
+        other.instruments, other.about, other.folder = added, self.about, None
+        extra = raters if raters is not None else self.raters.clear()
+        if "kind" not in extra.columns:
+            extra = extra.with_columns(pl.lit("person", dtype=schema.KIND).alias("kind"))
+        other._tables = {
+            "items": self.items.clear(),
+            "raters": schema.conform("raters", extra),
+            "judgments": schema.conform("judgments", with_defaults(judgments)),
+        }
+        return self.merge(other)
+
+    def merge(self, *others: Corpus) -> Corpus:
+        """One corpus of several: items and raters with the same id must agree, no judgment may stand twice."""
+        corpora = (self, *others)
+        instruments = merge_instruments(instrument for corpus in corpora for instrument in corpus.instruments)
+        return Corpus(
+            items=_union("item", [corpus.items for corpus in corpora]),
+            raters=_union("rater", [corpus.raters for corpus in corpora]),
+            judgments=pl.concat([corpus.judgments for corpus in corpora], how="diagonal_relaxed"),
+            instruments=instruments,
+            about=self.about,
+        )
+
+    def join_traits(self, traits: pl.DataFrame, on: str = "rater") -> Corpus:
+        """The corpus with further columns for its raters; those who are not in the table get nulls."""
+        if on not in traits.columns:
+            raise InputError(f"the table has no column '{on}'", remedy=nearest(on, traits.columns))
+        traits = traits.with_columns(pl.col(on).cast(pl.String).alias("rater"))
+        if on != "rater":
+            traits = traits.drop(on)
+        if traits["rater"].n_unique() < len(traits):
+            index = (~traits["rater"].is_first_distinct()).arg_max() or 0
+            twice = traits["rater"][index]
+            raise InputError(f"rater '{twice}' stands twice", row=index + 1, column=on, remedy="keep one row per rater")
+        new = [column for column in traits.columns if column != "rater"]
+        if clash := [column for column in new if column in schema.RATERS]:
+            raise InputError(f"'{clash[0]}' cannot be a trait", column=clash[0], remedy="rename the column")
+        kept = self.raters.drop([column for column in new if column in self.raters.columns])
+        return self._with(raters=kept.join(traits, on="rater", how="left", maintain_order="left"))
+
+    def _with(
+        self,
+        *,
+        items: pl.DataFrame | None = None,
+        raters: pl.DataFrame | None = None,
+        judgments: pl.DataFrame | None = None,
+    ) -> Corpus:
+        """The same corpus with some tables replaced."""
+        return Corpus(
+            self.items if items is None else items,
+            self.raters if raters is None else raters,
+            self.judgments if judgments is None else judgments,
+            self.instruments,
+            self.about,
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Corpus):
+            return NotImplemented
+        return (
+            self.about == other.about
+            and self.instruments == other.instruments
+            and all(self._table(name).equals(other._table(name)) for name in schema.TABLES)
+            and all(self._table(name).schema == other._table(name).schema for name in schema.TABLES)
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        sizes = {name: self.scan(name).select(pl.len()).collect().item() for name in schema.TABLES}
+        counts = ", ".join(f"{size:,} {name if size != 1 else name[:-1]}" for name, size in sizes.items())
+        return f"Corpus({self.about.name}: {counts}, questions {', '.join(q.id for q in self.questions)})"
+
+    def _columns(self, table: str) -> list[str]:
+        return self.scan(table).collect_schema().names()
+
+    def _sources(self, columns: Iterable[str]) -> dict[str, tuple[str, str, str]]:
+        """For every wanted column: the table it stands in, that table's key, and its name there."""
+        keys = {"judgments": "", "items": "item", "raters": "rater"}
+        sources: dict[str, tuple[str, str, str]] = {}
+        for wanted in columns:
+            prefix, _, column = wanted.rpartition(".")
+            table = {"item": "items", "rater": "raters"}.get(prefix)
+            if table and column in self._columns(table):
+                sources[wanted] = (table, keys[table], column)
+                continue
+            found = next((name for name in keys if wanted in self._columns(name)), None)
+            if found is None:
+                known = list(dict.fromkeys(c for name in keys for c in self._columns(name)))
+                raise InputError(f"the corpus has no column '{wanted}'", remedy=nearest(wanted, known))
+            sources[wanted] = (found, keys[found], wanted)
+        return sources
+
+    def _table(self, name: str) -> pl.DataFrame:
+        if name not in self._tables:
+            self._load(name)
+        return self._tables[name]
+
+    def _load(self, name: str) -> None:
+        """Reads one table; the judgments are checked against the other two, so these are read as well."""
+        assert self.folder is not None  # noqa: S101
+        path = storage.file(self.folder, f"{name}.parquet")
+        try:
+            frame = pl.read_parquet(path)
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise _unreadable(path, error) from None
+        table = schema.conform(name, frame)
+        if name == "judgments":
+            fault = next(schema.faults(self.items, self.raters, table, self.questions, place=self._place), None)
+            if fault:
+                raise fault
+        self._tables[name] = table
+
+    def _place(self, name: str, index: int) -> dict[str, Any]:
+        assert self.folder is not None  # noqa: S101
+        return {"file": self.folder / f"{name}.parquet", "row": index + 1}
+
+    def _check_types(self, name: str) -> None:
+        """Compares the types in the file's footer with what the table must have, without reading a row."""
+        assert self.folder is not None  # noqa: S101
+        path = storage.file(self.folder, f"{name}.parquet")
+        try:
+            found = pl.read_parquet_schema(path)
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise _unreadable(path, error) from None
+        for column, dtype in schema.TABLES[name].items():
+            wanted = pl.String if isinstance(dtype, pl.Enum) else dtype
+            if column not in found:
+                raise InputError(
+                    f"the {name} table has no column '{column}'", file=path, remedy="import the data again"
+                )
+            if not _same_family(found[column], wanted):
+                raise InputError(
+                    f"the column holds {found[column]}, not {wanted}",
+                    file=path,
+                    column=column,
+                    remedy="import the data again",
+                )
+
+    def _manifest(self) -> str:
+        data = {
+            "format": FORMAT,
+            "about": {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self.about).items() if v},
+            "written_by": f"vantage {__version__}",
+            "instruments": [dict(instrument.document) for instrument in self.instruments],
+        }
+        return dump(data)
+
+
+def with_defaults(judgments: pl.DataFrame) -> pl.DataFrame:
+    """Judgments with the columns that can be left out: one condition, one sample, every row answered."""
+    defaults = {
+        "condition": pl.lit(""),
+        "sample": pl.lit(0, dtype=pl.Int32),
+        "status": pl.lit("answered", dtype=schema.STATUS),
+        "rationale": pl.lit(None, dtype=pl.String),
+    }
+    if "value" not in judgments.columns:
+        raise InputError("the judgments table has no column 'value'", remedy=f"it has {', '.join(judgments.columns)}")
+    return judgments.with_columns(
+        [value.alias(column) for column, value in defaults.items() if column not in judgments.columns]
+    )
+
+
+def merge_instruments(instruments: Iterable[Instrument]) -> tuple[Instrument, ...]:
+    """Each instrument once; of two versions the newer, provided that they ask on the same scales."""
+    merged: dict[str, Instrument] = {}
+    for instrument in instruments:
+        known = merged.get(instrument.id)
+        if known is None or known == instrument:
+            merged[instrument.id] = instrument
+            continue
+        older, newer = sorted((known, instrument), key=lambda i: i.version)
+        for question in older.questions:
+            if not any(q.id == question.id and q.scale == question.scale for q in newer.questions):
+                raise InputError(
+                    f"instrument '{instrument.id}' has two versions that differ in question '{question.id}'",
+                    remedy="rename one instrument and its questions",
+                )
+        merged[instrument.id] = newer
+    return tuple(merged.values())
+
+
+def _questions(instruments: Iterable[Instrument]) -> tuple[Question, ...]:
+    """The questions of all instruments; one id cannot stand for two scales."""
+    questions: dict[str, Question] = {}
+    for instrument in instruments:
+        for question in instrument.questions:
+            known = questions.setdefault(question.id, question)
+            if known.scale != question.scale:
+                raise InputError(
+                    f"two instruments have a question '{question.id}' with different scales",
+                    remedy="rename one of them",
+                )
+    return tuple(questions.values())
+
+
+def _read_manifest(manifest: Document) -> tuple[tuple[Instrument, ...], About]:
+    data = manifest.data
+    if not isinstance(data, Mapping) or not isinstance(data.get("instruments"), list):
+        raise InputError("this is not the manifest of a corpus", file=manifest.file, remedy="import the data again")
+    if not isinstance(data.get("format"), int) or data["format"] > FORMAT:
+        raise InputError(
+            f"the corpus has format {data.get('format')}, this Vantage reads format {FORMAT}",
+            file=manifest.file,
+            remedy="update Vantage",
+        )
+    about = data.get("about") or {}
+    known = set(About.__dataclass_fields__)
+    if not isinstance(about, Mapping) or not set(about) <= known:
+        raise InputError("the part 'about' has keys that are not known", file=manifest.file)
+    told: dict[str, Any] = {k: tuple(map(str, v)) if isinstance(v, list) else str(v) for k, v in about.items()}
+    instruments = tuple(Instrument.from_document(d, file=manifest.file) for d in data["instruments"])
+    return instruments, About(**told)
+
+
+def _union(key: Literal["item", "rater"], tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Rows of several tables, each id once: what one table does not know is taken from the other."""
+    tables = [table for table in tables if len(table)] or [tables[0]]
+    joined = pl.concat(tables, how="diagonal_relaxed")
+    if joined[key].n_unique() == len(joined):
+        return joined
+    rows: dict[str, dict[str, Any]] = {}
+    for row in joined.iter_rows(named=True):
+        known = rows.setdefault(row[key], row)
+        for column, value in row.items():
+            if known[column] is None:
+                known[column] = value
+            elif value is not None and value != known[column]:
+                raise InputError(
+                    f"{key} '{row[key]}' has two different values, '{known[column]}' and '{value}'",
+                    column=column,
+                    remedy="rename the ids or correct one table",
+                )
+    return pl.DataFrame(list(rows.values()), schema=joined.schema)
+
+
+def _equals(column: str, value: object) -> pl.Expr:
+    wanted = list(value) if isinstance(value, list | tuple | set) else [value]
+    return pl.col(column).cast(pl.String).is_in([str(v) for v in wanted])
+
+
+def _still_used(key: str, before: pl.DataFrame, after: pl.DataFrame) -> pl.Expr:
+    lost = before[key].unique()
+    lost = lost.filter(~lost.is_in(after[key].unique().implode()))
+    return ~pl.col(key).is_in(lost.implode())
+
+
+def _same_family(found: pl.DataType, wanted: Any) -> bool:
+    if wanted == pl.String:
+        return found in (pl.String, pl.Null) or isinstance(found, pl.Categorical | pl.Enum)
+    if wanted == pl.Float64:
+        return found.is_numeric() or found == pl.Null
+    return found.is_integer()
+
+
+def _unreadable(path: Path, error: Exception) -> InputError:
+    if not path.exists():
+        return InputError("the file is missing", file=path, remedy="import the data again")
+    return InputError(f"this is not a Parquet file that can be read ({str(error).splitlines()[0]})", file=path)

@@ -1,0 +1,193 @@
+"""Who the raters are: Prolific's demographic export, or any table with one row per rater.
+
+Both readers give a frame with a column `rater` and one column per trait, ready for `Corpus.join_traits`:
+
+    corpus = corpus.join_traits(read_prolific("prolific_export.csv"))
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+from vantage.corpora.readers.files import Table, read_table
+from vantage.errors import InputError
+
+MISSING: Final = frozenset(
+    {
+        "data_expired",
+        "data expired",
+        "consent_revoked",
+        "consent revoked",
+        "prefer not to say",
+        "prefer not to answer",
+        "rather not say",
+        "not available",
+        "nan",
+        "na",
+        "n/a",
+        "null",
+        "",
+    }
+)
+"""What stands for "not known" in a cell, whatever its case."""
+
+SUBMISSION: Final = frozenset(
+    {
+        "submission_id",
+        "session_id",
+        "entered_code",
+        "completion_code",
+        "custom_study_tncs_accepted_at",
+        "started_at",
+        "started_datetime",
+        "completed_at",
+        "completed_date_time",
+        "reviewed_at",
+        "reviewed_at_datetime",
+        "archived_at",
+        "total_approvals",
+        "num_approvals",
+        "num_rejections",
+        "prolific_score",
+    }
+)
+"""Columns about the submission, not about the person."""
+
+_RATER: Final = ("participant_id", "prolific_id", "prolific_pid")
+_BEST_FIRST: Final = ("APPROVED", "AWAITING REVIEW", "PARTIALLY APPROVED")
+
+
+def read_prolific(path: str | Path, *, submission: bool = False, encoding: str = "utf-8") -> pl.DataFrame:
+    """Reads the demographic export of a study on Prolific: one row per participant.
+
+    Column names become lower_snake_case. `DATA_EXPIRED`, `CONSENT_REVOKED`, "Prefer not to say" and the like
+    become null; a column whose other cells are all numbers becomes one of numbers. Ids, codes and times of
+    the submission are left out. A participant with several submissions is described by the best of them (an
+    approved one before one that was returned or timed out), completed from the others.
+
+    Args:
+        path: The CSV file.
+        submission: Keep what became of the submission, as `submission_status` and `submission_seconds`.
+        encoding: The encoding of the file.
+    """
+    table = read_table(Path(path), encoding)
+    frame = _renamed(table)
+    rater = next((name for name in _RATER if name in frame.columns), None)
+    if rater is None:
+        raise InputError(
+            "there is no column 'Participant id'",
+            file=table.path,
+            remedy="export the demographic data of the study, or name the column with read_traits",
+        )
+    ids = _ids(table, frame[rater])
+    status = frame["status"] if "status" in frame.columns else pl.repeat("", len(frame), eager=True)
+    rank = status.cast(pl.String).str.to_uppercase().str.replace_all("[_-]", " ")
+    best = {name: n for n, name in enumerate(_BEST_FIRST)}
+    order = rank.replace_strict(best, default=len(best), return_dtype=pl.Int8)
+    kept = [name for name in frame.columns if name not in {rater, "status", "time_taken", *SUBMISSION}]
+    columns = [ids, *(known(frame[name]) for name in kept)]
+    if submission:
+        columns += _submission(table, frame)
+    traits = pl.DataFrame(columns).with_columns(order.alias("__order"))
+    return (
+        traits.sort("__order", maintain_order=True)
+        .group_by("rater", maintain_order=True)
+        .agg(pl.all().exclude("__order").drop_nulls().first())
+        .select(pl.DataFrame(columns).columns)
+        .join(ids.unique(maintain_order=True).to_frame(), on="rater", how="right", maintain_order="right")
+        .select(pl.DataFrame(columns).columns)
+    )
+
+
+def read_traits(path: str | Path, rater_column: str | None = None, *, encoding: str = "utf-8") -> pl.DataFrame:
+    """Reads any table with one row per rater; names and missing values are treated as by `read_prolific`.
+
+    Where the column with the rater's id is not named, it is `rater`; a file that has a participant's id
+    instead is taken for an export of Prolific.
+    """
+    table = read_table(Path(path), encoding)
+    if rater_column is None:
+        if "rater" not in table.frame.columns and set(map(snake_case, table.frame.columns)) & set(_RATER):
+            return read_prolific(path, encoding=encoding)
+        rater_column = "rater"
+    ids = _ids(table, table.column(rater_column, "the rater's id"))
+    if ids.n_unique() < len(ids):
+        index = (~ids.is_first_distinct()).arg_max() or 0
+        raise InputError(
+            f"rater '{ids[index]}' stands twice",
+            file=table.path,
+            row=table.row(index),
+            column=rater_column,
+            remedy="keep one row per rater",
+        )
+    frame = _renamed(table)
+    return pl.DataFrame([ids, *(known(frame[name]) for name in frame.columns if name != snake_case(rater_column))])
+
+
+def known(column: pl.Series) -> pl.Series:
+    """A trait with null for everything that says "not known", and as numbers where all of it is numbers.
+
+    >>> import polars as pl
+    >>> known(pl.Series("age", ["31", "DATA_EXPIRED", "52"])).to_list()
+    [31, None, 52]
+    """
+    if column.dtype != pl.String:
+        return column.fill_nan(None) if column.dtype.is_float() else column
+    stripped = column.str.strip_chars()
+    missing = stripped.str.to_lowercase().is_in(list(MISSING))
+    told = stripped.set(missing.fill_null(False), None)
+    if told.null_count() == len(told):
+        return told
+    for dtype in (pl.Int64, pl.Float64):
+        numbers = told.cast(dtype, strict=False)
+        if numbers.null_count() == told.null_count():
+            return numbers
+    return told
+
+
+def snake_case(name: str) -> str:
+    """A column's name as the name of a trait.
+
+    >>> snake_case("Ethnicity simplified"), snake_case("countryOfBirth (ISO)")
+    ('ethnicity_simplified', 'country_of_birth_iso')
+    """
+    parted = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip())
+    return re.sub(r"\W+", "_", parted).strip("_").lower()
+
+
+def _renamed(table: Table) -> pl.DataFrame:
+    names = [snake_case(name) or "column" for name in table.frame.columns]
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            first = table.frame.columns[names.index(name)]
+            raise InputError(
+                f"the columns '{first}' and '{table.frame.columns[index]}' would both be named '{name}'",
+                file=table.path,
+                remedy="rename one of them",
+            )
+    return table.frame.rename(dict(zip(table.frame.columns, names, strict=True)))
+
+
+def _ids(table: Table, column: pl.Series) -> pl.Series:
+    ids = column.cast(pl.String).str.strip_chars().alias("rater")
+    empty = ids.is_null() | (ids == "")
+    if empty.any():
+        row = table.row(empty.arg_max() or 0)
+        raise InputError(
+            "the cell is empty", file=table.path, row=row, column=column.name, remedy="fill in the rater's id"
+        )
+    return ids
+
+
+def _submission(table: Table, frame: pl.DataFrame) -> list[pl.Series]:
+    columns = []
+    if "status" in frame.columns:
+        columns.append(known(frame["status"]).cast(pl.String).alias("submission_status"))
+    if "time_taken" in frame.columns:
+        taken = Table(table.path, frame, table.first_row, table.kept).numbers("time_taken")
+        columns.append(taken.alias("submission_seconds"))
+    return columns

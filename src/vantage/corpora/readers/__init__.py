@@ -1,0 +1,194 @@
+"""Readers: from published data sets and common formats to a `Corpus`.
+
+A reader is a function `read(path, **options) -> Corpus`; `files` opens what it needs and tells what is wrong
+with it. To add one, write the function in a module of its own and list it in `READERS`. Modules are loaded
+when a reader is used.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from vantage.errors import InputError, nearest
+
+if TYPE_CHECKING:
+    from vantage.corpora import Corpus
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """What is known of a reader before it is loaded."""
+
+    name: str
+    title: str
+    home: str
+    """Where the original is published, or what software writes the format."""
+    needs: str
+    """What `path` has to be."""
+    module: str
+    function: str = "read"
+    options: dict[str, str] = field(default_factory=dict)
+    """Options of the reader and what they mean."""
+
+    def __call__(self, path: str | Path, **options: Any) -> Corpus:
+        """Reads the data at a path."""
+        for name in options:
+            if name not in self.options:
+                raise InputError(
+                    f"reader '{self.name}' has no option '{name}'", remedy=nearest(name, list(self.options))
+                )
+        module = import_module(f"vantage.corpora.readers.{self.module}")
+        corpus: Corpus = getattr(module, self.function)(Path(path), **options)
+        return corpus
+
+
+READERS: dict[str, Reader] = {
+    reader.name: reader
+    for reader in (
+        Reader(
+            "table",
+            "Any table with one judgment per row, or one column per rater",
+            "your own CSV, TSV, JSON Lines or Parquet",
+            "a file",
+            "table",
+            options={
+                "map": "which column holds what: item, rater, value, text, question, rationale, condition, sample …",
+                "question": "the question that was asked, where no column says it",
+                "traits": "columns that describe the rater",
+                "instrument": "the instrument whose scales the values are on (a name or a file)",
+                "wide": "one column per rater instead of one row per judgment",
+                "duplicates": "what to do with a judgment that stands twice: first, last or mean",
+                "empty": "what an empty value means: skip, or a status such as not_mentioned",
+                "encoding": "the encoding of a text file, where it is not UTF-8",
+            },
+        ),
+        Reader(
+            "wcsent",
+            "W&C-Sent: trust, sociability and competence of targets in sentences",
+            "github.com/nedjmaou/W_C_Sent",
+            "the folder with the released CSV files",
+            "wcsent",
+        ),
+        Reader(
+            "hs-brexit",
+            "HS-Brexit: hate speech in tweets, six annotators of two groups",
+            "le-wi-di.github.io (LeWiDi 2023)",
+            "the folder with HS-Brexit_{train,dev,test}.json, or one of these files",
+            "lewidi",
+            "hs_brexit",
+            {"groups": "names of the two annotator groups: lewidi (the shared task's) or hub (the other way round)"},
+        ),
+        Reader(
+            "md-agreement",
+            "MD-Agreement: offensive tweets of three domains, 819 annotators",
+            "le-wi-di.github.io (LeWiDi 2023)",
+            "the folder with MD-Agreement_{train,dev,test}.json, or one of these files",
+            "lewidi",
+            "md_agreement",
+        ),
+        Reader(
+            "convabuse",
+            "ConvAbuse: abuse of conversational agents, eight annotators",
+            "le-wi-di.github.io (LeWiDi 2023)",
+            "the folder with ConvAbuse_{train,dev,test}.json, or one of these files",
+            "lewidi",
+            "convabuse",
+        ),
+        Reader(
+            "mp",
+            "MultiPICo: irony in post and reply, nine languages, annotators with demographics",
+            "le-wi-di.github.io (LeWiDi 2025)",
+            "the folder with MP_{train,dev,test}.json and MP_annotators_meta.json",
+            "lewidi",
+            "multipico",
+            {"language": "keep one language only, such as en"},
+        ),
+        Reader(
+            "csc",
+            "CSC: sarcasm of responses in context, 1 to 6, annotators with age and gender",
+            "le-wi-di.github.io (LeWiDi 2025)",
+            "the folder with CSC_{train,dev,test}.json and CSC_annotators_meta.json",
+            "lewidi",
+            "csc",
+        ),
+        Reader(
+            "appraisals",
+            "CovidET-Appraisals: 24 appraisals with rationales, two annotators, recorded model answers",
+            "github.com/honglizhan/CovidET-Appraisals-Public",
+            "the folder with CovidET-Appraisals.csv",
+            "appraisals",
+            options={"replies": "which recorded model answers to add: raw (default), cleaned (as released) or none"},
+        ),
+        Reader(
+            "rationale-evaluation",
+            "CovidET-Appraisals: people's judgments of the annotators' and models' rationales",
+            "github.com/honglizhan/CovidET-Appraisals-Public",
+            "the folder with TURKERS-EVAL_…_models.csv, the one above it, or one of these files",
+            "appraisals",
+            "human_evaluation",
+        ),
+        Reader(
+            "isarcasm",
+            "iSarcasmEval: the authors' own labels and the votes of five readers",
+            "github.com/iabufarha/iSarcasmEval",
+            "the folder with train/, test/ and third-party/",
+            "isarcasm",
+        ),
+        Reader(
+            "tydip",
+            "TyDiP (English): politeness of requests, one standardised score each",
+            "github.com/Genius1237/TyDiP",
+            "the folder with all/ and binary/",
+            "tydip",
+        ),
+        Reader(
+            "dices",
+            "DICES-350 and DICES-990: safety of conversations with a chatbot, raters with demographics",
+            "github.com/google-research-datasets/dices-dataset",
+            "diverse_safety_adversarial_dialog_350.csv or …_990.csv, or the folder with both",
+            "dices",
+            options={"part": "350 or 990, where the folder has both"},
+        ),
+        Reader(
+            "measuring-hate-speech",
+            "Measuring Hate Speech: ten items per comment, annotators with demographics",
+            "huggingface.co/datasets/ucberkeley-dlab/measuring-hate-speech",
+            "the Parquet or CSV file",
+            "measuring_hate_speech",
+            options={"targets": "which marks for target groups to read: groups (default), all or none"},
+        ),
+        Reader(
+            "epic",
+            "EPIC: irony in post and reply, annotators with demographics",
+            "huggingface.co/datasets/Multilingual-Perspectivist-NLU/EPIC",
+            "the Parquet or CSV file",
+            "epic",
+        ),
+        Reader(
+            "label-studio",
+            "Label Studio: the JSON export of a project",
+            "labelstud.io",
+            "the exported JSON file",
+            "label_studio",
+            options={"instrument": "the instrument whose scales the answers are on (a name or a file)"},
+        ),
+        Reader(
+            "potato",
+            "Potato: the annotation output folder",
+            "github.com/davidjurgens/potato",
+            "the folder with the annotation output",
+            "potato",
+            options={"instrument": "the instrument whose scales the answers are on (a name or a file)"},
+        ),
+    )
+}
+
+
+def load(reader: str, path: str | Path, **options: Any) -> Corpus:
+    """Reads data in a known format: `vantage.load("wcsent", folder)`."""
+    if reader not in READERS:
+        raise InputError(f"there is no reader '{reader}'", remedy=nearest(reader, list(READERS)))
+    return READERS[reader](path, **options)

@@ -1,0 +1,216 @@
+"""Answers as annotation tools store them, turned into coded judgments.
+
+A tool stores a chosen label or a number. With an instrument, labels and numbers are looked up on its scales;
+a question that it does not have, or every question where no instrument was named, gets a bare scale: the
+options in the order that the tool's own configuration gives, or else in alphabetical order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from vantage.corpora import schema
+from vantage.errors import InputError
+from vantage.instruments import Instrument, Question
+from vantage.scales import OptOut, Scale, Status
+
+RATIONALES: Final = ("rationale", "reason", "explanation", "justification")
+"""What a text field is called when it holds the reason for an answer: alone, or behind a question's name."""
+UNCHOSEN: Final = "another answer"
+"""The second option of a question for which only one label was ever chosen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One rater's answer to one question about one item, and where it was found."""
+
+    item: str
+    rater: str
+    question: str
+    label: str | None = None
+    number: float | None = None
+    status: Status = "answered"
+    rationale: str | None = None
+    sample: int = 0
+    seconds: float | None = None
+    file: Path | None = None
+    row: int | None = None
+
+
+def ask(name: str, instrument: Instrument | None) -> str:
+    """The id of the question that a field of the tool stands for.
+
+    Case, blanks, hyphens and underscores make no difference: the field `Self_Responsibility` is the question
+    `self-responsibility` of an instrument that has one.
+    """
+    wanted = _plain(name)
+    for question in instrument.questions if instrument else ():
+        if wanted in (_plain(question.id), _plain(question.title)):
+            return question.id
+    return _id(name)
+
+
+def ask_option(name: str, label: str) -> str:
+    """The id of the question whether an option was chosen, where several may be.
+
+    >>> ask_option("topics", "sport")
+    'topics: sport'
+    """
+    return _id(f"{name}: {label}")
+
+
+def rationale_of(field: str, questions: Iterable[str]) -> str | None:
+    """The question that a text field gives the reason for: "" for all of them, null for none.
+
+    >>> rationale_of("irony_rationale", ["irony"]), rationale_of("Rationale", ["irony"])
+    ('irony', '')
+    >>> rationale_of("remarks", ["irony"]) is None
+    True
+    """
+    name = _plain(field)
+    if name in RATIONALES:
+        return ""
+    for question in questions:
+        asked = _plain(question)
+        if any(name in (f"{asked} {word}", f"{word} {asked}") for word in RATIONALES):
+            return question
+    return None
+
+
+def with_rationales(answers: Iterable[Answer], reasons: Mapping[str, str]) -> list[Answer]:
+    """The answers of one rater about one item with the reasons given: for their question, or else for all."""
+    return [
+        replace(answer, rationale=reason) if (reason := reasons.get(answer.question) or reasons.get("")) else answer
+        for answer in answers
+    ]
+
+
+def coded(
+    answers: Sequence[Answer], instrument: Instrument | None, name: str, scales: Mapping[str, Scale]
+) -> tuple[pl.DataFrame, list[Instrument], list[str]]:
+    """The judgments, the instruments that they belong to, and what has to be noted.
+
+    Args:
+        answers: What was found.
+        instrument: The instrument whose scales the answers are on.
+        name: What a bare instrument for further questions is called.
+        scales: Scales that the tool's own configuration gives.
+    """
+    questions = {question.id: question.scale for question in instrument.questions} if instrument else {}
+    asked = list(dict.fromkeys(answer.question for answer in answers))
+    notes = []
+    if bare := [question for question in asked if question not in questions]:
+        inferred = {
+            question: scales.get(question) or _scale([a for a in answers if a.question == question])
+            for question in bare
+        }
+        questions |= inferred
+        slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60] or "answers"
+        slug = f"{slug}-more" if instrument and instrument.id == slug else slug
+        further = Instrument.of_questions(slug, name, inferred)
+        if instrument:
+            notes.append(f"The instrument '{instrument.id}' does not ask: {', '.join(bare)}.")
+    else:
+        further = None
+    rows = [_row(answer, questions[answer.question]) for answer in answers]
+    judgments = pl.DataFrame(rows, schema={**schema.JUDGMENTS, "seconds": pl.Float64}, orient="row")
+    if judgments["seconds"].null_count() == len(judgments):
+        judgments = judgments.drop("seconds")
+    return judgments, [i for i in (instrument, further) if i], notes
+
+
+def _row(answer: Answer, scale: Scale) -> tuple[Any, ...]:
+    status, value = answer.status, answer.number
+    if answer.label is not None and not answer.label.strip():
+        raise _misfit(answer, answer.label, scale)
+    if answer.label is not None and status == "answered":
+        status, value = _looked_up(answer, answer.label, scale)
+    elif value is not None and not scale.holds(value):
+        raise _misfit(answer, f"{value:g}", scale)
+    return (
+        answer.item,
+        answer.question,
+        answer.rater,
+        "",
+        answer.sample,
+        value if status == "answered" else None,
+        status,
+        answer.rationale,
+        answer.seconds,
+    )
+
+
+def _looked_up(answer: Answer, label: str, scale: Scale) -> tuple[Status, float | None]:
+    if (code := scale.code(label)) is not None:
+        return "answered", code
+    for opt_out in scale.opt_outs:
+        if _plain(label) in (_plain(opt_out.label), _plain(opt_out.status)):
+            return opt_out.status, None
+    if (number := as_number(label)) is not None and scale.holds(number):
+        return "answered", number
+    raise _misfit(answer, label, scale)
+
+
+def _misfit(answer: Answer, found: str, scale: Scale) -> InputError:
+    return InputError(
+        f"'{found}', given by rater '{answer.rater}' for item '{answer.item}', is not an answer of question"
+        f" '{answer.question}', which is {scale.describe()}",
+        file=answer.file,
+        row=answer.row,
+        remedy="name another instrument, or correct its scale",
+    )
+
+
+def _scale(answers: Sequence[Answer]) -> Scale:
+    """A bare scale for what was answered: numbers as they are, labels in alphabetical order."""
+    declined = {answer.status for answer in answers}
+    opt_outs = [OptOut(s, s.replace("_", " ")) for s in ("ambiguous", "not_mentioned") if s in declined]
+    chosen = {label for a in answers if (label := (a.label or "").strip())}
+    labels = sorted(chosen, key=lambda label: (label.casefold(), label))
+    numbers = [a.number for a in answers if a.number is not None] + [
+        number for label in labels if (number := as_number(label)) is not None
+    ]
+    if labels and (len(numbers) < len(labels) or any(as_number(label) is None for label in labels)):
+        return scale_of_labels(labels, opt_outs)
+    low, high = (min(numbers), max(numbers)) if numbers else (0.0, 1.0)
+    if any(number % 1 for number in numbers) or high - low > 100:
+        return Scale(level="interval", opt_outs=tuple(opt_outs), range=(low, high if high > low else low + 1))
+    return Scale.points(int(low), int(high if high > low else low + 1), opt_outs=opt_outs)
+
+
+def scale_of_labels(labels: Sequence[str], opt_outs: Sequence[OptOut] = ()) -> Scale:
+    """A nominal scale of labels in their order; of two that differ in case only, the first."""
+    distinct = list({label.casefold(): label for label in reversed(labels)}.values())[::-1]
+    if len(distinct) == 1:
+        distinct.append(UNCHOSEN)
+    return Scale.labels(*distinct, opt_outs=opt_outs)
+
+
+def as_number(text: object) -> float | None:
+    """A finite number that is written as a number or as text, or null."""
+    if isinstance(text, bool) or not isinstance(text, int | float | str):
+        return None
+    try:
+        number = float(text)
+    except (ValueError, OverflowError):
+        return None
+    return number if abs(number) < float("inf") else None
+
+
+def question_of(id: str, instrument: Instrument | None) -> Question | None:  # noqa: A002
+    """The instrument's question of this id, where it has one."""
+    return next((q for q in instrument.questions if q.id == id), None) if instrument else None
+
+
+def _id(name: str) -> str:
+    return " ".join(name.split())[:200].strip() or "answer"
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\s_-]+", " ", name).strip().casefold()

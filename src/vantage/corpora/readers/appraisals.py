@@ -1,0 +1,375 @@
+"""CovidET-Appraisals (Zhan, Ong and Li 2023): 24 appraisals of 241 posts, by two annotators and by models.
+
+One row of the release is one annotator's sheet for one post: `dim1` … `dim24` with a rationale each, in the
+order of the questions of the instrument `appraisals`; a blank rating means "not mentioned". The recorded
+answers of language models have the same columns, but not always the same order of rows: everything is joined
+by the post's id. `human_evaluation` reads the judgments that other people made of the rationales.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, Literal, get_args
+
+import polars as pl
+
+from vantage.corpora.corpus import About, Corpus
+from vantage.corpora.readers.files import Table, find, read_csv, read_json
+from vantage.corpora.schema import Place
+from vantage.errors import InputError, nearest
+from vantage.instruments import Instrument
+
+Replies = Literal["raw", "cleaned", "none"]
+
+DIMENSIONS: Final = tuple(f"dim{number}" for number in range(1, 25))
+EMOTIONS: Final = ("anger", "anticipation", "disgust", "fear", "joy", "sadness", "trust")
+MODELS: Final = {
+    "alpaca-native": "alpaca-7B",
+    "dolly-v2-7b": "dolly-v2-7B",
+    "dolly-v2-12b": "dolly-v2-12B",
+}
+"""File names of models that the release elsewhere calls by another name or spells in several ways."""
+CRITERIA: Final = {
+    "factuality": "factuality",
+    "relevance": "relevance",
+    "consistency": "justifies",
+    "usefulness": "usefulness",
+}
+"""Questions of the instrument `rationale-quality` and the columns that answer them."""
+
+_END_MARK = r"\s*(?:</s>|### End)\s*$"
+_SOURCE = "github.com/honglizhan/CovidET-Appraisals-Public"
+_CITATION = "Zhan, Ong and Li 2023, Evaluating subjective cognitive appraisals of emotions from large language models"
+_DISTRESS = "Posts tell of personal distress during the COVID-19 pandemic."
+
+
+def read(path: Path, replies: Replies = "raw") -> Corpus:
+    """Reads the annotators' ratings and, unless `replies` is none, the recorded answers of language models.
+
+    `raw` takes the models' verbatim answers and accepts those that are a rating and nothing else; `cleaned`
+    takes the ratings that the authors extracted.
+    """
+    if replies not in get_args(Replies):
+        raise InputError(f"there are no replies '{replies}'", remedy=nearest(str(replies), get_args(Replies)))
+    sheets = read_csv(find(path, "CovidET-Appraisals.csv"))
+    sheets.require("Worker ID", "Reddit ID", "Reddit Post", *_columns())
+    instrument = Instrument.load("appraisals")
+    questions = [question.id for question in instrument.questions]
+    annotators = _pseudonyms("annotator", [sheets])
+    tables, blocks = [sheets], [_ratings_of_people(sheets, questions, annotators)]
+    for file in _reply_files(sheets.path.parent, replies):
+        table = read_csv(file)
+        table.require("Reddit ID", *_columns())
+        tables.append(table)
+        blocks.append(_ratings_of_model(table, questions, raw=replies == "raw"))
+    judgments = pl.concat(blocks, how="diagonal")
+    models = sorted({block["rater"][0] for block in blocks[1:]})
+    items = _posts(sheets)
+    emotions = _emotions(sheets.path.parent)
+    return Corpus(
+        items=items.join(emotions, on="item", how="left", maintain_order="left") if len(emotions) else items,
+        raters=pl.DataFrame(
+            {
+                "rater": [*annotators.values(), *models],
+                "kind": ["person"] * len(annotators) + ["model"] * len(models),
+            }
+        ),
+        judgments=judgments,
+        instruments=instrument,
+        about=About(
+            name="appraisals",
+            title="CovidET-Appraisals: cognitive appraisals of posts, with rationales",
+            source=_SOURCE,
+            licence="not stated",
+            citation=_CITATION,
+            language="en",
+            notes=(
+                "Of the 241 posts 40 were rated by both annotators: the first 40 of CovidET's test split, "
+                "not a random sample. The annotators' worker ids are replaced; annotator-1 has the most "
+                "rows.",
+                "covidet_split and emotion_* come from CovidET (Zhan et al. 2022): how many of its two "
+                "annotators saw the emotion. The release of the appraisals has no split of its own.",
+                "The text is that of the appraisals' release, which keeps names that CovidET has masked in 56 posts.",
+                *_REPLY_NOTES[replies if len(blocks) > 1 else "none"],
+                _DISTRESS,
+            ),
+        ),
+        place=_place(tables, len(DIMENSIONS)),
+    )
+
+
+_REPLY_NOTES: Final[Mapping[Replies, tuple[str, ...]]] = {
+    "raw": (
+        "A model's answer counts if it is a whole number from 1 to 9 and nothing else, apart from blanks, "
+        "square brackets and an end-of-text mark; a blank, NA or N/A is 'not mentioned', anything else is "
+        "unparsed. The column reply holds the answer as recorded; a blank one stands for a lost NA.",
+        "The sample of a model's judgment is the seed of its run.",
+    ),
+    "cleaned": (
+        "The models' ratings are those that the authors extracted: the first whole number in the answer, if "
+        "it is 1 to 9. They write 0 both for NA and for answers without a usable rating; such judgments are "
+        "unparsed.",
+        "The sample of a model's judgment is the seed of its run.",
+    ),
+    "none": ("The answers of language models are not part of this corpus.",),
+}
+
+
+def human_evaluation(path: Path) -> Corpus:
+    """Reads the judgments of rationales: factuality, relevance, consistency and usefulness."""
+    first = find(path, "*_models.csv")
+    files = [first] if path.is_file() else sorted(first.parent.glob("*_models.csv"))
+    tables = [read_csv(file) for file in files]
+    for table in tables:
+        table.require("Worker ID", "Reddit ID", "Reddit Post", "Dim", "Model", "Scale", "Rationale")
+        table.require(*CRITERIA.values())
+    instrument = Instrument.load("rationale-quality")
+    raters = _pseudonyms("evaluator", tables)
+    rated = [_rationales(table) for table in tables]
+    blocks = [
+        pl.concat(
+            rationales.select(
+                "item",
+                pl.lit(question).alias("question"),
+                table.frame["Worker ID"].replace_strict(raters, return_dtype=pl.String).alias("rater"),
+                _codes(table, instrument, question, column).alias("value"),
+            )
+            for question, column in CRITERIA.items()
+        )
+        for table, rationales in zip(tables, rated, strict=True)
+    ]
+    return Corpus(
+        items=pl.concat(rated).unique("item", keep="first", maintain_order=True),
+        raters=pl.DataFrame({"rater": list(raters.values())}),
+        judgments=pl.concat(blocks),
+        instruments=instrument,
+        about=About(
+            name="rationale-evaluation",
+            title="CovidET-Appraisals: human evaluation of rationales",
+            source=_SOURCE,
+            licence="not stated",
+            citation=_CITATION,
+            language="en",
+            notes=(
+                "source says who wrote the rationale: gold is a human annotator, the rest are models (seed "
+                "1). The evaluators' worker ids are replaced; evaluator-1 has the most rows.",
+                "A rating 0 of a model stands for NA or no usable rating. Four rationales (eight rows) are blank.",
+                "asked is the question in the wording of the instrument appraisals, not in that of the release.",
+                "Not every rationale was judged by the same two people; appraisals 3, 13, 16, 18 and 23 are "
+                "not covered.",
+                _DISTRESS,
+            ),
+        ),
+        place=_place(tables, len(CRITERIA)),
+    )
+
+
+def _columns() -> list[str]:
+    return [column for name in DIMENSIONS for column in (name, f"{name}_rationale")]
+
+
+def _place(tables: Sequence[Table], questions: int) -> Place:
+    """Where a judgment stands: each table gives one block of rows for every question."""
+
+    def place(_: str, index: int) -> dict[str, Any]:
+        for table in tables[:-1]:
+            if index < questions * len(table.frame):
+                break
+            index -= questions * len(table.frame)
+        else:
+            table = tables[-1]
+        return {"file": table.path, "row": table.row(index % len(table.frame))}
+
+    return place
+
+
+def _pseudonyms(prefix: str, tables: Sequence[Table]) -> dict[str, str]:
+    """Stable names for worker ids: the one with the most rows first."""
+    for table in tables:
+        _refuse_empty(table, "Worker ID", "Reddit ID")
+    workers = pl.concat(table.frame.select("Worker ID") for table in tables)
+    counted = workers.group_by("Worker ID").len().sort(["len", "Worker ID"], descending=[True, False])
+    return {worker: f"{prefix}-{number}" for number, worker in enumerate(counted["Worker ID"], 1)}
+
+
+def _refuse_empty(table: Table, *columns: str) -> None:
+    for column in columns:
+        if table.frame[column].null_count():
+            index = table.frame[column].is_null().arg_max() or 0
+            raise InputError(
+                "the cell is empty", file=table.path, row=table.row(index), column=column, remedy="fill it in"
+            )
+
+
+def _posts(sheets: Table) -> pl.DataFrame:
+    posts = sheets.frame.select(item="Reddit ID", text="Reddit Post").with_row_index("n")
+    distinct = posts.unique(["item", "text"], keep="first", maintain_order=True)
+    if not distinct["item"].is_unique().all():
+        index = (~distinct["item"].is_first_distinct()).arg_max() or 0
+        raise InputError(
+            f"post '{distinct['item'][index]}' has another text further up",
+            file=sheets.path,
+            row=sheets.row(distinct["n"][index]),
+            column="Reddit Post",
+            remedy="download the file again",
+        )
+    return distinct.drop("n")
+
+
+def _emotions(folder: Path) -> pl.DataFrame:
+    """CovidET's split of each post, and how many of its two annotators saw each emotion in it."""
+    rows: list[dict[str, Any]] = []
+    for split in ("train", "val", "test"):
+        file = folder / "covidet_posts" / f"{split}_anonymized-WITH_POSTS.json"
+        if not file.is_file():
+            continue
+        posts = read_json(file)
+        if not isinstance(posts, Mapping):
+            raise _damaged(file)
+        for key, post in posts.items():
+            try:
+                seen = [{part["Emotion"] for part in parts} for parts in post["Annotations"].values()]
+                row: dict[str, Any] = {"item": str(post["Reddit ID"]), "covidet_split": split}
+            except (AttributeError, KeyError, TypeError):
+                raise _damaged(f"{file}, post '{key}'") from None
+            rows.append(row | {f"emotion_{name}": sum(name in each for each in seen) for name in EMOTIONS})
+    schema = {"item": pl.String, "covidet_split": pl.String} | {f"emotion_{e}": pl.Int8 for e in EMOTIONS}
+    return pl.DataFrame(rows, schema=schema).unique("item", keep="first", maintain_order=True)
+
+
+def _damaged(place: object) -> InputError:
+    return InputError("this is no post with annotations", file=place, remedy="download the file again")
+
+
+def _ratings_of_people(sheets: Table, questions: Sequence[str], names: Mapping[str, str]) -> pl.DataFrame:
+    return pl.concat(
+        sheets.frame.select(
+            pl.col("Reddit ID").alias("item"),
+            pl.lit(question).alias("question"),
+            pl.col("Worker ID").replace_strict(names, return_dtype=pl.String).alias("rater"),
+            pl.lit(0, pl.Int32).alias("sample"),
+            value,
+            pl.when(value.is_null()).then(pl.lit("not_mentioned")).otherwise(pl.lit("answered")).alias("status"),
+            _stripped(f"{name}_rationale").alias("rationale"),
+        )
+        for name, question in zip(DIMENSIONS, questions, strict=True)
+        for value in [sheets.numbers(name).alias("value")]
+    )
+
+
+def _reply_files(folder: Path, replies: Replies) -> list[Path]:
+    """The recorded answers, in the folder of this name or where the release has them."""
+    if replies == "none":
+        return []
+    released = folder.parent / "LLM_responses" / f"Responses-{replies.capitalize()}"
+    return [*sorted((folder / f"responses_{replies}").glob("*.csv")), *sorted(released.glob("*/*.csv"))]
+
+
+def _ratings_of_model(table: Table, questions: Sequence[str], *, raw: bool) -> pl.DataFrame:
+    told = re.fullmatch(r"(.+)_seed-(\d{1,9})", table.path.stem)
+    if not told:
+        raise InputError(
+            "the file name does not say which model and seed it is",
+            file=table.path,
+            remedy="name it MODEL_seed-NUMBER.csv",
+        )
+    _refuse_empty(table, "Reddit ID")
+    model, seed = MODELS.get(told[1].lower(), told[1]), int(told[2])
+    return pl.concat(
+        table.frame.select(
+            pl.col("Reddit ID").alias("item"),
+            pl.lit(question).alias("question"),
+            pl.lit(model).alias("rater"),
+            pl.lit(seed, pl.Int32).alias("sample"),
+            *(_raw_answer(name) if raw else _cleaned_answer(table.numbers(name))),
+            _stripped(f"{name}_rationale").alias("rationale"),
+        )
+        for name, question in zip(DIMENSIONS, questions, strict=True)
+    )
+
+
+def _raw_answer(column: str) -> list[pl.Expr]:
+    """Value, status and verbatim reply of an answer that counts only if it is a rating and nothing else."""
+    core = pl.col(column).str.replace(_END_MARK, "").str.strip_chars().str.replace(r"^\[(.*)\]$", "${1}")
+    rating = core.str.contains("^[1-9]$")
+    silent = core.is_null() | core.str.to_lowercase().is_in(["", "na", "n/a"])
+    return [
+        pl.when(rating).then(core).cast(pl.Float64).alias("value"),
+        pl.when(silent)
+        .then(pl.lit("not_mentioned"))
+        .when(rating)
+        .then(pl.lit("answered"))
+        .otherwise(pl.lit("unparsed"))
+        .alias("status"),
+        pl.col(column).alias("reply"),
+    ]
+
+
+def _cleaned_answer(rating: pl.Series) -> list[pl.Series]:
+    """Value and status of a rating that the authors extracted; their 0 says that there is none."""
+    value = rating.set(rating == 0, None)
+    status = pl.Series("status", ["unparsed"]).new_from_index(0, len(value)).set(value.is_not_null(), "answered")
+    return [value.alias("value"), status]
+
+
+def _stripped(column: str) -> pl.Expr:
+    text = pl.col(column).str.replace(_END_MARK, "").str.strip_chars()
+    return pl.when(text != "").then(text)
+
+
+def _rationales(table: Table) -> pl.DataFrame:
+    """For every row of the evaluation, the rationale that was judged."""
+    questions = {
+        name: (question.id, question.ask)
+        for name, question in zip(DIMENSIONS, Instrument.load("appraisals").questions, strict=True)
+    }
+    _refuse_empty(table, "Reddit Post", "Dim", "Model", "Scale")
+    unknown = ~table.frame["Dim"].is_in(list(questions))
+    if unknown.any():
+        index = unknown.arg_max() or 0
+        raise InputError(
+            f"there is no dimension '{table.frame['Dim'][index]}'",
+            file=table.path,
+            row=table.row(index),
+            column="Dim",
+            remedy="use dim1 to dim24",
+        )
+    judged = ["Reddit ID", "Dim", "Model"]
+    rationales = table.frame.select(*judged, "Reddit Post", "Scale", _stripped("Rationale").alias("Rationale"))
+    # The rationales of a post's two annotators are both called "gold"; they are told apart by what they say.
+    number = pl.struct("Scale", "Rationale").rank("dense").over(judged)
+    several = pl.struct("Scale", "Rationale").n_unique().over(judged) > 1
+    name = pl.concat_str(judged, separator="-")
+    return rationales.select(
+        pl.when(several).then(pl.format("{}-{}", name, number)).otherwise(name).alias("item"),
+        pl.col("Reddit Post").alias("post"),
+        pl.col("Dim").replace_strict({k: ask for k, (_, ask) in questions.items()}).alias("asked"),
+        pl.when((pl.col("Scale") == "0") & (pl.col("Model") == "gold"))
+        .then(pl.lit("not mentioned"))
+        .otherwise("Scale")
+        .alias("rating"),
+        pl.col("Rationale").alias("rationale"),
+        pl.col("Reddit ID").alias("reddit_id"),
+        pl.col("Dim").replace_strict({k: id_ for k, (id_, _) in questions.items()}).alias("appraisal"),
+        pl.col("Model").alias("source"),
+    )
+
+
+def _codes(table: Table, instrument: Instrument, question: str, column: str) -> pl.Series:
+    """A column of labels or numbers as codes of the question's scale."""
+    scale = instrument.question(question).scale
+    known = {option.label: option.code for option in scale.options if option.label}
+    known |= {f"{option.code:g}": option.code for option in scale.options}
+    codes = table.frame[column].replace_strict(known, default=None, return_dtype=pl.Float64)
+    if codes.null_count():
+        index = codes.is_null().arg_max() or 0
+        raise InputError(
+            f"'{table.frame[column][index] or ''}' is not one of {', '.join(known)}",
+            file=table.path,
+            row=table.row(index),
+            column=column,
+            remedy="correct the cell",
+        )
+    return codes

@@ -1,0 +1,96 @@
+"""Items and raters out of a table that repeats them in every row, as most released data sets do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import polars as pl
+
+from vantage.corpora import schema
+from vantage.corpora.corpus import with_defaults
+from vantage.corpora.readers.files import Table, read_table
+from vantage.errors import InputError
+
+
+def read_flat(path: Path) -> Table:
+    """A table whose columns all hold single values, as those of the released files do."""
+    table = read_table(path)
+    for name, dtype in table.frame.schema.items():
+        if dtype.is_nested() or dtype in (pl.Binary, pl.Object):
+            raise InputError(
+                f"the column holds {dtype}, not single values",
+                file=table.path,
+                column=name,
+                remedy="check that this is the released file",
+            )
+    return table
+
+
+def one_row_each(rows: pl.DataFrame, key: str) -> tuple[pl.DataFrame, int]:
+    """One row per id, in order of appearance, with the first value that each column has for it.
+
+    Also tells how many ids had different values in some column, so that a reader can note it.
+
+    >>> import polars as pl
+    >>> rows = pl.DataFrame({"rater": ["a", "b", "a"], "age": [None, 40, 31], "sex": ["f", "m", "x"]})
+    >>> table, differing = one_row_each(rows, "rater")
+    >>> table.rows(), differing
+    ([('a', 31, 'f'), ('b', 40, 'm')], 1)
+    """
+    rest = pl.all().exclude(key)
+    grouped = rows.group_by(key, maintain_order=True)
+    table = grouped.agg(rest.drop_nulls().first())
+    if table.width == 1:
+        return table, 0
+    counts = grouped.agg(rest.drop_nulls().n_unique())
+    differing = counts.select(pl.any_horizontal(pl.exclude(key) > 1).sum()).item()
+    return table, int(differing)
+
+
+def first_of_each(judgments: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+    """Judgments with one row per key, and how many further rows were dropped."""
+    complete = with_defaults(judgments)
+    kept = complete.unique(list(schema.KEY), keep="first", maintain_order=True)
+    return kept, len(complete) - len(kept)
+
+
+def ids(table: Table, column: str, prefix: str = "") -> pl.Series:
+    """A column of ids as text; whole numbers that were stored as fractions lose their ".0"."""
+    found = table.column(column)
+    if found.dtype.is_float():
+        found = found.fill_nan(None)
+    text = found.cast(pl.String).str.strip_chars().str.replace(r"^(\d+)\.0$", "${1}")
+    empty = text.is_null() | (text == "")
+    if empty.any():
+        row = table.row(empty.arg_max() or 0)
+        raise InputError("the cell is empty", file=table.path, row=row, column=column, remedy="fill in the id")
+    return prefix + text
+
+
+def codes(table: Table, column: str, meanings: Mapping[str, float]) -> pl.Series:
+    """A column of labels as codes; empty cells are null, an unknown label is named with its row."""
+    labels = table.column(column).cast(pl.String).str.strip_chars()
+    labels = labels.set((labels == "").fill_null(False), None)
+    coded = labels.str.to_lowercase().replace_strict(dict(meanings), default=None, return_dtype=pl.Float64)
+    wrong = coded.is_null() & labels.is_not_null()
+    if wrong.any():
+        index = wrong.arg_max() or 0
+        raise InputError(
+            f"'{labels[index]}' is not one of {', '.join(meanings)}",
+            file=table.path,
+            row=table.row(index),
+            column=column,
+            remedy="check that this is the released file",
+        )
+    return coded
+
+
+def notes_on(dropped: int, items: int, raters: int) -> Iterable[str]:
+    """What has to be said about rows that did not agree with each other."""
+    if dropped:
+        yield f"{dropped} judgments stood twice; the first of each was kept."
+    if items:
+        yield f"{items} items are described differently in different rows; the first value was kept."
+    if raters:
+        yield f"{raters} raters are described differently in different rows; the first value was kept."

@@ -1,0 +1,326 @@
+"""Label Studio: the JSON export of a project, and its short form JSON-MIN.
+
+What becomes of an annotation:
+
+- `choices` (and `pairwise`) with one choice are answers by label; where several may be chosen, each option is
+  a question of its own, answered no or yes. `rating` and `number` are answers by number.
+- `textarea` named `rationale` gives the reason for all answers of the annotation, `QUESTION_rationale` for
+  those to one question.
+- A skipped (cancelled) annotation is a refusal of every question of the project.
+- A rater who annotated an item several times has several samples.
+- `lead_time` is the column `seconds`: the time for the whole annotation.
+- Predictions are judgments of raters of kind `model`, named by their model version.
+
+Regions, labels of spans and other results that do not judge the item as a whole are left out and noted.
+Annotators are known by their number; names and addresses are not read where there is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from vantage.corpora.corpus import About, Corpus
+from vantage.corpora.readers.answers import (
+    Answer,
+    as_number,
+    ask,
+    ask_option,
+    coded,
+    question_of,
+    rationale_of,
+    with_rationales,
+)
+from vantage.corpora.readers.files import find, read_json
+from vantage.corpora.readers.tasks import items_of
+from vantage.errors import InputError
+from vantage.instruments import Instrument
+from vantage.scales import Scale
+
+REGION: Final = frozenset({"start", "end", "x", "y", "ranges", "startOffset", "points", "format", "brushlabels"})
+"""Keys of a value that belong to a part of the item."""
+SHORT: Final = ("annotator", "annotation_id", "created_at", "updated_at", "lead_time", "agreement")
+"""What closes a record of JSON-MIN, behind the answers."""
+MOST: Final = 50
+"""A field of JSON-MIN with more different texts than this is taken for free text, not for choices."""
+
+
+@dataclass(slots=True)
+class _Annotation:
+    """One annotation: who made it of which task, and what was entered in which field."""
+
+    item: str
+    row: int
+    rater: str
+    kind: str = "person"
+    seconds: float | None = None
+    cancelled: bool = False
+    choices: dict[str, list[str]] = field(default_factory=dict)
+    numbers: dict[str, float] = field(default_factory=dict)
+    texts: dict[str, str] = field(default_factory=dict)
+
+    def enter(self, name: str, value: Mapping[str, Any]) -> bool:
+        """Takes the value of a field; false for a value that does not judge the item as a whole."""
+        picked = value.get("choices") or value.get("selected")
+        number = as_number(value.get("rating", value.get("number")))
+        entered = value.get("text")
+        if isinstance(picked, list | str):
+            self.choices.setdefault(name, []).extend([picked] if isinstance(picked, str) else map(str, picked))
+        elif number is not None:
+            self.numbers[name] = number
+        elif entered is not None:
+            self.texts[name] = "\n".join(map(str, entered)) if isinstance(entered, list) else str(entered)
+        else:
+            return False
+        return True
+
+
+@dataclass(slots=True)
+class _Project:
+    """Everything that was read from the file."""
+
+    path: Path
+    items: dict[str, dict[str, Any]] = field(default_factory=dict)
+    annotations: list[_Annotation] = field(default_factory=list)
+    ratings: set[str] = field(default_factory=set)
+    left_out: dict[str, int] = field(default_factory=dict)
+
+    def leave_out(self, what: str) -> None:
+        self.left_out[what] = self.left_out.get(what, 0) + 1
+
+
+def read(path: Path, *, instrument: str | Instrument | None = None) -> Corpus:
+    """Reads an export.
+
+    Args:
+        path: The JSON file, or a folder with one.
+        instrument: The instrument whose scales the answers are on. Without one, the options of a question are
+            coded in alphabetical order.
+    """
+    known = Instrument.load(instrument) if isinstance(instrument, str) else instrument
+    file = find(path, "*.json")
+    tasks = read_json(file)
+    if isinstance(tasks, dict) and isinstance(tasks.get("tasks"), list):
+        tasks = tasks["tasks"]
+    if not isinstance(tasks, list) or not tasks:
+        raise InputError("this is not a list of tasks", file=file, remedy="export the project as JSON or as JSON-MIN")
+    project = _Project(file)
+    for row, task in enumerate(tasks, 1):
+        if not isinstance(task, dict):
+            raise InputError("the task is not an object", file=file, row=row, remedy="export the project again")
+    if any(isinstance(_annotations_of(task), list) for task in tasks):
+        for row, task in enumerate(tasks, 1):
+            _read_task(project, row, task)
+    elif any("annotation_id" in task or "annotator" in task for task in tasks):
+        _read_short(project, tasks, known)
+    else:
+        raise InputError(
+            "the tasks have no annotations",
+            file=file,
+            row=1,
+            remedy="export the project as JSON or as JSON-MIN",
+        )
+    if not project.annotations:
+        raise InputError("no task has been annotated", file=file, remedy="annotate some and export again")
+    return _corpus(project, known)
+
+
+def _corpus(project: _Project, known: Instrument | None) -> Corpus:
+    answers, scales = _answers(project, known)
+    if not answers:
+        found = ", ".join(project.left_out) or "nothing"
+        raise InputError(
+            f"no field judges an item as a whole (there is: {found})",
+            file=project.path,
+            remedy="use choices, ratings or numbers",
+        )
+    judgments, instruments, notes = coded(answers, known, project.path.stem, scales)
+    raters = {annotation.rater: annotation.kind for annotation in project.annotations}
+    skipped = sum(annotation.cancelled for annotation in project.annotations)
+    return Corpus(
+        items=items_of(project.items),
+        raters=pl.DataFrame({"rater": list(raters), "kind": list(raters.values())}),
+        judgments=judgments,
+        instruments=instruments,
+        about=About(
+            name=project.path.stem,
+            title=project.path.stem,
+            source=f"Label Studio, {project.path.name}",
+            notes=(
+                *notes,
+                *([f"{skipped} annotations were skipped; their answers are refusals."] if skipped else []),
+                *(f"Not read: {count} of {what}." for what, count in project.left_out.items()),
+            ),
+        ),
+    )
+
+
+def _annotations_of(task: Mapping[str, Any]) -> Any:
+    return task.get("annotations", task.get("completions"))
+
+
+def _read_task(project: _Project, row: int, task: Mapping[str, Any]) -> None:
+    data = task.get("data")
+    if not isinstance(data, dict):
+        raise InputError("the task has no 'data'", file=project.path, row=row, remedy="export the project again")
+    item = str(task.get("id", row))
+    project.items.setdefault(item, data)
+    annotations = _annotations_of(task) or []
+    if not isinstance(annotations, list) or not all(isinstance(a, dict) for a in annotations):
+        raise InputError("'annotations' is not a list of objects", file=project.path, row=row)
+    for seat, annotation in enumerate(annotations, 1):
+        rater, kind = _rater(annotation.get("completed_by"), seat)
+        made = _Annotation(item, row, rater, kind, as_number(annotation.get("lead_time")))
+        made.cancelled = bool(annotation.get("was_cancelled") or annotation.get("skipped"))
+        _enter_results(project, made, annotation.get("result"))
+    for prediction in task.get("predictions") or []:
+        if isinstance(prediction, dict) and prediction.get("result"):
+            name = str(prediction.get("model_version") or "prediction")
+            _enter_results(project, _Annotation(item, row, name, "model"), prediction["result"])
+
+
+def _enter_results(project: _Project, annotation: _Annotation, results: Any) -> None:
+    if not isinstance(results or [], list):
+        raise InputError(
+            "'result' is not a list", file=project.path, row=annotation.row, remedy="export the project again"
+        )
+    for result in results or []:
+        if not isinstance(result, dict) or not isinstance(result.get("value"), dict):
+            project.leave_out("results without a value")
+            continue
+        name, value = str(result.get("from_name") or result.get("type") or "answer"), result["value"]
+        if REGION & set(value):
+            project.leave_out(f"regions marked with '{name}'")
+        elif not annotation.enter(name, value):
+            project.leave_out(f"results of type '{result.get('type', 'unknown')}' in '{name}'")
+        elif "rating" in value:
+            project.ratings.add(name)
+    project.annotations.append(annotation)
+
+
+def _rater(completed_by: Any, seat: int) -> tuple[str, str]:
+    """Who annotated: the number of the annotator, or the seat where the export does not say."""
+    if isinstance(completed_by, dict):
+        completed_by = completed_by.get("id") or completed_by.get("email")
+    if completed_by in (None, ""):
+        return f"slot-{seat}", "slot"
+    return str(completed_by), "person"
+
+
+def _read_short(project: _Project, records: Sequence[Mapping[str, Any]], instrument: Instrument | None) -> None:
+    """JSON-MIN: the fields of the task, its id, the answers, and who gave them, all on one level."""
+    answered = _answered_fields(project.path, records, instrument)
+    for row, record in enumerate(records, 1):
+        item = str(record.get("id", row))
+        hidden = {"id", *answered, *SHORT}
+        project.items.setdefault(item, {k: v for k, v in record.items() if k not in hidden})
+        rater, kind = _rater(record.get("annotator"), 1)
+        annotation = _Annotation(item, row, rater, kind, as_number(record.get("lead_time")))
+        for name, key in answered.items():
+            value = record.get(name)
+            if isinstance(value, list) and len(value) == 1:
+                value = value[0]
+            if isinstance(value, str):
+                value = {key: value}
+            if value is not None and not (isinstance(value, dict) and annotation.enter(name, value)):
+                project.leave_out(f"entries of '{name}'")
+            elif isinstance(value, dict) and "rating" in value:
+                project.ratings.add(name)
+        project.annotations.append(annotation)
+
+
+def _answered_fields(path: Path, records: Sequence[Mapping[str, Any]], instrument: Instrument | None) -> dict[str, str]:
+    """The fields of JSON-MIN that are answers (between id and annotator), and what a text in them is."""
+    names: dict[str, None] = {}
+    for record in records:
+        keys = list(record)
+        if "id" in keys and keys[0] != "id" and (end := [k for k in keys if k in SHORT]):
+            names |= dict.fromkeys(keys[keys.index("id") + 1 : keys.index(end[0])])
+        names |= {k: None for k in keys if question_of(ask(k, instrument), instrument)}
+    if not names:
+        raise InputError(
+            "it does not show which fields are answers",
+            file=path,
+            remedy="export the project as JSON instead of JSON-MIN, or name the instrument",
+        )
+    kinds = {}
+    for name in names:
+        texts = {record[name] for record in records if isinstance(record.get(name), str)}
+        free = rationale_of(name, names) is not None or len(texts) > MOST
+        kinds[name] = "text" if free else "choices"
+    return kinds
+
+
+def _answers(project: _Project, known: Instrument | None) -> tuple[list[Answer], dict[str, Scale]]:
+    """All answers, and the scales that the kinds of their fields imply."""
+    several = _several(project)
+    options = {
+        name: sorted({label for a in project.annotations for label in a.choices.get(name, ())}) for name in several
+    }
+    asked = list(dict.fromkeys(_asked(project, known, options)))
+    samples: dict[tuple[str, str], int] = {}
+    answers: list[Answer] = []
+    for annotation in project.annotations:
+        who = (annotation.item, annotation.rater)
+        sample = samples[who] = samples.get(who, -1) + 1
+        base = Answer(annotation.item, annotation.rater, "", sample=sample, seconds=annotation.seconds)
+        base = replace(base, file=project.path, row=annotation.row)
+        if annotation.cancelled:
+            answers += [replace(base, question=question, status="refused") for question in asked]
+            continue
+        given = list(_given(annotation, base, known, options))
+        reasons = {}
+        for name, text in annotation.texts.items():
+            question = rationale_of(name, asked)
+            if question is None:
+                project.leave_out(f"texts entered in '{name}'")
+            elif text.strip():
+                reasons[question] = text.strip()
+        answers += with_rationales(given, reasons)
+    yes_no = Scale.labels("no", "yes")
+    scales = {ask_option(name, label): yes_no for name, labels in options.items() for label in labels}
+    scales |= {
+        ask(name, known): Scale.points(1, max(5, int(max(a.numbers.get(name, 1) for a in project.annotations))))
+        for name in project.ratings
+        if all(a.numbers.get(name, 1) % 1 == 0 for a in project.annotations)
+    }
+    return answers, scales
+
+
+def _several(project: _Project) -> list[str]:
+    """Fields in which several options may be chosen: at least once, several were."""
+    names = [n for a in project.annotations for n, labels in a.choices.items() if len(labels) != 1]
+    return list(dict.fromkeys(names))
+
+
+def _asked(project: _Project, known: Instrument | None, options: Mapping[str, list[str]]) -> Iterator[str]:
+    for annotation in project.annotations:
+        for name in (*annotation.choices, *annotation.numbers):
+            if name in options:
+                yield from (ask_option(name, label) for label in options[name])
+            else:
+                yield ask(name, known)
+
+
+def _given(
+    annotation: _Annotation, base: Answer, known: Instrument | None, options: Mapping[str, list[str]]
+) -> Iterator[Answer]:
+    for name, labels in annotation.choices.items():
+        if name not in options:
+            yield replace(base, question=ask(name, known), label=labels[0])
+            continue
+        if question_of(ask(name, known), known):
+            raise InputError(
+                f"several options were chosen in '{name}', and the instrument allows one",
+                file=base.file,
+                row=base.row,
+                remedy="name another instrument",
+            )
+        for label in options[name]:
+            yield replace(base, question=ask_option(name, label), number=float(label in labels))
+    for name, number in annotation.numbers.items():
+        yield replace(base, question=ask(name, known), number=number)

@@ -1,0 +1,249 @@
+"""The three tables of a corpus: their columns, their types, and everything that must hold in and between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final, Literal, get_args
+
+import polars as pl
+
+from vantage.errors import InputError, nearest
+from vantage.instruments import Question
+from vantage.scales import STATUSES, Scale, show_code
+
+Kind = Literal["person", "author", "slot", "model", "persona", "trained", "aggregate"]
+"""What a rater is.
+
+`slot` is a seat that different people may have filled ("the third annotator of this item"), `author` the
+writer of the text, `aggregate` a released summary of people who are no longer told apart.
+"""
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+STATUS: Final = pl.Enum(STATUSES)
+KIND: Final = pl.Enum(KINDS)
+
+ITEMS: Final[dict[str, Any]] = {"item": pl.String}
+RATERS: Final[dict[str, Any]] = {"rater": pl.String, "kind": KIND}
+JUDGMENTS: Final[dict[str, Any]] = {
+    "item": pl.String,
+    "question": pl.String,
+    "rater": pl.String,
+    "condition": pl.String,
+    "sample": pl.Int32,
+    "value": pl.Float64,
+    "status": STATUS,
+    "rationale": pl.String,
+}
+TABLES: Final = {"items": ITEMS, "raters": RATERS, "judgments": JUDGMENTS}
+KEY: Final = ("item", "question", "rater", "condition", "sample")
+"""What a judgment is known by: no two rows may agree on all five."""
+
+Place = Callable[[str, int], dict[str, Any]]
+"""Where row *i* (counted from 0) of a table came from, as keywords of `InputError`."""
+
+
+def in_table(name: str, index: int) -> dict[str, Any]:
+    """The place of a row inside a corpus: the table's name and the row, counted from 1."""
+    return {"file": name, "row": index + 1}
+
+
+def conform(name: str, frame: pl.DataFrame) -> pl.DataFrame:
+    """A table with its columns in order and of the right types; further columns stay, behind them."""
+    schema = TABLES[name]
+    if missing := [column for column in schema if column not in frame.columns]:
+        raise InputError(f"the {name} table has no column '{missing[0]}'", remedy=f"it has {', '.join(frame.columns)}")
+    if all(frame.schema[column] == dtype for column, dtype in schema.items()):
+        return frame.select(*schema, *(column for column in frame.columns if column not in schema))
+    columns = []
+    for column, dtype in schema.items():
+        try:
+            columns.append(frame[column].cast(dtype))
+        except pl.exceptions.PolarsError:
+            columns.append(_cast_or_explain(name, frame[column], dtype))
+    return pl.DataFrame(columns).hstack([frame[c] for c in frame.columns if c not in schema])
+
+
+def _cast_or_explain(name: str, series: pl.Series, dtype: Any) -> pl.Series:
+    wrong = series.cast(dtype, strict=False).is_null() & series.is_not_null()
+    if not wrong.any():
+        return series.cast(dtype, strict=False)
+    index = wrong.arg_max() or 0
+    wanted = f"one of {', '.join(dtype.categories)}" if isinstance(dtype, pl.Enum) else _type_name(dtype)
+    found = series[index]
+    raise InputError(f"{_quote(found)} is not {wanted}", column=series.name, **in_table(name, index))
+
+
+def faults(
+    items: pl.DataFrame,
+    raters: pl.DataFrame,
+    judgments: pl.DataFrame,
+    questions: Iterable[Question],
+    *,
+    place: Place = in_table,
+    referenced: bool = False,
+) -> Iterator[InputError]:
+    """Everything that is wrong with three conforming tables: one sentence for each kind of fault.
+
+    `referenced` says that items and raters were derived from the judgments, so that these need no look-up.
+    """
+    yield from _identifier_faults("items", items["item"], place, unique=referenced)
+    yield from _identifier_faults("raters", raters["rater"], place, unique=referenced)
+    yield from _null_faults("raters", raters, ["kind"], place)
+    yield from _null_faults("judgments", judgments, [*KEY, "status"], place)
+    scales = {question.id: question.scale for question in questions}
+    if not referenced:
+        yield from _unknown("item", judgments["item"], items["item"], place)
+        yield from _unknown("rater", judgments["rater"], raters["rater"], place)
+    # Distinct combinations are few, so that a table of millions is checked in one pass.
+    seen = distinct(judgments, ["question", "value", "status"]).sort("question", "value")
+    if not set(seen["question"].drop_nulls()) <= set(scales):
+        yield from _unknown("question", judgments["question"], pl.Series(list(scales), dtype=pl.String), place)
+    yield from _value_faults(judgments, seen, scales, place)
+    yield from _duplicates(judgments, place)
+
+
+def _identifier_faults(name: str, ids: pl.Series, place: Place, *, unique: bool) -> Iterator[InputError]:
+    yield from _null_faults(name, ids.to_frame(), [ids.name], place)
+    if (empty := ids == "").any():
+        index = empty.arg_max() or 0
+        yield _fault("the id is empty", column=ids.name, remedy="give every row an id", at=place(name, index))
+    if not unique and ids.n_unique() < len(ids):
+        index = (~ids.is_first_distinct()).arg_max() or 0
+        yield _fault(
+            f"{_quote(ids[index])} stands twice",
+            column=ids.name,
+            remedy="keep one row per id",
+            at=place(name, index),
+        )
+
+
+def _null_faults(name: str, frame: pl.DataFrame, columns: Iterable[str], place: Place) -> Iterator[InputError]:
+    for column in columns:
+        if count := frame[column].null_count():
+            index = frame[column].is_null().arg_max() or 0
+            yield _fault(
+                f"the cell is empty{_in_all(count)}",
+                column=column,
+                remedy="fill it in",
+                at=place(name, index),
+            )
+
+
+def _unknown(what: str, used: pl.Series, known: pl.Series, place: Place) -> Iterator[InputError]:
+    distinct = used.unique().drop_nulls()
+    strangers = distinct.filter(~distinct.is_in(known.implode()))
+    if len(strangers):
+        index = (used.is_in(strangers.implode())).arg_max() or 0
+        names = known.head(2000).to_list()
+        remedy = nearest(str(used[index]), names) if len(names) <= 50 else f"add it to the {what}s table"
+        yield _fault(
+            f"there is no {what} {_quote(used[index])}{_in_all(len(strangers), what)}",
+            column=what,
+            remedy=remedy,
+            at=place("judgments", index),
+        )
+
+
+def _value_faults(
+    judgments: pl.DataFrame, seen: pl.DataFrame, scales: Mapping[str, Scale], place: Place
+) -> Iterator[InputError]:
+    value, status = judgments["value"], judgments["status"]
+    for wrong, problem in (
+        (value.is_nan() | value.is_infinite(), "the value is not a finite number"),
+        (value.is_null() & (status == "answered"), "the status is 'answered' but there is no value"),
+        (value.is_not_null() & (status != "answered"), "there is a value but the status is not 'answered'"),
+    ):
+        if wrong.any():
+            index = wrong.arg_max() or 0
+            yield _fault(problem, column="value", at=place("judgments", index))
+            return
+    for question, found, state in seen.iter_rows():
+        scale = scales.get(question)
+        if scale is None:
+            continue
+        if found is not None and not scale.holds(found):
+            where = (judgments["question"] == question) & (value == found)
+            problem = f"{show_code(found)} is not on the scale of question '{question}', which is {scale.describe()}"
+            remedy = "correct the value or choose another instrument"
+        elif state in ("ambiguous", "not_mentioned") and state not in [o.status for o in scale.opt_outs]:
+            where = (judgments["question"] == question) & (status == state)
+            problem = f"question '{question}' has no opt-out '{state}'"
+            remedy = "add it to the scale's opt_outs"
+        else:
+            continue
+        index = where.arg_max() or 0
+        yield _fault(f"{problem}{_in_all(where.sum())}", column="value", remedy=remedy, at=place("judgments", index))
+
+
+def _duplicates(judgments: pl.DataFrame, place: Place) -> Iterator[InputError]:
+    keys = judgments.select(KEY)
+    if len(keys) < 2:
+        return
+    # Sums of hashes are equal wherever keys are; only where they are not all different is it worth to look closely.
+    varying = [c for c in KEY if c in ("item", "rater") or not _is_constant(keys[c])]
+    hashes = keys.select(pl.sum_horizontal(pl.col(c).hash(seed) * (2 * seed + 1) for seed, c in enumerate(varying, 1)))
+    if hashes.to_series().n_unique() == len(keys):
+        return
+    again = ~keys.to_struct("key").is_first_distinct()
+    if not again.any():
+        return
+    index = again.arg_max() or 0
+    row = keys.row(index, named=True)
+    first = keys.select(pl.all_horizontal(pl.col(c) == value for c, value in row.items())).to_series().arg_max() or 0
+    told = ", ".join(f"{column} {_quote(row[column])}" for column in ("item", "question", "rater"))
+    yield _fault(
+        f"{told} was judged already in row {place('judgments', first)['row']}{_in_all(int(again.sum()), 'such row')}",
+        remedy="resolve it with --duplicates first, last or mean",
+        at=place("judgments", index),
+    )
+
+
+def distinct(frame: pl.DataFrame, columns: list[str]) -> pl.DataFrame:
+    """The different combinations of some columns, in no order; columns that never vary cost next to nothing."""
+    varying = [column for column in columns if not _is_constant(frame[column])]
+    if not varying:
+        return frame.select(columns).head(1)
+    found = frame.lazy().select(varying).unique().collect()
+    same = [frame[column].head(1).new_from_index(0, len(found)) for column in columns if column not in varying]
+    return found.hstack(same).select(columns)
+
+
+def _is_constant(column: pl.Series) -> bool:
+    return len(column) > 0 and column.null_count() == 0 and (column == column[0]).all()
+
+
+def resolve_duplicates(judgments: pl.DataFrame, how: Literal["first", "last", "mean"]) -> pl.DataFrame:
+    """Judgments with one row per key: the first, the last, or the mean of the values given.
+
+    The mean is taken of the answers; a key that was only ever declined keeps its first row. Order is kept.
+    """
+    if how in ("first", "last"):
+        return judgments.unique(KEY, keep=how, maintain_order=True)
+    answered_first = judgments.with_row_index("__row").sort("value", nulls_last=True, maintain_order=True)
+    means = judgments.group_by(KEY).agg(pl.col("value").mean().alias("__mean"))
+    return (
+        answered_first.unique(KEY, keep="first", maintain_order=True)
+        .join(means, on=KEY, how="left", nulls_equal=True)
+        .with_columns(pl.col("__mean").alias("value"))
+        .sort("__row")
+        .drop("__row", "__mean")
+    )
+
+
+def _fault(problem: str, *, at: dict[str, Any], column: str | None = None, remedy: str | None = None) -> InputError:
+    """A fault at a place, which may know better than we which column of a file it stands in."""
+    return InputError(problem, remedy=remedy, **{"column": column, **at})
+
+
+def _in_all(count: int, what: str = "row") -> str:
+    return f" ({count:,} {what}s in all)" if count > 1 else ""
+
+
+def _quote(value: object) -> str:
+    text = f"{value}"
+    return f"'{text if len(text) <= 60 else text[:57] + '…'}'"
+
+
+def _type_name(dtype: Any) -> str:
+    if dtype == pl.String:
+        return "text"
+    return "a whole number" if dtype.is_integer() else "a number"

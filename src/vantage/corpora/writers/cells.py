@@ -1,0 +1,75 @@
+"""Cells of a CSV file: flat, and safe in a spreadsheet."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from typing import Final
+
+import polars as pl
+
+_FORMULA: Final = r"^'*[=+\-@\t\r＝＋－＠]"
+_NUMBER: Final = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
+_DEFUSED: Final = r"^'('*[=+\-@\t\r＝＋－＠])"
+
+
+def csv_text(frame: pl.DataFrame) -> str:
+    """A table as CSV: nested columns as JSON, formulas defused.
+
+    >>> import polars as pl
+    >>> print(csv_text(pl.DataFrame({"measure": ["=x"], "estimate": [-0.5]})), end="")
+    measure,estimate
+    '=x,-0.5
+    """
+    return safe(flat(frame)).write_csv()
+
+
+def safe(frame: pl.DataFrame) -> pl.DataFrame:
+    """A flat table with formulas defused, in the names of its columns too."""
+    cells = frame.with_columns(defused(pl.col(pl.String)))
+    return cells.rename(lambda name: pl.select(defused(pl.lit(name))).item())
+
+
+def defused(cells: pl.Expr) -> pl.Expr:
+    """Text that no spreadsheet takes for a formula: an apostrophe in front of `=`, `+`, `-`, `@`, tab and CR.
+
+    Plain numbers are left alone. Text that starts with apostrophes before such a character gets one more, so
+    that `restored` can always undo it.
+
+    >>> import polars as pl
+    >>> cells = pl.DataFrame({"text": ["=1+1", "-3", "- no", "'=x", "fine"]})
+    >>> cells.select(defused(pl.col("text")))["text"].to_list()
+    ["'=1+1", '-3', "'- no", "''=x", 'fine']
+    """
+    risky = cells.str.contains(_FORMULA) & ~cells.str.contains(_NUMBER)
+    return pl.when(~risky | risky.is_null()).then(cells).otherwise(pl.lit("'") + cells)
+
+
+def restored(cells: pl.Expr) -> pl.Expr:
+    """The text before it was `defused`."""
+    return cells.str.replace(_DEFUSED, "${1}")
+
+
+def flat(table: pl.DataFrame) -> pl.DataFrame:
+    """A table whose columns a CSV file can hold."""
+    nested = [name for name, dtype in table.schema.items() if dtype.is_nested() or dtype == pl.Binary]
+    return table.with_columns(
+        pl.col(pl.Enum, pl.Categorical).cast(pl.String),
+        *(_as_json(table[name]) for name in nested),
+    )
+
+
+def _as_json(column: pl.Series) -> pl.Series:
+    cells = [None if value is None else json_text(value) for value in column.to_list()]
+    return pl.Series(column.name, cells, dtype=pl.String)
+
+
+def json_text(value: object, indent: int | None = None) -> str:
+    """Nested values as JSON; dates as ISO 8601, bytes in hexadecimal."""
+    return json.dumps(value, ensure_ascii=False, indent=indent, default=_plain)
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, bytes):
+        return value.hex()
+    return value.isoformat() if isinstance(value, datetime.date | datetime.time) else str(value)

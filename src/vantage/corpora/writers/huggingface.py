@@ -1,0 +1,175 @@
+"""A Hugging Face dataset: `README.md`, the card, and `data/`, which is a corpus folder as well.
+
+The three tables are three configurations of the dataset. `Corpus.read` opens the folder `data`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+import yaml
+
+from vantage.corpora.corpus import Corpus
+from vantage.corpora.schema import TABLES
+from vantage.corpora.writers.place import put_folder
+
+OURS: Final = ("README.md", "data/*.parquet", "data/corpus.yaml", "data/.lock")
+LICENCES: Final = {
+    "cc0": "cc0-1.0",
+    "cc by-nc-sa 4.0": "cc-by-nc-sa-4.0",
+    "cc by-nc-nd 4.0": "cc-by-nc-nd-4.0",
+    "cc by-nc 4.0": "cc-by-nc-4.0",
+    "cc by-nd 4.0": "cc-by-nd-4.0",
+    "cc by-sa 4.0": "cc-by-sa-4.0",
+    "cc by 4.0": "cc-by-4.0",
+    "apache-2.0": "apache-2.0",
+    "apache 2.0": "apache-2.0",
+    "mit": "mit",
+}
+"""Licences as people write them, and their identifiers on the hub."""
+SIZES: Final = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
+MOST: Final = 12
+"""A trait with more values than this is summed up by how many there are."""
+
+
+def write(corpus: Corpus, path: Path, *, overwrite: bool = False) -> Path:
+    """Writes the dataset folder."""
+    text = card(corpus)
+
+    def prepare(folder: Path) -> None:
+        corpus.write(folder / "data")
+        (folder / "README.md").write_text(text, encoding="utf-8")
+
+    return put_folder(path, prepare, ours=OURS, overwrite=overwrite)
+
+
+def card(corpus: Corpus) -> str:
+    """The dataset card: YAML for the hub, then what a reader has to know."""
+    front = yaml.safe_dump(_metadata(corpus), sort_keys=False, allow_unicode=True, width=110)
+    return f"---\n{front}---\n\n" + "\n".join(_body(corpus)).rstrip() + "\n"
+
+
+def _metadata(corpus: Corpus) -> dict[str, object]:
+    about = corpus.about
+    languages = [code for code in re.split(r"[,;\s]+", about.language) if code]
+    return {
+        **_licence(about.licence),
+        **({"language": languages} if languages else {}),
+        "pretty_name": about.title or about.name,
+        "size_categories": [_size(len(corpus.judgments))],
+        "tags": ["human label variation", "individual annotations", "vantage"],
+        "configs": [
+            {
+                "config_name": table,
+                "data_files": [{"split": "train", "path": f"data/{table}.parquet"}],
+                **({"default": True} if table == "judgments" else {}),
+            }
+            for table in ("judgments", "items", "raters")
+        ],
+    }
+
+
+def _licence(told: str) -> dict[str, str]:
+    plain = re.sub(r"[\s-]+", " ", told.strip().lower().replace("creative commons", "cc"))
+    if not plain or plain.startswith(("not stated", "unknown", "see ")):
+        return {"license": "unknown"}
+    for name, identifier in LICENCES.items():
+        if plain in (name.replace("-", " "), identifier.replace("-", " ")):
+            return {"license": identifier}
+    return {"license": "other", "license_name": told}
+
+
+def _size(count: int) -> str:
+    return next((name for limit, name in SIZES if count < limit), "n>1M")
+
+
+def _body(corpus: Corpus) -> Iterator[str]:
+    about = corpus.about
+    yield from (f"# {about.title or about.name}", "")
+    for instrument in corpus.instruments:
+        yield from (f"**{instrument.title}.** {' '.join(instrument.description.split())}", "")
+    yield from (
+        "Every judgment stands beside the rater who made it: `judgments` has one row per answer,",
+        "`items` what was judged, `raters` who judged it.",
+        "",
+    )
+    yield from _table(
+        ("table", "rows", "columns"),
+        ((name, f"{len(_of(corpus, name)):,}", ", ".join(_of(corpus, name).columns)) for name in TABLES),
+    )
+    yield from ("## Questions", "")
+    yield from _table(("question", "asks", "scale", "answers", "without a value"), _questions(corpus))
+    yield from ("## Raters", "")
+    yield from _table(("trait", "values"), _traits(corpus))
+    if about.notes:
+        yield from ("## Notes", "", *(f"- {_cell(note)}" for note in about.notes), "")
+    yield from ("## Source", "")
+    told = (
+        ("Published at", about.source),
+        ("Licence", about.licence or "not stated"),
+        ("Citation", about.citation),
+    )
+    yield from (f"- {name}: {_cell(value)}" for name, value in told if value)
+    yield from (
+        "",
+        "## Use",
+        "",
+        "```python",
+        "import polars as pl",
+        "",
+        'judgments = pl.read_parquet("data/judgments.parquet")',
+        "```",
+        "",
+        'or `datasets.load_dataset(FOLDER, "judgments")`, or `vantage.Corpus.read("data")`.',
+    )
+
+
+def _of(corpus: Corpus, table: str) -> pl.DataFrame:
+    return {"items": corpus.items, "raters": corpus.raters, "judgments": corpus.judgments}[table]
+
+
+def _questions(corpus: Corpus) -> Iterator[tuple[str, ...]]:
+    counts = corpus.judgments.group_by("question").agg(
+        pl.col("value").is_not_null().sum().alias("answered"),
+        pl.col("value").is_null().sum().alias("declined"),
+    )
+    found = {row[0]: row[1:] for row in counts.iter_rows()}
+    for question in corpus.questions:
+        if question.id in found:
+            answered, declined = found[question.id]
+            yield question.id, question.ask, question.scale.describe(), f"{answered:,}", f"{declined:,}"
+
+
+def _traits(corpus: Corpus) -> Iterator[tuple[str, str]]:
+    for name in ("kind", *corpus.traits):
+        column = corpus.raters[name]
+        counts = column.cast(pl.String, strict=False).drop_nulls().value_counts(sort=True, name="count")
+        unknown = f"; {column.null_count():,} not known" if column.null_count() else ""
+        if len(counts) <= MOST:
+            shown = ", ".join(f"{value} ({count:,})" for value, count in sorted(counts.iter_rows(), key=_most_first))
+        elif column.dtype.is_numeric():
+            low, middle, high = (column.cast(pl.Float64).quantile(q) for q in (0, 0.5, 1))
+            shown = f"{low:g} to {high:g}, median {middle:g}"
+        else:
+            shown = f"{len(counts):,} different values"
+        yield name, f"{shown}{unknown}"
+
+
+def _most_first(row: tuple[str, int]) -> tuple[int, str]:
+    return -row[1], row[0]
+
+
+def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    yield f"| {' | '.join(head)} |"
+    yield f"| {' | '.join('---' for _ in head)} |"
+    for row in rows:
+        yield f"| {' | '.join(_cell(cell) for cell in row)} |"
+    yield ""
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|").replace("<", "&lt;")

@@ -1,0 +1,227 @@
+"""The shape of an instrument file: what may be written in its YAML, from which the JSON Schema is generated.
+
+These models live at the edge only. `instrument.Instrument` is what the rest of Vantage sees.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from vantage.scales import Level, OptOutStatus
+
+Id = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$", max_length=64)]
+"""Lower-case letters, digits, hyphens and underscores: safe as a column value, a file name and a form field."""
+QuestionId = Annotated[str, Field(pattern=r"^\S(.*\S)?$", max_length=200)]
+"""A question keeps the name that it has in a table, so blanks and capitals are allowed."""
+Text = Annotated[str, Field(min_length=1)]
+
+
+class Part(BaseModel):
+    """A mapping of the file; keys that it does not know are reported."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, str_strip_whitespace=True)
+
+
+class OptionPart(Part):
+    """One answer of a scale."""
+
+    code: float
+    """The number that is stored."""
+    label: str = ""
+    """What people and models read; may be left out where the number says it all."""
+    description: str = ""
+    """One sentence on when to choose it."""
+
+
+class BandPart(Part):
+    """A coarse band such as low, neutral or high; applies to answers and to their mean."""
+
+    name: Id
+    at_least: float | None = None
+    """The band starts here, this value included."""
+    above: float | None = None
+    """The band starts here, this value excluded."""
+    below: float | None = None
+    """The band ends here, this value excluded."""
+    at_most: float | None = None
+    """The band ends here, this value included."""
+
+
+class ScalePart(Part):
+    """The answers that a question allows: either `options`, or whole numbers `from` … `to`."""
+
+    level: Level
+    """Level of measurement: nominal, ordinal, interval or ratio."""
+    options: list[OptionPart] | None = None
+    """Every answer with its code and label."""
+    from_: Annotated[float | None, Field(alias="from")] = None
+    """Lowest number of the scale."""
+    to: float | None = None
+    """Highest number of the scale."""
+    continuous: bool = False
+    """With `from` and `to`: every number between them is an answer, not only the whole ones."""
+    anchors: dict[float, Text] = {}
+    """With `from` and `to`: the wording at some of the points."""
+    opt_outs: dict[OptOutStatus, Text] = {}
+    """Ways to decline, with the label that is shown."""
+    bands: list[BandPart] = []
+    """Coarse bands that cover the scale without overlap."""
+
+    @model_validator(mode="after")
+    def _one_form(self) -> ScalePart:
+        ends = (self.from_ is not None) + (self.to is not None)
+        if (self.options is None) == (ends == 0) or ends == 1:
+            raise ValueError("give either 'options', or both 'from' and 'to'")
+        if self.options is not None and (self.anchors or self.continuous):
+            raise ValueError("'anchors' and 'continuous' go with 'from' and 'to', not with 'options'")
+        if ends == 2 and not self.continuous:
+            assert self.from_ is not None  # noqa: S101
+            assert self.to is not None  # noqa: S101
+            if self.from_ % 1 or self.to % 1 or not 1 <= self.to - self.from_ <= 1000:
+                raise ValueError("'from' and 'to' must be whole numbers, the lower one first, at most 1000 apart")
+        return self
+
+
+class FieldPart(Part):
+    """Something that an item shows."""
+
+    name: Id
+    """The column of the items table that holds it."""
+    title: Text
+    """How it is headed on the page and in the prompt."""
+    kind: Literal["text", "target", "conversation"] = "text"
+    """A passage of text, the name of the target, or turns of a conversation."""
+
+
+class ConditionPart(Part):
+    """A circumstance under which the questions are asked."""
+
+    shows: list[Id]
+    """The fields that the rater sees, in order."""
+    description: str = ""
+    """What is different here, for the methods section."""
+
+
+class QuestionPart(Part):
+    """One question about an item."""
+
+    id: QuestionId
+    """What is written in the judgments table."""
+    title: Text
+    """A short name for tables and figures."""
+    ask: Text
+    """The question as the rater reads it; `{target}` and the like are filled in from the item."""
+    ask_in: dict[Id, Text] = {}
+    """Another wording for some conditions."""
+    scale: Id
+    """The name of one of the `scales`."""
+    anchors: dict[float, Text] = {}
+    """Wording of this question's own at some points of the scale."""
+    guidelines: str = ""
+    """How to answer this question."""
+    rationale: Literal["no", "optional", "required"] = "no"
+    """Whether the rater is asked for a reason."""
+    section: str = ""
+    """Questions of one section stand together on the page."""
+
+
+class AggregatePart(Part):
+    """A score computed from several questions, or from aggregates that stand before it."""
+
+    id: Id
+    title: Text
+    mean_of: Annotated[list[QuestionId], Field(min_length=1)]
+    """Questions or earlier aggregates whose mean it is."""
+    reversed: list[QuestionId] = []
+    """Members that count in the other direction (mirrored within their scale)."""
+
+
+class FormPart(Part):
+    """A selection of the questions that is used as an instrument of its own."""
+
+    title: Text
+    description: str = ""
+    questions: Annotated[list[QuestionId], Field(min_length=1)]
+    """Its questions, in the order in which they are asked."""
+    aggregates: list[AggregatePart] | None = None
+    """Scores of this form; without them, those of the instrument that its questions allow."""
+
+
+class AnswerPart(Part):
+    """The answer of a worked example."""
+
+    answer: float | OptOutStatus
+    """A code of the question's scale, or one of its opt-outs."""
+    reason: Text
+    """Why this is the answer."""
+
+
+class ExamplePart(Part):
+    """A worked example: an item with its answers and the reasons for them."""
+
+    item: dict[Id, Any]
+    """The item's fields; a conversation is a list of `{speaker, text}`."""
+    condition: str = ""
+    answers: dict[QuestionId, AnswerPart]
+
+
+class CheckPart(Part):
+    """An attention check: an instruction that has a known answer."""
+
+    id: Id
+    instruction: Text
+    question: QuestionId
+    accept: Annotated[list[float], Field(min_length=1)]
+    """The codes that pass."""
+
+
+class InstrumentDocument(Part):
+    """A Vantage instrument: questions, scales, guidelines, worked examples and checks."""
+
+    id: Id
+    """The name under which the instrument is known."""
+    version: Annotated[int, Field(ge=1)]
+    """Raised whenever a wording or a scale changes; reported beside every result."""
+    title: Text
+    description: Text
+    """What it measures, for a reader who has not seen it."""
+    language: Annotated[str, Field(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$")] = "en"
+    """Language of the wording (BCP 47)."""
+    sources: list[Text] = []
+    """Where the construct and its scales come from."""
+    parameters: dict[Id, str] = {}
+    """Words that a study may replace in the wording, with their defaults, such as who judges."""
+    fields: Annotated[list[FieldPart], Field(min_length=1)]
+    """What an item shows."""
+    conditions: dict[Id, ConditionPart] = {}
+    """Circumstances under which the questions are asked; without any, all fields are shown."""
+    guidelines: Text
+    """General guidelines, read before the first item."""
+    warning: str = ""
+    """A content warning, shown before anything else."""
+    scales: dict[Id, ScalePart]
+    questions: Annotated[list[QuestionPart], Field(min_length=1)]
+    forms: dict[Id, FormPart] = {}
+    """Selections of the questions, used as `ID:FORM`."""
+    aggregates: list[AggregatePart] = []
+    """How questions add up to scores."""
+    examples: list[ExamplePart] = []
+    checks: list[CheckPart] = []
+    consent: str = ""
+    """What a person agrees to before taking part."""
+
+
+def json_schema() -> str:
+    """The JSON Schema of instrument files, as it ships with the package."""
+    schema = InstrumentDocument.model_json_schema(by_alias=True)
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Vantage instrument"}
+    return json.dumps({**schema, **head}, indent=2, ensure_ascii=False, sort_keys=True) + "\n"
+
+
+if __name__ == "__main__":
+    import sys
+
+    sys.stdout.write(json_schema())

@@ -1,0 +1,259 @@
+"""The answers that a question allows, and what may be computed from them.
+
+A `Scale` has options (a code and a label each) or a continuous range, a level of measurement, opt-outs
+such as "ambiguous", and coarse bands such as low / neutral / high. Scales stand at the very left of the
+house: nothing of Vantage but `errors` is imported here.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Final, Literal, get_args
+
+from vantage.errors import InputError
+
+Level = Literal["nominal", "ordinal", "interval", "ratio"]
+"""Level of measurement (Stevens 1946): which comparisons of two codes mean something."""
+
+OptOutStatus = Literal["ambiguous", "not_mentioned"]
+"""The ways in which a rater may decline to choose an option, as recorded in a judgment's status."""
+
+Status = Literal["answered", "ambiguous", "not_mentioned", "refused", "unparsed", "failed"]
+"""What became of a question: an answer, an opt-out, or the reason why there is no value."""
+
+LEVELS: Final[tuple[Level, ...]] = get_args(Level)
+OPT_OUTS: Final[tuple[OptOutStatus, ...]] = get_args(OptOutStatus)
+STATUSES: Final[tuple[Status, ...]] = get_args(Status)
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One answer of a scale: the code that is stored and the label that is shown."""
+
+    code: float
+    label: str = ""
+    description: str = ""
+
+    @property
+    def name(self) -> str:
+        """The label, or the code where a scale point has no wording of its own."""
+        return self.label or show_code(self.code)
+
+
+@dataclass(frozen=True, slots=True)
+class OptOut:
+    """A way to decline: the status that is stored and the label that is shown."""
+
+    status: OptOutStatus
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """A named stretch of a scale; applies to single answers and to their mean alike.
+
+    >>> Band("neutral", above=-0.5, below=0.5).holds(0.4)
+    True
+    """
+
+    name: str
+    at_least: float | None = None
+    above: float | None = None
+    below: float | None = None
+    at_most: float | None = None
+
+    def holds(self, value: float) -> bool:
+        """Whether the value lies inside this band."""
+        return (
+            (self.at_least is None or value >= self.at_least)
+            and (self.above is None or value > self.above)
+            and (self.below is None or value < self.below)
+            and (self.at_most is None or value <= self.at_most)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The answers that a question allows.
+
+    >>> scale = Scale.points(-3, 3, anchors={-3: "very cold", 3: "very warm"},
+    ...                      bands=[Band("low", at_most=-0.5), Band("neutral", above=-0.5, below=0.5),
+    ...                             Band("high", at_least=0.5)])
+    >>> scale.codes
+    (-3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0)
+    >>> scale.band(1.4)
+    'high'
+    >>> scale.holds(4)
+    False
+    """
+
+    options: tuple[Option, ...] = ()
+    level: Level = "ordinal"
+    opt_outs: tuple[OptOut, ...] = ()
+    bands: tuple[Band, ...] = ()
+    range: tuple[float, float] | None = None
+    """Lowest and highest value of a continuous scale (a slider, a standardised score); without options."""
+
+    def __post_init__(self) -> None:
+        if problems := list(self.problems()):
+            raise InputError("; ".join(problems), remedy="correct the scale")
+
+    @classmethod
+    def points(
+        cls,
+        low: int,
+        high: int,
+        *,
+        anchors: Mapping[int, str] | None = None,
+        level: Level = "ordinal",
+        opt_outs: Iterable[OptOut] = (),
+        bands: Iterable[Band] = (),
+    ) -> Scale:
+        """A scale of consecutive whole numbers, with wording at some of them."""
+        anchors = anchors or {}
+        options = tuple(Option(float(code), anchors.get(code, "")) for code in range(low, high + 1))
+        return cls(options, level, tuple(opt_outs), tuple(bands))
+
+    @classmethod
+    def labels(cls, *labels: str, level: Level = "nominal", opt_outs: Iterable[OptOut] = ()) -> Scale:
+        """A scale of named answers, coded 0, 1, 2 … in the order given.
+
+        >>> Scale.labels("no", "yes").code("Yes")
+        1.0
+        """
+        options = tuple(Option(float(code), label) for code, label in enumerate(labels))
+        return cls(options, level, tuple(opt_outs))
+
+    @classmethod
+    def continuous(cls, low: float, high: float, *, level: Level = "interval") -> Scale:
+        """A scale on which every number between two ends is an answer."""
+        return cls(level=level, range=(low, high))
+
+    @property
+    def codes(self) -> tuple[float, ...]:
+        """The codes of the options, in their order; empty for a continuous scale."""
+        return tuple(option.code for option in self.options)
+
+    @property
+    def ordered(self) -> bool:
+        """Whether "more" and "less" mean something on this scale."""
+        return self.level != "nominal"
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The lowest and the highest value."""
+        return self.range if self.range is not None else (min(self.codes), max(self.codes))
+
+    def holds(self, value: float) -> bool:
+        """Whether the value is one of the scale's answers."""
+        if self.range is not None:
+            return self.range[0] <= value <= self.range[1]
+        return value in self.codes
+
+    def label(self, code: float) -> str:
+        """The wording of a code, or the number itself where the point has none."""
+        return next((option.name for option in self.options if option.code == code), show_code(code))
+
+    def code(self, label: str) -> float | None:
+        """The code of a label, whatever its case; null for a label that the scale does not have."""
+        wanted = label.strip().casefold()
+        return next((o.code for o in self.options if o.label and o.label.casefold() == wanted), None)
+
+    def band(self, value: float) -> str | None:
+        """The name of the coarse band that holds the value."""
+        return next((band.name for band in self.bands if band.holds(value)), None)
+
+    def relabelled(self, anchors: Mapping[float, str]) -> Scale:
+        """The same scale with other wording at some of its points."""
+        return replace(self, options=tuple(replace(o, label=anchors.get(o.code, o.label)) for o in self.options))
+
+    def describe(self) -> str:
+        """The scale in one line, for a table.
+
+        >>> Scale.labels("no", "yes", opt_outs=[OptOut("ambiguous", "cannot tell")]).describe()
+        'no, yes (nominal; or ambiguous)'
+        >>> Scale.points(1, 9).describe()
+        '1…9 (ordinal)'
+        """
+        low, high = self.ends
+        if self.range is not None:
+            shown = f"any number from {show_code(low)} to {show_code(high)}"
+        elif len(self.options) > 4 or not all(o.label for o in self.options):
+            shown = f"{show_code(low)}…{show_code(high)}"
+        else:
+            shown = ", ".join(o.name for o in self.options)
+        declined = f"; or {', '.join(o.status for o in self.opt_outs)}" if self.opt_outs else ""
+        return f"{shown} ({self.level}{declined})"
+
+    def problems(self) -> Iterable[str]:
+        """Everything that is wrong with the scale, one clause each."""
+        if self.level not in LEVELS:
+            yield f"level '{self.level}' is not one of {', '.join(LEVELS)}"
+        if bool(self.options) == (self.range is not None):
+            yield "a scale has either options or a continuous range"
+            return
+        yield from self._option_problems()
+        yield from self._band_problems()
+        statuses = [o.status for o in self.opt_outs]
+        if unknown := sorted(set(statuses) - set(OPT_OUTS)):
+            yield f"opt-out '{unknown[0]}' is not one of {', '.join(OPT_OUTS)}"
+        if len(set(statuses)) < len(statuses):
+            yield "an opt-out is listed twice"
+
+    def _option_problems(self) -> Iterable[str]:
+        if self.range is not None:
+            low, high = self.range
+            if not (math.isfinite(low) and math.isfinite(high) and low < high):
+                yield f"the range {low}…{high} does not go from a lower to a higher number"
+            if self.level == "nominal":
+                yield "a continuous scale cannot be nominal"
+            return
+        codes = self.codes
+        if not all(math.isfinite(code) for code in codes):
+            yield "a code is not a finite number"
+        if len(set(codes)) < len(codes):
+            twice = next(code for i, code in enumerate(codes) if code in codes[:i])
+            yield f"code {show_code(twice)} is used for two options"
+        if len(codes) < 2:
+            yield "a scale needs at least two options"
+        if self.ordered and list(codes) != sorted(codes):
+            yield f"the codes of an {self.level} scale must rise from option to option"
+        labels = [o.label.casefold() for o in self.options if o.label]
+        if len(set(labels)) < len(labels):
+            twice_named = next(label for i, label in enumerate(labels) if label in labels[:i])
+            yield f"label '{twice_named}' is used for two options"
+        if self.level == "nominal" and len(labels) < len(codes):
+            yield "every option of a nominal scale needs a label"
+
+    def _band_problems(self) -> Iterable[str]:
+        names = [band.name for band in self.bands]
+        if len(set(names)) < len(names):
+            yield "two bands have the same name"
+        if not self.bands:
+            return
+        if not self.ordered:
+            yield "a nominal scale has no bands"
+            return
+        # Bands matter at their edges: a value on, just below and just above each must fall into one band.
+        edges = {e for b in self.bands for e in (b.at_least, b.above, b.below, b.at_most) if e is not None}
+        low, high = self.ends
+        probes = {low, high, *self.codes}
+        for edge in edges:
+            probes |= {edge, math.nextafter(edge, -math.inf), math.nextafter(edge, math.inf)}
+        for probe in sorted(p for p in probes if low <= p <= high):
+            holders = [band.name for band in self.bands if band.holds(probe)]
+            if len(holders) != 1:
+                held = f"bands {' and '.join(holders)} both hold" if holders else "no band holds"
+                yield f"{held} the value {show_code(probe)}"
+                return
+
+
+def show_code(code: float) -> str:
+    """A code as people write it.
+
+    >>> show_code(3.0), show_code(-0.5)
+    ('3', '-0.5')
+    """
+    return f"{code:g}"

@@ -1,0 +1,67 @@
+"""Which modules the light verbs load: a heavy import that creeps in is felt by everyone."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = {
+    *("polars", "numpy", "scipy", "pandas", "sklearn", "matplotlib", "torch", "transformers"),
+    *("pydantic", "yaml", "rich", "starlette", "sqlalchemy", "openai", "ray"),
+}
+RUN = """
+import json, sys
+sys.argv = ["vantage", *json.loads(sys.argv[1])]
+from vantage.cli import main
+try:
+    main()
+except SystemExit:
+    pass
+sys.stderr.write("\\n" + json.dumps(sorted({name.split(".")[0] for name in sys.modules})))
+"""
+
+
+def loaded(code: str, *words: str) -> set[str]:
+    done = subprocess.run([sys.executable, "-c", code, json.dumps(words)], capture_output=True, text=True, check=True)
+    return set(json.loads(done.stderr.splitlines()[-1]))
+
+
+def test_importing_the_package_loads_nothing_heavy() -> None:
+    told = "json.dumps(sorted(m.split('.')[0] for m in sys.modules))"
+    code = f"import vantage, json, sys; sys.stderr.write('\\n' + {told})"
+    assert loaded(code) & HEAVY == set()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("instruments", "--help"),
+        ("instruments", "show", "--help"),
+        ("corpora", "--help"),
+        ("corpora", "import", "--help"),
+        ("measure", "--help"),
+        ("demo", "--help"),
+    ],
+)
+def test_help_of_a_verb_loads_nothing_heavy_of_ours(words: tuple[str, ...]) -> None:
+    # Typer itself looks at the types of a verb's options with Pydantic.
+    assert loaded(RUN, *words) & HEAVY <= {"pydantic"}
+
+
+@pytest.mark.parametrize("words", [("--help",), ("--version",), ()])
+def test_help_loads_nothing_heavy(words: tuple[str, ...]) -> None:
+    assert loaded(RUN, *words) & HEAVY == set()
+
+
+@pytest.mark.parametrize("words", [("instruments",), ("instruments", "show", "sarcasm"), ("corpora",)])
+def test_listing_needs_no_tables(words: tuple[str, ...]) -> None:
+    assert loaded(RUN, *words) & {"polars", "numpy", "scipy", "sklearn", "matplotlib", "torch"} == set()
+
+
+def test_describing_needs_neither_scipy_nor_scikit_learn() -> None:
+    assert (
+        loaded(RUN, "corpora", "describe", "nowhere") & {"scipy", "sklearn", "matplotlib", "torch", "pandas"} == set()
+    )

@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+
+from tests.cli.conftest import Vantage
+from vantage import InputError
+from vantage.cli.measure import convert
+from vantage.measures import registry
+
+CONTRACT = (
+    *("alpha", "split-half", "pairwise", "unanimity", "fleiss", "randolph", "cohen", "ac1", "icc", "entropy"),
+    *("ambiguity", "distance", "accuracy", "correlate", "ranks", "alt-test", "raters", "needed-raters"),
+)
+COMMON = {"estimate", "low", "high", "items", "raters", "judgments", "left_out"}
+
+
+def test_every_measure_is_listed_with_what_it_is(vantage: Vantage) -> None:
+    rows = {row["measure"]: row for row in vantage("measure", "--list", "--json").json}
+    assert set(CONTRACT) <= set(rows)
+    assert all(row["what"].endswith((".", "?")) for row in rows.values())
+
+
+@pytest.mark.parametrize("name", sorted(registry()))
+def test_every_measure_explains_its_options(vantage: Vantage, name: str) -> None:
+    done = vantage("measure", name, "--help")
+    assert done.code == 0
+    assert f"vantage measure {name} FOLDER" in done.out
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("alpha", ("--by", "question,target", "--level", "ordinal", "--ci", "none")),
+        ("alpha", ("--by", "question", "--ci", "raters", "--resamples", "50", "--seed", "3")),
+        ("split-half", ("--by", "question", "--aggregate", "median", "--correlation", "spearman", "--iterations", "9")),
+        ("split-half", ("--by", "question", "--spearman-brown", "--iterations", "50")),
+        ("pairwise", ("--by", "question", "--coarse")),
+        ("unanimity", ("--by", "question")),
+        ("fleiss", ("--by", "question")),
+        ("randolph", ("--by", "question")),
+        ("cohen", ("--by", "question", "--weights", "quadratic")),
+        ("ac1", ("--by", "question")),
+        ("icc", ("--by", "question")),
+        (
+            "entropy",
+            (
+                "--by",
+                "question",
+            ),
+        ),
+        (
+            "ambiguity",
+            (
+                "--by",
+                "question",
+            ),
+        ),
+        ("distance", ("--by", "question", "--between", "gender", "--values", "man,woman")),
+        ("correlate", ("--correlation", "spearman")),
+        ("compare", ("--by", "question", "--between", "gender", "--values", "man,woman", "--paired", "no")),
+        ("accuracy", ("--reference", "each", "--raters", "r9", "--metric", "mae", "--ci", "none")),
+        ("raters", ()),
+        ("needed-raters", ("--by", "question")),
+        ("aggregate", ("--method", "median")),
+        ("components", ("--by", "question")),
+    ],
+)
+def test_measures_run_on_a_folder(vantage: Vantage, demo: Path, name: str, words: tuple[str, ...]) -> None:
+    done = vantage("measure", name, demo, *words, "--json")
+    assert done.code == 0, done.err
+    assert done.json
+    assert set(done.json[0]) >= COMMON
+    assert done.json[0]["measure"] == name
+
+
+def test_rows_can_be_filtered_first(vantage: Vantage, demo: Path) -> None:
+    words = ("--by", "question", "--where", "rater=r1,r2,r3", "--ci", "none", "--json")
+    rows = vantage("measure", "alpha", demo, *words).json
+    assert {row["raters"] for row in rows} == {3}
+
+
+def test_output_for_people_for_spreadsheets_and_for_papers(vantage: Vantage, demo: Path) -> None:
+    words = ("measure", "alpha", demo, "--by", "question", "--ci", "none")
+    assert "estimate" in vantage(*words).out
+    rows = list(csv.DictReader(io.StringIO(vantage(*words, "--csv").out)))
+    assert [row["question"] for row in rows] == ["competence", "sociability", "trust"]
+    paper = vantage(*words, "--latex").out
+    assert paper.startswith(r"\begin{tabular}")
+    assert r"\toprule" in paper
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("alfa", "DEMO"), "there is no measure 'alfa'; did you mean 'alpha'?"),
+        (("alpha", "DEMO", "--by", "qestion"), "no column 'qestion'; did you mean 'question'?"),
+        (("alpha", "DEMO", "--levl", "ordinal"), "has no option --levl; did you mean 'level'?"),
+        (("alpha", "DEMO", "--level", "cardinal"), "--level"),
+        (("alpha", "DEMO", "--resamples", "many"), "--resamples takes a whole number, not 'many'"),
+        (("alpha", "DEMO", "--resamples"), "--resamples needs a value"),
+        (("alpha", "DEMO", "ordinal"), "'ordinal' was not expected"),
+        (("alpha", "nowhere"), "nowhere: there is no such folder"),
+        (("alpha",), "which corpus?"),
+        (("distance", "DEMO"), "measure 'distance' needs --between"),
+        (("alpha", "DEMO", "--distance", "1,2"), "--distance can only be given from Python"),
+        (("alpha", "DEMO", "--where", "question"), "--where takes NAME=VALUE"),
+    ],
+)
+def test_bad_input_gets_one_sentence(vantage: Vantage, demo: Path, words: tuple[str, ...], sentence: str) -> None:
+    done = vantage("measure", *(demo if word == "DEMO" else word for word in words))
+    assert done.code == 2
+    assert sentence in done.err
+
+
+def test_ordinal_alpha_of_a_nominal_question_is_refused_by_name(vantage: Vantage, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("item,rater,value\na,r,yes\na,s,no\n", encoding="utf-8")
+    vantage("corpora", "import", "table", "--from", path, "--instrument", "sarcasm", "--to", tmp_path / "c")
+    done = vantage("measure", "alpha", tmp_path / "c", "--level", "ordinal")
+    assert done.code == 2
+    assert "question 'sarcasm' has a nominal scale" in done.err
+
+
+@pytest.mark.parametrize(
+    ("text", "hint", "value"),
+    [
+        ("3", int, 3),
+        ("0.5", float | None, 0.5),
+        ("none", Literal["items", "none"], "none"),
+        ("a,b", list[str], ["a", "b"]),
+        ("yes", bool, True),
+        ("2", Literal[1, 2], 2),
+        ("signs", bool | Literal["signs"], "signs"),
+        ("each", str | Mapping[str, Any] | Sequence[str], "each"),
+        ("a,b", str | Mapping[str, Any] | Sequence[str], ["a", "b"]),
+        ("no", bool, False),
+    ],
+)
+def test_words_are_converted_as_the_signature_says(text: str, hint: Any, value: object) -> None:
+    assert convert(text, hint, "--x") == value
+
+
+def test_what_cannot_be_written_as_a_word_is_refused() -> None:
+    with pytest.raises(InputError, match="only be given from Python"):
+        convert("x", dict[str, int], "--x")

@@ -1,0 +1,65 @@
+"""The house stands as designed: a module imports only what stands to its left, and tests mirror modules."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import vantage
+
+SOURCE = Path(vantage.__file__).parent
+ORDER = [
+    "_version",
+    "_lazy",
+    "errors",
+    "scales",
+    "documents",
+    "instruments",
+    "corpora",
+    "measures",
+    "raters",
+    "cli",
+]
+MODULES = sorted(path for path in SOURCE.rglob("*.py") if path.parent != SOURCE or path.name != "__init__.py")
+
+
+def room(path: Path) -> str:
+    """The part of the house in which a module stands."""
+    first = path.relative_to(SOURCE).parts[0]
+    return first.removesuffix(".py")
+
+
+def imported(path: Path) -> set[str]:
+    """The rooms of Vantage that a module imports from."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "vantage":
+            parts = node.module.split(".")
+            found |= {parts[1]} if len(parts) > 1 else {name.name for name in node.names}
+        elif isinstance(node, ast.Import):
+            found |= {n.name.split(".")[1] for n in node.names if n.name.startswith("vantage.")}
+    return found & set(ORDER)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_a_module_imports_only_what_stands_to_its_left(path: Path) -> None:
+    assert room(path) in ORDER, "a new room needs its place in the order"
+    right = {other for other in imported(path) if ORDER.index(other) > ORDER.index(room(path))}
+    assert right == set()
+
+
+def test_every_public_name_exists_and_is_listed() -> None:
+    for name in vantage.__all__:
+        assert getattr(vantage, name) is not None
+    assert set(vantage.__all__) <= set(dir(vantage))
+
+
+@pytest.mark.parametrize("folder", sorted({path.parent for path in MODULES}), ids=lambda p: str(p.relative_to(SOURCE)))
+def test_every_folder_says_what_lives_there(folder: Path) -> None:
+    if folder == SOURCE:
+        return
+    docstring = ast.get_docstring(ast.parse((folder / "__init__.py").read_text("utf-8")))
+    assert docstring
+    assert len(docstring) > 40
