@@ -1,0 +1,70 @@
+"""Krippendorff's alpha under resampling of raters.
+
+With *r* copies of an answer in a unit of *m* drawn answers, each copy has *m − r* partners (see `over_raters`)
+and weighs each of them 1/(m − r), which is Krippendorff's 1/(m − 1) when everybody is drawn once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vantage.measures.counts import centre
+from vantage.measures.differences import Difference
+from vantage.measures.over_raters import Formula, Resamples, quotient
+from vantage.measures.ratings import Floats
+
+
+def coefficient_over_raters(difference: Difference) -> Formula:
+    """Alpha as a function of how often raters and units are drawn.
+
+    >>> from vantage.measures.differences import difference
+    >>> from vantage.measures.over_raters import Answers
+    >>> from vantage.measures.ratings import groups
+    >>> answers = Answers.of(next(groups([[1, 2, 3, 1], [1, 2, 2, 1], [1, 3, 3, 2]])))
+    >>> copies = np.array([[1.0, 2.0], [1.0, 0.0], [1.0, 1.0]])  # the sample itself, and a resample
+    >>> alpha = coefficient_over_raters(difference("interval", answers.values))
+    >>> alpha(Resamples(answers, copies, np.ones((4, 1)))).round(3).tolist()
+    [0.641, 0.692]
+    """
+
+    def formula(resamples: Resamples) -> Floats:
+        answers = resamples.answers
+        weight = resamples.copies[answers.rater]
+        partners = resamples.size[answers.unit] - weight
+        drawn = resamples.drawn[answers.unit]
+        share = np.asarray(answers.by_cell @ (quotient(weight, partners, empty=0) * drawn))
+        counted = np.asarray(answers.by_cell @ (np.where(partners > 0, weight, 0.0) * drawn))
+        marginal = np.asarray(answers.by_column @ counted)
+        total = marginal.sum(axis=0)
+        everyone = np.arange(len(answers.values))
+        if difference.name == "nominal":
+            field = resamples.size[answers.cell_unit] - resamples.cells
+            expected = total**2 - np.sum(marginal**2, axis=0)
+        elif difference.between is not None:
+            field = resamples.field(difference.between)
+            between = difference.between(everyone[:, None], everyone[None, :])
+            expected = np.sum(marginal * (between @ marginal), axis=0)
+        else:
+            at = _positions(difference, answers.values, marginal)
+            field = _squared_differences(resamples, at[answers.cell_column])
+            expected = 2 * (total * np.sum(marginal * at**2, axis=0) - np.sum(marginal * at, axis=0) ** 2)
+        observed = np.sum(share * field, axis=0)
+        defined = expected > 1e-12 * total
+        return 1 - quotient((total - 1) * observed, np.where(defined, expected, 0.0))
+
+    return formula
+
+
+def _squared_differences(resamples: Resamples, x: Floats) -> Floats:
+    """For each cell at place *x*, the squared differences to all answers of its unit, added up."""
+    unit = resamples.answers.cell_unit
+    first = resamples.per_unit(resamples.cells * x)[unit]
+    second = resamples.per_unit(resamples.cells * x**2)[unit]
+    return np.asarray(resamples.size[unit] * x**2 - 2 * x * first + second)
+
+
+def _positions(difference: Difference, values: Floats, marginal: Floats) -> Floats:
+    """Where the values lie: at mid-ranks on an ordinal scale, at themselves on an interval scale."""
+    if difference.name == "ordinal":
+        return np.asarray(np.cumsum(marginal, axis=0) - marginal / 2 - marginal.sum(axis=0) / 2)
+    return np.asarray(values - centre(values))[:, None]

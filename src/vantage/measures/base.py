@@ -1,0 +1,111 @@
+"""The registry of measures, and the one shape of their results."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, ParamSpec
+
+import polars as pl
+
+P = ParamSpec("P")
+
+RESULT = ("estimate", "low", "high", "items", "raters", "judgments", "left_out", "reason")
+"""The columns of every result, after the grouping columns and the measure's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """What the registry knows of a measure: its name on the command line, its family and its function."""
+
+    name: str
+    family: str
+    summary: str
+    function: Callable[..., pl.DataFrame]
+
+    @property
+    def options(self) -> Mapping[str, inspect.Parameter]:
+        """The keyword options of the function, by name."""
+        parameters = inspect.signature(self.function).parameters
+        return {name: p for name, p in parameters.items() if p.kind is inspect.Parameter.KEYWORD_ONLY}
+
+    @property
+    def types(self) -> Mapping[str, Any]:
+        """The type of each option, for reading it from the command line."""
+        names = vars(sys.modules[self.function.__module__])
+        return {name: eval(p.annotation, dict(names)) for name, p in self.options.items()}  # noqa: S307
+
+
+REGISTRY: dict[str, Measure] = {}
+
+
+def measure(name: str, family: str) -> Callable[[Callable[P, pl.DataFrame]], Callable[P, pl.DataFrame]]:
+    """Registers a function as a measure and writes its name and options into every row it returns.
+
+    The two last columns, `measure` and `options`, make a row of a report recomputable.
+    """
+
+    def register(function: Callable[P, pl.DataFrame]) -> Callable[P, pl.DataFrame]:
+        signature = inspect.signature(function)
+
+        @functools.wraps(function)
+        def recorded(*args: P.args, **kwargs: P.kwargs) -> pl.DataFrame:
+            bound = signature.bind(*args, **kwargs)
+            bound.apply_defaults()
+            options = {
+                key: value
+                for key, value in bound.arguments.items()
+                if signature.parameters[key].kind is inspect.Parameter.KEYWORD_ONLY
+            }
+            return function(*args, **kwargs).with_columns(
+                pl.lit(name).alias("measure"),
+                pl.lit(json.dumps(_plain(options), default=str)).alias("options"),
+            )
+
+        summary = (inspect.getdoc(function) or "").split("\n", 1)[0]
+        REGISTRY[name] = Measure(name, family, summary, recorded)
+        return recorded
+
+    return register
+
+
+def table(rows: Iterable[Mapping[str, Any]], by: str | Sequence[str] = ()) -> pl.DataFrame:
+    """Rows of a measure as a frame: grouping columns, the measure's own, then the common ones.
+
+    A row states `estimate` (null where undefined, with a `reason`), the interval `low`…`high` where there
+    is one, and what it rests on. `left_out` becomes a struct with one count per status that occurs.
+    """
+    rows = list(rows)
+    columns = [by] if isinstance(by, str) else list(by)
+    own = [k for row in rows for k in row if k not in columns and k not in RESULT]
+    order = list(dict.fromkeys([*columns, *own, *RESULT]))
+    left_out = sorted({status for row in rows for status in row.get("left_out") or {}})
+    types: dict[str, Any] = {
+        **dict.fromkeys(("estimate", "low", "high"), pl.Float64),
+        **dict.fromkeys(("items", "raters", "judgments"), pl.Int64),
+        "left_out": pl.Struct(dict.fromkeys(left_out, pl.Int64)),
+        "reason": pl.String,
+    }
+
+    def column(name: str) -> pl.Series:
+        values = [row.get(name) for row in rows]
+        if name == "left_out":
+            values = [{status: (v or {}).get(status, 0) for status in left_out} for v in values]
+        return pl.Series(name, values, dtype=types.get(name), strict=False)
+
+    return pl.DataFrame([column(name) for name in order])
+
+
+def _plain(value: object) -> object:
+    """An option in the terms of JSON, whose keys are strings and whose arrays are lists."""
+    if isinstance(value, Mapping):
+        return {key if isinstance(key, str) else str(key): _plain(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(entry) for entry in value]
+    if isinstance(value, pl.DataFrame):
+        return f"a table of {len(value)} rows"
+    return value.tolist() if hasattr(value, "tolist") else value

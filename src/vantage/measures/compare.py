@@ -1,0 +1,278 @@
+"""Comparisons of two groups: a test, an effect size with an interval, and a correction for many tests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Final, Literal, TypeAlias, get_args
+
+import numpy as np
+import polars as pl
+
+from vantage.errors import InputError, nearest
+from vantage.measures.base import measure, table
+from vantage.measures.correlations import midranks
+from vantage.measures.intervals import BLOCK_BYTES, Method, percentile, weights
+from vantage.measures.multiplicity import Correction, adjusted
+from vantage.measures.parts import check_level, counts, names, parts
+from vantage.measures.ratings import By, Floats, Judgments, judgments_frame
+from vantage.measures.resampling import Resampled, Resampling
+
+Test: TypeAlias = Literal["t", "welch", "wilcoxon", "mann_whitney", "permutation"]
+Effect: TypeAlias = Literal["d", "g", "dz", "rank_biserial", "cliffs_delta"]
+
+_PAIRED: Final[dict[str, str]] = {"t": "dz", "wilcoxon": "rank_biserial", "permutation": "dz"}
+_UNPAIRED: Final[dict[str, str]] = {
+    "t": "g",
+    "welch": "g",
+    "mann_whitney": "cliffs_delta",
+    "permutation": "g",
+}
+
+
+@measure("compare", "relations")
+def compare(
+    data: Judgments,
+    *,
+    between: str,
+    by: By = (),
+    values: Sequence[Any] | None = None,
+    unit: By = "item",
+    paired: bool = True,
+    test: Test | None = None,
+    effect: Effect | None = None,
+    aggregate: Literal["mean", "median"] = "mean",
+    correction: Correction = "holm",
+    permutations: int = 10000,
+    ci: Resampled = "items",
+    method: Method = "percentile",
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """Do two groups judge differently? A test and an effect size for every two values of a column.
+
+    Each `unit` (an item, a rater, or any columns) has one score per group: the mean or median of its
+    answers. Paired, the units that both groups have are compared with themselves; unpaired, the two
+    groups' units are separate samples (`unit="rater"` with a trait of raters, say).
+
+    Tests: paired `t`, `wilcoxon` (signed ranks, zeros dropped) and `permutation` of signs; unpaired `t`
+    (equal variances), `welch`, `mann_whitney` and `permutation` of group membership. All two-sided.
+    By default paired t or Welch. Effect sizes, as `estimate`, positive when the first group is higher:
+
+    * `d`: difference of means / pooled standard deviation (Cohen 1988); `g`: d corrected for small
+      samples by 1 − 3 / (4(n₁ + n₂ − 2) − 1) (Hedges 1981);
+    * `dz` (paired): mean of the differences / their standard deviation (Cohen 1988);
+    * `rank_biserial` (paired): share of positive minus share of negative signed ranks (Kerby 2014);
+    * `cliffs_delta` (unpaired): P(first > second) − P(first < second) (Cliff 1993).
+
+    The interval resamples units. `p_adjusted` corrects over all rows of the result.
+
+    >>> answers = {"item": [1, 2, 3, 4] * 2, "rater": ["a"] * 8, "value": [1, 2, 3, 4, 3, 3, 4, 5],
+    ...            "condition": ["plain"] * 4 + ["context"] * 4}
+    >>> compare(answers, between="condition").select("first", "difference", pl.col("p").round(4)).rows()
+    [('context', 1.25, 0.0154)]
+    """
+    tested, measured = _chosen(paired, test, effect)
+    how = Resampling(ci, method, resamples, confidence, seed)
+    keys = names(unit)
+    if between in keys:
+        raise InputError(f"column '{between}' cannot be both compared and the unit", remedy="choose another unit")
+    present = judgments_frame(data, [between])[between].drop_nulls().unique().sort().to_list()
+    levels = present if values is None else list(values)
+    for value in levels:
+        if value not in present:
+            known = [str(v) for v in present]
+            raise InputError(f"column '{between}' has no value '{value}'", remedy=nearest(str(value), known))
+    if len(levels) < 2:
+        raise InputError(f"column '{between}' has only one value", remedy="compare another column")
+    rows: list[dict[str, Any]] = []
+    for part in parts(data, by, extra=[between, *keys]):
+        check_level(part.scale(), part.frame, "a comparison of means or ranks")
+        centre = pl.col("value").mean() if aggregate == "mean" else pl.col("value").median()
+        scores = part.answered.group_by([*keys, between]).agg(centre.alias("score")).sort([*keys, between])
+        for first, second in combinations(levels, 2):
+            one, two = (scores.filter(pl.col(between) == value).drop(between) for value in (first, second))
+            sample = Sample.of(one, two, keys, paired)
+            asked = part.frame.filter(pl.col(between).is_in([first, second]))
+            used = sample.used(asked, keys)
+            row = {
+                **part.key,
+                "first": str(first),
+                "second": str(second),
+                "test": tested,
+                "effect": measured,
+                "paired": paired,
+                "units": len(sample.x) if paired else len(sample.x) + len(sample.y),
+                **counts(used, asked, unpaired=asked["value"].count() - len(used)),
+            }
+            rows.append({**row, **_compared(sample, tested, measured, permutations, how)})
+    for row, p in zip(rows, adjusted([row["p"] for row in rows], correction), strict=True):
+        row["p_adjusted"] = p
+    return table(rows, names(by))
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Two columns of unit scores, aligned where they are paired."""
+
+    x: Floats
+    y: Floats
+    paired: bool
+    units: pl.DataFrame
+
+    @classmethod
+    def of(cls, one: pl.DataFrame, two: pl.DataFrame, keys: Sequence[str], paired: bool) -> Sample:
+        """The scores of two groups, of the units that both have where they are paired."""
+        if paired:
+            both = one.join(two, on=list(keys), suffix="_second", nulls_equal=True).sort(list(keys))
+            return cls(both["score"].to_numpy(), both["score_second"].to_numpy(), True, both.select(keys))
+        units = pl.concat([one, two]).select(keys).unique()
+        return cls(one["score"].to_numpy(), two["score"].to_numpy(), False, units)
+
+    def used(self, asked: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+        """The answers behind the scores."""
+        answered = asked.filter(pl.col("value").is_not_null())
+        return answered.join(self.units, on=list(keys), how="semi", nulls_equal=True)
+
+
+def _chosen(paired: bool, test: Test | None, effect: Effect | None) -> tuple[str, str]:
+    tests = _PAIRED if paired else _UNPAIRED
+    allowed = ("dz", "d", "g", "rank_biserial") if paired else ("d", "g", "cliffs_delta")
+    words = "paired" if paired else "unpaired"
+    if test is not None and test not in get_args(Test):
+        raise InputError(f"test '{test}' is not known", remedy=nearest(test, get_args(Test)))
+    if test is not None and test not in tests:
+        raise InputError(f"test '{test}' is not for {words} samples", remedy=f"use {', '.join(tests)}")
+    name = test or ("t" if paired else "welch")
+    if effect is not None and effect not in allowed:
+        raise InputError(f"effect '{effect}' is not for {words} samples", remedy=f"use {', '.join(allowed)}")
+    return name, effect or tests[name]
+
+
+def _compared(sample: Sample, test: str, effect: str, permutations: int, how: Resampling) -> dict[str, Any]:
+    """Test and effect of one pair of groups."""
+    x, y = sample.x, sample.y
+    empty = {"first_mean": None, "second_mean": None, "difference": None, "statistic": None, "p": None}
+    if min(len(x), len(y)) < 2:
+        return {
+            **empty,
+            "reason": f"fewer than two units {'in both groups' if sample.paired else 'in a group'}",
+        }
+    means: dict[str, Any] = {
+        "first_mean": float(x.mean()),
+        "second_mean": float(y.mean()),
+        "difference": float(x.mean() - y.mean()),
+    }
+    statistic, p = _tested(sample, test, permutations, how.seed)
+    row = {**means, "statistic": statistic, "p": p}
+    estimate = float(_effect(sample, np.ones((1, len(x))), np.ones((1, len(y))), effect)[0])
+    if not np.isfinite(estimate):
+        return {**row, "reason": "the scores do not vary, so the effect has no unit"}
+    low, high = _interval(sample, effect, how)
+    return {**row, "estimate": estimate, "low": low, "high": high}
+
+
+def _tested(sample: Sample, test: str, permutations: int, seed: int) -> tuple[float | None, float | None]:
+    """The statistic and the two-sided p-value; null where the scores leave the test nothing to work with."""
+    from scipy import stats
+
+    x, y = sample.x, sample.y
+    if test == "permutation":
+        return float(x.mean() - y.mean()), _permutation_p(sample, permutations, seed)
+    difference = x - y if sample.paired else np.empty(0)
+    if sample.paired and (np.ptp(difference) == 0 if test == "t" else not difference.any()):
+        return None, None
+    if not sample.paired and (
+        np.ptp(x) == 0 and np.ptp(y) == 0 if test != "mann_whitney" else np.ptp(np.r_[x, y]) == 0
+    ):
+        return None, None
+    if test == "wilcoxon":
+        result = stats.wilcoxon(difference)
+    elif test == "mann_whitney":
+        result = stats.mannwhitneyu(x, y)
+    elif sample.paired:
+        result = stats.ttest_rel(x, y)
+    else:
+        result = stats.ttest_ind(x, y, equal_var=test == "t")
+    return float(result.statistic), float(result.pvalue)
+
+
+def _permutation_p(sample: Sample, permutations: int, seed: int) -> float:
+    """Share of sign flips or regroupings whose difference of means is at least as large as the one seen.
+
+    All sign flips are tried where there are no more than `permutations` of them; otherwise they are drawn,
+    and the observed arrangement counts as one of them (Phipson and Smyth 2010).
+    """
+    rng = np.random.default_rng(seed)
+    x, y = sample.x, sample.y
+    if sample.paired:
+        difference = x - y
+        n = len(difference)
+        observed = abs(difference.sum())
+        if 2**n <= permutations:
+            flips = 1 - 2 * ((np.arange(2**n)[:, None] >> np.arange(n)) & 1)
+            return float(np.mean(np.abs(flips @ difference) >= observed * (1 - 1e-12)))
+        sums = np.array([np.abs((1 - 2 * rng.integers(0, 2, n)) @ difference) for _ in range(permutations)])
+    else:
+        pooled = np.r_[x, y] - np.r_[x, y].mean()
+        observed = abs(pooled[: len(x)].sum())
+        sums = np.array([abs(rng.permutation(pooled)[: len(x)].sum()) for _ in range(permutations)])
+    return float((1 + np.sum(sums >= observed * (1 - 1e-12))) / (permutations + 1))
+
+
+def _effect(sample: Sample, wx: Floats, wy: Floats, effect: str) -> Floats:
+    """The effect size for each row of unit weights; paired samples have one weight per pair."""
+    x, y = sample.x, sample.y
+    if effect == "cliffs_delta":
+        ranks = midranks(np.r_[x, y], np.hstack([wx, wy]))[:, : len(x)]
+        n, m = wx.sum(axis=1), wy.sum(axis=1)
+        wins = np.einsum("ij,ij->i", wx, ranks) - n * (n + 1) / 2
+        return np.asarray(2 * wins / (n * m) - 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if effect == "rank_biserial":
+            moved = x != y
+            signs, w = np.sign(x - y)[moved], wx[:, moved]
+            if not moved.any():
+                return np.full(len(wx), np.nan)
+            ranks = w * midranks(np.abs(x - y)[moved], w)
+            return np.asarray((ranks @ signs) / ranks.sum(axis=1))
+        if effect == "dz":
+            mean, variance = _moments(x - y, wx)
+            return np.asarray(np.where(variance > 0, mean / np.sqrt(variance), np.nan))
+        (mean_x, var_x), (mean_y, var_y) = _moments(x, wx), _moments(y, wy)
+        freedom = wx.sum(axis=1) + wy.sum(axis=1) - 2
+        pooled = ((wx.sum(axis=1) - 1) * var_x + (wy.sum(axis=1) - 1) * var_y) / freedom
+        d = np.where(pooled > 0, (mean_x - mean_y) / np.sqrt(pooled), np.nan)
+        return np.asarray(d * (1 - 3 / (4 * freedom - 1)) if effect == "g" else d)
+
+
+def _moments(values: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    """Mean and unbiased variance under each row of weights."""
+    n = weight.sum(axis=1)
+    centre = values.mean()
+    mean = weight @ (values - centre) / n
+    variance = (weight @ (values - centre) ** 2 - n * mean**2) / (n - 1)
+    floor = 1e-12 * max(float(np.max(np.abs(values))), 1e-300) ** 2
+    return mean + centre, np.where(variance > floor, variance, 0.0)
+
+
+def _interval(sample: Sample, effect: str, how: Resampling) -> tuple[float | None, float | None]:
+    """The interval over units; separate samples are resampled separately."""
+    n, m = len(sample.x), len(sample.y)
+    if sample.paired:
+        return how.intervals(n, lambda w: _effect(sample, w, w, effect)[:, None])[0]
+    if how.ci == "none":
+        return None, None
+    if how.method == "bca":
+        raise InputError("bca is not made for two separate samples here", remedy="use method percentile")
+    rows = max(1, min(how.resamples, BLOCK_BYTES // (8 * (n + m))))
+    starts = range(0, how.resamples, rows)
+    seeds = np.random.SeedSequence(how.seed).generate_state(2 * len(starts)).reshape(-1, 2).tolist()
+    replicates = []
+    for start, (seed_x, seed_y) in zip(starts, seeds, strict=True):
+        size = min(rows, how.resamples - start)
+        (wx,), (wy,) = weights(n, size, seed_x), weights(m, size, seed_y)
+        replicates.append(_effect(sample, wx, wy, effect))
+    return percentile(np.concatenate(replicates), how.confidence)

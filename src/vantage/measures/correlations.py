@@ -1,0 +1,116 @@
+"""Correlation coefficients of two columns, for one sample or for a block of resampling weights at once."""
+
+from __future__ import annotations
+
+from typing import Final, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from vantage.errors import InputError, nearest
+from vantage.measures.ratings import Floats
+
+Correlation: TypeAlias = Literal["pearson", "spearman", "kendall"]
+CORRELATIONS: Final[tuple[Correlation, ...]] = get_args(Correlation)
+
+_CELLS: Final = 2000
+"""Above this many distinct pairs of values, Kendall's tau is counted resample by resample."""
+
+
+def check_correlation(name: str) -> None:
+    """Refuses a coefficient that does not exist."""
+    if name not in CORRELATIONS:
+        raise InputError(f"correlation '{name}' is not known", remedy=nearest(name, CORRELATIONS))
+
+
+def coefficient(x: Floats, y: Floats, method: Correlation) -> float:
+    """One coefficient; NaN where a column does not vary.
+
+    >>> coefficient(np.array([1.0, 2.0, 3.0]), np.array([1.0, 4.0, 9.0]), "spearman")
+    1.0
+    """
+    return float(weighted_correlation(x, y, np.ones((1, len(x))), method)[0])
+
+
+def weighted_correlation(x: Floats, y: Floats, weight: Floats, method: Correlation) -> Floats:
+    """The coefficient of every row of `weight`, which says how often each pair (x, y) was drawn.
+
+    Pearson's r (1896) needs weighted sums. Spearman's rho (1904) is Pearson's r of mid-ranks, and the
+    mid-ranks of a resample follow from running sums of its weights. Kendall's tau-b (1945) is a quadratic
+    form of the weights over the distinct pairs of values.
+    """
+    if method == "pearson":
+        return _pearson(np.broadcast_to(x, weight.shape), np.broadcast_to(y, weight.shape), weight)
+    if method == "spearman":
+        return _pearson(midranks(x, weight), midranks(y, weight), weight)
+    return _kendall(x, y, weight)
+
+
+def midranks(values: Floats, weight: Floats) -> Floats:
+    """The mid-rank of each value within every resample.
+
+    >>> midranks(np.array([3.0, 1.0, 3.0]), np.array([[1.0, 1.0, 1.0], [2.0, 0.0, 1.0]])).tolist()
+    [[2.5, 1.0, 2.5], [2.0, 0.5, 2.0]]
+    """
+    _, level = np.unique(values, return_inverse=True)
+    order = np.argsort(level, kind="stable")
+    starts = np.flatnonzero(np.r_[True, np.diff(level[order]) > 0])
+    drawn = np.add.reduceat(weight[:, order], starts, axis=1)
+    ranks = np.cumsum(drawn, axis=1) - drawn / 2 + 0.5
+    return np.asarray(ranks[:, level])
+
+
+def p_value(x: Floats, y: Floats, method: Correlation) -> float | None:
+    """The two-sided p-value of no association: Student's t for Pearson and Spearman, Kendall's own.
+
+    Null with fewer than three pairs or a column that does not vary.
+    """
+    from scipy import stats
+
+    r = coefficient(x, y, method)
+    if len(x) < 3 or not np.isfinite(r):
+        return None
+    if method == "kendall":
+        return float(stats.kendalltau(x, y).pvalue)
+    if abs(r) >= 1:
+        return 0.0
+    t = r * np.sqrt((len(x) - 2) / (1 - r * r))
+    return float(2 * stats.t.sf(abs(t), len(x) - 2))
+
+
+def _pearson(x: Floats, y: Floats, weight: Floats) -> Floats:
+    n = weight.sum(axis=1)
+
+    def mean(values: Floats) -> Floats:
+        return np.asarray(np.einsum("ij,ij->i", weight, values) / n)
+
+    # Rounding leaves a tiny spread in a column that does not vary.
+    least_x, least_y = (1e-12 * np.abs(column).max(axis=1, initial=0.0) for column in (x, y))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        x = x - mean(x)[:, None]
+        y = y - mean(y)[:, None]
+        spread_x, spread_y = np.sqrt(mean(x * x)), np.sqrt(mean(y * y))
+        varies = (spread_x > least_x) & (spread_y > least_y)
+        r = np.where(varies, mean(x * y) / (spread_x * spread_y), np.nan)
+    return np.clip(r, -1.0, 1.0)
+
+
+def _kendall(x: Floats, y: Floats, weight: Floats) -> Floats:
+    cells, cell = np.unique(np.column_stack([x, y]), axis=0, return_inverse=True)
+    cell = cell.reshape(-1)
+    if len(cells) > _CELLS:
+        return _kendall_one_by_one(x, y, weight)
+    drawn = np.zeros((len(weight), len(cells)))
+    np.add.at(drawn.T, cell, weight.T)
+    a = np.sign(np.subtract.outer(cells[:, 0], cells[:, 0]))
+    b = np.sign(np.subtract.outer(cells[:, 1], cells[:, 1]))
+    # Each form counts ordered pairs, concordant minus discordant, or not tied in one column.
+    both, untied_x, untied_y = (np.einsum("ij,ij->i", drawn @ form, drawn) for form in (a * b, a * a, b * b))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.clip(both / np.sqrt(untied_x * untied_y), -1.0, 1.0))
+
+
+def _kendall_one_by_one(x: Floats, y: Floats, weight: Floats) -> Floats:
+    from scipy import stats
+
+    drawn = weight.astype(np.int64)
+    return np.array([stats.kendalltau(np.repeat(x, row), np.repeat(y, row)).statistic for row in drawn])

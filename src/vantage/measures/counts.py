@@ -1,0 +1,195 @@
+"""How often each value was given to each unit: all that most agreement coefficients need to know.
+
+Units with the same counts are kept as one *kind* with a multiplicity, which is what makes a thousand
+resamples cheap (see `intervals`). Counts of separate units add up by putting their rows together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from vantage.errors import InputError
+from vantage.measures.ratings import Floats, Ints
+from vantage.scales import Scale
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+
+@dataclass(frozen=True)
+class Counts:
+    """`table[k, c]` raters gave `values[c]` to each of the `multiplicity[k]` units of kind *k*.
+
+    >>> counts = Counts(np.array([0.0, 1.0]), np.array([[2.0, 1.0], [0.0, 1.0]]), np.array([5, 1]))
+    >>> counts.size.tolist(), counts.total, counts.paired().units
+    ([3.0, 1.0], 16, 5)
+    """
+
+    values: Floats
+    """The different values, in ascending order."""
+    table: Floats | csr_array
+    """One row per kind of unit; sparse where there are many values."""
+    multiplicity: Ints
+    """How many units there are of each kind."""
+
+    @cached_property
+    def size(self) -> Floats:
+        """How many answers a unit of each kind has."""
+        return np.asarray(self.table.sum(axis=1), dtype=np.float64)
+
+    @property
+    def units(self) -> int:
+        """How many units there are."""
+        return int(self.multiplicity.sum())
+
+    @property
+    def total(self) -> int:
+        """How many answers there are."""
+        return int(self.multiplicity @ self.size)
+
+    @property
+    def weight(self) -> Floats:
+        """The weights of the sample itself: one resample that draws every unit once."""
+        return self.multiplicity[None, :].astype(np.float64)
+
+    def paired(self) -> Counts:
+        """The units with at least two answers."""
+        several = self.size >= 2
+        return self if several.all() else self._rows(several)
+
+    def canonical(self) -> Counts:
+        """The same counts in an order that depends on nothing but the counts, for reproducible resampling.
+
+        Rows of a dense table come sorted from the aggregation. A sparse row is sorted by its size and a hash
+        of its values; rows that tie are the same row.
+        """
+        if isinstance(self.table, np.ndarray):
+            return self
+        # The finaliser of SplitMix64 (Steele, Lea and Flood 2014) scatters the column numbers.
+        scattered = np.arange(1, len(self.values) + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+            scattered = (scattered ^ (scattered >> np.uint64(shift))) * np.uint64(factor)
+        cells = scattered[self.table.indices] * self.table.data.astype(np.uint64)
+        signature = np.add.reduceat(cells, self.table.indptr[:-1]) if len(cells) else cells
+        return self._rows(np.lexsort((signature, self.size)))
+
+    def merged(self, column: Ints, values: Floats) -> Counts:
+        """The counts of coarser values: column *c* of the table is added to `column[c]`."""
+        membership = np.zeros((len(self.values), len(values)))
+        membership[np.arange(len(self.values)), column] = 1
+        table = np.asarray(self.table @ membership)
+        kinds, kind = np.unique(table, axis=0, return_inverse=True)
+        multiplicity = np.bincount(kind.ravel(), weights=self.multiplicity, minlength=len(kinds))
+        return Counts(values, kinds, multiplicity.astype(np.int64))
+
+    def moments(self) -> Moments:
+        """What interval coefficients need: number, sum and sum of squares of the answers of each kind."""
+        x = self.values - centre(self.values)
+        first: Floats = np.asarray(self.table @ x)
+        second: Floats = np.asarray(self.table @ np.square(x))
+        return Moments(self.size, first, second, np.square(first), self.multiplicity)
+
+    def scaled(self, factor: Floats) -> Floats | csr_array:
+        """The table with each row multiplied by a factor."""
+        if isinstance(self.table, np.ndarray):
+            return self.table * factor[:, None]
+        return self._with(self.table.data * np.repeat(factor, np.diff(self.table.indptr)))
+
+    def mapped(self, cell: Callable[[Floats], Floats]) -> Floats:
+        """The sum of `cell(count)` over the values, per kind of unit; `cell(0)` must be 0."""
+        if isinstance(self.table, np.ndarray):
+            return np.asarray(cell(self.table).sum(axis=1), dtype=np.float64)
+        return np.asarray(self._with(cell(self.table.data)).sum(axis=1), dtype=np.float64)
+
+    def cells(self) -> tuple[Ints, Ints, Floats]:
+        """The entries of the table that are not zero, row by row: kind, column and count."""
+        if isinstance(self.table, np.ndarray):
+            kind, column = np.nonzero(self.table)
+            return kind, column, self.table[kind, column]
+        kind = np.repeat(np.arange(self.table.shape[0]), np.diff(self.table.indptr))
+        return kind, self.table.indices, self.table.data
+
+    def pairs(self) -> Iterator[tuple[Ints, Ints, Ints, Floats]]:
+        """Every two different values of a unit: kind, the two columns, and the product of their counts."""
+        kind, column, count = self.cells()
+        last = np.searchsorted(kind, kind, side="right")
+        left = np.arange(len(kind))
+        step = 1
+        while len(left := left[left + step < last[left]]):
+            right = left + step
+            yield kind[left], column[left], column[right], count[left] * count[right]
+            step += 1
+
+    def _with(self, data: Floats) -> csr_array:
+        """The sparse table with other entries at the same places."""
+        table: Any = self.table
+        return type(table)((data, table.indices, table.indptr), shape=table.shape)
+
+    def _rows(self, chosen: Any) -> Counts:
+        return Counts(self.values, self.table[chosen], self.multiplicity[chosen])
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Number, sum and sum of squares of the answers of each kind of unit; the values may be shifted."""
+
+    size: Floats
+    first: Floats
+    second: Floats
+    squared: Floats
+    """The square of the sum; where a kind is the average of units of one size, the average of squares."""
+    multiplicity: Ints
+
+    @property
+    def units(self) -> int:
+        """How many units there are."""
+        return int(self.multiplicity.sum())
+
+    @property
+    def total(self) -> int:
+        """How many answers there are."""
+        return int(self.multiplicity @ self.size)
+
+    def paired(self) -> Moments:
+        """The units with at least two answers."""
+        several = self.size >= 2
+        return Moments(
+            self.size[several],
+            self.first[several],
+            self.second[several],
+            self.squared[several],
+            self.multiplicity[several],
+        )
+
+
+def coarse_columns(
+    values: Floats, how: bool | str, scale: Scale | None, questions: Sequence[str]
+) -> tuple[list[str], Ints]:
+    """The names of the coarse values, from low to high, and which of them each value belongs to.
+
+    >>> coarse_columns(np.array([-2.0, 0.0, 3.0]), "sign", None, [])
+    (['negative', 'zero', 'positive'], array([0, 1, 2]))
+    """
+    if how == "sign":
+        return ["negative", "zero", "positive"], np.sign(values).astype(np.int64) + 1
+    if how is not True:
+        raise InputError(f"answers cannot be coarsened by '{how}'", remedy="use true (bands) or 'sign'")
+    if scale is None:
+        raise InputError("a plain table does not say its coarse bands", remedy="use coarse='sign'")
+    if not scale.bands:
+        raise InputError(
+            f"the scale of question {', '.join(f'{q!r}' for q in questions)} has no bands",
+            remedy="add bands to the instrument or use coarse='sign'",
+        )
+    names = [band.name for band in scale.bands]
+    return names, np.array([names.index(scale.band(value) or "") for value in values], dtype=np.int64)
+
+
+def centre(values: Floats) -> float:
+    """A value from the middle, to count from: small numbers keep sums of squares exact."""
+    return float(values[len(values) // 2]) if len(values) else 0.0

@@ -1,0 +1,176 @@
+"""Confidence intervals by resampling, formulated as weights × per-unit sums instead of recomputation.
+
+A resample of *n* units with replacement is a vector of *n* counts that add up to *n*. A statistic that is a
+function of sums over units therefore needs one matrix product for a whole block of resamples
+(Efron and Tibshirani 1993). Units that look the same to the statistic are one *kind*: how often each kind is
+drawn is multinomial, so 200,000 items that show 126 different patterns of answers cost as much as 126 items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Final, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from vantage.errors import InputError, nearest
+from vantage.measures.ratings import Floats, Ints
+
+Method: TypeAlias = Literal["percentile", "bca"]
+Over: TypeAlias = Literal["items", "raters", "both", "none"]
+"""What a measure of single answers can be resampled over."""
+Bounds: TypeAlias = tuple[float | None, float | None]
+Statistic: TypeAlias = Callable[[Floats], Floats]
+"""From weights, one row per resample and one column per kind of unit, to one estimate per row, or NaN."""
+
+OVER: Final[tuple[str, ...]] = get_args(Over)
+BLOCK_BYTES: Final = 8 * 2**20
+"""How much memory one block of resampling weights may take."""
+
+JACKKNIFE: Final = 1000
+"""At most so many leave-out estimates; beyond, units are left out in this many groups of equal size."""
+
+
+def weights(n: int, resamples: int, seed: int, *, multiplicity: Ints | None = None) -> Iterator[Floats]:
+    """Blocks of resampling weights, one row per resample: how often each of `n` units was drawn.
+
+    With `multiplicity` the *n* columns are kinds of units, of which there are so many each.
+
+    >>> [block.sum(axis=1).tolist() for block in weights(4, 3, seed=0)]
+    [[4.0, 4.0, 4.0]]
+    >>> [block.sum(axis=1).tolist() for block in weights(2, 2, seed=0, multiplicity=np.array([900, 100]))]
+    [[1000.0, 1000.0]]
+    """
+    rng = np.random.default_rng(seed)
+    units = n if multiplicity is None else int(multiplicity.sum())
+    # One draw per kind is dearer than one draw per unit, so kinds must be few to be worth it.
+    by_kind = multiplicity is not None and 8 * n < units
+    kind = None
+    if multiplicity is not None and n < units and not by_kind:
+        kind = np.repeat(np.arange(n), multiplicity)
+    whole = np.int32 if units < 2**31 else np.int64
+    for rows in blocks(n, resamples):
+        if multiplicity is not None and by_kind:
+            yield rng.multinomial(units, multiplicity / units, size=rows).astype(np.float64)
+            continue
+        block = np.empty((rows, n))
+        for row in block:
+            drawn = rng.integers(0, units, units, dtype=whole)
+            row[:] = np.bincount(drawn if kind is None else kind[drawn], minlength=n)
+        yield block
+
+
+def blocks(columns: int, rows: int) -> Iterator[int]:
+    """How many rows to take at a time so that a block of so many columns stays small.
+
+    >>> list(blocks(columns=500_000, rows=5))
+    [2, 2, 1]
+    """
+    at_once = max(1, min(rows, BLOCK_BYTES // (8 * max(columns, 1))))
+    for start in range(0, rows, at_once):
+        yield min(at_once, rows - start)
+
+
+@dataclass(frozen=True, slots=True)
+class Bootstrap:
+    """How the interval of a measure is made: what is resampled, how often, and how the bounds are read off.
+
+    >>> values = np.arange(100.0)
+    >>> mean = lambda weight: weight @ values / weight.sum(axis=1)
+    >>> low, high = Bootstrap().interval(mean, np.ones(100, dtype=np.int64))
+    >>> 43 < low < 45 and 54 < high < 56
+    True
+    """
+
+    ci: str = "items"
+    method: Method = "percentile"
+    resamples: int = 1000
+    confidence: float = 0.95
+    seed: int = 0
+    over: tuple[str, ...] = ("items", "none")
+    """What the measure can be resampled over."""
+
+    def __post_init__(self) -> None:
+        if self.ci not in self.over:
+            raise InputError(f"there is no interval over '{self.ci}'", remedy=nearest(self.ci, self.over))
+        if self.method not in ("percentile", "bca"):
+            raise InputError(f"there is no interval '{self.method}'", remedy="use percentile or bca")
+        if self.ci == "both" and self.method == "bca":
+            raise InputError("a BCa interval is defined over items or over raters", remedy="use percentile")
+        if self.resamples < 1:
+            raise InputError(f"{self.resamples} resamples cannot be drawn", remedy="use 1000, or ci none")
+        if not 0 < self.confidence < 1:
+            raise InputError(f"the confidence {self.confidence} does not lie between 0 and 1", remedy="use 0.95")
+
+    def interval(self, statistic: Statistic, multiplicity: Ints) -> Bounds:
+        """The bounds over items of a statistic of weights on kinds of units; null for fewer than two units."""
+        if self.ci != "items" or multiplicity.sum() < 2:
+            return None, None
+        drawn = weights(len(multiplicity), self.resamples, self.seed, multiplicity=multiplicity)
+        replicates = np.concatenate([statistic(block) for block in drawn])
+        if self.method == "percentile":
+            return percentile(replicates, self.confidence)
+        estimate = float(statistic(multiplicity[None, :].astype(np.float64))[0])
+        return bca(estimate, replicates, jackknife(statistic, multiplicity, self.seed), self.confidence)
+
+
+def jackknife(statistic: Statistic, multiplicity: Ints, seed: int = 0) -> Floats:
+    """The estimates that leave out one unit each, or one of 1,000 random groups of units when there are more.
+
+    The acceleration of a BCa interval is the same from units and from groups of them: the skewness of a sum
+    of *d* units shrinks by √d, and there are *d* times fewer sums (Efron and Tibshirani 1993, section 11.5).
+    """
+    kinds, units = len(multiplicity), int(multiplicity.sum())
+    estimates: list[Floats] = []
+    if kinds <= JACKKNIFE:
+        for kind in range(kinds):
+            left = multiplicity.astype(np.float64)
+            left[kind] -= 1
+            estimates.append(np.repeat(statistic(left[None, :]), multiplicity[kind]))
+        return np.concatenate(estimates)
+    kind_of = np.random.default_rng(seed).permutation(np.repeat(np.arange(kinds), multiplicity))
+    for left_out in np.array_split(kind_of, min(JACKKNIFE, units)):
+        remaining = multiplicity - np.bincount(left_out, minlength=kinds)
+        estimates.append(statistic(remaining[None, :].astype(np.float64)))
+    return np.concatenate(estimates)
+
+
+def percentile(replicates: Floats, confidence: float = 0.95) -> Bounds:
+    """The percentile interval; null when no replicate is defined.
+
+    >>> percentile(np.arange(101.0), 0.5)
+    (25.0, 75.0)
+    """
+    defined = replicates[np.isfinite(replicates)]
+    if len(defined) == 0:
+        return None, None
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(defined, [tail, 1 - tail])
+    return float(low), float(high)
+
+
+def bca(estimate: float, replicates: Floats, jackknife: Floats, confidence: float = 0.95) -> Bounds:
+    """The bias-corrected and accelerated interval (Efron 1987), from leave-one-unit-out estimates.
+
+    Without bias and skewness it is the percentile interval.
+
+    >>> low, high = bca(50.0, np.arange(101.0), np.array([1.0, 2.0, 3.0]), 0.9)
+    >>> round(low, 6), round(high, 6)
+    (5.0, 95.0)
+    """
+    defined = replicates[np.isfinite(replicates)]
+    left_out = jackknife[np.isfinite(jackknife)]
+    if len(defined) == 0 or len(left_out) == 0:
+        return None, None
+    below = (np.sum(defined < estimate) + 0.5 * np.sum(defined == estimate)) / len(defined)
+    normal = NormalDist()
+    bias = normal.inv_cdf(float(np.clip(below, 0.5 / len(defined), 1 - 0.5 / len(defined))))
+    deviations = left_out.mean() - left_out
+    spread = np.sum(deviations**2) ** 1.5
+    acceleration = float(np.sum(deviations**3) / (6 * spread)) if spread > 0 else 0.0
+    shifted = [bias + normal.inv_cdf(tail) for tail in ((1 - confidence) / 2, (1 + confidence) / 2)]
+    tails = [normal.cdf(bias + z / (1 - acceleration * z)) for z in shifted]
+    low, high = np.quantile(defined, tails)
+    return float(low), float(high)

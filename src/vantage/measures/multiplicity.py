@@ -1,0 +1,45 @@
+"""Corrections of p-values for many tests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from vantage.errors import InputError, nearest
+
+Correction: TypeAlias = Literal["none", "bonferroni", "holm", "bh", "by"]
+CORRECTIONS: Final[tuple[Correction, ...]] = get_args(Correction)
+
+
+def adjusted(p: Sequence[float | None], correction: Correction) -> list[float | None]:
+    """The p-values after correction, in their order; tests without a p-value do not count.
+
+    `bonferroni` and `holm` (Holm 1979) bound the chance of any false discovery; `bh` (Benjamini and Hochberg
+    1995) and `by` (Benjamini and Yekutieli 2001, under any dependence) bound the share of false ones.
+
+    >>> adjusted([0.01, None, 0.04, 0.03], "holm")
+    [0.03, None, 0.06, 0.06]
+    """
+    if correction not in CORRECTIONS:
+        raise InputError(f"correction '{correction}' is not known", remedy=nearest(correction, CORRECTIONS))
+    tested = [i for i, value in enumerate(p) if value is not None]
+    values = np.array([p[i] for i in tested], dtype=np.float64)
+    m = len(values)
+    if correction == "none" or m == 0:
+        return list(p)
+    order = np.argsort(values, kind="stable")
+    rank = np.arange(1, m + 1)
+    ordered = values[order]
+    if correction == "bonferroni":
+        ordered = ordered * m
+    elif correction == "holm":
+        ordered = np.maximum.accumulate(ordered * (m - rank + 1))
+    else:
+        dependence = float(np.sum(1 / rank)) if correction == "by" else 1.0
+        ordered = np.minimum.accumulate((ordered * m * dependence / rank)[::-1])[::-1]
+    corrected: list[float | None] = [None] * len(p)
+    for position, value in zip(order, ordered, strict=True):
+        corrected[tested[position]] = min(float(value), 1.0)
+    return corrected

@@ -1,0 +1,181 @@
+"""How reliable the mean of k raters is, and how many raters a target needs.
+
+Two ways lead there: the variance components of a one-way design with the prophecy formula, which also
+looks beyond the raters at hand, and random subsets of the raters at hand, which assumes no formula.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import Any, Final, Literal, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from vantage.errors import InputError
+from vantage.measures.base import measure, table
+from vantage.measures.canonical import Named, canonical, paired
+from vantage.measures.intervals import percentile, weights
+from vantage.measures.ratings import By, Floats, Group, Judgments, groups
+from vantage.measures.resampling import per_item
+from vantage.measures.split_half import pearson_rows, rounding_error, same_sizes
+
+NEEDED: Final = ("needed", "needed_low", "needed_high")
+Curve: TypeAlias = Literal["prophecy", "subsample"]
+
+
+@measure("needed-raters", "reliability")
+def needed_raters(
+    data: Judgments,
+    *,
+    by: By = (),
+    target: float = 0.8,
+    up_to: int = 10,
+    method: Curve = "prophecy",
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """The reliability of the mean of k = 1, 2 … `up_to` raters, and the smallest k that reaches `target`.
+
+    `prophecy` takes ρ, the reliability of one rater, from a one-way analysis of variance, ICC(1) of Shrout
+    and Fleiss (1979) with Donner's (1986) mean group size for unequal numbers of answers, and steps it up to
+    kρ / (1 + (k − 1)ρ) (Spearman 1910; Brown 1910). A negative ρ counts as zero. `low`…`high` is a bootstrap
+    interval over items, from which `needed_low` and `needed_high` follow.
+
+    `subsample` draws k answers and k others from every unit that has 2k, correlates their means over units,
+    and averages over `resamples` draws; `low`…`high` holds the middle of the draws. It ends where fewer than
+    three units have 2k answers. `units` says on how many units each row rests.
+
+    >>> ratings = [[1, 2, 3, 4, 5], [1, 3, 3, 4, 4], [2, 2, 3, 5, 5], [3, 2, 4, 1, 5]]
+    >>> needed_raters(ratings, up_to=2, target=0.9).select("k", "estimate", "needed").rows()
+    [(1, 0.54..., 8), (2, 0.70..., 8)]
+    """
+    if not 0 < target < 1:
+        raise InputError(f"the target {target} is not between 0 and 1", remedy="use for example 0.8")
+    if not 0 < confidence < 1:
+        raise InputError(f"confidence {confidence} is not between 0 and 1", remedy="use for example 0.95")
+    if up_to < 1 or resamples < 1:
+        raise InputError("up_to and resamples must be at least 1", remedy="use for example 10 and 1000")
+    if method not in ("prophecy", "subsample"):
+        raise InputError(f"method '{method}' is not known", remedy="use prophecy or subsample")
+    rows: list[dict[str, Any]] = []
+    for whole in groups(data, by):
+        group = paired(whole)
+        if group.scale is not None:
+            group.level("interval")
+        about: dict[str, Any] = {**group.key, "k": None, "target": target, **dict.fromkeys(NEEDED)}
+        about |= {"units": group.ratings.units, **group.counts}
+        if group.ratings.units < 3:
+            reason = "fewer than three items have two answers"
+            found: list[dict[str, Any]] = [{"k": k, "reason": reason} for k in range(1, up_to + 1)]
+        else:
+            curve = _prophecy if method == "prophecy" else _subsample
+            found = curve(group, target=target, up_to=up_to, resamples=resamples, confidence=confidence, seed=seed)
+        rows += [{**about, **row} for row in found]
+    return table(rows, by).with_columns(pl.col(NEEDED).cast(pl.Int64))
+
+
+def stepped_up(reliability: float, k: float) -> float:
+    """The reliability of the mean of k raters, each as reliable as one (Spearman 1910; Brown 1910).
+
+    >>> stepped_up(0.5, 3)
+    0.75
+    """
+    return k * reliability / (1 + (k - 1) * reliability)
+
+
+def raters_for(target: float, reliability: float | None) -> int | None:
+    """The smallest number of raters whose mean reaches the target; null where no number does.
+
+    >>> raters_for(0.75, 0.5)
+    3
+    """
+    if reliability is None or reliability <= 0:
+        return None
+    # A target that is met exactly must not need one more rater because of rounding.
+    return max(1, ceil(target * (1 - reliability) / (reliability * (1 - target)) - 1e-9))
+
+
+def _prophecy(
+    group: Group, *, target: float, up_to: int, resamples: int, confidence: float, seed: int
+) -> list[dict[str, Any]]:
+    sums = _item_sums(canonical(group))
+    one = float(_reliability(sums.sum(axis=0)[None])[0])
+    if not np.isfinite(one):
+        return [{"k": k, "reason": "the answers do not vary"} for k in range(1, up_to + 1)]
+    kinds, multiplicity = np.unique(sums, axis=0, return_counts=True)
+    drawn = weights(len(kinds), resamples, seed, multiplicity=multiplicity)
+    low, high = percentile(np.concatenate([_reliability(block @ kinds) for block in drawn]), confidence)
+    # The more reliable one rater is, the fewer are needed: the bounds change places.
+    needed = dict(zip(NEEDED, (raters_for(target, r) for r in (one, high, low)), strict=True))
+    return [
+        {
+            "k": k,
+            **needed,
+            "estimate": stepped_up(one, k),
+            "low": None if low is None else stepped_up(low, k),
+            "high": None if high is None else stepped_up(high, k),
+        }
+        for k in range(1, up_to + 1)
+    ]
+
+
+def _item_sums(named: Named) -> Floats:
+    """Per item the sums over its units that the variance components are made of."""
+    unit, units = named.ratings.unit, named.ratings.units
+    value = named.ratings.value - named.ratings.value.mean()
+    value[np.abs(value) < 1e-12 * np.abs(named.ratings.value).max()] = 0.0  # rounding is not variance
+    n = np.bincount(unit, minlength=units).astype(np.float64)
+    total = np.bincount(unit, value, minlength=units)
+    squares = np.bincount(unit, value * value, minlength=units)
+    columns = np.column_stack([np.ones(units), n, n * n, total, total * total / n, squares])
+    return per_item(named.units["item"], columns)
+
+
+def _reliability(sums: Floats) -> Floats:
+    """ICC(1) of each row of sums, at least zero; NaN where the answers do not vary."""
+    units, n, n_squared, total, between, squares = sums.T
+    defined = (units > 1) & (n > units)
+    units, within_df = np.where(defined, units, 2), np.where(defined, n - units, 1)
+    between_ms = (between - total * total / n) / (units - 1)
+    within_ms = np.maximum(squares - between, 0) / within_df
+    size = (n - n_squared / n) / (units - 1)
+    variance = between_ms + (size - 1) * within_ms
+    defined &= variance > 1e-12 * squares / n
+    found = np.full(len(sums), np.nan)
+    reliability: Floats = np.divide(between_ms - within_ms, variance, out=found, where=defined)
+    return np.maximum(reliability, 0)
+
+
+def _subsample(
+    group: Group, *, target: float, up_to: int, resamples: int, confidence: float, seed: int
+) -> list[dict[str, Any]]:
+    ratings = canonical(group).ratings
+    sizes = [same.answers[same.row] for same in same_sizes(ratings)]
+    rng = np.random.default_rng(seed)
+    units = {k: sum(len(a) for a in sizes if a.shape[1] >= 2 * k) for k in range(1, up_to + 1)}
+    possible = [k for k in units if units[k] >= 3]
+    found = {k: np.full(resamples, np.nan) for k in possible}
+    for i in range(resamples):
+        running = [np.cumsum(rng.permuted(answers, axis=1), axis=1) for answers in sizes]
+        for k in possible:
+            usable = [sums for sums in running if sums.shape[1] >= 2 * k]
+            first = np.concatenate([sums[:, k - 1] for sums in usable])
+            second = np.concatenate([sums[:, 2 * k - 1] - sums[:, k - 1] for sums in usable])
+            found[k][i] = pearson_rows(first[None], second[None], rounding_error(ratings.value))[0]
+    rows: list[dict[str, Any]] = []
+    for k, count in units.items():
+        row: dict[str, Any] = {"k": k, "units": count}
+        if k not in found:
+            rows.append({**row, "reason": f"fewer than three items have {2 * k} answers"})
+        elif not np.isfinite(found[k]).any():
+            rows.append({**row, "reason": "the means do not vary from item to item"})
+        else:
+            low, high = percentile(found[k], confidence)
+            rows.append({**row, "estimate": float(np.nanmean(found[k])), "low": low, "high": high})
+    needed = {
+        name: next((row["k"] for row in rows if (row.get(bound) or 0) >= target), None)
+        for name, bound in zip(NEEDED, ("estimate", "high", "low"), strict=True)
+    }
+    return [{**row, **needed} for row in rows]

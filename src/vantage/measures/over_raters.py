@@ -1,0 +1,315 @@
+"""Intervals over raters, or over raters and items: resampling that changes every unit and not only its weight.
+
+A resample draws raters with replacement. A rater drawn twice brings every answer twice, and the copies are
+coders of their own, except that an answer is never paired with its own copy: the two would agree by
+construction. A unit whose answers were drawn w₁, w₂ … times therefore has (Σw)² − Σw² pairs of coders in
+either order, of which Σ_c W_c² − Σw² agree when value *c* was drawn W_c times. Drawing units as well is the
+pigeonhole bootstrap (Owen 2007).
+
+W_c of all units is the product of a sparse table (who gave which value to which unit) and the numbers of
+copies, for a whole block of resamples at a time. A coefficient supplies a *formula*: from such a block,
+`Resamples`, to one estimate per resample. Time grows with answers × resamples, never with raters × items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+import numpy as np
+
+from vantage.measures.canonical import Named, canonical
+from vantage.measures.counts import Counts
+from vantage.measures.intervals import JACKKNIFE, Bootstrap, Statistic, bca, blocks, percentile
+from vantage.measures.ratings import By, Floats, Group, Ints, Judgments, groups
+from vantage.measures.sources import CountedGroup, counted
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+Interval: TypeAlias = dict[str, Any]
+"""The bounds `low` and `high` of a result row, and the `reason` where raters cannot be resampled."""
+Between: TypeAlias = Callable[[Ints, Ints], Floats]
+"""From the columns of two values to an amount, such as their difference."""
+
+ONE_RATER: Final = "there is no other rater, so raters cannot be resampled"
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The answers of a group, ready to be weighted by how often raters and units are drawn.
+
+    Copies of the first rater agree with the second as the first did; they are not pairs of their own.
+
+    >>> answers = Answers.of(next(groups([[1, 2, 2], [1, 2, 1]])))
+    >>> twice_and_once = Resamples(answers, np.array([[2.0], [1.0]]), np.ones((3, 1)))
+    >>> twice_and_once.pairs.ravel().tolist(), twice_and_once.agreeing().ravel().tolist()
+    ([4.0, 4.0, 4.0], [4.0, 4.0, 0.0])
+    """
+
+    unit: Ints
+    """The unit of each answer, in ascending order."""
+    rater: Ints
+    column: Ints
+    """The value of each answer, as a position in `values`."""
+    values: Floats
+    units: int
+    raters: int
+    cluster: Ints
+    """What is drawn with each unit: the unit itself, or its item."""
+
+    @classmethod
+    def of(cls, group: Group) -> Answers:
+        """The answers of a group with units and raters in the order of their names."""
+        named = canonical(group)
+        return cls.named(named, np.arange(named.ratings.units))
+
+    @classmethod
+    def named(cls, named: Named, cluster: Ints) -> Answers:
+        """The answers in canonical order, whose units are drawn in clusters."""
+        ratings = named.ratings
+        values, column = np.unique(ratings.value, return_inverse=True)
+        column = column.reshape(-1)
+        return cls(ratings.unit, ratings.coder, column, values, ratings.units, ratings.coders, cluster)
+
+    def merged(self, column: Ints, values: Floats) -> Answers:
+        """The answers as other values: what stood in column *c* belongs to `column[c]`."""
+        return replace(self, column=column[self.column], values=values)
+
+    @cached_property
+    def cell(self) -> Ints:
+        """Which of the different (unit, value) each answer belongs to."""
+        return self._cells[1]
+
+    @cached_property
+    def cell_unit(self) -> Ints:
+        """The unit of each cell, in ascending order."""
+        return self._cells[0] // len(self.values)
+
+    @cached_property
+    def cell_column(self) -> Ints:
+        """The value of each cell."""
+        return self._cells[0] % len(self.values)
+
+    @cached_property
+    def cell_pairs(self) -> list[tuple[Ints, Ints]]:
+        """Every two cells of a unit; no list names a cell twice on the same side."""
+        last = np.searchsorted(self.cell_unit, self.cell_unit, side="right")
+        left = np.arange(len(last))
+        found = []
+        step = 1
+        while len(left := left[left + step < last[left]]):
+            found.append((left, left + step))
+            step += 1
+        return found
+
+    @cached_property
+    def givers(self) -> csr_array:
+        """How often each rater gave the answer of each cell: once, but for repeated samples."""
+        from scipy.sparse import coo_array
+
+        shape = (len(self.cell_unit), self.raters)
+        return coo_array((np.ones(len(self.cell)), (self.cell, self.rater)), shape).tocsr()
+
+    @cached_property
+    def by_cell(self) -> csr_array:
+        """Adds up answers within cells."""
+        return membership(self.cell, len(self.cell_unit))
+
+    @cached_property
+    def by_unit(self) -> csr_array:
+        """Adds up cells within units."""
+        return membership(self.cell_unit, self.units)
+
+    @cached_property
+    def by_column(self) -> csr_array:
+        """Adds up cells that have the same value."""
+        return membership(self.cell_column, len(self.values))
+
+    def interval(self, formula: Formula, bootstrap: Bootstrap, *, centred: bool = False) -> Interval:
+        """The interval of a coefficient over raters, or over raters and what is drawn with units."""
+        clusters = int(self.cluster.max(initial=-1)) + 1
+
+        def statistic(copies: Floats, drawn: Floats) -> Floats:
+            return formula(Resamples(self, copies, drawn[self.cluster]))
+
+        return rater_interval(
+            statistic,
+            bootstrap,
+            raters=self.raters,
+            units=clusters,
+            width=len(self.unit),
+            centred=centred,
+        )
+
+    @cached_property
+    def _cells(self) -> tuple[Ints, Ints]:
+        codes, cell = np.unique(self.unit * len(self.values) + self.column, return_inverse=True)
+        return codes, cell.reshape(-1)
+
+
+@dataclass(frozen=True)
+class Resamples:
+    """A block of resamples, one column each, and the sums that coefficients are made of."""
+
+    answers: Answers
+    copies: Floats
+    """How often each rater was drawn."""
+    drawn: Floats
+    """How often each unit was drawn; a single column where every resample has the same units."""
+
+    @cached_property
+    def cells(self) -> Floats:
+        """How many answers each (unit, value) has, copies counted."""
+        return np.asarray(self.answers.givers @ self.copies)
+
+    @cached_property
+    def size(self) -> Floats:
+        """How many answers each unit has, copies counted."""
+        return self.per_unit(self.cells)
+
+    @cached_property
+    def copied(self) -> Floats:
+        """Pairs of an answer and itself or its own copy, in each unit: Σw²."""
+        return self.per_unit(np.asarray(self.answers.givers @ np.square(self.copies)))
+
+    @cached_property
+    def pairs(self) -> Floats:
+        """Pairs of different answers in each unit, in either order."""
+        return np.asarray(np.square(self.size) - self.copied)
+
+    def agreeing(self, weight: Floats | None = None) -> Floats:
+        """Pairs of different answers with the same value, in either order; or all pairs × their weight."""
+        same = self.per_unit(np.square(self.cells)) - self.copied
+        if weight is None:
+            return same
+        return same + self.apart(lambda first, second: weight[first, second])
+
+    def apart(self, between: Between) -> Floats:
+        """An amount that two values have between them, added up over the pairs of each unit in either order."""
+        return self.per_unit(self.cells * self.field(between))
+
+    def field(self, between: Between) -> Floats:
+        """For each cell, an amount between its value and another, added up over the unit's other answers."""
+        column, cells = self.answers.cell_column, self.cells
+        field = np.zeros_like(cells)
+        for left, right in self.answers.cell_pairs:
+            amount = between(column[left], column[right])[:, None]
+            field[left] += amount * cells[right]
+            field[right] += amount * cells[left]
+        return field
+
+    def per_unit(self, amount: Floats) -> Floats:
+        """An amount per cell, added up within units."""
+        return np.asarray(self.answers.by_unit @ amount)
+
+    def mean(self, amount: Floats, number: Floats) -> Floats:
+        """The quotient of two amounts per unit, each added up over the units drawn; NaN where it is empty."""
+        above, below = (np.sum(self.drawn * part, axis=0) for part in (amount, number))
+        return quotient(above, below)
+
+    def mean_of_units(self, amount: Floats, number: Floats) -> Floats:
+        """The mean, over the units drawn, of the quotient of two amounts per unit where it exists."""
+        return self.mean(quotient(amount, number, empty=0), (number > 0).astype(np.float64))
+
+
+Formula: TypeAlias = Callable[[Resamples], Floats]
+"""A coefficient as a function of resamples: one estimate for each, NaN where it is undefined."""
+
+
+def rater_interval(
+    statistic: Callable[[Floats, Floats], Floats],
+    bootstrap: Bootstrap,
+    *,
+    raters: int,
+    units: int,
+    width: int,
+    centred: bool = False,
+) -> Interval:
+    """The interval of a statistic of how often raters and units are drawn, null for a single rater.
+
+    `statistic` takes raters × resamples and units × resamples (or × 1, where units are not resampled).
+    `width` is how many numbers it holds per resample. `centred` moves the replicates so that their mean is the
+    estimate, for a statistic that copies push to one side.
+    """
+    if raters < 2:
+        return {"low": None, "high": None, "reason": ONE_RATER}
+    rng = np.random.default_rng(bootstrap.seed)
+    every = np.ones((units, 1))
+    found = []
+    for count in blocks(width, bootstrap.resamples):
+        copies = np.empty((raters, count))
+        drawn = np.empty((units, count)) if bootstrap.ci == "both" else every
+        for index in range(count):
+            copies[:, index] = _drawn(rng, raters)
+            if bootstrap.ci == "both":
+                drawn[:, index] = _drawn(rng, units)
+        found.append(statistic(copies, drawn))
+    replicates = np.concatenate(found)
+    estimate = float(statistic(np.ones((raters, 1)), every)[0])
+    if centred and (defined := replicates[np.isfinite(replicates)]).size:
+        replicates += estimate - defined.mean()
+    if bootstrap.method == "percentile":
+        low, high = percentile(replicates, bootstrap.confidence)
+        return {"low": low, "high": high}
+    group = np.empty(raters, dtype=np.int64)
+    for index, left_out in enumerate(np.array_split(rng.permutation(raters), min(JACKKNIFE, raters))):
+        group[left_out] = index
+    jackknife, first = [], 0
+    for count in blocks(width, min(JACKKNIFE, raters)):
+        kept = group[:, None] != np.arange(first, first + count)
+        jackknife.append(statistic(kept.astype(np.float64), every))
+        first += count
+    low, high = bca(estimate, replicates, np.concatenate(jackknife), bootstrap.confidence)
+    return {"low": low, "high": high}
+
+
+def either_interval(
+    bootstrap: Bootstrap,
+    counts: Counts,
+    statistic: Statistic,
+    answers: Answers | None,
+    formula: Formula,
+    *,
+    centred: bool = False,
+) -> Interval:
+    """The interval over raters where there are answers to resample, otherwise that over items."""
+    if answers is not None:
+        return answers.interval(formula, bootstrap, centred=centred)
+    low, high = bootstrap.interval(statistic, counts.multiplicity)
+    return {"low": low, "high": high}
+
+
+def counted_answers(
+    data: Judgments, by: By, bootstrap: Bootstrap, *, paired: bool = False
+) -> Iterator[tuple[CountedGroup[Counts], Answers | None]]:
+    """The counts of each group, as `counted` gives them, and its answers where raters are to be resampled."""
+    found = counted(data, by, paired=paired)
+    if bootstrap.ci not in ("raters", "both"):
+        yield from ((group, None) for group in found)
+        return
+    for group, rows in zip(found, groups(data, by), strict=True):
+        yield group, Answers.of(rows)
+
+
+def membership(codes: Ints, count: int) -> csr_array:
+    """A matrix that adds up rows with the same code: row *k* of its product is the sum of those with code *k*.
+
+    >>> (membership(np.array([1, 0, 1]), 2) @ np.array([[1.0], [2.0], [4.0]])).tolist()
+    [[2.0], [5.0]]
+    """
+    from scipy.sparse import coo_array
+
+    return coo_array((np.ones(len(codes)), (codes, np.arange(len(codes)))), (count, len(codes))).tocsr()
+
+
+def quotient(above: Floats, below: Floats, empty: float = np.nan) -> Floats:
+    """A quotient that is `empty` where nothing is divided by."""
+    return np.asarray(np.divide(above, below, out=np.full(below.shape, float(empty)), where=below > 0))
+
+
+def _drawn(rng: np.random.Generator, n: int) -> Ints:
+    """How often each of `n` was drawn when drawing `n` times with replacement."""
+    return np.bincount(rng.integers(0, n, n), minlength=n)

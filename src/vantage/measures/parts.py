@@ -1,0 +1,186 @@
+"""All judgments of each group, those without a value included, for measures that look at statuses too.
+
+`ratings.groups` keeps the answers only. Entropy with opt-outs, ambiguity, and accuracy that counts refusals
+as wrong need every row; comparisons of questions need groups whose questions have different scales.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from vantage.errors import InputError, nearest
+from vantage.measures.base import RESULT, table
+from vantage.measures.ratings import By, Floats, Judgments, judgments_frame, key_order, one_scale, scales_of
+from vantage.measures.ratings import by_columns as names
+from vantage.scales import Scale
+
+__all__ = [
+    "Part",
+    "Rounding",
+    "check_level",
+    "counts",
+    "names",
+    "neutral_point",
+    "partitioned",
+    "parts",
+    "rounded",
+    "scales_of",
+    "stacked",
+    "two_values",
+    "unit_table",
+]
+
+Rounding: TypeAlias = Literal["none", "half_even", "half_up"]
+"""How an aggregated score becomes a scale point: 0.5 → 0 and 1.5 → 2 (`half_even`), or up (`half_up`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One group before anything is computed: its key, all of its judgments, the scales of its questions."""
+
+    key: dict[str, Any]
+    frame: pl.DataFrame
+    scales: Mapping[str, Scale]
+    statuses: tuple[str, ...]
+    """The statuses of all judgments of the table that have no value, the same for every group."""
+
+    @property
+    def answered(self) -> pl.DataFrame:
+        """The judgments that have a value."""
+        return self.frame.filter(pl.col("value").is_not_null())
+
+    def scale(self) -> Scale | None:
+        """The one scale of the group; null for a plain table; different scales cannot be pooled."""
+        if not self.scales:
+            return None
+        return one_scale(self.frame["question"].unique().sort().to_list(), self.scales, self.key)
+
+
+def parts(data: Judgments, by: By = (), *, extra: Sequence[str] = ()) -> Iterator[Part]:
+    """All judgments of each group in turn, in the order of the groups' keys, with `extra` columns joined."""
+    columns = names(by)
+    frame = judgments_frame(data, list(dict.fromkeys([*columns, *extra])))
+    scales = scales_of(data)
+    valueless = frame.filter(pl.col("value").is_null())["status"].cast(pl.String).unique().sort()
+    for key, part in partitioned(frame, columns):
+        yield Part(key, part, scales, tuple(valueless))
+
+
+def partitioned(frame: pl.DataFrame, columns: Sequence[str]) -> Iterator[tuple[dict[str, Any], pl.DataFrame]]:
+    """The rows of each group in turn, in the order of the groups' keys."""
+    split = frame.partition_by(columns, as_dict=True) if columns else {(): frame}
+    for key in sorted(split, key=key_order):
+        yield dict(zip(columns, key, strict=True)), split[key]
+
+
+def check_level(scale: Scale | None, frame: pl.DataFrame, asked: str) -> None:
+    """Refuses what needs an order, or distances, on a nominal scale, naming the questions."""
+    if scale is not None and not scale.ordered:
+        questions = ", ".join(f"'{q}'" for q in frame["question"].unique().sort())
+        raise InputError(
+            f"question {questions} has a nominal scale, so {asked} means nothing",
+            remedy="ask for a nominal measure",
+        )
+
+
+def counts(used: pl.DataFrame, part: pl.DataFrame, **others: int) -> dict[str, Any]:
+    """What an estimate rests on, and the judgments of the group that it left out by status.
+
+    Answered judgments that a measure could not use are named by the caller in `others`.
+    """
+    rest = part.filter(pl.col("value").is_null())["status"].cast(pl.String).value_counts()
+    left_out = {**dict(rest.iter_rows()), **{name: n for name, n in others.items() if n}}
+    return {
+        "items": used["item"].n_unique(),
+        "raters": used["rater"].n_unique(),
+        "judgments": len(used),
+        "left_out": dict(sorted(left_out.items())),
+    }
+
+
+def unit_table(
+    units: pl.DataFrame, part: Part, by: By, keys: Sequence[str], own: Sequence[str], used: pl.Expr
+) -> pl.DataFrame:
+    """One row per unit in the common shape of results; `units` has the keys, `own` columns, `estimate`.
+
+    `used` says which judgments of the part an estimate rests on. The same columns as `base.table`, made
+    without a Python object per row, since there are as many rows as items.
+    """
+    columns = list(dict.fromkeys([*names(by), *keys]))
+    status = pl.col("status").cast(pl.String)
+    unused = [((status == name) & ~used).sum().cast(pl.Int64).alias(name) for name in part.statuses]
+    based_on = part.frame.group_by(keys).agg(
+        pl.col("item").filter(used).n_unique().cast(pl.Int64).alias("items"),
+        pl.col("rater").filter(used).n_unique().cast(pl.Int64).alias("raters"),
+        used.sum().cast(pl.Int64).alias("judgments"),
+        *([pl.struct(unused).alias("left_out")] if unused else []),
+    )
+    if not unused:
+        nothing = pl.Series("left_out", [{}] * len(based_on), dtype=pl.Struct([]))
+        based_on = based_on.with_columns(nothing)
+    missing = [name for name in ("low", "high", "reason") if name not in units.columns]
+    types = {"low": pl.Float64, "high": pl.Float64, "reason": pl.String}
+    key = {name: value for name, value in part.key.items() if name not in units.columns}
+    return (
+        units.join(based_on, on=list(keys), how="left", nulls_equal=True)
+        .with_columns([pl.lit(value).alias(name) for name, value in key.items()])
+        .with_columns([pl.lit(None, dtype=types[name]).alias(name) for name in missing])
+        .select([*columns, *own, *RESULT])
+        .sort(list(keys))
+    )
+
+
+def stacked(rows: Sequence[Mapping[str, Any]], frames: Sequence[pl.DataFrame], by: By = ()) -> pl.DataFrame:
+    """One result from rows of groups and from tables of units, whichever there are."""
+    made = [table(rows, names(by))] if rows or not frames else []
+    return pl.concat([*frames, *made], how="diagonal_relaxed")
+
+
+def two_values(frame: pl.DataFrame, between: str, values: Sequence[Any] | None) -> tuple[Any, Any]:
+    """The two values of a column that are compared: those asked for, or the only two there are."""
+    present = frame[between].drop_nulls().unique().sort().to_list()
+    if values is None:
+        if len(present) != 2:
+            shown = ", ".join(f"'{v}'" for v in present[:6])
+            raise InputError(
+                f"column '{between}' has {len(present)} values ({shown}), not two",
+                remedy="name the two to compare with the option values",
+            )
+        return present[0], present[1]
+    if len(values) != 2:
+        raise InputError(f"{len(values)} values were given to compare", remedy="give two")
+    for value in values:
+        if value not in present:
+            known = [str(v) for v in present]
+            raise InputError(f"column '{between}' has no value '{value}'", remedy=nearest(str(value), known))
+    return values[0], values[1]
+
+
+def rounded(values: Floats, rounding: Rounding) -> Floats:
+    """Aggregated scores as scale points.
+
+    >>> rounded(np.array([-0.5, 0.5, 1.5]), "half_up").tolist()
+    [0.0, 1.0, 2.0]
+    >>> rounded(np.array([-0.5, 0.5, 1.5]), "half_even").tolist()
+    [-0.0, 0.0, 2.0]
+    """
+    if rounding == "half_even":
+        return np.rint(values)
+    return np.floor(values + 0.5) if rounding == "half_up" else values
+
+
+def neutral_point(scale: Scale | None) -> float:
+    """The point between low and high: zero where the scale has both signs (or is unknown), else its middle.
+
+    >>> neutral_point(Scale.points(-3, 3)), neutral_point(Scale.points(1, 5)), neutral_point(None)
+    (0.0, 3.0, 0.0)
+    """
+    if scale is None:
+        return 0.0
+    low, high = scale.ends
+    return 0.0 if low < 0 < high else (low + high) / 2

@@ -1,0 +1,351 @@
+"""Coefficients of two raters: Cohen's and Scott's kappa, and the matrix of all pairs of raters.
+
+With more than two raters a coefficient is computed for every pair of raters on the items that both answered,
+and averaged over pairs (Light 1971). Only pairs that share an item exist, so the work grows with the number
+of pairs of answers to the same item, not with the square of the number of raters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from vantage.errors import InputError, nearest
+from vantage.measures.base import measure, table
+from vantage.measures.canonical import canonical, paired
+from vantage.measures.differences import Weights, weight_matrix
+from vantage.measures.intervals import OVER, Bootstrap, Method, Over, Statistic, percentile, weights
+from vantage.measures.over_raters import Interval, quotient, rater_interval
+from vantage.measures.ratings import By, Floats, Group, Ints, Judgments, groups
+
+PairStatistic: TypeAlias = Literal["agreement", "kappa", "pearson", "spearman", "difference"]
+
+ALONE: Final = "no two raters answered the same item"
+CERTAIN: Final = "chance alone would bring full agreement in every pair of raters"
+CONSTANT: Final = "a rater gave one answer throughout"
+
+
+@measure("cohen", family="agreement")
+def cohen(
+    data: Judgments,
+    *,
+    by: By = (),
+    weights: Literal["linear", "quadratic"] | None = None,
+    ci: Over = "items",
+    method: Method = "percentile",
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """Cohen's kappa (1960) of two raters, plain or weighted (1968); the mean over pairs for more raters.
+
+    Chance agreement comes from each rater's own use of the categories, on the items that both answered. With
+    more than two raters the kappas of all pairs that share an item are averaged (Light 1971), pairs without a
+    defined kappa left aside: `pairs` counts those averaged, `pairs_undefined` those left aside. Weights fall
+    with the distance of the codes. Items with a single answer are left out as `unpaired`. Bootstrap interval
+    over items, raters or both: the copies of two raters are as many pairs as the product of their numbers,
+    and the copies of one rater are no pair.
+
+    >>> first, second = [1, 1, 2, 2, 3, 3], [1, 2, 2, 2, 3, 1]
+    >>> round(cohen([first, second], ci="none")["estimate"][0], 4)
+    0.5
+    >>> round(cohen([first, second], weights="quadratic", ci="none")["estimate"][0], 4)
+    0.2857
+    """
+    bootstrap = Bootstrap(ci, method, resamples, confidence, seed, OVER)
+    return table([_averaged(group, weights, True, bootstrap) for group in groups(data, by)], by)
+
+
+@measure("scott", family="agreement")
+def scott(
+    data: Judgments,
+    *,
+    by: By = (),
+    weights: Literal["linear", "quadratic"] | None = None,
+    ci: Over = "items",
+    method: Method = "percentile",
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """Scott's pi (1955) of two raters; the mean over pairs for more raters.
+
+    Like Cohen's kappa, but chance agreement comes from the use of the categories by both raters together.
+    For more raters, Fleiss' kappa is the other common extension. Bootstrap over items, raters or both.
+
+    >>> first, second = [1, 1, 2, 2, 3, 3], [1, 2, 2, 2, 3, 1]
+    >>> round(scott([first, second], ci="none")["estimate"][0], 4)
+    0.4894
+    """
+    bootstrap = Bootstrap(ci, method, resamples, confidence, seed, OVER)
+    return table([_averaged(group, weights, False, bootstrap) for group in groups(data, by)], by)
+
+
+@measure("rater-matrix", family="agreement")
+def rater_matrix(
+    data: Judgments,
+    *,
+    by: By = (),
+    statistic: PairStatistic = "agreement",
+    weights: Literal["linear", "quadratic"] | None = None,
+    min_items: int = 1,
+    ci: Literal["items", "none"] = "none",
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """Every pair of raters: agreement, kappa, correlation or mean absolute difference on shared items.
+
+    One row per group and pair `rater_a` < `rater_b` that shares at least `min_items` items; `items` counts
+    them. The statistic is "agreement" (share of equal answers), "kappa" (Cohen's, with `weights`), "pearson",
+    "spearman", or "difference" (mean absolute difference). Percentile bootstrap over items on demand.
+
+    >>> votes = {"item": [1, 2, 3] * 2, "rater": [*"aaabbb"], "value": [1, 2, 3, 1, 3, 3]}
+    >>> rater_matrix(votes).select("rater_a", "rater_b", "estimate").rows()
+    [('a', 'b', 0.666...)]
+    """
+    bootstrap = Bootstrap(ci, "percentile", resamples, confidence, seed)
+    known = ("agreement", "kappa", "pearson", "spearman", "difference")
+    if statistic not in known:
+        raise InputError(f"there is no statistic '{statistic}' of two raters", remedy=nearest(statistic, known))
+    rows: list[dict[str, Any]] = []
+    for group in groups(data, by):
+        if len(group.frame) and group.scale is not None and statistic not in ("agreement", "kappa"):
+            group.level("ordinal" if statistic == "spearman" else "interval")
+        rows += _pair_rows(group, statistic, weights, min_items, bootstrap)
+    return table(rows, by)
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Two answers to the same unit by different raters, for all such pairs of answers."""
+
+    pair: Ints
+    """Which pair of raters, in ascending order."""
+    unit: Ints
+    first: Ints
+    """The first rater's answer, as a position among the values."""
+    second: Ints
+    values: Floats
+    raters: Ints
+    """The two raters of each pair, one row per pair."""
+    units: int
+
+    @classmethod
+    def of(cls, group: Group) -> tuple[Pairs, pl.Series]:
+        """The pairs of a group, and the names of its raters."""
+        named = canonical(group)
+        unit, rater = named.ratings.unit, named.ratings.coder
+        values, column = np.unique(named.ratings.value, return_inverse=True)
+        last = np.searchsorted(unit, unit, side="right")
+        left = np.arange(len(unit))
+        lefts, rights = [left[:0]], [left[:0]]
+        step = 1
+        while len(left := left[left + step < last[left]]):
+            # Answers of a unit come sorted by rater; repeated samples of one rater are no pair of raters.
+            others = left[rater[left] != rater[left + step]]
+            lefts.append(others)
+            rights.append(others + step)
+            step += 1
+        a, b = np.concatenate(lefts), np.concatenate(rights)
+        code = rater[a] * named.ratings.coders + rater[b]
+        order = np.argsort(code, kind="stable")
+        a, b = a[order], b[order]
+        codes, pair = np.unique(code[order], return_inverse=True)
+        raters = np.column_stack([codes // named.ratings.coders, codes % named.ratings.coders])
+        found = cls(pair, unit[a], column[a], column[b], values, raters.astype(np.int64), named.ratings.units)
+        return found, named.raters
+
+    @property
+    def count(self) -> int:
+        """How many pairs of raters there are."""
+        return len(self.raters)
+
+    def sums(self, amount: Floats, drawn: Floats) -> Floats:
+        """An amount per pair of answers, added up for each pair of raters."""
+        total: Floats = np.bincount(self.pair, weights=amount * drawn, minlength=self.count).astype(np.float64)
+        return total
+
+    def uses(self, side: Ints, drawn: Floats) -> Floats:
+        """How often one side of each pair of raters gave each value."""
+        q = len(self.values)
+        counts = np.bincount(self.pair * q + side, weights=drawn, minlength=self.count * q)
+        return counts.reshape(self.count, q).astype(np.float64)
+
+
+def kappas(pairs: Pairs, weight: Floats, own: bool) -> Callable[[Floats], Floats]:
+    """Kappa of every pair of raters as a function of the weights of units; NaN where it is undefined.
+
+    `own` takes the categories as each rater uses them (Cohen), otherwise as both together do (Scott).
+    """
+    agreeing = weight[pairs.first, pairs.second]
+
+    def statistic(drawn: Floats) -> Floats:
+        on = drawn[pairs.unit]
+        total = pairs.sums(np.ones(len(on)), on)
+        first, second = pairs.uses(pairs.first, on), pairs.uses(pairs.second, on)
+        if not own:
+            first = second = (first + second) / 2
+        # Multiplied by the squared number of items, which leaves whole numbers for plain kappa.
+        observed = pairs.sums(agreeing, on) * total
+        expected = np.einsum("pc,pc->p", first @ weight, second)
+        left = total * total - expected
+        kappa = np.full(pairs.count, np.nan)
+        np.divide(observed - expected, left, out=kappa, where=left > 1e-9 * total)
+        return kappa
+
+    return statistic
+
+
+def _averaged(group: Group, weights: Weights | None, own: bool, bootstrap: Bootstrap) -> dict[str, Any]:
+    whole, group = group, paired(group)
+    row = {**group.key, "pairs": 0, "pairs_undefined": 0, **group.counts}
+    if weights is not None and len(group.frame) and group.scale is not None:
+        group.level("ordinal")
+    pairs, _ = Pairs.of(group)
+    if not pairs.count:
+        return {**row, "reason": ALONE}
+    weight = weight_matrix(weights, pairs.values)
+    of_pairs = kappas(pairs, weight, own)
+    everything = of_pairs(np.ones(pairs.units))
+    defined = np.isfinite(everything)
+    row |= {"pairs": int(defined.sum()), "pairs_undefined": int((~defined).sum())}
+    if not defined.any():
+        return {**row, "reason": CERTAIN}
+    row["estimate"] = float(everything[defined].mean())
+    if bootstrap.ci in ("raters", "both"):
+        return {**row, **_over_raters(pairs, weight, own, whole, bootstrap)}
+
+    def statistic(weight: Floats) -> Floats:
+        means = np.full(len(weight), np.nan)
+        for index, drawn in enumerate(weight):
+            kappa = of_pairs(drawn)
+            if (found := np.isfinite(kappa)).any():
+                means[index] = kappa[found].mean()
+        return means
+
+    shared = np.unique(pairs.unit)
+    low, high = bootstrap.interval(_on(shared, pairs.units, statistic), np.ones(len(shared), dtype=np.int64))
+    return {**row, "low": low, "high": high}
+
+
+def _over_raters(pairs: Pairs, weight: Floats, own: bool, whole: Group, bootstrap: Bootstrap) -> Interval:
+    """The interval of the mean kappa over raters, or over raters and items.
+
+    Raters and units that are part of no pair are drawn too, as they are for the other coefficients.
+    """
+    # The pairs of the whole group are the same, in the same order; only units and raters have other numbers.
+    numbered, names = Pairs.of(whole)
+    pairs = replace(pairs, unit=numbered.unit, units=numbered.units, raters=numbered.raters)
+    of_pairs = kappas(pairs, weight, own)
+    one, other = pairs.raters.T
+
+    def statistic(copies: Floats, drawn: Floats) -> Floats:
+        kappa = np.column_stack([of_pairs(column) for column in drawn.T])
+        defined = np.isfinite(kappa)
+        times = copies[one] * copies[other] * defined
+        return quotient(np.sum(times * np.where(defined, kappa, 0.0), axis=0), np.sum(times, axis=0))
+
+    width = max(pairs.units, pairs.count)
+    return rater_interval(statistic, bootstrap, raters=len(names), units=pairs.units, width=width)
+
+
+def _on(shared: Ints, units: int, statistic: Statistic) -> Statistic:
+    """The statistic for weights on the units that two raters share; no other unit matters."""
+
+    def spread(weight: Floats) -> Floats:
+        everywhere = np.zeros((len(weight), units))
+        everywhere[:, shared] = weight
+        return statistic(everywhere)
+
+    return spread
+
+
+def _pair_rows(
+    group: Group, name: str, weighting: Weights | None, min_items: int, bootstrap: Bootstrap
+) -> list[dict[str, Any]]:
+    pairs, names = Pairs.of(group)
+    items = pairs.sums(np.ones(len(pairs.pair)), np.ones(len(pairs.pair)))
+    statistic = _pair_statistic(pairs, name, weighting)
+    estimates = statistic(np.ones(pairs.units))
+    bounds: list[tuple[float | None, float | None]] = [(None, None)] * pairs.count
+    if bootstrap.ci == "items" and pairs.count:
+        drawn = weights(pairs.units, bootstrap.resamples, bootstrap.seed)
+        replicates = np.array([statistic(row) for block in drawn for row in block])
+        bounds = [percentile(column, bootstrap.confidence) for column in replicates.T]
+    undefined = CERTAIN if name == "kappa" else CONSTANT
+    rows = []
+    for index in np.flatnonzero(items >= max(min_items, 1)).tolist():
+        a, b = pairs.raters[index].tolist()
+        found = bool(np.isfinite(estimates[index]))
+        rows.append(
+            {
+                **group.key,
+                "rater_a": names[a],
+                "rater_b": names[b],
+                "estimate": float(estimates[index]) if found else None,
+                "low": bounds[index][0] if found else None,
+                "high": bounds[index][1] if found else None,
+                "items": int(items[index]),
+                "raters": 2,
+                "judgments": 2 * int(items[index]),
+                "left_out": group.left_out,
+                "reason": None if found else undefined,
+            }
+        )
+    return rows
+
+
+def _pair_statistic(pairs: Pairs, name: str, weighting: Weights | None) -> Callable[[Floats], Floats]:
+    """A statistic of every pair of raters as a function of the weights of units."""
+    if name == "kappa":
+        return kappas(pairs, weight_matrix(weighting, pairs.values), own=True)
+    x, y = pairs.values[pairs.first], pairs.values[pairs.second]
+    if name in ("agreement", "difference"):
+        amount = (x == y).astype(np.float64) if name == "agreement" else np.abs(x - y)
+
+        def mean(drawn: Floats) -> Floats:
+            on = drawn[pairs.unit]
+            total = pairs.sums(np.ones(len(on)), on)
+            result = np.full(pairs.count, np.nan)
+            np.divide(pairs.sums(amount, on), total, out=result, where=total > 0)
+            return result
+
+        return mean
+    if name == "pearson":
+        return lambda drawn: _correlation(pairs, x, y, drawn[pairs.unit])
+    orders = [np.lexsort((side, pairs.pair)) for side in (pairs.first, pairs.second)]
+
+    def spearman(drawn: Floats) -> Floats:
+        on = drawn[pairs.unit]
+        first = _ranks(pairs.pair, pairs.first, orders[0], on)
+        second = _ranks(pairs.pair, pairs.second, orders[1], on)
+        return _correlation(pairs, first, second, on)
+
+    return spearman
+
+
+def _correlation(pairs: Pairs, x: Floats, y: Floats, on: Floats) -> Floats:
+    """Pearson's correlation within every pair of raters, around the pair's own means."""
+    total = np.maximum(pairs.sums(np.ones(len(on)), on), 1)
+    x = x - (pairs.sums(x, on) / total)[pairs.pair]
+    y = y - (pairs.sums(y, on) / total)[pairs.pair]
+    spread = pairs.sums(x * x, on) * pairs.sums(y * y, on)
+    result = np.full(pairs.count, np.nan)
+    np.divide(pairs.sums(x * y, on), np.sqrt(spread), out=result, where=spread > 1e-18)
+    return result
+
+
+def _ranks(pair: Ints, side: Ints, order: Ints, on: Floats) -> Floats:
+    """Mid-ranks of answers among those of the same pair of raters, an answer drawn twice counting twice."""
+    weight = on[order]
+    tie = np.flatnonzero(np.r_[True, (np.diff(pair[order]) != 0) | (np.diff(side[order]) != 0)])
+    amount = np.add.reduceat(weight, tie)
+    middle = np.cumsum(amount) - amount / 2  # ranks of other pairs before are a constant that drops out
+    ranks = np.empty(len(on))
+    ranks[order] = np.repeat(middle, np.diff(np.r_[tie, len(on)]))
+    return ranks

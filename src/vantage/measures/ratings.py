@@ -1,0 +1,309 @@
+"""From whatever people have (a corpus, a frame, arrays) to the coordinate form that measures compute on.
+
+A *unit* is what is judged: an item under one question and one condition. A *coder* is who judges: a rater,
+or one of the repeated samples of a rater. `Ratings` holds three parallel arrays, so memory grows with the
+number of answers and never with raters × items.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from vantage.errors import InputError, nearest
+from vantage.scales import LEVELS, Level, Scale
+
+if TYPE_CHECKING:
+    from vantage.corpora import Corpus
+
+Floats: TypeAlias = NDArray[np.float64]
+Ints: TypeAlias = NDArray[np.int64]
+Judgments: TypeAlias = (
+    "Corpus | pl.DataFrame | pl.LazyFrame | Mapping[str, Any] | NDArray[Any] | Sequence[Sequence[float]]"
+)
+"""What every measure accepts:
+
+* a `Corpus`;
+* a Polars frame with the columns `item`, `rater`, `value` (and `question`, `condition`, `sample`, `status`
+  where there are several);
+* a mapping of such names to plain arrays or lists;
+* a two-dimensional array, one row per rater and one column per item, with NaN for "no answer".
+"""
+By: TypeAlias = str | Sequence[str]
+
+UNIT = ("item", "question", "condition")
+CODER = ("rater", "sample")
+
+
+@dataclass(frozen=True, slots=True)
+class Ratings:
+    """The answers of one group: answer *i* is `value[i]`, given to `unit[i]` by `coder[i]`."""
+
+    unit: Ints
+    coder: Ints
+    value: Floats
+    units: int
+    coders: int
+
+    @classmethod
+    def of(cls, unit: Ints, coder: Ints, value: Floats) -> Ratings:
+        """Ratings with units and coders renumbered 0, 1, 2 … in the order of the codes given."""
+        unit, units = dense(unit)
+        coder, coders = dense(coder)
+        return cls(unit, coder, value, units, coders)
+
+    def __len__(self) -> int:
+        return len(self.value)
+
+    def sorted_by_unit(self) -> Ratings:
+        """The same answers, those of one unit standing together."""
+        order = np.argsort(self.unit, kind="stable")
+        return Ratings(self.unit[order], self.coder[order], self.value[order], self.units, self.coders)
+
+
+@dataclass(frozen=True)
+class Group:
+    """One row of a result before it is computed: the group's key, its answers, and what was left out."""
+
+    key: dict[str, Any]
+    frame: pl.DataFrame
+    """The rows that have a value, with the unit, coder and `by` columns."""
+    left_out: dict[str, int]
+    scale: Scale | None
+
+    @cached_property
+    def ratings(self) -> Ratings:
+        """The answers in coordinate form, in the order of `frame`; encoded when first asked for."""
+        value = self.frame["value"].to_numpy()
+        return Ratings.of(encode(self.frame, UNIT), encode(self.frame, CODER), value)
+
+    @cached_property
+    def rater(self) -> Ints:
+        """The rater of each answer, numbered 0, 1, 2 …: unlike `ratings.coder`, one for all its samples."""
+        return encode(self.frame, ["rater"])
+
+    @property
+    def counts(self) -> dict[str, Any]:
+        """How many items, raters and judgments the estimate rests on, and what was left out by status."""
+        return {
+            "items": self.frame["item"].n_unique(),
+            "raters": self.frame["rater"].n_unique(),
+            "judgments": len(self.frame),
+            "left_out": self.left_out,
+        }
+
+    @property
+    def questions(self) -> list[str]:
+        """The questions that were answered in this group, sorted."""
+        return self.frame["question"].unique().sort().to_list()
+
+    @property
+    def name(self) -> str:
+        """The group in words, for messages."""
+        return group_name(self.key)
+
+    def level(self, asked: Level | None) -> Level:
+        """The level of measurement to use: as asked where the scale allows it, else the scale's own."""
+        return level_of(self.scale, asked, self.questions)
+
+
+def groups(data: Judgments, by: By = ()) -> Iterator[Group]:
+    """The answers of each group in turn, in the order of the groups' keys.
+
+    Only judgments with a value are kept; the others are counted by status in `left_out`.
+
+    >>> table = {"item": ["a", "a", "b"], "rater": ["x", "y", "x"], "value": [1, 2, None]}
+    >>> [(group.key, len(group.ratings), group.left_out) for group in groups(table, by="rater")]
+    [({'rater': 'x'}, 1, {'missing': 1}), ({'rater': 'y'}, 1, {})]
+    """
+    columns = by_columns(by)
+    frame = judgments_frame(data, columns)
+    scales = scales_of(data)
+    parts = frame.partition_by(columns, as_dict=True) if columns else {(): frame}
+    for key in sorted(parts, key=key_order):
+        part = parts[key]
+        left_out: dict[str, int] = {}
+        answered = part
+        if part["value"].null_count():
+            answered = part.filter(pl.col("value").is_not_null())
+            unanswered = part.filter(pl.col("value").is_null())["status"].cast(pl.String).value_counts()
+            left_out = dict(sorted(unanswered.iter_rows()))
+        named = dict(zip(columns, key, strict=True))
+        scale = one_scale(part["question"].unique().sort().to_list(), scales, named) if scales else None
+        yield Group(named, answered, left_out, scale)
+
+
+def judgments_frame(data: Judgments, by: Sequence[str] = ()) -> pl.DataFrame:
+    """One checked frame with the unit, coder, value and status columns and every `by` column."""
+    frame = judgments_query(data, by).collect()
+    if not frame["value"].is_finite().all():
+        raise not_finite(frame.lazy())
+    defaults = {"question": pl.lit(""), "condition": pl.lit(""), "sample": pl.lit(0)}
+    frame = frame.with_columns([value.alias(c) for c, value in defaults.items() if c not in frame.columns])
+    return frame.select(list(dict.fromkeys([*by, *UNIT, *CODER, "value", "status"])))
+
+
+def judgments_query(data: Judgments, by: Sequence[str] = ()) -> pl.LazyFrame:
+    """The same as a query, for measures that need sums and not rows: nothing is read yet.
+
+    Columns that a plain table leaves out (`question`, `condition`, `sample`) stay out; the values are
+    floating-point numbers, which the caller still has to find finite.
+    """
+    if _is_corpus(data):
+        query = data.with_columns_of(by).lazy()
+    elif isinstance(data, pl.LazyFrame):
+        query = data
+    elif isinstance(data, pl.DataFrame):
+        query = data.lazy()
+    elif isinstance(data, Mapping):
+        query = pl.DataFrame({name: pl.Series(name, column, strict=False) for name, column in data.items()}).lazy()
+    else:
+        query = _from_matrix(data).lazy()
+    schema = query.collect_schema()
+    for column in ("item", "rater", "value"):
+        if column not in schema:
+            raise InputError(f"the table has no column '{column}'", remedy=f"it has {', '.join(schema)}")
+    for column in by:
+        if column not in (*schema, *UNIT, *CODER, "status"):
+            raise InputError(f"there is no column '{column}' to group by", remedy=nearest(column, [*schema]))
+    dtype = schema["value"]
+    if not (dtype.is_numeric() or dtype in (pl.Null, pl.Boolean)):
+        raise InputError(f"the column 'value' holds {dtype}, not numbers", remedy="code the answers as numbers first")
+    derived = [] if dtype == pl.Float64 else [pl.col("value").cast(pl.Float64)]
+    if "status" not in schema:
+        status = pl.when(pl.col("value").is_null()).then(pl.lit("missing")).otherwise(pl.lit("answered"))
+        derived.append(status.alias("status"))
+    defaults = {"question": pl.lit(""), "condition": pl.lit(""), "sample": pl.lit(0)}
+    derived += [value.alias(c) for c, value in defaults.items() if c in by and c not in schema]
+    present = [*by, *(column for column in (*UNIT, *CODER) if column in schema), "value", "status"]
+    return query.with_columns(derived).select(list(dict.fromkeys(present)))
+
+
+def not_finite(query: pl.LazyFrame) -> InputError:
+    """The error for the first value that is not a finite number; there must be one."""
+    row, value = (
+        query.select("value").with_row_index("row").filter(~pl.col("value").is_finite()).first().collect().row(0)
+    )
+    return InputError(f"the value is {value}", row=row + 1, column="value", remedy="leave it empty")
+
+
+def by_columns(by: By) -> list[str]:
+    """The grouping columns as a list."""
+    return [by] if isinstance(by, str) else list(by)
+
+
+def key_order(key: tuple[Any, ...]) -> list[Any]:
+    """What to sort groups by: their keys, nulls last."""
+    return [(value is None, str(type(value)), value) for value in key]
+
+
+def group_name(key: Mapping[str, Any]) -> str:
+    """A group in words, for messages.
+
+    >>> group_name({"question": "trust"}), group_name({})
+    ("question 'trust'", 'all judgments')
+    """
+    return ", ".join(f"{column} '{value}'" for column, value in key.items()) or "all judgments"
+
+
+def scales_of(data: Judgments) -> dict[str, Scale]:
+    """The scale of each question of a corpus; empty for plain tables."""
+    return {question.id: question.scale for question in data.questions} if _is_corpus(data) else {}
+
+
+def one_scale(questions: Sequence[str], scales: Mapping[str, Scale], key: Mapping[str, Any]) -> Scale:
+    """The scale that the questions of a group share; two different ones cannot be pooled.
+
+    Where the questions word its points differently, an ordered scale is left with its codes alone.
+    """
+    first = scales[questions[0]]
+    for question in questions[1:]:
+        other = scales[question]
+        if (other.codes, other.range, other.level) != (first.codes, first.range, first.level):
+            raise InputError(
+                f"questions '{questions[0]}' ({first.describe()}) and '{question}' ({other.describe()})"
+                " have different scales and cannot be pooled",
+                remedy="add question to by" if "question" not in key else "correct the instrument",
+            )
+    if first.ordered and any(scales[question].options != first.options for question in questions):
+        return first.relabelled(dict.fromkeys(first.codes, ""))
+    return first
+
+
+def level_of(scale: Scale | None, asked: Level | None, questions: Sequence[str]) -> Level:
+    """The level of measurement to use: as asked where the scale allows it, else the scale's own."""
+    if asked is not None and asked not in LEVELS:
+        raise InputError(f"level '{asked}' is not known", remedy=nearest(asked, LEVELS))
+    if scale is None:
+        if asked is None:
+            raise InputError(
+                "a plain table does not say its level of measurement",
+                remedy="pass level='nominal', 'ordinal', 'interval' or 'ratio'",
+            )
+        return asked
+    if asked not in (None, "nominal") and not scale.ordered:
+        named = ", ".join(f"'{question}'" for question in questions)
+        raise InputError(
+            f"question {named} has a nominal scale, so a coefficient at {asked} level means nothing",
+            remedy="use level nominal",
+        )
+    return asked or scale.level
+
+
+def dense(codes: Ints) -> tuple[Ints, int]:
+    """Whole numbers renumbered without gaps, their order kept, and how many differ.
+
+    >>> dense(np.array([7, 3, 7]))
+    (array([1, 0, 1]), 2)
+    """
+    if len(codes) == 0:
+        return codes.astype(np.int64), 0
+    low, high = int(codes.min()), int(codes.max())
+    if high - low > 8 * len(codes) + 1024:
+        present, renumbered = np.unique(codes, return_inverse=True)
+        return renumbered.astype(np.int64), len(present)
+    seen = np.zeros(high - low + 1, dtype=np.int64)
+    seen[codes - low] = 1
+    numbers = np.cumsum(seen) - 1
+    return numbers[codes - low], int(numbers[-1]) + 1
+
+
+def encode(frame: pl.DataFrame, columns: Sequence[str]) -> Ints:
+    """One whole number per row that is equal exactly where all the columns are equal."""
+    combined = np.zeros(len(frame), dtype=np.int64)
+    for column in columns:
+        series = frame[column]
+        nulls = series.is_null() if series.null_count() else None
+        if len(series) == 0 or (nulls is None and (series == series[0]).all()):
+            continue  # one value throughout tells no rows apart
+        if series.dtype == pl.String:
+            series = series.cast(pl.Categorical(pl.Categories.random())).to_physical()
+        elif not series.dtype.is_integer() or series.dtype == pl.UInt64:
+            series = series.rank("dense")
+        codes, count = dense(series.fill_null(0).to_numpy().astype(np.int64))
+        if nulls is not None:
+            codes = np.where(nulls.to_numpy(), count, codes)
+        combined, _ = dense(combined * (count + 1) + codes)
+    return combined
+
+
+def _from_matrix(data: Any) -> pl.DataFrame:
+    matrix = np.asarray(data, dtype=np.float64)
+    if matrix.ndim != 2:
+        raise InputError(
+            f"an array of {matrix.ndim} dimensions was given",
+            remedy="give one row per rater, one column per item",
+        )
+    coder, unit = np.nonzero(~np.isnan(matrix))
+    return pl.DataFrame({"item": unit, "rater": coder, "value": matrix[coder, unit]})
+
+
+def _is_corpus(data: Judgments) -> TypeGuard[Corpus]:
+    # By its method and not by its class, so that a frame can be measured without importing corpora.
+    return hasattr(data, "with_columns_of")

@@ -1,0 +1,166 @@
+"""What predictions are compared with: a gold column, aggregated people, or each person in turn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from vantage.errors import InputError, nearest
+from vantage.measures.parts import Rounding, names, rounded, scales_of
+from vantage.measures.ratings import By, Judgments, judgments_frame
+from vantage.scales import Scale
+
+Reference: TypeAlias = str | pl.DataFrame | Mapping[str, Any]
+"""What is right:
+
+* `mean`, `median` or `majority` of the people, or `each` of them in turn;
+* the name of an item column (codes, or labels of the scale);
+* a frame with `item`, `value` and, where they matter, `question` and `condition`.
+"""
+
+PEOPLE: Final = ("mean", "median", "majority", "each")
+
+
+def against(
+    data: Judgments,
+    reference: Reference,
+    *,
+    by: By = (),
+    raters: Sequence[str] | None = None,
+    people: Sequence[str] | None = None,
+    match: By = ("item", "question"),
+    rounding: Rounding = "none",
+) -> pl.DataFrame:
+    """The judgments of the raters under test, each with the reference beside it in the column `gold`.
+
+    `raters` are those under test and `people` those who make the reference; by default the raters of kind
+    `person` make it and all others are under test. A rater under test is never part of their own
+    reference. With `each`, a judgment occurs once for every person who answered too, named in `person`.
+    A majority needs more votes than any other answer; a tie leaves `gold` empty.
+    """
+    keys = names(match)
+    columns = list(dict.fromkeys([*names(by), *keys]))
+    if isinstance(reference, str) and reference in PEOPLE:
+        tested, judges = _tested_and_judges(data, columns, raters, people)
+        return tested.join(_of_people(judges, reference, keys, rounding), on=keys, how="left", nulls_equal=True)
+    if isinstance(reference, str):
+        frame = _known(data, [*columns, reference], reference)
+        gold = _codes(frame, reference, scales_of(data))
+        frame = frame.with_columns(gold.alias("gold"))
+    else:
+        frame = _joined(judgments_frame(data, columns), reference, scales_of(data))
+    frame = frame.with_columns(_round(frame["gold"], rounding), pl.lit(None, dtype=pl.String).alias("person"))
+    return _under_test(frame, raters)
+
+
+def _tested_and_judges(
+    data: Judgments, columns: list[str], raters: Sequence[str] | None, people: Sequence[str] | None
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """All judgments of the raters under test, and the answers of the people who are not."""
+    frame = judgments_frame(data, columns) if people is not None else _known(data, [*columns, "kind"], "kind")
+    if people is not None:
+        person = pl.col("rater").cast(pl.String).is_in([str(p) for p in people])
+    else:
+        person = pl.col("kind").cast(pl.String) == "person"
+    tested = _under_test(frame, raters) if raters is not None else frame.filter(~person)
+    if tested.is_empty() and not frame.is_empty():
+        raise InputError(
+            "all raters are people, so none is under test", remedy="name those to test with the option raters"
+        )
+    judges = frame.filter(person & pl.col("value").is_not_null())
+    return tested, judges.join(tested.select("rater").unique(), on="rater", how="anti")
+
+
+def _of_people(judges: pl.DataFrame, reference: str, keys: list[str], rounding: Rounding) -> pl.DataFrame:
+    """The reference that people make: `gold`, and `person` where each of them is one."""
+    nobody = pl.lit(None, dtype=pl.String).alias("person")
+    if reference == "each":
+        return judges.select([*keys, pl.col("rater").cast(pl.String).alias("person"), pl.col("value").alias("gold")])
+    if reference == "majority":
+        votes = judges.group_by([*keys, "value"]).agg(pl.len().alias("n"))
+        ahead = votes.filter(pl.col("n") == pl.col("n").max().over(keys))
+        return ahead.filter(pl.len().over(keys) == 1).select([*keys, pl.col("value").alias("gold"), nobody])
+    centre = pl.col("value").mean() if reference == "mean" else pl.col("value").median()
+    gold = judges.group_by(keys).agg(centre.alias("gold"))
+    return gold.with_columns(_round(gold["gold"], rounding), nobody)
+
+
+def _under_test(frame: pl.DataFrame, raters: Sequence[str] | None) -> pl.DataFrame:
+    if raters is None:
+        return frame
+    present = frame["rater"].cast(pl.String).unique().to_list()
+    for rater in raters:
+        if str(rater) not in present:
+            raise InputError(f"there is no rater '{rater}'", remedy=nearest(str(rater), present))
+    return frame.filter(pl.col("rater").cast(pl.String).is_in([str(r) for r in raters]))
+
+
+def has_column(data: Judgments, name: str) -> bool:
+    """Whether a table has a column; a corpus is taken to have it, and says so itself if it has not."""
+    if isinstance(data, pl.DataFrame | Mapping):
+        return name in (data.columns if isinstance(data, pl.DataFrame) else data)
+    if isinstance(data, pl.LazyFrame):
+        return name in data.collect_schema()
+    return hasattr(data, "with_columns_of")
+
+
+def _known(data: Judgments, columns: Sequence[str], wanted: str) -> pl.DataFrame:
+    """The judgments with the wanted column, or what to do when there is none."""
+    if not has_column(data, wanted):
+        if wanted == "kind":
+            raise InputError(
+                "the table does not say which raters are people",
+                remedy="add a column 'kind' or name them with the option people",
+            )
+        raise InputError(
+            f"reference '{wanted}' is neither a column of the table nor one of {', '.join(PEOPLE)}",
+            remedy="give a column, one of these words, or a frame with item and value",
+        )
+    return judgments_frame(data, list(dict.fromkeys(columns)))
+
+
+def _joined(
+    frame: pl.DataFrame, reference: pl.DataFrame | Mapping[str, Any], scales: Mapping[str, Scale]
+) -> pl.DataFrame:
+    if isinstance(reference, pl.DataFrame):
+        gold = reference
+    else:
+        gold = pl.DataFrame({name: np.asarray(column) for name, column in reference.items()})
+    for column in ("item", "value"):
+        if column not in gold.columns:
+            raise InputError(f"the reference has no column '{column}'", remedy=f"it has {', '.join(gold.columns)}")
+    keys = [column for column in ("item", "question", "condition") if column in gold.columns]
+    if gold.select(keys).is_duplicated().any():
+        twice = gold.filter(gold.select(keys).is_duplicated())["item"][0]
+        raise InputError(f"the reference has item '{twice}' twice", remedy="give one value per item and question")
+    gold = gold.select([*(pl.col(k).cast(frame[k].dtype) for k in keys), pl.col("value").alias("gold")])
+    joined = frame.join(gold, on=keys, how="left")
+    return joined.with_columns(_codes(joined, "gold", scales).alias("gold"))
+
+
+def _codes(frame: pl.DataFrame, column: str, scales: Mapping[str, Scale]) -> pl.Series:
+    """A reference column as codes; labels are looked up in the scale of each row's question."""
+    series = frame[column]
+    if series.dtype.is_numeric() or series.dtype in {pl.Boolean, pl.Null}:
+        return series.cast(pl.Float64).fill_nan(None)
+    known: dict[tuple[str, str], float | None] = {}
+    for question, label in frame.select("question", pl.col(column).cast(pl.String)).drop_nulls().unique().iter_rows():
+        code = scales[question].code(label) if question in scales else None
+        if code is None:
+            raise InputError(
+                f"reference '{label}' is not an answer of question '{question}'",
+                remedy="give codes or the scale's labels",
+            )
+        known[question, label] = code
+    pairs = zip(frame["question"], series.cast(pl.String), strict=True)
+    return pl.Series(column, [known.get((q, label)) for q, label in pairs], dtype=pl.Float64)
+
+
+def _round(gold: pl.Series, rounding: Rounding) -> pl.Series:
+    if rounding == "none":
+        return gold.alias("gold")
+    values = rounded(gold.fill_null(float("nan")).to_numpy(), rounding)
+    return pl.Series("gold", values).fill_nan(None)

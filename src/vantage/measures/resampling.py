@@ -1,0 +1,113 @@
+"""How a measure makes its interval: resamples of items, as weights × per-item sums.
+
+A measure hands over one row of sums per item and a function from sums to statistics; the replicates of
+all resamples come from matrix products (see `intervals`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from vantage.measures.intervals import (
+    JACKKNIFE,
+    Bootstrap,
+    Bounds,
+    Statistic,
+    bca,
+    blocks,
+    percentile,
+    weights,
+)
+from vantage.measures.ratings import Floats, Ints
+
+Resampled: TypeAlias = Literal["items", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Resampling(Bootstrap):
+    """A bootstrap over items whose statistics are read off weights × per-item sums, several at a time.
+
+    >>> sums = np.array([[1.0, 1.0], [0.0, 1.0], [1.0, 1.0], [1.0, 1.0]])
+    >>> Resampling(resamples=200).of_sums(sums, lambda s: s[:, 0] / s[:, 1])
+    (0.25, 1.0)
+    """
+
+    def draws(self, units: int) -> Iterator[Floats]:
+        """Blocks of resampling weights over `units`; nothing where no interval over items can or should be made."""
+        if self.ci == "items" and units > 1:
+            yield from weights(units, self.resamples, self.seed)
+
+    def of_sums(self, sums: Floats, statistic: Statistic) -> Bounds:
+        """The interval of one statistic of per-item sums (one row per item)."""
+        return self.intervals(len(sums), lambda weight: statistic(weight @ sums)[:, None])[0]
+
+    def intervals(self, units: int, statistics: Callable[[Floats], Floats]) -> list[Bounds]:
+        """The intervals of several statistics of weighted units.
+
+        `statistics` takes a block of weights, one row per resample, and gives one column per statistic.
+        """
+        drawn = [statistics(block) for block in self.draws(units)]
+        if not drawn:
+            return [(None, None)] * statistics(np.ones((1, units))).shape[1]
+        replicates = np.concatenate(drawn)
+        if self.method == "percentile":
+            return [percentile(column, self.confidence) for column in replicates.T]
+        estimates = statistics(np.ones((1, units)))[0]
+        left_out = np.concatenate([statistics(block) for block in leave_out(units, self.seed)])
+        return [
+            bca(float(estimate), column, jackknife, self.confidence) if np.isfinite(estimate) else (None, None)
+            for estimate, column, jackknife in zip(estimates, replicates.T, left_out.T, strict=True)
+        ]
+
+
+def per_item(items: pl.Series, columns: Floats) -> Floats:
+    """Rows added up within each item, in the order of the items' names, whatever the order of the rows.
+
+    >>> per_item(pl.Series(["b", "a", "b"]), np.array([[1.0], [2.0], [3.0]])).tolist()
+    [[2.0], [4.0]]
+    """
+    codes, count = item_codes(items)
+    sums = np.zeros((count, columns.shape[1]))
+    for column in range(columns.shape[1]):
+        sums[:, column] = np.bincount(codes, weights=columns[:, column], minlength=count)
+    return sums
+
+
+def item_codes(items: pl.Series) -> tuple[Ints, int]:
+    """A number for each row's item, in the order of the items' names, and how many items there are."""
+    codes = items.rank("dense").to_numpy().astype(np.int64) - 1
+    return codes, int(codes.max()) + 1 if len(codes) else 0
+
+
+def ratio(sums: Floats) -> Floats:
+    """First column over second, undefined where the second is zero."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(sums[:, 0] / sums[:, 1])
+
+
+def mean_with_interval(items: pl.Series, values: Floats, how: Resampling) -> dict[str, Any]:
+    """The mean of unit values and its interval over items, as the columns of a result row."""
+    sums = per_item(items, np.column_stack([values, np.ones(len(values))]))
+    low, high = how.of_sums(sums, ratio)
+    return {"estimate": float(values.mean()), "low": low, "high": high}
+
+
+def leave_out(units: int, seed: int, groups: int = JACKKNIFE) -> Iterator[Floats]:
+    """Weights that leave out one unit each, or one random group of units where there are more than `groups`.
+
+    >>> [block.tolist() for block in leave_out(3, seed=0)]
+    [[[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]]]
+    """
+    groups = min(units, groups)
+    group = np.arange(units)
+    if units > groups:
+        group = np.random.default_rng(seed).permutation(units) % groups
+    first = 0
+    for rows in blocks(units, groups):
+        yield (group[None, :] != np.arange(first, first + rows)[:, None]).astype(np.float64)
+        first += rows

@@ -1,0 +1,46 @@
+"""The registry, and the shape of results."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from vantage.measures.alpha import alpha
+from vantage.measures.base import REGISTRY, RESULT, table
+
+
+def test_a_measure_knows_its_name_family_and_options() -> None:
+    found = REGISTRY["alpha"]
+    assert found.family == "agreement"
+    assert found.summary.startswith("Krippendorff's alpha")
+    assert list(found.options)[:3] == ["by", "level", "distance"]
+
+
+def test_a_row_records_how_it_was_made() -> None:
+    apart = {(1, 2): np.float64(1.0)}
+    row = alpha([[1, 2], [2, 2]], distance=apart, resamples=5, seed=3).row(0, named=True)
+    assert row["measure"] == "alpha"
+    options = json.loads(row["options"])
+    assert options["distance"] == {"(1, 2)": 1.0}
+    assert (options["seed"], options["resamples"], options["by"]) == (3, 5, [])
+    matrix = alpha([[1, 2], [2, 2]], distance=([1, 2], np.array([[0.0, 1.0], [1.0, 0.0]])), ci="none")
+    assert json.loads(matrix["options"][0])["distance"] == [[1, 2], [[0.0, 1.0], [1.0, 0.0]]]
+
+
+def test_table_orders_columns_and_fills_gaps() -> None:
+    rows: list[dict[str, Any]] = [
+        {"question": "p", "estimate": 1, "left_out": {"refused": 2}, "form": "a"},
+        {"question": "q", "estimate": None, "left_out": {}, "form": "b", "reason": "too few"},
+    ]
+    found = table(rows, "question")
+    assert found.columns == ["question", "form", *RESULT]
+    assert found["left_out"].to_list() == [{"refused": 2}, {"refused": 0}]
+    assert found.schema["estimate"] == pl.Float64
+    assert found["reason"].to_list() == [None, "too few"]
+
+
+def test_an_empty_table_has_the_common_columns() -> None:
+    assert table([], ["question"]).columns == ["question", *RESULT]

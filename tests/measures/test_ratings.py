@@ -1,0 +1,139 @@
+"""From corpora, frames and arrays to ratings."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vantage.errors import InputError
+from vantage.measures.ratings import dense, encode, groups, judgments_frame, level_of
+from vantage.scales import Scale
+
+
+@given(st.lists(st.integers(-(10**12), 10**12) | st.integers(0, 20), max_size=30))
+def test_dense_keeps_order_and_equality(codes: list[int]) -> None:
+    renumbered, count = dense(np.array(codes, dtype=np.int64))
+    assert count == len(set(codes))
+    assert [sorted(set(codes))[number] for number in renumbered] == codes
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(["a", "b", None]), st.sampled_from([0, 5, None]), st.sampled_from([0.5, 1.5])),
+        max_size=20,
+    )
+)
+def test_encode_tells_rows_apart_exactly_where_they_differ(rows: list[tuple[Any, ...]]) -> None:
+    schema = {"x": pl.String, "y": pl.UInt8, "z": pl.Float64}
+    codes = encode(pl.DataFrame(rows, schema=schema, orient="row"), ["x", "y", "z"])
+    for i, first in enumerate(rows):
+        for j, second in enumerate(rows):
+            assert (codes[i] == codes[j]) == (first == second)
+
+
+def test_all_doors_lead_to_the_same_ratings() -> None:
+    matrix = np.array([[1.0, np.nan, 3.0], [2.0, 2.0, np.nan]])
+    columns = {"item": [0, 2, 0, 1], "rater": [0, 0, 1, 1], "value": [1, 3, 2, 2]}
+    frame = pl.DataFrame(columns)
+    for data in (matrix, matrix.tolist(), columns, frame, frame.lazy()):
+        (group,) = groups(data)
+        assert group.ratings.value.tolist() == [1, 3, 2, 2]
+        assert group.ratings.unit.tolist() == [0, 2, 0, 1]
+        assert group.ratings.coder.tolist() == group.rater.tolist() == [0, 0, 1, 1]
+        assert group.counts == {"items": 3, "raters": 2, "judgments": 4, "left_out": {}}
+
+
+def test_units_and_coders() -> None:
+    frame = pl.DataFrame(
+        {
+            "item": ["x"] * 4,
+            "question": ["p", "p", "q", "q"],
+            "rater": ["m"] * 4,
+            "sample": [0, 1, 0, 1],
+            "value": [1, 2, 3, None],
+        }
+    )
+    (group,) = groups(frame)
+    assert (group.ratings.units, group.ratings.coders) == (2, 2)
+    assert group.counts["raters"] == 1
+    assert group.left_out == {"missing": 1}
+    assert (group.name, group.questions) == ("all judgments", ["p", "q"])
+    assert group.ratings.sorted_by_unit().value.tolist() == [1, 2, 3]
+
+
+def test_groups_come_in_the_order_of_their_keys() -> None:
+    frame = pl.DataFrame({"item": [1, 2, 3], "rater": [1, 1, 1], "value": [1, 1, 1], "side": ["b", None, "a"]})
+    assert [group.key["side"] for group in groups(frame, "side")] == ["a", "b", None]
+    assert next(groups(frame, ["side"])).name == "side 'a'"
+
+
+def test_a_frame_gets_the_columns_it_lacks() -> None:
+    frame = judgments_frame({"item": [1], "rater": [2], "value": [True]}, by=["condition"])
+    assert frame.row(0, named=True) == {
+        "condition": "",
+        "item": 1,
+        "question": "",
+        "rater": 2,
+        "sample": 0,
+        "value": 1.0,
+        "status": "answered",
+    }
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"item": [1], "value": [2]}, "no column 'rater'; it has item, value"),
+        ({"item": [1], "rater": [1], "value": ["good"]}, "column 'value' holds String, not numbers"),
+        (
+            {"item": [1, 1], "rater": [1, 2], "value": [2.0, float("nan")]},
+            "row 2, column 'value': the value is nan",
+        ),
+        ({"item": [1, 1], "rater": [1, 2], "value": [float("-inf"), 1.0]}, "row 1, column 'value'"),
+        (np.zeros(3), "an array of 1 dimensions"),
+    ],
+)
+def test_bad_tables(data: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        list(groups(data))
+
+
+def test_a_column_that_does_not_exist() -> None:
+    with pytest.raises(InputError, match="did you mean 'side'"):
+        list(groups({"item": [1], "rater": [1], "value": [1], "side": ["a"]}, by="sides"))
+
+
+class Questions:
+    """What `groups` needs of a corpus."""
+
+    def __init__(self, **scales: Scale) -> None:
+        self.questions = [SimpleNamespace(id=name, scale=scale) for name, scale in scales.items()]
+
+    def with_columns_of(self, by: Any) -> pl.DataFrame:
+        names = [question.id for question in self.questions]
+        return pl.DataFrame({"item": names, "rater": names, "question": names, "value": [1.0] * len(names)})
+
+
+def test_scales_of_a_group() -> None:
+    same: Any = Questions(p=Scale.points(1, 5), q=Scale.points(1, 5, anchors={1: "low"}))
+    (group,) = groups(same)
+    assert group.scale == Scale.points(1, 5)
+    assert group.level(None) == "ordinal"
+    assert group.level("interval") == "interval"
+    mixed: Any = Questions(p=Scale.points(1, 5), q=Scale.points(1, 7))
+    with pytest.raises(InputError, match=r"questions 'p' .* and 'q' .* cannot be pooled; add question to by"):
+        list(groups(mixed))
+    assert [g.scale.ends for g in groups(mixed, by="question") if g.scale] == [(1, 5), (1, 7)]
+
+
+def test_level_of_a_nominal_scale() -> None:
+    scale = Scale.labels("no", "yes")
+    assert level_of(scale, None, ["p"]) == "nominal"
+    with pytest.raises(InputError, match="question 'p' has a nominal scale"):
+        level_of(scale, "interval", ["p"])

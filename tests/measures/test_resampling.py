@@ -1,0 +1,55 @@
+"""Intervals over items from per-item sums."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from vantage.errors import InputError
+from vantage.measures.resampling import Resampling, leave_out, mean_with_interval, per_item, ratio
+
+
+def test_the_interval_of_a_mean_is_close_to_the_normal_one() -> None:
+    values = np.random.default_rng(0).exponential(size=400)
+    items = pl.Series([f"i{i}" for i in range(400)])
+    error = 1.96 * values.std() / 20
+    for method in ("percentile", "bca"):
+        row = mean_with_interval(items, values, Resampling(method=method))
+        assert row["estimate"] == pytest.approx(values.mean())
+        assert (row["low"], row["high"]) == pytest.approx((values.mean() - error, values.mean() + error), abs=0.02)
+
+
+def test_units_of_one_item_are_drawn_together() -> None:
+    items = pl.Series(["a", "a", "b"])
+    sums = per_item(items, np.array([[1.0, 1.0], [3.0, 1.0], [5.0, 1.0]]))
+    assert sums.tolist() == [[4.0, 2.0], [5.0, 1.0]]
+    low, high = Resampling(resamples=100).of_sums(sums, ratio)
+    assert (low, high) == (2.0, 5.0)
+
+
+def test_no_interval_without_items_or_when_not_asked() -> None:
+    one = np.array([[1.0, 1.0]])
+    assert Resampling().of_sums(one, ratio) == (None, None)
+    two = np.array([[1.0, 1.0], [2.0, 1.0]])
+    assert Resampling(ci="none").of_sums(two, ratio) == (None, None)
+
+
+def test_the_same_seed_gives_the_same_interval() -> None:
+    sums = np.column_stack([np.random.default_rng(1).normal(size=30), np.ones(30)])
+    assert Resampling(seed=5).of_sums(sums, ratio) == Resampling(seed=5).of_sums(sums, ratio)
+    assert Resampling(seed=5).of_sums(sums, ratio) != Resampling(seed=6).of_sums(sums, ratio)
+
+
+def test_every_unit_is_left_out_once_also_in_groups() -> None:
+    weight = np.concatenate(list(leave_out(25, seed=0, groups=10)))
+    assert weight.shape == (10, 25)
+    assert (weight == 0).sum(axis=0).tolist() == [1] * 25
+
+
+@pytest.mark.parametrize("options", [{"ci": "raters"}, {"confidence": 1.0}, {"resamples": 0}, {"method": "basic"}])
+def test_bad_options_are_told_in_one_sentence(options: dict[str, Any]) -> None:
+    with pytest.raises(InputError):
+        Resampling(**options)

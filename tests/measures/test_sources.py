@@ -1,0 +1,141 @@
+"""Counts and moments of groups by streamed aggregation."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vantage.errors import InputError
+from vantage.measures.alpha import alpha, coefficient
+from vantage.measures.counts import Counts
+from vantage.measures.differences import Difference
+from vantage.measures.sources import FEW, Source, counted, source_groups
+from vantage.scales import Level
+
+ROWS = st.lists(st.tuples(st.integers(0, 4), st.sampled_from(["x", "y"]), st.integers(0, 3) | st.none()), max_size=25)
+
+
+def frame_of(rows: list[tuple[int, str, int | None]]) -> pl.DataFrame:
+    schema = {"item": pl.Int64, "side": pl.String, "value": pl.Int64}
+    return pl.DataFrame(rows, schema=schema, orient="row").with_row_index("rater")
+
+
+@given(ROWS)
+@settings(max_examples=40, deadline=None)
+def test_counts_equal_a_plain_count(rows: list[tuple[int, str, int | None]]) -> None:
+    for group in counted(frame_of(rows), by="side"):
+        mine = [(item, value) for item, side, value in rows if side == group.key["side"] and value is not None]
+        units: dict[int, list[int]] = {}
+        for item, value in mine:
+            units.setdefault(item, []).append(value)
+        expected = sorted([unit.count(int(v)) for v in group.counts.values] for unit in units.values())
+        table = np.asarray(group.counts.table)
+        assert sorted(np.repeat(table, group.counts.multiplicity, axis=0).tolist()) == expected
+        assert (group.items, group.raters) == (len(units), len(mine))
+        assert sum(group.left_out.values()) == sum(s == group.key["side"] and v is None for _, s, v in rows)
+
+
+@given(ROWS, st.integers(1, 4))
+@settings(max_examples=40, deadline=None)
+def test_a_table_split_by_items_adds_up(rows: list[tuple[int, str, int | None]], split: int) -> None:
+    frame = frame_of([row for row in rows if row[2] is not None])
+    whole = next(counted(frame, paired=True)).counts
+    halves = frame.filter(pl.col("item") < split), frame.filter(pl.col("item") >= split)
+    parts = [next(counted(half, paired=True)).counts for half in halves]
+    if not whole.units:
+        assert all(not part.units for part in parts)
+        return
+    values = np.array([0.0, 1.0, 2.0, 3.0])
+    tables = []
+    for part in parts:
+        table = np.zeros((len(part.multiplicity), 4))
+        table[:, np.searchsorted(values, part.values)] = part.table
+        tables.append(table)
+    together = Counts(values, np.vstack(tables), np.concatenate([part.multiplicity for part in parts]))
+    for level in ("nominal", "ordinal", "interval"):
+        one, other = (coefficient(c, Difference(level))(c.weight)[0] for c in (whole, together))
+        assert one == pytest.approx(other, nan_ok=True)
+
+
+@pytest.mark.parametrize("ordinal", [False, True])
+@pytest.mark.parametrize("kinds", [False, True])
+def test_moments_add_up_to_those_of_the_counts(ordinal: bool, kinds: bool) -> None:
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame(
+        {
+            "item": rng.integers(0, 90, 400),
+            "rater": np.arange(400),
+            "side": rng.choice(["a", "b"], 400),
+            "value": rng.integers(0, FEW + 20, 400),
+        }
+    )
+    source = Source.of(frame, "side")
+    assert len(source.values) > FEW
+    moments = source.moments(ordinal=ordinal, kinds=kinds)
+    for key, counts in source.counts().items():
+        paired = counts.paired()
+        values = paired.values
+        if ordinal:
+            marginal = paired.multiplicity @ paired.table
+            values = np.cumsum(marginal) - marginal / 2 - marginal.sum() / 2
+        expected = Counts(values, paired.table, paired.multiplicity)
+        found = moments[key].paired()
+        assert (found.units, found.total) == (expected.units, expected.total)
+        x = values if ordinal else values - source.values[len(source.values) // 2]
+        sums = np.asarray(paired.table @ x)
+        assert found.multiplicity @ found.first == pytest.approx(sums.sum())
+        assert found.multiplicity @ found.second == pytest.approx(np.asarray(paired.table @ x**2).sum())
+        assert found.multiplicity @ (found.squared / (found.size - 1)) == pytest.approx(
+            (sums**2 / (paired.size - 1)).sum()
+        )
+
+
+@pytest.mark.parametrize("points", [FEW // 2, 3 * FEW])
+@pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
+def test_a_long_table_is_read_in_passes(monkeypatch: pytest.MonkeyPatch, points: int, level: Level) -> None:
+    rng = np.random.default_rng(3)
+    frame = pl.DataFrame(
+        {
+            "item": rng.integers(0, 120, 400),
+            "rater": np.arange(400),
+            "side": rng.choice(["a", "b"], 400),
+            "value": rng.integers(0, points, 400),
+        }
+    )
+    in_one = alpha(frame, by="side", level=level, ci="none")
+    monkeypatch.setattr("vantage.measures.sources.AT_ONCE", 90)
+    assert Source.of(frame).passes == 5
+    in_five = alpha(frame, by="side", level=level, ci="none")
+    assert in_five["estimate"].to_list() == pytest.approx(in_one["estimate"].to_list(), abs=1e-12)
+    assert in_five.drop("estimate").equals(in_one.drop("estimate"))
+
+
+def test_constant_columns_tell_no_units_apart() -> None:
+    rows = {"item": [1, 1], "question": ["p", "p"], "condition": ["", ""], "rater": [1, 2], "value": [1, 2]}
+    assert Source.of(rows).unit == ["item"]
+    assert Source.of({**rows, "condition": ["", "c"]}).unit == ["item", "condition"]
+    assert Source.of({**rows, "condition": ["", None]}).unit == ["item", "condition"]
+    assert Source.of(rows, by=["item", "question"]).unit == []
+
+
+def test_grouping_by_item() -> None:
+    rows = {"item": [1, 1, 2], "rater": [1, 2, 1], "value": [1, 2, 1]}
+    found = list(counted(rows, by="item"))
+    assert [(group.key["item"], group.items, group.counts.total) for group in found] == [(1, 1, 2), (2, 1, 1)]
+
+
+def test_groups_without_answers_are_kept() -> None:
+    rows = {"item": [1, 2], "rater": [1, 1], "value": [1, None], "side": ["a", "b"]}
+    first, second = counted(rows, by="side", paired=True)
+    assert (first.counts.units, first.left_out) == (0, {"unpaired": 1})
+    assert (second.counts.units, second.left_out) == (0, {"missing": 1})
+    source = Source.of({"item": [], "rater": [], "value": []})
+    assert [group.counts.units for group in source_groups(source, source.counts(), paired=True)] == [0]
+
+
+def test_values_must_be_finite() -> None:
+    with pytest.raises(InputError, match="row 2, column 'value': the value is inf"):
+        Source.of({"item": [1, 1], "rater": [1, 2], "value": [1.0, float("inf")]})
