@@ -1,0 +1,111 @@
+"""The answers a model may give to a question, as words it can write: codes, labels and opt-outs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from vantage.instruments import Question
+from vantage.scales import Scale, Status, show_code
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One way to answer: what is written, what it means, and how it is stored."""
+
+    word: str
+    meaning: str
+    value: float | None
+    status: Status
+
+
+def choices(scale: Scale) -> tuple[Choice, ...]:
+    """The answers of a scale: labels where the scale is nominal or a label is all there is, else the codes.
+
+    >>> from vantage import Scale
+    >>> [(choice.word, choice.meaning) for choice in choices(Scale.points(1, 3, anchors={1: "low", 3: "high"}))]
+    [('1', 'low'), ('2', ''), ('3', 'high')]
+    """
+    named = not scale.ordered or (len(scale.options) <= 4 and all(o.label for o in scale.options))
+    found = [
+        Choice(o.label, o.description, o.code, "answered")
+        if named
+        else Choice(show_code(o.code), o.label or o.description, o.code, "answered")
+        for o in scale.options
+    ]
+    declined = [
+        Choice(o.status.replace("_", " "), _explained(o.label, o.status), None, o.status) for o in scale.opt_outs
+    ]
+    return (*found, *declined)
+
+
+def listed(scale: Scale) -> str:
+    """The answers as a list to choose from, one a line."""
+    if scale.range is not None:
+        low, high = map(show_code, scale.range)
+        lines = [f"any number from {low} to {high}"]
+    else:
+        lines = []
+    lines += [f"{c.word} = {c.meaning}" if c.meaning else c.word for c in choices(scale)]
+    return "\n".join(lines)
+
+
+def words(scale: Scale) -> str:
+    """The answers in half a sentence: `1, 2, 3, 4 or 5`."""
+    if scale.range is not None:
+        low, high = map(show_code, scale.range)
+        numbers = [f"a number from {low} to {high}"]
+    else:
+        numbers = []
+    told = [
+        *numbers,
+        *(f'"{c.word}"' if " " in c.word else c.word for c in choices(scale)),
+    ]
+    return told[0] if len(told) == 1 else f"{', '.join(told[:-1])} or {told[-1]}"
+
+
+def answer_schema(questions: Sequence[Question], *, reason: bool, together: bool) -> Mapping[str, Any]:
+    """The JSON Schema of a reply: an answer, or one per question, with the reason first where one is wanted."""
+    text = {"type": "string"}
+    properties: dict[str, Any] = {"reason": text} if reason and not together else {}
+    for question in questions:
+        answer = _one_of(question.scale)
+        if not together:
+            properties["answer"] = answer
+        elif reason:
+            parts = {"reason": text, "answer": answer}
+            properties[question.id] = _object(parts)
+        else:
+            properties[question.id] = answer
+    return _object(properties)
+
+
+def _one_of(scale: Scale) -> dict[str, Any]:
+    if scale.range is not None:
+        number: dict[str, Any] = {"type": "number", "minimum": scale.range[0], "maximum": scale.range[1]}
+        declined = [c.word for c in choices(scale)]
+        return {"anyOf": [number, {"enum": declined}]} if declined else number
+    return {"enum": [_json_word(choice) for choice in choices(scale)]}
+
+
+def _json_word(choice: Choice) -> str | int | float:
+    """Codes are numbers in JSON, labels and opt-outs are text."""
+    if choice.value is None or choice.word != show_code(choice.value):
+        return choice.word
+    return int(choice.value) if choice.value.is_integer() else choice.value
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _explained(label: str, status: str) -> str:
+    """An opt-out's label without the word that is written for it."""
+    word = status.replace("_", " ")
+    return label.removeprefix(word).lstrip(" :,–-") if label.lower().startswith(word) else label

@@ -1,0 +1,227 @@
+"""A chat model as a rater: the same instrument, the same items, judgments in the same table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import polars as pl
+
+from vantage.corpora import Corpus
+from vantage.errors import InputError, nearest
+from vantage.instruments import Instrument, Question
+from vantage.raters.history import Encode, History, tfidf
+from vantage.raters.models import load_model
+from vantage.raters.models.base import ChatModel, Request, Sampling
+from vantage.raters.personas import Persona
+from vantage.raters.prompts import Prompter, Shot
+from vantage.raters.shots import choose, corpus_shots, instrument_shots
+from vantage.raters.style import Style
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One request with what it is for, and what it takes to write it anew."""
+
+    item: Mapping[str, Any]
+    questions: tuple[Question, ...]
+    sample: int
+    request: Request
+    prompter: Prompter
+    shots: tuple[Shot, ...] = ()
+
+    def with_item(self, item: Mapping[str, Any]) -> Call:
+        """The same call about an item that was changed, such as one that was cut."""
+        request = self.prompter.request(self.questions, item, self.shots)
+        return replace(self, request=replace(request, sampling=self.request.sampling, tag=self.request.tag))
+
+
+@dataclass(frozen=True)
+class ChatRater:
+    """A chat model that judges items in one prompting style.
+
+    Args:
+        model: `openai:NAME`, `gguf:PATH`, `hf:NAME`, `embedded`, `recorded:PATH`, or a model object.
+        style: Parts joined by `+`, such as `few-shot:4+reasoning` (see `vantage.raters.style`).
+        persona: Who plays the rater, for the styles `persona` and `selective-persona`.
+        user: A rater of the corpus whose trait (`perspective`) or earlier judgments (`history`) are given.
+        samples: How often every question is asked.
+        temperature: 0 for the most probable reply.
+        training: A corpus to draw few-shot examples from, instead of the instrument's own.
+        encode: With `history`: what makes two items similar; TF-IDF unless given (see `vantage.raters.encoders`).
+        calibrate: With `scoring`: whether to take off what an option is given whatever the item (see
+            `vantage.raters.models.calibration`); by default for the embedded model only.
+        name: The rater's id; made from model, style, persona and user where none is given.
+    """
+
+    model: str | ChatModel
+    style: str | Style = "zero-shot"
+    persona: Persona | None = None
+    user: str | None = None
+    samples: int = 1
+    temperature: float = 0.0
+    top_p: float = 1.0
+    max_tokens: int = 512
+    seed: int = 0
+    training: Corpus | None = None
+    encode: Encode = tfidf
+    calibrate: bool | None = None
+    name: str = ""
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """Settings of the model, such as base_url or threads."""
+
+    def __post_init__(self) -> None:
+        if isinstance(self.style, str):
+            object.__setattr__(self, "style", Style.parse(self.style))
+        voice = self.parts.voice
+        if (voice in ("persona", "selective-persona")) != (self.persona is not None):
+            wanted = "needs a persona" if self.persona is None else "has no place for a persona"
+            raise InputError(f"style '{self.parts.name}' {wanted}", remedy="pass persona=, or style persona")
+        if (voice in ("perspective", "history")) != (self.user is not None):
+            wanted = "needs a user" if self.user is None else "has no place for a user"
+            raise InputError(f"style '{self.parts.name}' {wanted}", remedy="pass user=, a rater of the corpus")
+        if self.samples < 1:
+            raise InputError(f"{self.samples} samples were asked for", remedy="ask for at least one")
+        if self.parts.scoring and self.samples > 1:
+            raise InputError("scoring gives the whole distribution at once", remedy="leave samples at 1")
+
+    @property
+    def parts(self) -> Style:
+        """The style, read."""
+        assert isinstance(self.style, Style)  # noqa: S101 - read in __post_init__
+        return self.style
+
+    @property
+    def model_name(self) -> str:
+        """The model as it is named on the command line."""
+        return self.model if isinstance(self.model, str) else self.model.name
+
+    @property
+    def calibrates(self) -> bool:
+        """Whether scores are calibrated."""
+        return self.model_name == "embedded" if self.calibrate is None else self.calibrate
+
+    @property
+    def id(self) -> str:
+        """The rater's id in the raters table."""
+        if self.name:
+            return self.name
+        model = self.model_name
+        who = f"/{self.persona.id}" if self.persona else f"/@{self.user}" if self.user else ""
+        return f"{model}+{self.parts.name}{who}"
+
+    def row(self) -> dict[str, Any]:
+        """The rater's row: what it is, how it was asked, and as whom."""
+        told: dict[str, Any] = {
+            "rater": self.id,
+            "kind": "persona" if self.persona or self.user else "model",
+            "model": self.model_name,
+            "style": self.parts.name,
+        }
+        if self.user:
+            told["stands_for"] = self.user
+        if self.persona:
+            told |= self.persona.traits()
+        return told
+
+    def open(self) -> ChatModel:
+        """The model itself, loaded."""
+        return load_model(self.model, **self.settings) if isinstance(self.model, str) else self.model
+
+    def plan(
+        self, corpus: Corpus, instrument: Instrument, *, questions: Sequence[str] = (), condition: str = ""
+    ) -> Iterator[Call]:
+        """Every first request of the rater, in the order of the items; nothing is sent."""
+        asked = chosen_questions(instrument, questions)
+        prompter = self.prompter(corpus, instrument, condition)
+        groups = [tuple(asked)] if self.parts.together else [(question,) for question in asked]
+        shots = _Shots(self, corpus, instrument, condition)
+        for item in corpus.items.iter_rows(named=True):
+            for group in groups:
+                examples = tuple(shots.for_item(group, item))
+                request = prompter.request(group, item, examples)
+                for sample in range(self.samples):
+                    seeded = replace(request.sampling, seed=self.seed + sample)
+                    tag = (str(item["item"]), group[0].id if len(group) == 1 else "", sample)
+                    tagged = replace(request, sampling=seeded, tag=tag)
+                    yield Call(item, group, sample, tagged, prompter, examples)
+
+    def prompter(self, corpus: Corpus, instrument: Instrument, condition: str = "") -> Prompter:
+        """What writes this rater's prompts."""
+        if condition and instrument.conditions and condition not in instrument.conditions:
+            known = list(instrument.conditions)
+            raise InputError(
+                f"instrument '{instrument.id}' has no condition '{condition}'",
+                remedy=nearest(condition, known),
+            )
+        sampling = Sampling(self.temperature, self.top_p, self.max_tokens, self.seed)
+        return Prompter(instrument, self.parts, condition, self._voice(corpus), sampling)
+
+    def _voice(self, corpus: Corpus) -> str:
+        if self.persona:
+            return f"{self.persona.profile()}\n\nAnswer as this person would, from their own life and their own views."
+        if self.parts.voice == "perspective":
+            trait = self.parts.trait
+            value = self._trait(corpus, trait)
+            return (
+                "Put yourself in the place of a person of whom one thing is known. "
+                f"{trait.replace('_', ' ').capitalize()}: {value}. Answer as you think this person would."
+            )
+        if self.parts.voice == "history":
+            return (
+                "You answer for one particular person. The examples are this person's own earlier answers; "
+                "judge the last item as the same person would."
+            )
+        return ""
+
+    def _trait(self, corpus: Corpus, trait: str) -> str:
+        if trait not in corpus.traits:
+            raise InputError(f"the raters have no trait '{trait}'", remedy=nearest(trait, corpus.traits))
+        found = corpus.raters.filter(pl.col("rater") == self.user)
+        if found.is_empty():
+            raise InputError(f"the corpus has no rater '{self.user}'", remedy="name one of its raters")
+        value = found[trait][0]
+        if value is None:
+            raise InputError(f"the {trait} of rater '{self.user}' is not known", remedy="choose another rater or trait")
+        return str(value)
+
+
+class _Shots:
+    """Chooses the examples of each prompt: fixed ones, or a user's own earlier judgments."""
+
+    def __init__(self, rater: ChatRater, corpus: Corpus, instrument: Instrument, condition: str) -> None:
+        self.rater, self.corpus, self.instrument, self.condition = rater, corpus, instrument, condition
+        self.pools: dict[tuple[str, ...], list[Shot]] = {}
+        self.histories: dict[str, History] = {}
+
+    def for_item(self, questions: tuple[Question, ...], item: Mapping[str, Any]) -> list[Shot]:
+        style = self.rater.parts
+        found: list[Shot] = []
+        if style.shots:
+            found = choose(self._pool(questions), style.shots, questions[0].id, item, self.rater.seed)
+        if style.voice == "history":
+            question = questions[0]
+            if len(questions) > 1:
+                raise InputError("a history shows one question at a time", remedy="leave together out of the style")
+            if question.id not in self.histories:
+                assert self.rater.user is not None  # noqa: S101 - checked when the rater was made
+                self.histories[question.id] = History.of(self.corpus, self.rater.user, question, self.rater.encode)
+            found += self.histories[question.id].similar(item, style.neighbours)
+        return found
+
+    def _pool(self, questions: tuple[Question, ...]) -> list[Shot]:
+        key = tuple(question.id for question in questions)
+        if key not in self.pools:
+            training = self.rater.training
+            self.pools[key] = (
+                corpus_shots(training, questions)
+                if training is not None
+                else instrument_shots(self.instrument, questions, self.condition)
+            )
+        return self.pools[key]
+
+
+def chosen_questions(instrument: Instrument, ids: Sequence[str]) -> list[Question]:
+    """The questions named, or all of them."""
+    return [instrument.question(id_) for id_ in ids] if ids else list(instrument.questions)

@@ -1,0 +1,86 @@
+"""Models: what answers a prompt, whatever runs it. `load_model("embedded")` or `load_model("openai:NAME")`.
+
+`base` says what every model can be asked; each further module is one kind of model and is imported when a
+model of that kind is loaded, so that torch, llama.cpp and HTTP clients cost nothing until they are used.
+May import `errors` and the table reader of `corpora`. The next kind is a class with the methods of
+`base.ChatModel` and a line below.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any, Final, cast
+
+from vantage.errors import nearest
+from vantage.raters.models.base import (
+    ChatModel,
+    Completion,
+    Finish,
+    LogProbs,
+    Message,
+    ModelError,
+    Request,
+    Role,
+    Sampling,
+)
+from vantage.raters.models.settings import checked
+
+__all__ = [
+    "ChatModel",
+    "Completion",
+    "Finish",
+    "LogProbs",
+    "Message",
+    "ModelError",
+    "Request",
+    "Role",
+    "Sampling",
+    "load_model",
+]
+
+_KINDS: Final = {
+    "embedded": ("vantage.raters.models.embedded", "EmbeddedModel", ""),
+    "gguf": ("vantage.raters.models.gguf", "GGUFModel", "PATH"),
+    "hf": ("vantage.raters.models.huggingface", "HuggingFaceModel", "NAME_OR_PATH"),
+    "openai": ("vantage.raters.models.openai", "OpenAIModel", "NAME"),
+    "recorded": ("vantage.raters.models.recorded", "RecordedModel", "PATH"),
+}
+"""Kind of model: its module, its class, and what stands behind the colon."""
+
+
+def load_model(spec: str, **settings: Any) -> ChatModel:
+    """The model that a name such as `openai:NAME` or `embedded` stands for.
+
+    Args:
+        spec: `openai:NAME`, `gguf:PATH`, `hf:NAME_OR_PATH`, `recorded:PATH` or `embedded`.
+        settings: What the kind of model takes besides, such as `base_url` or `threads`; see its class.
+
+    >>> load_model("opnai:gpt-5")
+    Traceback (most recent call last):
+        ...
+    vantage.raters.models.base.ModelError: There is no kind of model 'opnai'; did you mean 'openai'?
+    >>> load_model("embedded", thread=2)
+    Traceback (most recent call last):
+        ...
+    vantage.raters.models.base.ModelError: An embedded model has no setting 'thread'; did you mean 'threads'?
+    """
+    kind, colon, argument = spec.partition(":")
+    if kind not in _KINDS:
+        raise ModelError(_unknown(spec, kind, bool(colon)))
+    module, name, behind = _KINDS[kind]
+    if behind and not argument:
+        raise ModelError(f"The model '{spec}' is not complete; write {kind}:{behind}.")
+    if argument and not behind:
+        raise ModelError(f"Nothing stands behind '{kind}'; write {kind} instead of {spec}.")
+    model = getattr(import_module(module), name)
+    fitting = checked(kind, model, settings)
+    return cast(ChatModel, model(argument, **fitting) if behind else model(**fitting))
+
+
+def _unknown(spec: str, kind: str, has_colon: bool) -> str:
+    forms = [f"{name}:{behind}" if behind else name for name, (_, _, behind) in _KINDS.items()]
+    if not has_colon and kind.lower().endswith(".gguf"):
+        return f"The model '{spec}' names no kind; did you mean 'gguf:{spec}'?"
+    if "did you mean" in (clause := nearest(kind, list(_KINDS))):
+        return f"There is no kind of model '{kind}'; {clause}"
+    return f"There is no kind of model '{kind}'; write one of {', '.join(forms)}."

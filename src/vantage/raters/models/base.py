@@ -1,0 +1,104 @@
+"""What a chat model is asked and what it returns, whatever runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vantage.errors import VantageError
+
+Role = Literal["system", "user", "assistant"]
+Finish = Literal["stop", "length", "filtered", "failed"]
+LogProbs: TypeAlias = NDArray[np.float64]
+"""One row per request, one column per option: natural logarithms of probabilities."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a chat."""
+
+    role: Role
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How an answer is drawn; temperature 0 means the most probable one."""
+
+    temperature: float = 0.0
+    top_p: float = 1.0
+    max_tokens: int = 512
+    seed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One question to a model."""
+
+    messages: tuple[Message, ...]
+    sampling: Sampling = field(default_factory=Sampling)
+    schema: Mapping[str, Any] | None = None
+    """The JSON Schema that the reply should follow, for models that can be held to one."""
+    tag: tuple[str, str, int] | None = None
+    """Which item, question and sample the request is about, for models that look answers up (`recorded:`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """What came back."""
+
+    text: str
+    finish: Finish = "stop"
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    error: str = ""
+    """Why there is no reply, in words, when `finish` is failed."""
+
+
+class ModelError(VantageError):
+    """A model that cannot be reached, loaded or used as asked, told in one sentence."""
+
+
+class ChatModel(Protocol):
+    """A chat model. `notes` collects what it could not do as asked and did otherwise, each said once."""
+
+    name: str
+    """As given: `openai:NAME`, `gguf:PATH`, `hf:NAME`, `embedded`, `recorded:PATH`."""
+    window: int | None
+    """How many tokens prompt and reply may have together; null when the model does not tell."""
+    notes: list[str]
+
+    def complete(self, requests: Sequence[Request]) -> list[Completion]:
+        """Answers requests, in their order; one that fails is a completion that says so."""
+        ...
+
+    def score(self, requests: Sequence[Request], options: Sequence[str]) -> LogProbs:
+        """The log-probability of each whole option as the reply to each request.
+
+        A model that cannot do it raises `ModelError`. A request that fails is a row of not-a-numbers, and a
+        note says why.
+        """
+        ...
+
+    def count_tokens(self, text: str) -> int:
+        """How many tokens a text has: exactly where the tokenizer is at hand, else an upper estimate."""
+        ...
+
+    def close(self) -> None:
+        """Frees what the model holds; it cannot be used afterwards."""
+        ...
+
+
+def note_once(notes: list[str], sentence: str) -> None:
+    """Adds a sentence to a model's notes unless it stands there."""
+    if sentence not in notes:
+        notes.append(sentence)
+
+
+def too_long(tokens: int, window: int | None) -> str:
+    """Says that a prompt does not fit a model's window."""
+    return f"The prompt has {tokens} tokens and the model's window {window}; shorten it or set a larger window."

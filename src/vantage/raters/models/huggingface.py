@@ -1,0 +1,239 @@
+"""Transformers models on CPU or GPU: batched replies, and option scores that compute shared prompts once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from vantage.raters.models.base import Completion, LogProbs, Message, ModelError, Request, note_once, too_long
+from vantage.raters.models.extras import require
+from vantage.raters.models.options import OptionTree, option_tokens
+from vantage.raters.models.plain import LEAD, plain_prompt
+from vantage.raters.models.prefix_scorer import PrefixScorer, padded
+from vantage.raters.models.row_sampler import RowSampler
+
+
+class HuggingFaceModel:
+    """`hf:NAME_OR_PATH`: a causal language model from a folder or from the hub.
+
+    Code that comes with a model is never run.
+
+    Args:
+        model: A folder, or the model's name on the hub.
+        device: Where it runs, such as `cpu`, `cuda` or `cuda:1`; otherwise on the GPU if there is one.
+        precision: `float32`, `bfloat16` or `float16`; otherwise half precision on a GPU and full on the CPU.
+        batch_size: How many sequences are computed side by side; otherwise 8 on the CPU and 32 on a GPU.
+        window: How many tokens prompt and reply may have together; otherwise what the model was trained for.
+        revision: The version of a model on the hub.
+        gguf_file: The name of a GGUF file in the folder, which is then unpacked to full weights.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        device: str | None = None,
+        precision: str | None = None,
+        batch_size: int | None = None,
+        window: int | None = None,
+        revision: str = "main",
+        gguf_file: str | None = None,
+    ) -> None:
+        self._torch = torch = require("torch", "local")
+        self._transformers = transformers = require("transformers", "local")
+        self.name = f"hf:{model}"
+        self.notes: list[str] = []
+        self._device = device or _best_device(torch)
+        self._rows = batch_size or (8 if self._device == "cpu" else 32)
+        source: dict[str, Any] = {"revision": revision, "trust_remote_code": False}
+        if gguf_file is not None:
+            source["gguf_file"] = gguf_file
+        try:
+            self._tokenizer = transformers.AutoTokenizer.from_pretrained(model, **source)
+            self._net = transformers.AutoModelForCausalLM.from_pretrained(
+                model, dtype=_precision(torch, self._device, precision), **source
+            )
+            self._net = self._net.to(self._device).eval()
+        except (ImportError, KeyError, OSError, RuntimeError, ValueError) as error:
+            reason = " ".join(str(error).split())[:200].rstrip(".")
+            raise ModelError(
+                f"hf:{model} cannot be loaded ({reason}); name a folder with a model or one that the hub has."
+            ) from None
+        config = self._net.config.get_text_config()
+        self.window = window or getattr(config, "max_position_embeddings", None)
+        ends = self._net.generation_config.eos_token_id
+        self._ends = _ends(self._tokenizer.eos_token_id if ends is None else ends)
+        pad = self._tokenizer.pad_token_id
+        self._pad = pad if pad is not None else next(iter(sorted(self._ends)), 0)
+        # Whatever sampling the model's authors recommend, replies are drawn as a request asks.
+        self._net.generation_config = transformers.GenerationConfig(
+            pad_token_id=self._pad, eos_token_id=sorted(self._ends) or None
+        )
+        self._has_template = bool(self._tokenizer.chat_template)
+        if not self._has_template:
+            self.notes.append(f"{self.name} has no chat template; prompts are given to it as plain text.")
+
+    def __repr__(self) -> str:
+        return f"<model {self.name} on {self._device}>"
+
+    def complete(self, requests: Sequence[Request]) -> list[Completion]:
+        """Answers requests in batches, in their order."""
+        if any(request.schema is not None for request in requests):
+            note_once(
+                self.notes,
+                "Transformers models are not held to a JSON Schema; it is asked for in words only.",
+            )
+        prompts = [self._tokens(self._prompt(request.messages), prompt=True) for request in requests]
+        done: dict[int, Completion] = {}
+        for row, prompt in enumerate(prompts):
+            if self.window is not None and len(prompt) >= self.window:
+                done[row] = Completion("", "failed", error=too_long(len(prompt), self.window))
+        todo = [row for row in range(len(requests)) if row not in done]
+        budgets = {row: self._budget(requests[row], len(prompts[row])) for row in todo}
+        for rows in self._batches(sorted(todo, key=lambda row: len(prompts[row])), prompts, budgets):
+            chosen = [requests[row] for row in rows]
+            replies = self._generate([prompts[row] for row in rows], chosen, [budgets[row] for row in rows])
+            done.update(zip(rows, replies, strict=True))
+        return [done[row] for row in range(len(requests))]
+
+    def score(self, requests: Sequence[Request], options: Sequence[str]) -> LogProbs:
+        """The log-probability that the reply begins with each option and with no longer one.
+
+        What all prompts have in common (guidelines, examples) is computed once, what a batch has in common
+        once per batch, and what options have in common once per prompt; the keys and values of the attention
+        are kept for whatever follows. A row of a prompt that is too long is not a number, and a note says so.
+        """
+        table = np.full((len(requests), len(options)), np.nan)
+        if not requests:
+            return table
+        texts = [self._prompt(request.messages) for request in requests]
+        tree = OptionTree(self._option_tokens(texts[0], options))
+        prompts = [self._tokens(text, prompt=True) for text in texts]
+        longest = max(len(option) for option in tree.options)
+        fit = [row for row, prompt in enumerate(prompts) if self.window is None or len(prompt) + longest <= self.window]
+        for row in set(range(len(prompts))) - set(fit):
+            note_once(self.notes, too_long(len(prompts[row]), self.window))
+        if not fit:
+            return table
+        scorer = PrefixScorer(self._torch, self._live, self._pad, self._rows)
+        table[fit] = scorer.score([prompts[row] for row in fit], tree)
+        if not scorer.shares:
+            note_once(self.notes, f"{self.name} keeps no past that can be shared; each option is computed in full.")
+        return table
+
+    def count_tokens(self, text: str) -> int:
+        """How many tokens a text has, exactly."""
+        return len(self._tokens(text))
+
+    def close(self) -> None:
+        """Frees the model's memory."""
+        self._net = None
+        if self._device.startswith("cuda"):
+            self._torch.cuda.empty_cache()
+
+    def _budget(self, request: Request, length: int) -> int:
+        most = request.sampling.max_tokens
+        return most if self.window is None else min(most, self.window - length)
+
+    def _batches(
+        self, rows: Sequence[int], prompts: Sequence[Sequence[int]], budgets: dict[int, int]
+    ) -> Iterator[list[int]]:
+        """Rows, by length, in batches whose longest prompt and longest reply fit the window together."""
+        batch: list[int] = []
+        for row in rows:
+            grown = [*batch, row]
+            longest = len(prompts[row]) + max(budgets[r] for r in grown)
+            if batch and (len(grown) > self._rows or (self.window is not None and longest > self.window)):
+                yield batch
+                grown = [row]
+            batch = grown
+        if batch:
+            yield batch
+
+    def _generate(
+        self, prompts: Sequence[Sequence[int]], requests: Sequence[Request], budgets: Sequence[int]
+    ) -> list[Completion]:
+        width = max(len(prompt) for prompt in prompts)
+        ids, mask = padded(self._torch, self._live.device, prompts, width, self._pad)
+        sampler = RowSampler(self._torch, self._live.device, [request.sampling for request in requests])
+        with self._torch.inference_mode():
+            written = self._live.generate(
+                input_ids=ids,
+                attention_mask=mask,
+                max_new_tokens=max(budgets),
+                do_sample=False,
+                logits_processor=self._transformers.LogitsProcessorList([sampler]),
+            )
+        return [
+            self._reply(tokens[width:].tolist()[:budget], len(prompt))
+            for tokens, prompt, budget in zip(written, prompts, budgets, strict=True)
+        ]
+
+    def _reply(self, tokens: list[int], prompt_tokens: int) -> Completion:
+        end = next((i for i, token in enumerate(tokens) if token in self._ends), None)
+        text = self._tokenizer.decode(tokens[:end], skip_special_tokens=True)
+        used = len(tokens) if end is None else end + 1
+        return Completion(text, "length" if end is None else "stop", prompt_tokens, used)
+
+    @property
+    def _live(self) -> Any:
+        if self._net is None:
+            raise ModelError(f"The model {self.name} was closed; load it again.")
+        return self._net
+
+    def _prompt(self, messages: Sequence[Message]) -> str:
+        if not self._has_template:
+            return plain_prompt(messages)
+        turns = [{"role": message.role, "content": message.content} for message in messages]
+        begun = bool(messages) and messages[-1].role == "assistant"
+        how = {"tokenize": False, "add_generation_prompt": not begun, "continue_final_message": begun}
+        refused = require("jinja2", "local").TemplateError
+        try:
+            return str(self._tokenizer.apply_chat_template(turns, **how))
+        except refused:
+            note_once(
+                self.notes,
+                f"The template of {self.name} has no system message; it opens the first question instead.",
+            )
+            return str(self._tokenizer.apply_chat_template(_without_system(turns), **how))
+
+    def _option_tokens(self, prompt: str, options: Sequence[str]) -> list[list[int]]:
+        return option_tokens(self._tokens, prompt, options, "" if self._has_template else LEAD)
+
+    def _tokens(self, text: str, *, prompt: bool = False) -> list[int]:
+        special = prompt and not self._has_template
+        return list(self._tokenizer(text, add_special_tokens=special)["input_ids"])
+
+
+def _best_device(torch: Any) -> str:
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def _precision(torch: Any, device: str, asked: str | None) -> Any:
+    known = ("float32", "bfloat16", "float16")
+    if asked is not None:
+        if asked not in known:
+            raise ModelError(f"There is no precision '{asked}'; use one of {', '.join(known)}.")
+        return getattr(torch, asked)
+    if device.startswith("cuda"):
+        return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
+    return torch.float32 if device == "cpu" else torch.float16
+
+
+def _ends(token: int | Sequence[int] | None) -> frozenset[int]:
+    if token is None:
+        return frozenset()
+    return frozenset([token] if isinstance(token, int) else token)
+
+
+def _without_system(turns: Sequence[dict[str, str]]) -> list[dict[str, str]]:
+    """The same chat with the system message at the head of the first question."""
+    system = "\n\n".join(turn["content"] for turn in turns if turn["role"] == "system")
+    rest = [dict(turn) for turn in turns if turn["role"] != "system"]
+    if rest:
+        rest[0]["content"] = f"{system}\n\n{rest[0]['content']}"
+    return rest or [{"role": "user", "content": system}]

@@ -1,0 +1,51 @@
+"""Settings of models as they come from a command line or from Python, checked before a model is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from inspect import Parameter, signature
+from typing import Any, Final
+
+from vantage.errors import nearest
+from vantage.raters.models.base import ModelError
+
+_LEAST: Final = {"gpu_layers": -1, "max_retries": 0}
+"""The least value of numbers that need not be positive."""
+_WORDS: Final = {"bool": "true or false", "int": "a whole number", "float": "a number", "str": "text"}
+
+
+def checked(kind: str, model: Callable[..., Any], settings: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings as a model takes them, told by the types of its keyword-only arguments.
+
+    >>> def some_model(*, window: int = 10, exact: bool = True) -> None: ...
+    >>> checked("some", some_model, {"window": 5, "exact": "false"})
+    {'window': 5, 'exact': False}
+    >>> checked("some", some_model, {"window": "wide"})
+    Traceback (most recent call last):
+        ...
+    vantage.raters.models.base.ModelError: The setting 'window' takes a whole number, not 'wide'.
+    """
+    known = {p.name: p for p in signature(model).parameters.values() if p.kind is Parameter.KEYWORD_ONLY}
+    for name in settings:
+        if name not in known:
+            article = "An" if kind[0] in "aeiou" else "A"
+            clause = nearest(name, list(known))
+            stop = "" if clause.endswith("?") else "."
+            raise ModelError(f"{article} {kind} model has no setting '{name}'; {clause}{stop}")
+    return {name: _fitting(name, value, str(known[name].annotation)) for name, value in settings.items()}
+
+
+def _fitting(name: str, value: Any, annotation: str) -> Any:
+    kinds = annotation.split(" | ")
+    if "None" in kinds and value is None:
+        return None
+    if "bool" in kinds and str(value).lower() in ("true", "false"):
+        return str(value).lower() == "true"
+    if "str" in kinds:
+        return str(value)
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not number or "bool" in kinds or ("int" in kinds and value != int(value)):
+        raise ModelError(f"The setting '{name}' takes {_WORDS[kinds[0]]}, not '{value}'.")
+    if value < _LEAST.get(name, 1) and not (kinds[0] == "float" and value > 0):
+        raise ModelError(f"The setting '{name}' is at least {_LEAST.get(name, 1)}, not {value}.")
+    return int(value) if "int" in kinds else value

@@ -1,0 +1,194 @@
+"""From an instrument, an item and a style to the messages that a model reads.
+
+What many prompts share stands first (who speaks, the guidelines, the questions' own guidelines, examples) and the
+item last, so that engines that keep a prompt's beginning compute it once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from vantage.instruments import Instrument, Question
+from vantage.raters.answers import answer_schema, choices, listed, words
+from vantage.raters.models.base import Message, Request, Sampling
+from vantage.raters.style import Style
+from vantage.scales import Scale, show_code
+
+ROLE = (
+    "You are one of several raters in a study. Read the guidelines and judge each item as they say. "
+    "There is no single right answer; the study needs an honest judgment in exactly the form that is asked for."
+)
+RELEVANCE = Scale.points(1, 10, anchors={1: "nothing to do with my life", 10: "right at the centre of my life"})
+"""How relevant a persona finds an item; from `RELEVANT` on, it answers."""
+RELEVANT = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Shot:
+    """A worked example as a model sees it: an item and its answers by question, with reasons where there are any."""
+
+    item: Mapping[str, Any]
+    answers: Mapping[str, float | str]
+    """Codes of the scale, or the opt-out that was chosen."""
+    reasons: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Prompter:
+    """Writes the prompts of one instrument in one style and, where there is one, one voice."""
+
+    instrument: Instrument
+    style: Style
+    condition: str = ""
+    voice: str = ""
+    """Who speaks, in prose: a persona's profile or a user's trait; empty for the plain rater."""
+    sampling: Sampling = field(default_factory=Sampling)
+
+    def request(self, questions: Sequence[Question], item: Mapping[str, Any], shots: Sequence[Shot] = ()) -> Request:
+        """The request for one question, or for all of them together."""
+        messages = [Message("system", self.system(questions))]
+        for shot in shots:
+            messages.append(Message("user", self.user(questions, shot.item)))
+            messages.append(Message("assistant", self.answer(questions, shot)))
+        messages.append(Message("user", self.user(questions, item)))
+        schema = None
+        if self.style.json or self.style.together:
+            reason = self.style.reasoning or any(q.rationale == "required" for q in questions)
+            schema = answer_schema(questions, reason=reason, together=self.style.together)
+        return Request(tuple(messages), self.sampling, schema)
+
+    def why(self, asked: Request, reply: str) -> Request:
+        """The second step: why this answer?"""
+        messages = (
+            *asked.messages,
+            Message("assistant", reply),
+            Message("user", "Why is this your answer? Explain it in one to three sentences, from the item itself."),
+        )
+        return Request(messages, self.sampling)
+
+    def relevance(self, item: Mapping[str, Any]) -> Request:
+        """Asks a persona how relevant an item is to its life, and for an occasion that it recalls."""
+        asked = (
+            f"{self.item_text(item)}\n\nBefore you judge this: how relevant is it to your own life? Think of one "
+            "occasion that you remember and that has to do with it, or say that there is none.\n\n"
+            f'{listed(RELEVANCE)}\n\nReply with a line "Occasion: …" in one sentence and then a last line of the '
+            'form "Answer: X", where X is a whole number from 1 to 10.'
+        )
+        return Request((Message("system", self._voiced()), Message("user", asked)), self.sampling)
+
+    def system(self, questions: Sequence[Question]) -> str:
+        """Who speaks, the guidelines, and what the questions mean."""
+        parts = [self._voiced(), f"# Guidelines\n\n{self.instrument.guidelines.strip()}"]
+        explained = [
+            f"{question.title}: {question.guidelines.strip()}" for question in questions if question.guidelines
+        ]
+        if explained:
+            heading = "# The questions" if len(explained) > 1 else "# The question"
+            parts.append(heading + "\n\n" + "\n\n".join(explained))
+        return "\n\n".join(parts)
+
+    def user(self, questions: Sequence[Question], item: Mapping[str, Any]) -> str:
+        """The item, the question or questions, and the form of the answer."""
+        filled = {name: _plain(value) for name, value in item.items()}
+        parts = [self.item_text(item)]
+        if not self.style.together:
+            (question,) = questions
+            parts += [f"Question: {question.wording(self.condition, **filled)}", listed(question.scale)]
+        else:
+            asked = [
+                f"[{question.id}] {question.wording(self.condition, **filled)}\nAnswer with {words(question.scale)}."
+                + (f" ({_anchors(question.scale)})" if _anchors(question.scale) else "")
+                for question in questions
+            ]
+            parts += ["Questions:", *asked]
+        return "\n\n".join([*parts, self.form(questions)])
+
+    def item_text(self, item: Mapping[str, Any]) -> str:
+        """The fields of an item under their headings, in the order that the condition shows them."""
+        shown = []
+        for part in self.instrument.shown(self.condition):
+            content = item.get(part.name)
+            if content is None:
+                continue
+            text = _turns(content) if part.kind == "conversation" else str(content).strip()
+            shown.append(f"{part.title}:\n{text}" if "\n" in text else f"{part.title}: {text}")
+        return "\n\n".join(shown)
+
+    def form(self, questions: Sequence[Question]) -> str:
+        """The form of the answer, unmistakably."""
+        reason = self.style.reasoning or (
+            not self.style.scoring and not self.style.two_step and any(q.rationale == "required" for q in questions)
+        )
+        if self.style.together:
+            inside = '{"reason": "…", "answer": …}' if reason else "…"
+            keys = ", ".join(f"{json.dumps(q.id)}: {inside}" for q in questions)
+            brief = " with a reason of one sentence each" if reason else ""
+            return f"Reply with one JSON object{brief} and nothing else:\n{{{keys}}}"
+        allowed = words(questions[0].scale)
+        if self.style.json:
+            shape = '{"reason": "…", "answer": …}' if reason else '{"answer": …}'
+            return f"Reply with one JSON object and nothing else: {shape}. The answer is {allowed}."
+        if reason:
+            return (
+                "First give your reasons in two or three sentences. Then write a last line of the form "
+                f'"Answer: X", where X is {allowed}.'
+            )
+        return f"Reply with {allowed}, and nothing else."
+
+    def answer(self, questions: Sequence[Question], shot: Shot) -> str:
+        """A worked example's answers in the form that is asked for."""
+        told = {q.id: _written(q.scale, shot.answers[q.id]) for q in questions}
+        reasons = {q.id: shot.reasons.get(q.id, "") for q in questions}
+        if self.style.together:
+            with_reason = self.style.reasoning or any(q.rationale == "required" for q in questions)
+            full = {q: {"reason": reasons[q], "answer": _json(a)} if with_reason else _json(a) for q, a in told.items()}
+            return json.dumps(full, ensure_ascii=False)
+        (question,) = questions
+        answer, reason = told[question.id], reasons[question.id]
+        with_reason = self.style.reasoning or (question.rationale == "required" and not self.style.scoring)
+        if self.style.json:
+            parts = {"reason": reason} if with_reason else {}
+            return json.dumps({**parts, "answer": _json(answer)}, ensure_ascii=False)
+        if with_reason and not self.style.two_step:
+            return f"{reason}\nAnswer: {answer}".strip()
+        return answer
+
+    def _voiced(self) -> str:
+        if not self.voice:
+            return ROLE
+        return f"{ROLE}\n\n# Who you are\n\n{self.voice.strip()}"
+
+
+def _written(scale: Scale, answer: float | str) -> str:
+    """An answer as the word that stands for it."""
+    for choice in choices(scale):
+        if choice.status == answer or (choice.value is not None and choice.value == answer):
+            return choice.word
+    return show_code(float(answer))
+
+
+def _json(word: str) -> str | int | float:
+    try:
+        number = float(word)
+    except ValueError:
+        return word
+    return int(number) if number.is_integer() else number
+
+
+def _anchors(scale: Scale) -> str:
+    told = [f"{c.word} = {c.meaning}" for c in choices(scale) if c.meaning]
+    return "; ".join(told)
+
+
+def _turns(content: Any) -> str:
+    """A conversation as a script, one turn a line."""
+    if isinstance(content, str):
+        return content.strip()
+    return "\n".join(f"{turn['speaker']}: {turn['text']}" for turn in content)
+
+
+def _plain(value: Any) -> str:
+    return _turns(value) if isinstance(value, list) else str(value)

@@ -1,0 +1,81 @@
+"""A reply as it came, made fit for reading: text only, one kind of dash and digit, no marks of the model."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+LONGEST = 16_000
+"""A longer reply is read at its two ends; an answer stands at one of them."""
+
+# The Turkish letters match "i" whatever the case, yet do not fold to it.
+_LETTERS = str.maketrans({"½": ".5", "¼": ".25", "¾": ".75", "ı": "i", "İ": "I"})
+_DASHES = str.maketrans(dict.fromkeys("‐‑‒–—―−﹣-", "-") | dict.fromkeys("‘’ʼ`´", "'") | dict.fromkeys("“”„«»", '"'))
+_UNSEEN = re.compile(
+    "[\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\u00ad\ue000\ue001]|[^\\S\\n ]|[\x00-\x09\x0b-\x1f\x7f]"
+)
+_THOUGHT = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
+_THOUGHT_END = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
+# Where a model goes on to write the next turn of a conversation, its answer is over.
+_NEXT_TURN = re.compile(
+    r"###\s{0,4}(?:end|input|instruction|human|user)\b|</s>|<\|[a-z_]{1,30}\|>|<eos>|</?INST>|\[/?INST\]", re.IGNORECASE
+)
+
+
+def plain_text(reply: object) -> str | None:
+    """The text of a reply, or null for something that is no text at all.
+
+    >>> plain_text(" −2 </s>"), plain_text(b"yes"), plain_text(7), plain_text(object())
+    ('-2', 'yes', '7', None)
+    """
+    if reply is None:
+        return ""
+    if isinstance(reply, bytes | bytearray):
+        reply = bytes(reply[: 2 * LONGEST]).decode("utf-8", "replace")
+    elif isinstance(reply, int | float) and not isinstance(reply, bool):
+        try:
+            reply = str(reply)
+        except ValueError:  # an integer of more digits than Python is willing to write
+            return None
+    if not isinstance(reply, str):
+        return None
+    text = _shortened(_normal(_shortened(reply)))
+    return _first_turn(text).strip()
+
+
+def without_thought(text: str) -> tuple[str, bool]:
+    """The text after a reasoning block, and whether the reply ended inside one.
+
+    >>> without_thought("<think>4? No, 5.</think> 5"), without_thought("<think>Let me see")
+    (('5', False), ('', True))
+    """
+    closed = list(_THOUGHT_END.finditer(text))
+    if closed:
+        text = text[closed[-1].end() :]
+    opened = _THOUGHT.search(text)
+    if opened:
+        return text[: opened.start()].strip(), True
+    return text.strip(), False
+
+
+def _shortened(text: str) -> str:
+    if len(text) <= LONGEST:
+        return text
+    return f"{text[: LONGEST // 2]}\n\n{text[-LONGEST // 2 + 2 :]}"
+
+
+def _normal(text: str) -> str:
+    text = text.encode("utf-8", "replace").decode("utf-8")
+    text = unicodedata.normalize("NFKC", text.translate(_LETTERS)).translate(_DASHES)
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return _UNSEEN.sub(lambda found: " " if found.group().isspace() else "", text)
+
+
+def _first_turn(text: str) -> str:
+    """The text up to the next turn; a mark before any text (a template that leaked) is dropped instead."""
+    kept = 0
+    for mark in _NEXT_TURN.finditer(text):
+        if text[kept : mark.start()].strip():
+            return text[kept : mark.start()]
+        kept = mark.end()
+    return text[kept:].lstrip(": ") if kept else text

@@ -1,0 +1,108 @@
+"""Answers in JSON: under which key the answer stands, and under which the reason."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from vantage.raters.replies.labels import words
+from vantage.raters.replies.loose_json import Cut
+
+_ANSWERS = frozenset(
+    re.findall(
+        r"[\w-]+",
+        "answer rating score likert label value choice response rate result prediction judgment "
+        "judgement verdict option selection selected code grade final",
+    )
+)
+_REASONS = frozenset(
+    re.findall(
+        r"[\w-]+",
+        "reason reasons reasoning rationale explanation why justification thought thoughts analysis "
+        "comment because evidence thinking",
+    )
+)
+_ASIDE = frozenset(
+    re.findall(
+        r"[\w-]+",
+        "confidence certainty probability id index item question text scale max maximum min minimum n",
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A value of an object that may be the answer."""
+
+    key: str
+    value: Any
+    final: bool
+
+
+def answer_fields(data: Any, names: frozenset[str]) -> list[Field]:
+    """The values of parsed JSON that stand under an answer's key, or under a name of the question.
+
+    An object with a single value beside the reason needs no telling key.
+
+    >>> [field.value for field in answer_fields({"result": {"Final answer": 4, "why": "so"}}, frozenset())]
+    [4]
+    >>> [field.value for field in answer_fields({"how ironic": 4, "reason": "so"}, frozenset())]
+    [4]
+    """
+    if isinstance(data, list) and len(data) == 1:
+        data = data[0]
+    named = [field for field in _walk(data, 0) if words(field.key) in names]
+    if named:
+        return [inner for field in named for inner in _opened(field)]
+    told = [field for field in _walk(data, 0) if _told(field.key) and not isinstance(field.value, dict)]
+    if told:
+        return told
+    rest = [f for f in _walk(data, 0) if not (set(words(f.key).split()) & (_REASONS | _ASIDE))]
+    return rest if len(rest) == 1 and not isinstance(rest[0].value, dict) else []
+
+
+def reason_of(data: Any) -> str | None:
+    """The reason that parsed JSON gives.
+
+    >>> reason_of({"rating": 3, "Explanation": "It is dull."})
+    'It is dull.'
+    """
+    for field in _walk(data, 0):
+        if set(words(field.key).split()) & _REASONS:
+            parts = field.value if isinstance(field.value, list) else [field.value]
+            text = " ".join(
+                part.text if isinstance(part, Cut) else part for part in parts if isinstance(part, str | Cut)
+            )
+            if text.strip():
+                return text.strip()
+    return None
+
+
+def _told(key: str) -> bool:
+    parts = words(key).split()
+    return bool(set(parts) & _ANSWERS) and not set(parts) & (_REASONS | _ASIDE)
+
+
+def _opened(field: Field) -> Iterator[Field]:
+    """A question's value, or the answer inside it where it is an object of its own."""
+    if isinstance(field.value, dict):
+        yield from answer_fields(field.value, frozenset())
+    else:
+        yield field
+
+
+def _walk(data: Any, depth: int) -> Iterator[Field]:
+    """The fields of objects inside objects, outer ones first."""
+    if isinstance(data, list) and depth < 4:
+        for entry in data[:200]:
+            if isinstance(entry, dict | list):
+                yield from _walk(entry, depth + 1)
+    if not isinstance(data, dict):
+        return
+    for key, value in data.items():
+        yield Field(key, value, "final" in words(key).split())
+    for value in data.values():
+        if isinstance(value, dict | list) and depth < 4:
+            yield from _walk(value, depth + 1)

@@ -1,0 +1,273 @@
+"""The wording of the options: labels in any case, with slips of the pen, as letters, and negated."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from vantage.raters.replies.reply import Reading
+from vantage.scales import Scale
+
+_YES_NO = {"yes": ("true", "y", "yep", "yeah"), "no": ("false", "n", "nope")}
+_GAP = r"(?:[^\w.!?\n]|_){1,4}"
+_NEGATION = (
+    r"(?:\bnot|n't|\bnever|\bneither|\bnor|\bno|\bwithout|\bhardly|\bbarely|\brather than|\binstead of|\bfar from"
+    r"|\bless than|\bmore than|\bcompared (?:to|with)|\bunlike|\bversus"
+    r"|\bcannot|\b(?:do|does|did|is|are|was|were|would|could|ca|wo)nt)"
+)
+_NEGATED = re.compile(rf"{_NEGATION}(?:[^\w.,!?;\n]{{1,3}}\w{{1,20}}){{0,5}}[^\w.,!?;\n]{{1,4}}$", re.IGNORECASE)
+_HEDGED = re.compile(
+    r"\b(?:somewhat|almost|nearly|partly|partially|half|at worst|at best|at least|at most|mostly|fairly|quite|very|too"
+    r"|slightly|a bit|a little|more|less|if|whether|how|or)[^\w.!?\n]{1,3}$",
+    re.IGNORECASE,
+)
+# What is hoped, feared or set against another hand is not stated.
+_UNREAL = re.compile(
+    r"\b(?:hop(?:e|es|ed|ing)|wish(?:es|ed|ing)?|wants?|wanted|fears?|feared|worried|worry|afraid)(?:[^\w.!?;\n]{1,3}\w{1,20}){0,6}[^\w.!?;\n]{1,4}$"
+    r"|\bon\s(?:the\s)?(?:one|other)\shand\b[^.!?\n]{0,80}$",
+    re.IGNORECASE,
+)
+_WINDOW = 90
+_LETTER = re.compile(r"(?:option\s|choice\s)?\(?([a-z])(?=[).:\]*\"']|\s{0,3}$|\s{0,3}\n)", re.IGNORECASE)
+# "No" is an answer; "no idea", "no rating", "no doubt" are not.
+_AFTER_NO = re.compile(
+    r"\s{0,3}(?:$|[\n.,;:!?)\]}\"'*_(<\ue000-])|\s(?:because|since|as|this|the|it|i|there|he|she|they)\b",
+    re.IGNORECASE,
+)
+_AND = re.compile(r"\s{0,2}(?:[,/]\s?(?:and\s|or\s)?|(?:and|or|to)\s)", re.IGNORECASE)
+_STATED = re.compile(
+    r"(?:\b(?:i|is|are|was|were|be|as|seems|seem|appears|looks|look|feels|remains|it|choose|pick|select|say)|'s|:)"
+    r"(?:\s(?:clearly|definitely|certainly|simply|just|indeed|overall|probably))?"
+    r"[\s\"'*_]{1,4}$",
+    re.IGNORECASE,
+)
+_SENTENCE_END = re.compile(
+    r"[\"'*_)]{0,4}\s{0,2}(?:$|[.,;!?\n]|because\b|since\b|as\b|\(|-|with\s(?:this|the|that)\s(?:statement|claim|sentence)\b)",
+    re.IGNORECASE,
+)
+_OPPOSITES = ("un", "in", "im", "dis", "non", "ir", "il")
+
+
+@dataclass(frozen=True, slots=True)
+class Mention:
+    """The wording of an option inside a text."""
+
+    code: float
+    start: int
+    end: int
+    negated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Wordings:
+    """All the ways in which the options of a scale are called by their names."""
+
+    codes: dict[str, float]
+    """Wording in lower case, words separated by one space, and the code it stands for."""
+    pattern: re.Pattern[str] | None
+    at_all: tuple[tuple[re.Pattern[str], float], ...]
+    """Patterns for "did not feel threatened at all", where an option is called "not at all threatened"."""
+    stems: re.Pattern[str] | None
+    """The beginnings that options share, up to their colon."""
+    slot_only: frozenset[str]
+    """Wordings that count where an answer is expected but not inside a sentence."""
+
+
+@lru_cache(maxsize=256)
+def wordings(scale: Scale) -> Wordings:
+    """The wordings of a scale's options; what two options share is left out.
+
+    >>> sorted(wordings(Scale.points(1, 3, anchors={1: "It was: not at all fair", 3: "It was: fair"})).codes)
+    ['fair', 'it was fair', 'it was not at all fair', 'it was not fair at all', 'not at all fair', 'not fair at all']
+    """
+    known: dict[str, set[float]] = {}
+    slot_only: set[str] = set()
+    at_all: list[tuple[re.Pattern[str], float]] = []
+    stems: set[str] = set()
+    for option in scale.options:
+        if not option.label:
+            continue
+        for wording in _variants(option.label):
+            known.setdefault(wording, set()).add(option.code)
+            if rest := re.fullmatch(r"not at all (\w[\w ]{1,40})", wording):
+                at_all.append((_at_all(rest[1]), option.code))
+        for alias in _YES_NO.get(option.label.casefold(), ()):
+            known.setdefault(alias, set()).add(option.code)
+            slot_only.add(alias)
+        head, colon, _ = option.label.rpartition(":")
+        if colon and words(head):
+            stems.add(words(head))
+    codes = {wording: found.pop() for wording, found in known.items() if len(found) == 1}
+    return Wordings(codes, _any_of(list(codes)), tuple(at_all), _any_of(sorted(stems)), frozenset(slot_only))
+
+
+def words(text: str) -> str:
+    """The words of a text in lower case, separated by single spaces."""
+    return " ".join(re.findall(r"[\w']+|[+-](?=\d)", text.casefold().replace("_", " ")))
+
+
+def read_label(text: str, at: int, scale: Scale) -> Reading | None:
+    """The option that is called by its name at a place of a text.
+
+    >>> scale = Scale.labels("disagree", "agree")
+    >>> read_label("Agree, because", 0, scale).value, read_label("disagreeing", 0, scale)
+    (1.0, None)
+    """
+    known = wordings(scale)
+    if known.pattern is None:
+        return None
+    first = _named(text, at, known)
+    if first is None:
+        return None
+    other = _AND.match(text, first.end)
+    second = _named(text, other.end(), known) if other else None
+    return Reading("several", second.end) if second and not second.same(first) else first
+
+
+def read_letter(text: str, at: int, scale: Scale) -> Reading | None:
+    """The option that is called by its letter, where every option has a wording of its own.
+
+    >>> read_letter("(B) because", 0, Scale.labels("no", "yes")).value
+    1.0
+    """
+    if scale.range is not None or len(scale.options) > 26 or not all(option.label for option in scale.options):
+        return None
+    found = _LETTER.match(text, at)
+    if found is None:
+        return None
+    position = ord(found[1].casefold()) - ord("a")
+    if not 0 <= position < len(scale.options):
+        return None
+    return Reading("letter", found.end(), scale.options[position].code)
+
+
+def read_typo(text: str, scale: Scale) -> Reading | None:
+    """The one option whose wording the text misses by a letter or two.
+
+    >>> scale = Scale.points(-1, 1, anchors={-1: "untrustworthy", 1: "trustworthy"})
+    >>> read_typo("trustwortyh", scale).value, read_typo("intrustworthy", scale)
+    (1.0, None)
+    """
+    written = words(text)
+    if not 5 <= len(written) <= 60:
+        return None
+    allowed = 1 if len(written) < 9 else 2
+    near: dict[float, int] = {}
+    for wording, code in wordings(scale).codes.items():
+        if wording.count(" ") != written.count(" ") or _opposite(wording, written):
+            continue
+        distance = _distance(wording, written, allowed + 2)
+        near[code] = min(distance, near.get(code, allowed + 2))
+    ranked = sorted(near.items(), key=lambda entry: entry[1])
+    if not ranked or ranked[0][1] > allowed:
+        return None
+    if len(ranked) > 1 and ranked[1][1] - ranked[0][1] < 2:
+        return None
+    return Reading("typo", len(text), ranked[0][0])
+
+
+def mentions(text: str, scale: Scale) -> Iterator[Mention]:
+    """Every option that is called by its name inside a text, with whether that is negated.
+
+    A name of one word counts only where a sentence states it ("it is neutral."), for most such words have
+    other uses.
+    """
+    known = wordings(scale)
+    if known.pattern is not None:
+        for found in known.pattern.finditer(text):
+            wording = words(found.group())
+            before = text[max(0, found.start() - _WINDOW) : found.start()]
+            if (
+                wording not in known.codes
+                or wording in known.slot_only
+                or _HEDGED.search(before)
+                or _UNREAL.search(before)
+            ):
+                continue
+            negated = bool(_NEGATED.search(before))
+            single = " " not in wording
+            if single and not negated and not (_STATED.search(before) and _SENTENCE_END.match(text, found.end())):
+                continue
+            yield Mention(known.codes[wording], found.start(), found.end(), negated)
+    for pattern, code in known.at_all:
+        for found in pattern.finditer(text):
+            yield Mention(code, found.start(), found.end(), negated=False)
+
+
+def is_negated(text: str, at: int) -> bool:
+    """Whether what stands at a place is denied by the words before it."""
+    return bool(_NEGATED.search(text[max(0, at - _WINDOW) : at]))
+
+
+def _named(text: str, at: int, known: Wordings) -> Reading | None:
+    found = known.pattern.match(text, at) if known.pattern is not None else None
+    wording = words(found.group()) if found is not None else ""
+    if found is None or wording not in known.codes:
+        return None
+    if wording in {"no", "n", "y"} and not _AFTER_NO.match(text, found.end()):
+        return None
+    return Reading("label", found.end(), known.codes[wording])
+
+
+def _variants(label: str) -> set[str]:
+    """A label, its part behind the colon, before the comma and without brackets, and "not … at all" turned round."""
+    parts = {
+        label,
+        label.rpartition(":")[2],
+        label.partition(",")[0],
+        re.sub(r"\([^()]{0,200}\)", " ", label),
+    }
+    found = {words(part) for part in parts if words(part)}
+    for wording in list(found):
+        found.add(re.sub(r"\bnot at all (\w[\w ]*)$", r"not \1 at all", wording))
+        found.add(re.sub(r"\bnot (?!at all)(\w[\w ]*?) at all$", r"not at all \1", wording))
+    return found
+
+
+def _any_of(wordings_: list[str]) -> re.Pattern[str] | None:
+    if not wordings_:
+        return None
+    longest_first = sorted(wordings_, key=len, reverse=True)
+    each = "|".join(_GAP.join(re.escape(word) for word in wording.split()) for wording in longest_first)
+    return re.compile(rf"(?<![\w])(?:{each})(?!\w)", re.IGNORECASE)
+
+
+def _at_all(rest: str) -> re.Pattern[str]:
+    phrase = _GAP.join(re.escape(word) for word in rest.split())
+    between = r"(?:[^\w.,!?;\n]{1,3}\w{1,20})"
+    return re.compile(
+        rf"{_NEGATION}{between}{{0,8}}?{_GAP}(?:{phrase}{between}{{0,6}}?{_GAP}at{_GAP}all|at{_GAP}all{_GAP}{phrase})(?!\w)",
+        re.IGNORECASE,
+    )
+
+
+def _opposite(wording: str, written: str) -> bool:
+    """Whether one of the two is the other with a prefix that turns its meaning round, at any word."""
+    for one, other in zip(wording.split(), written.split(), strict=False):
+        for prefix in _OPPOSITES:
+            longer, shorter = (one, other) if len(one) > len(other) else (other, one)
+            prefixed = longer != shorter and longer.startswith(prefix) and not shorter.startswith(prefix)
+            if prefixed and _distance(longer.removeprefix(prefix), shorter, 3) <= 2:
+                return True
+    return False
+
+
+def _distance(one: str, other: str, most: int) -> int:
+    """The least number of changed, missing, added or swapped letters (Damerau 1964), or `most` if there are more."""
+    if abs(len(one) - len(other)) >= most:
+        return most
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, letter in enumerate(one, 1):
+        above, row = row, [i]
+        for j, written in enumerate(other, 1):
+            cost = min(above[j] + 1, row[j - 1] + 1, above[j - 1] + (letter != written))
+            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == written:
+                cost = min(cost, before[j - 2] + 1)
+            row.append(cost)
+        if min(row) >= most:
+            return most
+        before = above
+    return min(row[-1], most)

@@ -1,0 +1,190 @@
+"""Several questions answered in one reply: JSON, a table, bullets, or a line for each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from vantage.raters.replies.clean import plain_text, without_thought
+from vantage.raters.replies.json_answers import answer_fields, reason_of
+from vantage.raters.replies.labels import words
+from vantage.raters.replies.loose_json import find_json
+from vantage.raters.replies.parse import Parser, parse_reply
+from vantage.raters.replies.refusals import refuses
+from vantage.raters.replies.reply import Reply, unparsed
+from vantage.raters.replies.slots import read_all, read_lead
+
+if TYPE_CHECKING:
+    from vantage.instruments import Question
+
+_MARK = re.compile(r"\s{0,12}(?:(?:[-*•+>]|#{1,6}|\(?\d{1,3}[.):]|\(?[a-z][.)])\s{1,4}){0,2}[*_\"'`]{0,4}")
+_NUMBERED = re.compile(r"\s{0,8}\(?(\d{1,3})[.):]\s{1,4}(?=\S)")
+_AFTER_NAME = re.compile(
+    r"[*_\"'`]{0,4}\s?(?:\([^()\n]{0,80}\)\s?)?[*_\"'`]{0,4}\s?(?:[:=|]|->|→|-(?=\s))[*_\"'`\s]{0,6}"
+)
+_RULE_ROW = re.compile(r"[\s|:-]{3,}+")
+_NAMES = (
+    "question",
+    "id",
+    "name",
+    "item",
+    "trait",
+    "dimension",
+    "title",
+    "key",
+    "attribute",
+    "adjective",
+    "emotion",
+)
+_LONGEST_LINE = 4000
+_LINES = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """What a reply says under the name of a question."""
+
+    question: str
+    reply: Reply
+
+
+def parse_replies(text: str | None, questions: Iterable[Question], source: str | None = None) -> dict[str, Reply]:
+    r"""The replies to several questions that were answered together, by question id. Never raises.
+
+    A question is found by its id or its title. One that the reply leaves out is `unparsed` with the rule `missing`;
+    one that it answers twice and differently, with the rule `several`.
+
+    >>> from vantage.instruments import Instrument
+    >>> questions = Instrument.load("warmth-competence").questions
+    >>> replies = parse_replies("- **Trust:** -2 (a broken promise)\n- Sociability: n/a\n", questions)
+    >>> [(id, reply.value, reply.rule) for id, reply in replies.items()]
+    [('trust', -2.0, 'line:number'), ('sociability', None, 'no-opt-out'), ('competence', None, 'missing')]
+    """
+    asked = list(questions)
+    if len(asked) == 1:
+        return {asked[0].id: parse_reply(text, asked[0], source)}
+    plain = plain_text(text)
+    if plain is None:
+        return {question.id: unparsed("not-text") for question in asked}
+    plain, cut = without_thought(plain)
+    if not plain:
+        return {question.id: unparsed("truncated" if cut else "empty") for question in asked}
+    batch = _Batch(asked, source)
+    entries = [*batch.json(plain)]
+    if not any(entry.reply.status != "unparsed" for entry in entries):
+        entries += batch.lines(plain) or batch.numbered(plain)
+    if not entries and refuses(plain):
+        return {question.id: Reply(None, "refused", plain, "prose:refusal") for question in asked}
+    return {question.id: _settled([e.reply for e in entries if e.question == question.id]) for question in asked}
+
+
+class _Batch:
+    """Reads what belongs to each of several questions."""
+
+    def __init__(self, questions: Sequence[Question], source: str | None) -> None:
+        self.parsers = {question.id: Parser(question, source) for question in questions}
+        self.ids: dict[str, str] = {}
+        shared: set[str] = set()
+        for question_id, parser in self.parsers.items():
+            for name in parser.names:
+                if self.ids.setdefault(name, question_id) != question_id:
+                    shared.add(name)
+        self.ids = {name: question_id for name, question_id in self.ids.items() if name not in shared}
+        names = sorted(self.ids, key=len, reverse=True)
+        each = "|".join(r"[\W_]{1,3}".join(re.escape(word) for word in name.split()) for name in names)
+        self.name = re.compile(rf"(?:{each})(?!\w)", re.IGNORECASE) if names else re.compile(r"(?!)")
+
+    def json(self, text: str) -> Iterator[_Entry]:
+        for found in find_json(text):
+            yield from self._within(found.data, 0)
+
+    def _within(self, data: Any, depth: int) -> Iterator[_Entry]:
+        if depth > 4:
+            return
+        if isinstance(data, list):
+            for part in data[:500]:
+                yield from self._within(part, depth + 1)
+        if not isinstance(data, dict):
+            return
+        named = next((self.ids[words(str(data[key]))] for key in data if self._names(key, data[key])), None)
+        if named is not None:
+            yield _Entry(named, self._answer(named, data))
+            return
+        for key, value in data.items():
+            question = self.ids.get(words(key))
+            if question is not None:
+                yield _Entry(question, self._answer(question, {key: value}))
+            elif isinstance(value, dict | list):
+                yield from self._within(value, depth + 1)
+
+    def _names(self, key: str, value: Any) -> bool:
+        return words(key) in _NAMES and isinstance(value, str) and words(value) in self.ids
+
+    def _answer(self, question: str, data: dict[str, Any]) -> Reply:
+        parser = self.parsers[question]
+        kept = {key: value for key, value in data.items() if not self._names(key, value)}
+        fields = answer_fields(kept, parser.names)
+        if len(fields) != 1:
+            return unparsed("several" if fields else "no-answer")
+        return parser.value(fields[0].value, "json", reason_of(kept))
+
+    def lines(self, text: str) -> list[_Entry]:
+        """Lines and table rows that begin with the name of a question."""
+        entries: list[_Entry] = []
+        for line in text.split("\n")[:_LINES]:
+            if not line.strip() or _RULE_ROW.fullmatch(line[:_LONGEST_LINE]):
+                continue
+            bare = line[:_LONGEST_LINE].lstrip("| \t")
+            mark = _MARK.match(bare)
+            at = mark.end() if mark else 0
+            name = self.name.match(bare, at)
+            after = _AFTER_NAME.match(bare, name.end()) if name else None
+            if name is None or after is None:
+                continue
+            question = self.ids.get(words(name.group()))
+            if question is None:
+                continue
+            place = "table" if line.lstrip().startswith("|") else "line"
+            entries.append(_Entry(question, self._cell(question, bare[after.end() :], place)))
+        return entries
+
+    def numbered(self, text: str) -> list[_Entry]:
+        """Answers under the numbers of the questions, where there is one for each, in order."""
+        found = [
+            (int(number[1]), line[number.end() : _LONGEST_LINE])
+            for line in text.split("\n")[:_LINES]
+            if (number := _NUMBERED.match(line))
+        ]
+        if [number for number, _ in found] != list(range(1, len(self.parsers) + 1)):
+            return []
+        entries = [
+            _Entry(question, self._cell(question, line, "numbered"))
+            for question, (_, line) in zip(self.parsers, found, strict=True)
+        ]
+        return entries if all(entry.reply.rule.startswith("numbered") for entry in entries) else []
+
+    def _cell(self, question: str, rest: str, place: str) -> Reply:
+        """The answer at the beginning of the rest of a line, and the reason behind it."""
+        scale = self.parsers[question].scale
+        cell, _, behind = rest.partition("|")
+        reading = read_all(cell, scale)
+        if reading is not None:
+            return reading.reply(place, behind.strip(" |\t") or None)
+        reading = read_lead(cell, scale)
+        if reading is None:
+            return unparsed("no-answer")
+        return reading.reply(place, f"{cell[reading.end :]} {behind}".strip(" |\t-:;,.()*") or None)
+
+
+def _settled(replies: Sequence[Reply]) -> Reply:
+    """One reply out of all that stand under a question's name."""
+    if not replies:
+        return unparsed("missing")
+    usable = [reply for reply in replies if reply.status != "unparsed"]
+    if not usable:
+        return replies[0]
+    if len({(reply.value, reply.status) for reply in usable}) > 1:
+        return unparsed("several")
+    return usable[0]

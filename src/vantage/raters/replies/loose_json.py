@@ -1,0 +1,194 @@
+"""JSON as models write it: single quotes, bare keys, trailing commas, Python's True and None, a missing end."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+_DEEPEST = 12
+_STARTS = 40
+"""As many brackets are tried; a reply has one object, or a few."""
+_BARE = re.compile(r"[^\s,;:{}\[\]\"']{1,60}+(?:[ ][^\s,;:{}\[\]\"']{1,60}+){0,12}")
+_NUMBER = re.compile(r"[+-]?(?:\d{1,15}(?:\.\d{1,15})?)(?=[\s,;}\]]|$)")
+_CODE_POINT = re.compile(r"\\u([0-9a-fA-F]{4})")
+_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
+_SPACE = re.compile(r"\s*+")
+_WORDS: dict[str, bool | None] = {"true": True, "false": False, "null": None, "none": None}
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """An object or array in a text, where it stands, and whether the text ends inside it."""
+
+    data: Any
+    start: int
+    end: int
+    cut: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A bare value at the very end of a text: more of it may be missing."""
+
+    text: str
+
+
+def find_json(text: str) -> list[Found]:
+    r"""The objects and arrays of a text, in order, however carelessly written.
+
+    >>> [found.data for found in find_json("Sure! {'rating': 4, reason: \"it's fine\",} Bye.")]
+    [{'rating': 4.0, 'reason': "it's fine"}]
+    >>> find_json('{"rating": 4, "reason": "They')[0].cut
+    True
+    """
+    found: list[Found] = []
+    at = 0
+    for _ in range(_STARTS):
+        starts = [start for bracket in "{[" if (start := text.find(bracket, at)) >= 0]
+        if not starts:
+            break
+        start = min(starts)
+        reader = _Reader(text, start)
+        try:
+            data = reader.value(0)
+        except _NotJsonError:
+            at = start + 1
+            continue
+        if data:
+            found.append(Found(data, start, reader.at, reader.cut))
+        at = max(reader.at, start + 1)
+    return found
+
+
+class _NotJsonError(Exception):
+    """What stands here is something else."""
+
+
+class _Reader:
+    """Reads one value from left to right, never twice."""
+
+    def __init__(self, text: str, at: int) -> None:
+        self.text, self.at, self.cut = text, at, False
+
+    def value(self, depth: int) -> Any:
+        if depth > _DEEPEST:
+            raise _NotJsonError
+        self._space()
+        if self._ended():
+            return None
+        match self.text[self.at]:
+            case "{":
+                return self._object(depth)
+            case "[":
+                return self._array(depth)
+            case '"' | "'":
+                return self._string()
+            case _:
+                return self._bare()
+
+    def _object(self, depth: int) -> dict[str, Any]:
+        self.at += 1
+        data: dict[str, Any] = {}
+        while not self._closes("}"):
+            key = self._string() if self.text[self.at] in "\"'" else self._bare()
+            self._space()
+            if self._ended():
+                break
+            if self.text[self.at] not in ":=" or isinstance(key, Cut):
+                raise _NotJsonError
+            self.at += 1
+            value = self.value(depth + 1)
+            if not (self.cut and value is None):
+                data[str(key)] = value
+            if self.cut:
+                break
+            self._separator("}")
+        return data
+
+    def _array(self, depth: int) -> list[Any]:
+        self.at += 1
+        data: list[Any] = []
+        while not self._closes("]"):
+            data.append(self.value(depth + 1))
+            if self.cut:
+                break
+            self._separator("]")
+        return data
+
+    def _closes(self, bracket: str) -> bool:
+        self._space()
+        if self._ended():
+            return True
+        if self.text[self.at] == bracket:
+            self.at += 1
+            return True
+        return False
+
+    def _separator(self, bracket: str) -> None:
+        self._space()
+        if self._ended() or self.text[self.at] == bracket:
+            return
+        if self.text[self.at] in ",;":
+            self.at += 1
+        elif self.text[self.at] not in "\"'":  # a forgotten comma before the next key
+            raise _NotJsonError
+
+    def _string(self) -> str:
+        """A quoted string; a quote inside a word ("it's") does not end it."""
+        quote = self.text[self.at]
+        self.at += 1
+        parts: list[str] = []
+        while self.at < len(self.text):
+            letter = self.text[self.at]
+            if letter == "\\" and self.at + 1 < len(self.text):
+                parts.append(self._escaped())
+                continue
+            if letter == quote and not (quote == "'" and self._inside_word()):
+                self.at += 1
+                return _joined(parts)
+            parts.append(letter)
+            self.at += 1
+        self.cut = True
+        return _joined(parts)
+
+    def _escaped(self) -> str:
+        if number := _CODE_POINT.match(self.text, self.at):
+            self.at = number.end()
+            return chr(int(number[1], 16))
+        letter = self.text[self.at + 1]
+        self.at += 2
+        return _ESCAPES.get(letter, letter)
+
+    def _inside_word(self) -> bool:
+        return self.text[self.at - 1].isalnum() and self.text[self.at + 1 : self.at + 2].isalnum()
+
+    def _bare(self) -> Any:
+        if number := _NUMBER.match(self.text, self.at):
+            self.at = number.end()
+            if self.at == len(self.text):
+                self.cut = True
+                return Cut(number.group())
+            return float(number.group())
+        word = _BARE.match(self.text, self.at)
+        if word is None:
+            raise _NotJsonError
+        self.at = word.end()
+        if self.at == len(self.text):
+            self.cut = True
+            return Cut(word.group())
+        return _WORDS.get(word.group().casefold(), word.group())
+
+    def _space(self) -> None:
+        space = _SPACE.match(self.text, self.at)
+        self.at = space.end() if space else self.at
+
+    def _ended(self) -> bool:
+        if self.at >= len(self.text):
+            self.cut = True
+        return self.cut
+
+
+def _joined(parts: list[str]) -> str:
+    """The string, with the halves of escaped characters put together."""
+    return "".join(parts).encode("utf-16", "surrogatepass").decode("utf-16", "replace")

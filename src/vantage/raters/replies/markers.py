@@ -1,0 +1,151 @@
+"""Answers that a reply announces: "Answer: 4", "my rating is 6", "I would give it a 3", tags and boxes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+from vantage.raters.replies.labels import is_negated
+from vantage.raters.replies.reply import Reading
+from vantage.raters.replies.slots import closed, read_slot
+from vantage.scales import Scale
+
+_NOUN = (
+    r"(?:answer|rating|score|label|choice|verdict|response|judge?ment|classification|likert(?:\sscale)?|rate|result|value|selection"
+    r"|evaluation|option|grade|level|scale|assessment)"
+)
+_ANNOUNCED = re.compile(
+    rf"(?<![\w<]){_NOUN}\b[*_\"']{{0,4}}(?:\s?\([^()\n]{{0,60}}\))?(?:\s?\ue001{{1,80}}+)?[*_\"']{{0,4}}\s?"
+    r"(?:(?:is|was|are|would\sbe|will\sbe|should\sbe|of)\b|=|:|\||->|→|-(?=\s?[^\d\s]|\s))(?:\s?(?:therefore|thus|then|that|probably|likely)\b)?"
+    r"[:*_\"'\s]{0,6}",
+    re.IGNORECASE,
+)
+_CONCLUDED = re.compile(
+    r"(?<!\w)(?:therefore|thus|hence|so|overall|in\s(?:conclusion|summary|short)|conclusion|finally|final)\b\s?[,:]?\s?"
+    r"(?:(?:it's|it\sis|this\sis|my\sanswer\sis|the\sanswer\sis|i'd\ssay|i\swould\ssay)\s)?[*_\"']{0,4}",
+    re.IGNORECASE,
+)
+_JUDGED = re.compile(
+    r"(?<!\w)(?:i|we|i'd|i'll|we'd|i'm|im)(?:\s(?:am|would|will|do|could|might|must|should|am\sgoing\sto|have\sto))?"
+    r"(?:\s(?:still|probably|personally|therefore|also|just|now|definitely|rather|likely|then|thus))?"
+    r"\s(?:rate|rated|give|gave|score|scored|say|choose|chose|select|selected|pick|picked|assign|assigned|answer|put|mark|marked|marking|rating|giving|label|labelled|classify"
+    r"|go\s(?:with|for)|opt\sfor|settle\son|lean\stowards?|consider|call|guess|estimate|judge|think|believe)\b",
+    re.IGNORECASE,
+)
+_STEP = re.compile(r"\s(?:as|at|a|an|is|was|be|with|it|of|to)(?=\s)|:\s?|\s(?=[\"'*(\d+-])", re.IGNORECASE)
+_BOUND = re.compile(
+    r"\b(?:at\sleast|at\smost|less\sthan|more\sthan|over|under|up\sto|nearly|almost|below|above|after|for|in)\s$",
+    re.IGNORECASE,
+)
+_CLAUSE = re.compile(r"[^!?\n;]{0,160}+")
+_FULL_STOP = re.compile(r"\.(?!\d)")
+_TAG = re.compile(r"<(likert|answer|rating|score|label|value|choice|final_answer|response)>", re.IGNORECASE)
+_RATIONALE = re.compile(r"<(rationale|reason|reasoning|explanation|justification)>", re.IGNORECASE)
+_BOXED = re.compile(r"\\boxed\{(?:\\text\{)?([^{}\n]{1,80})\}")
+_LONGEST_FIELD = 4_000
+_TAGS = 20
+"""As many tags are read, from the end; an answer has one, or one for each question."""
+
+
+def tagged(text: str) -> tuple[list[str], str | None, bool]:
+    """What stands between answer tags (or in a LaTeX box), the reason between its tags, and whether a tag is open.
+
+    >>> tagged("<likert>7</likert><rationale>They say so.</rationale>")
+    (['7'], 'They say so.', False)
+    """
+    answers: list[str] = []
+    cut = False
+    for tag in list(_TAG.finditer(text))[-_TAGS:]:
+        content, is_open = _field(text, tag)
+        answers.append(content)
+        cut = is_open
+    if not answers:
+        answers = [box[1] for box in list(_BOXED.finditer(text))[-_TAGS:]]
+    reasons = [_field(text, tag)[0] for tag in list(_RATIONALE.finditer(text))[-1:]]
+    return answers, (reasons[-1] or None) if reasons else None, cut
+
+
+def announced(text: str, scale: Scale, names: Iterable[str]) -> Iterator[tuple[int, Reading]]:
+    """Every answer that is announced, with the place where the announcement begins.
+
+    At the beginning of a line, a name of the question announces it too: "Trust: -1".
+    """
+    for pattern in (_ANNOUNCED, _CONCLUDED, _named(tuple(names))):
+        for marker in pattern.finditer(text):
+            reading = read_slot(text, marker.end(), scale)
+            if reading is None or is_negated(text, marker.start()) or _asks(text, marker.start()):
+                continue
+            if pattern is _CONCLUDED and not _ends(text, reading.end):
+                continue
+            yield marker.start(), reading
+    for marker in _JUDGED.finditer(text):
+        if is_negated(text, marker.start()):
+            continue
+        if reading := _judged(text, marker.end(), scale):
+            yield marker.start(), reading
+
+
+@lru_cache(maxsize=256)
+def _named(names: tuple[str, ...]) -> re.Pattern[str]:
+    each = "|".join(r"[\W_]{1,3}".join(re.escape(word) for word in name.split()) for name in sorted(names))
+    return re.compile(
+        rf"^\W{{0,6}}(?:{each or '(?!)'})[*_\"']{{0,4}}\s?(?:[:=|]|->|→|-(?=\s))[*_\"'\s]{{0,6}}",
+        re.IGNORECASE | re.MULTILINE,
+    )
+
+
+def ends_announcing(text: str) -> bool:
+    """Whether a text breaks off just where an answer should come.
+
+    >>> ends_announcing("All in all, my rating is"), ends_announcing("my rating is 4")
+    (True, False)
+    """
+    tail = text[-80:]
+    return any(marker.end() == len(tail) for marker in _ANNOUNCED.finditer(tail))
+
+
+def _field(text: str, tag: re.Match[str]) -> tuple[str, bool]:
+    """The content of a tag; one that is not closed ends at the next tag or with the text."""
+    body = text[tag.end() : tag.end() + _LONGEST_FIELD]
+    close = body.casefold().find(f"</{tag[1].casefold()}>")
+    if close >= 0:
+        return body[:close].strip(), False
+    other = body.find("<")
+    return (body[:other] if other >= 0 else body).strip(), other < 0
+
+
+def _judged(text: str, at: int, scale: Scale) -> Reading | None:
+    """The first answer in the clause behind "I would rate …"."""
+    found = _CLAUSE.match(text, at)
+    clause = found.group() if found else ""
+    if stop := _FULL_STOP.search(clause):
+        clause = clause[: stop.start()]
+    limit = at + len(clause)
+    for place in [at, *(step.end() for step in _STEP.finditer(text, at, limit))]:
+        reading = read_slot(text, place, scale)
+        if reading is None or is_negated(text, place):
+            continue
+        if reading.form in {"label", "letter", "opt-out", "no-opt-out"} and not _ends(text, reading.end):
+            continue
+        if _BOUND.search(text, at, place) or (text[reading.end : reading.end + 1] == ")" and "(" not in clause):
+            return None
+        return reading
+    return None
+
+
+def _asks(text: str, at: int) -> bool:
+    """Whether the words before ask for an answer rather than give one ("give a rating of 1 to 5")."""
+    return bool(
+        re.search(
+            r"\b(?:what|which|give|choose|select|provide)\s(?:\w{1,10}\s){0,2}$",
+            text[max(0, at - 40) : at],
+            re.IGNORECASE,
+        )
+    )
+
+
+def _ends(text: str, at: int) -> bool:
+    return closed(text, at) or bool(
+        re.compile(r"[\"'*_)]{0,4}\s?(?:[.,;!?\n(]|because\b|since\b|-|from\b|on\b|with\b)").match(text, at)
+    )

@@ -1,0 +1,151 @@
+"""Numbers as answers: digits, words, "4/5", "4 out of 5"; and what looks like one but is none."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from vantage.raters.replies.reply import Reading
+from vantage.scales import Scale
+
+DIGITS: Final = r"(?:\d{1,3}+(?:,\d{3})++(?![\d])|\d++(?:[.,]\d++)?|\.\d++)"
+NUMBER: Final = rf"(?P<sign>[+-]|minus\s|negative\s|plus\s)?(?P<digits>{DIGITS})(?![\w])(?!:\d)"
+FILLER: Final = (
+    r"(?:(?:a|an|the|about|around|roughly|approximately|probably|likely|maybe|perhaps|clearly|definitely|simply|just"
+    r"|solid|strong|weak|firm|clear|low|high|number|option|score|rating|point|level|of|is|at|as|to\sbe|would\sbe)\s){0,4}"
+)
+_UNITS = re.findall(
+    r"[\w-]+",
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen",
+)
+_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+WORDS: Final[dict[str, float]] = (
+    {word: float(n) for n, word in enumerate(_UNITS)}
+    | {word: 10.0 * n for n, word in enumerate(_TENS, 2)}
+    | {f"{ten}-{unit}": 10.0 * t + u for t, ten in enumerate(_TENS, 2) for u, unit in enumerate(_UNITS[:10]) if u}
+    | {"hundred": 100.0}
+)
+
+_SLOT = re.compile(rf"(?P<filler>{FILLER}){NUMBER}", re.IGNORECASE)
+_NUMBER_WORD = (
+    rf"(?:{'|'.join(_TENS)})[ -](?:{'|'.join(_UNITS[1:10])})|{'|'.join(sorted(WORDS, key=len, reverse=True))}"
+)
+_WORD_SLOT = re.compile(
+    rf"(?P<filler>{FILLER})(?P<sign>minus\s|negative\s|plus\s)?(?P<word>{_NUMBER_WORD})(?!\w)", re.IGNORECASE
+)
+_OUT_OF = re.compile(
+    rf"\s?[*_\"')]{{0,4}}\s?(?:/|out\sof|of)\s?(?:a\spossible\s)?(?P<top>{DIGITS})(?![\w])", re.IGNORECASE
+)
+_RANGE_TAIL = re.compile(
+    rf"\s?[*_\"')]{{0,4}}\s?(?:-|to|or|and|\.\.|,?\s?\(?(?:or\s)?(?:maybe|possibly|perhaps))\s?[*_\"']{{0,4}}(?:an?\s)?[+-]?(?:{DIGITS}|{'|'.join(_UNITS[:11])})"
+    r"(?=[*_]{0,4}\s{0,3}(?:$|[\n.,;:!?)\]\"'(]|out\sof|/|because|on\b|for\b|-))",
+    re.IGNORECASE,
+)
+_ENDPOINT = rf"(?:an?\s)?[+-]?(?:{DIGITS}|(?:{'|'.join(_UNITS[:11])})\b)"
+_RANGE = re.compile(
+    rf"(?:somewhere\s)?(?:between|either|from)\s{_ENDPOINT}\s?(?:and|or|to|-)\s?{_ENDPOINT}(?!\w)",
+    re.IGNORECASE,
+)
+_DATE = re.compile(r"\d{1,4}([/.-])\d{1,2}\1\d{1,4}(?!\d)")
+_PERCENT = re.compile(r"\s?(?:%|percent\b|per\scent\b)", re.IGNORECASE)
+# What may follow a number that is an answer; anything else ("3 months", "2 of them") makes it part of a sentence.
+_AFTER = re.compile(
+    r"\s{0,3}(?:$|[\n.,;:!?)\]}\"'*_|(/=<>\ue001~#]|-(?!\d))|\s(?:because|since|as|for|on|out|given|due|with|from|in|but|and|which|where|would"
+    r"|is|seems|sounds|feels|fits|might|based|points?|stars?|here|overall|too|or)\b",
+    re.IGNORECASE,
+)
+_AFTER_WORD = re.compile(
+    r"\s{0,3}(?:$|[\n.,;:!?)\]}\"'*_|(/<]|-(?!\d))|\s(?:because|since|out|points?|stars?|on|or|to)\b",
+    re.IGNORECASE,
+)
+_SIGNS = {"-": -1.0, "minus": -1.0, "negative": -1.0}
+
+
+def read_number(text: str, at: int, scale: Scale) -> Reading | None:
+    """The number that stands at a place of a text, if it can be an answer; or the obstacle.
+
+    >>> scale = Scale.points(1, 5)
+    >>> for text in ["4/5", "a 3.", "3 or 4", "3.5", "7", "four", "2 weeks", "8/10"]:
+    ...     print(text, "->", reading.form if (reading := read_number(text, 0, scale)) else None)
+    4/5 -> fraction
+    a 3. -> number
+    3 or 4 -> range
+    3.5 -> decimal
+    7 -> off-scale
+    four -> word
+    2 weeks -> None
+    8/10 -> other-scale
+    """
+    if _DATE.match(text, at):
+        return None
+    if found := _RANGE.match(text, at):
+        return Reading("range", found.end())
+    found = _SLOT.match(text, at)
+    if found is None:
+        return _read_word(text, at, scale)
+    value = amount(found)
+    end = found.end()
+    if percent := _PERCENT.match(text, end):
+        if scale.range != (0.0, 100.0):
+            return None
+        return _placed(value, "number", percent.end(), scale)
+    if top := _OUT_OF.match(text, end):
+        return _of(value, _float(top["top"]), top.end(), scale)
+    if tail := _RANGE_TAIL.match(text, end):
+        return Reading("range", tail.end())
+    if not _AFTER.match(text, end):
+        return None
+    return _placed(value, "number", end, scale)
+
+
+def has_range(text: str) -> bool:
+    """Whether a text gives two numbers as the ends of a range or as alternatives.
+
+    >>> has_range("somewhere between 3 and 4"), has_range("either a 3 or a 4"), has_range("3 of 4")
+    (True, True, False)
+    """
+    return _RANGE.search(text) is not None
+
+
+def amount(found: re.Match[str]) -> float:
+    """The value of a match of `NUMBER`."""
+    sign = (found["sign"] or "").strip().casefold()
+    return _SIGNS.get(sign, 1.0) * _float(found["digits"])
+
+
+def _read_word(text: str, at: int, scale: Scale) -> Reading | None:
+    found = _WORD_SLOT.match(text, at)
+    if found is None:
+        return None
+    value = WORDS[re.sub(r"[ -]", "-", found["word"].casefold())]
+    value *= _SIGNS.get((found["sign"] or "").strip().casefold(), 1.0)
+    if top := _OUT_OF.match(text, found.end()):
+        return _of(value, _float(top["top"]), top.end(), scale)
+    if top_word := re.compile(rf"\sout\sof\s({'|'.join(WORDS)})\b", re.IGNORECASE).match(text, found.end()):
+        return _of(value, WORDS[top_word[1].casefold()], top_word.end(), scale)
+    if tail := _RANGE_TAIL.match(text, found.end()):
+        return Reading("range", tail.end())
+    if not _AFTER_WORD.match(text, found.end()):
+        return None
+    return _placed(value, "word", found.end(), scale)
+
+
+def _of(value: float, top: float, end: int, scale: Scale) -> Reading:
+    """A number out of a highest number: an answer only if that is the top of this scale."""
+    if top != scale.ends[1]:
+        return Reading("other-scale", end)
+    return _placed(value, "fraction", end, scale)
+
+
+def _placed(value: float, form: str, end: int, scale: Scale) -> Reading:
+    if scale.holds(value):
+        return Reading(form, end, value)
+    low, high = scale.ends
+    return Reading("decimal" if low < value < high and value % 1 else "off-scale", end)
+
+
+def _float(digits: str) -> float:
+    if re.fullmatch(r"\d{1,3}(?:,\d{3})+", digits):
+        return float(digits.replace(",", ""))
+    return float(digits.replace(",", "."))

@@ -1,0 +1,131 @@
+"""Declining to choose: NA, "not mentioned", "the text does not say", "it cannot be told"."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from vantage.raters.replies.labels import words
+from vantage.raters.replies.reply import Reading
+from vantage.scales import OptOutStatus, Scale
+
+_NAMES: dict[OptOutStatus, tuple[str, ...]] = {
+    "not_mentioned": (
+        "not mentioned",
+        "not applicable",
+        "not addressed",
+        "not stated",
+        "not specified",
+        "not discussed",
+        "n a",
+        "na",
+    ),
+    "ambiguous": (
+        "ambiguous",
+        "undetermined",
+        "cannot tell",
+        "can't tell",
+        "cannot be told",
+        "cannot be determined",
+        "unclear",
+    ),
+}
+_TEXT = (
+    r"(?:text|post|passage|article|statement|message|sentence|story|narrative|tweet|comment|author|content|excerpt"
+    r"|reply|it)"
+)
+_SILENT = re.compile(
+    rf"\b{_TEXT}(?:\s\w{{1,12}})?\s(?:does\snot|doesn't|doesnt|did\snot|didn't|do\snot|don't|fails\sto|never)(?:\s\w{{1,12}}){{0,2}}\s"
+    r"(?:address|mention|say|state|provide|discuss|specify|give|contain|indicate|describe|cover|touch|express|answer|reveal|tell)e?s?\b"
+    r"|(?:\bnot|n't)\s(?:[^\s.!?]{1,20}\s){0,12}?(?:addressed|mentioned|discussed|stated|specified|covered)\s(?:in|by)\s(?:this|the)\s"
+    rf"{_TEXT}\b"
+    r"|\b(?:is|are|was|were)\snot\s(?:addressed|mentioned|discussed|stated|specified)\b"
+    r"|\b(?:there\sis|there's|has|provides|contains)\s(?:no|not\senough|insufficient)\s(?:information|mention|context|evidence)\b"
+    r"|\bnot\senough\s(?:information|context)\b",
+    re.IGNORECASE,
+)
+_UNTOLD = re.compile(
+    rf"\b(?:cannot|can't|can\snot|could\snot|couldn't|impossible\sto|not\spossible\sto|unable\sto|hard\sto|difficult\sto)\s(?:be\s)?"
+    rf"(?:tell|told|determined?|determine|infer(?:red)?|know|known|deduced?)\b(?=[^.!?\n]{{0,80}}\b(?:{_TEXT}|alone|shown|context)\b|\s?[.!?\n]|$)",
+    re.IGNORECASE,
+)
+_THIS_QUESTION = re.compile(
+    rf"\b{_TEXT}\s(?:does\snot|doesn't|doesnt)\s(?:\w{{1,12}}\s)?(?:address|answer|mention)\s(?:this|the)\s?(?:question)?\b",
+    re.IGNORECASE,
+)
+_HYPOTHETICAL = re.compile(r"\b(?:if|whether|means?|mark)\b", re.IGNORECASE)
+_SENTENCE = re.compile(r"[^.!?\n]{1,600}+")
+
+
+@lru_cache(maxsize=256)
+def _names(scale: Scale) -> tuple[re.Pattern[str], dict[str, OptOutStatus]]:
+    known: dict[str, OptOutStatus] = {name: status for status, names in _NAMES.items() for name in names}
+    for opt_out in scale.opt_outs:
+        for part in {opt_out.label, opt_out.label.partition(":")[0], opt_out.status}:
+            if words(part):
+                known[words(part)] = opt_out.status
+    each = "|".join(
+        r"[\W_]{1,4}".join(re.escape(word) for word in name.split()) for name in sorted(known, key=len, reverse=True)
+    )
+    return re.compile(rf"(?<![\w])(?:{each})(?!\w)", re.IGNORECASE), known
+
+
+def read_opt_out(text: str, at: int, scale: Scale) -> Reading | None:
+    """The opt-out that is named at a place of a text; an obstacle where the scale has none of this kind.
+
+    >>> from vantage.scales import OptOut
+    >>> scale = Scale.points(1, 9, opt_outs=[OptOut("not_mentioned", "not mentioned")])
+    >>> read_opt_out("N/A: nothing is said", 0, scale).opt_out
+    'not_mentioned'
+    >>> read_opt_out("N/A", 0, Scale.points(1, 9)).form
+    'no-opt-out'
+    """
+    pattern, known = _names(scale)
+    found = pattern.match(text, at)
+    if found is None:
+        return None
+    # "na" is a word of some languages and "NA" the answer; "n a" comes from "N/A" only.
+    if words(found.group()) == "na" and found.group() not in {"NA", "na", "Na"}:
+        return None
+    status = known.get(words(found.group()))
+    return None if status is None else offered(status, "opt-out", found.end(), scale)
+
+
+def phrase(sentence: str, scale: Scale) -> Reading | None:
+    """The opt-out that a sentence states in its own words.
+
+    >>> from vantage.scales import OptOut
+    >>> scale = Scale.points(1, 9, opt_outs=[OptOut("not_mentioned", "not mentioned")])
+    >>> phrase("The post does not say anything about fairness.", scale).opt_out
+    'not_mentioned'
+    """
+    if _HYPOTHETICAL.search(sentence):
+        return None
+    if found := _SILENT.search(sentence):
+        statuses: tuple[OptOutStatus, ...] = ("not_mentioned", "ambiguous")
+    elif found := _UNTOLD.search(sentence):
+        statuses = ("ambiguous", "not_mentioned")
+    else:
+        return None
+    has = [opt_out.status for opt_out in scale.opt_outs]
+    status = next((status for status in statuses if status in has), None)
+    return Reading("phrase", found.end(), opt_out=status) if status else None
+
+
+def denies(text: str) -> bool:
+    """Whether a text says that this very question is not answered by the item.
+
+    >>> denies("7. The text does not address this question."), denies("It does not mention a date.")
+    (True, False)
+    """
+    return any(
+        _THIS_QUESTION.search(sentence.group()) and not _HYPOTHETICAL.search(sentence.group())
+        for sentence in _SENTENCE.finditer(text)
+    )
+
+
+def offered(status: OptOutStatus, form: str, end: int, scale: Scale) -> Reading:
+    """An opt-out as a reading, where the scale offers it."""
+    if any(opt_out.status == status for opt_out in scale.opt_outs):
+        return Reading(form, end, opt_out=status)
+    return Reading("no-opt-out", end)

@@ -1,0 +1,58 @@
+"""Answers that have a line of the reply for themselves."""
+
+from __future__ import annotations
+
+import re
+
+from vantage.raters.replies.reply import Reading
+from vantage.raters.replies.slots import read_all, read_lead
+from vantage.scales import Scale
+
+_START = re.compile(r"^[ \t]{0,8}(?:[-*•][ \t]{1,3}(?!\d))?", re.MULTILINE)
+_KEYED = re.compile(r"(?:[^:\n\ue000\ue001]{1,60}+|[^:\n]{1,60}?\ue001{1,80}+):\s?[*_]{0,3}")
+_COLON = re.compile(r"\s?:")
+_PAUSE = re.compile(r"\s?[,.-]")
+_LINES = 2000
+_LONGEST_LINE = 4000
+
+
+def own_lines(text: str, scale: Scale) -> tuple[list[Reading], bool]:
+    r"""Answers alone on a line, after a name, or before a colon; and whether the lines list options.
+
+    Two options by their names, each on a line, are a list of options and not two answers.
+
+    >>> readings, listed = own_lines("They are upset.\n\n4", Scale.points(1, 5))
+    >>> [reading.value for reading in readings], listed
+    ([4.0], False)
+    """
+    found: list[Reading] = []
+    for line in text.split("\n")[:_LINES]:
+        if line.strip() and len(line) <= _LONGEST_LINE:
+            reading = _own_line(line, scale)
+            if reading is not None and reading.usable:
+                found.append(reading)
+    if len({reading.value for reading in found if reading.form == "label"}) > 1:
+        return [reading for reading in found if reading.form != "label"], True
+    return found, False
+
+
+def names_another(text: str, first: Reading, scale: Scale) -> bool:
+    """Whether a later line begins with another option than the first."""
+    for start in list(_START.finditer(text))[1:_LINES]:
+        reading = read_lead(text[start.end() : start.end() + 200], scale)
+        if reading is not None and reading.form == "label" and not reading.same(first):
+            return True
+    return False
+
+
+def _own_line(line: str, scale: Scale) -> Reading | None:
+    start = _START.match(line)
+    bare = line[start.end() :] if start else line
+    reading = read_all(bare, scale)
+    if reading is not None:
+        return reading
+    lead = read_lead(bare, scale)
+    if lead is not None and (_COLON.match(bare, lead.end) or (lead.opt_out and _PAUSE.match(bare, lead.end))):
+        return lead
+    keyed = _KEYED.match(bare)
+    return read_all(bare[keyed.end() :], scale) if keyed else None

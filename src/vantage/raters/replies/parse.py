@@ -1,0 +1,151 @@
+"""One reply to one question: the rules, in the order in which they are tried.
+
+What a format marks as the answer comes first (tags, JSON); text without a format is read as `prose` reads it. A
+question that the reply asks again parts what comes before it from what comes after.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from vantage.raters.replies.clean import LONGEST, plain_text, without_thought
+from vantage.raters.replies.copied import restated
+from vantage.raters.replies.json_answers import answer_fields, reason_of
+from vantage.raters.replies.labels import words
+from vantage.raters.replies.loose_json import Cut, Found, find_json
+from vantage.raters.replies.markers import tagged
+from vantage.raters.replies.prose import Prose
+from vantage.raters.replies.reply import Reply, unparsed
+from vantage.raters.replies.slots import read_all
+
+if TYPE_CHECKING:
+    from vantage.instruments import Question
+
+_FENCE = re.compile(r"^```\w{0,20}[ \t]*$", re.MULTILINE)
+_NOTHING = frozenset({"no-answer", "copied", "echo", "truncated", "options"})
+"""Obstacles that say only that there is no answer, not that there is an unusable one."""
+
+
+def parse_reply(text: str | None, question: Question, source: str | None = None) -> Reply:
+    """Value, status and rationale of a model's reply to a question, with the rule that read it. Never raises.
+
+    Args:
+        text: The reply as it came.
+        question: The question that was asked, with the scale as it was shown to the model.
+        source: The text of the item, so that what the reply merely copies from it is known as such.
+
+    >>> from vantage.instruments import Instrument
+    >>> question = Instrument.load("sarcasm-rating").question("sarcasm-rating")
+    >>> parse_reply('Sure! {"rating": "4/6", "reason": "Mock praise."}', question)
+    Reply(value=4.0, status='answered', rationale='Mock praise.', rule='json:fraction')
+    >>> parse_reply("On a scale from 1 to 6, between 3 and 4.", question)
+    Reply(value=None, status='unparsed', rationale=None, rule='range')
+    >>> parse_reply("It says 'see you at 6'.", question, source="Great. See you at 6.").rule
+    'copied'
+    """
+    plain = plain_text(text)
+    if plain is None:
+        return unparsed("not-text")
+    plain, cut = without_thought(plain)
+    if not plain:
+        return unparsed("truncated" if cut else "empty")
+    return Parser(question, source).parse(plain)
+
+
+class Parser:
+    """Reads replies to one question about one item."""
+
+    def __init__(self, question: Question, source: str | None) -> None:
+        self.question, self.scale = question, question.scale
+        self.source = source[:LONGEST] if isinstance(source, str) else ""
+        self.names = frozenset(
+            filter(None, (words(question.id.replace("-", " ")), words(question.id), words(question.title)))
+        )
+
+    def parse(self, text: str) -> Reply:
+        """The reply to this question, from text that is already clean."""
+        text = _FENCE.sub("", text).strip()
+        return self._tagged(text) or self._json(text) or self._free(text)
+
+    def value(self, data: Any, place: str, reason: str | None = None, cut: bool = False) -> Reply:
+        """The reply that a single value of a structured format gives."""
+        if isinstance(data, list) and len(data) == 1:
+            data = data[0]
+        if isinstance(data, Cut):
+            data, cut = data.text, True
+        if data is None or data == "":
+            return unparsed("empty" if data == "" else "null")
+        if isinstance(data, list | dict):
+            return unparsed("several")
+        written = _written(data)
+        if cut and self._may_go_on(written):
+            return unparsed("truncated")
+        reading = read_all(written, self.scale)
+        reply = reading.reply(place, reason) if reading is not None else self._free(written)
+        if reading is not None or reply.status == "unparsed":
+            return reply
+        form = reply.rule.partition(":")[2] or reply.rule
+        return Reply(reply.value, reply.status, reason or reply.rationale, f"{place}:{form}")
+
+    def _may_go_on(self, data: str) -> bool:
+        """Whether a value at the end of a reply could be the beginning of another answer."""
+        try:
+            number = float(data)
+        except ValueError:
+            return read_all(data, self.scale) is None
+        sign = -1 if data.startswith("-") else 1
+        return self.scale.range is not None or any(self.scale.holds(10 * number + sign * digit) for digit in range(10))
+
+    def _tagged(self, text: str) -> Reply | None:
+        answers, reason, cut = tagged(text)
+        replies = [self.value(answer, "tag", reason, cut and answer is answers[-1]) for answer in answers]
+        return _last(replies)
+
+    def _json(self, text: str) -> Reply | None:
+        return _last([reply for found in find_json(text) if (reply := self._object(found))])
+
+    def _object(self, found: Found) -> Reply | None:
+        fields = answer_fields(found.data, self.names)
+        if not fields:
+            if found.cut and isinstance(found.data, dict):
+                return unparsed("truncated")
+            return None
+        final = [field for field in fields if field.final]
+        replies = [self.value(field.value, "json", reason_of(found.data)) for field in (final or fields)]
+        usable = [reply for reply in replies if reply.status != "unparsed"]
+        if not usable:
+            return replies[0]
+        if len({(reply.value, reply.status) for reply in usable}) > 1:
+            return unparsed("conflict")
+        return usable[0]
+
+    def _free(self, text: str) -> Reply:
+        """Text without a format: a question that is asked again parts what comes before from what comes after."""
+        reading = read_all(text, self.scale)
+        if reading is not None and reading.usable:
+            return reading.reply("whole")
+        again = restated(text, self.question.ask, self.scale)
+        if again:
+            for stretch in (text[: again[0][0]], text[again[-1][1] :]):
+                if part := stretch.strip(" \n.:\"'?"):
+                    reply = Prose(part, self.question, self.source, self.names).parse()
+                    if reply.status != "unparsed" or reply.rule not in _NOTHING:
+                        return reply
+            return unparsed("echo")
+        return Prose(text, self.question, self.source, self.names).parse()
+
+
+def _written(data: bool | float | str) -> str:
+    """A value of JSON as an answer would be written."""
+    if isinstance(data, bool):
+        return "yes" if data else "no"
+    return data.strip() if isinstance(data, str) else f"{data:.15g}"
+
+
+def _last(replies: list[Reply]) -> Reply | None:
+    """The last of several structured answers that says something, else the last."""
+    usable = [reply for reply in replies if reply.status != "unparsed"]
+    if usable:
+        return usable[-1]
+    return replies[-1] if replies else None

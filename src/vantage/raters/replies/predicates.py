@@ -1,0 +1,62 @@
+"""Yes and no in the question's own words: "it is not sarcastic" answers "is this sarcastic?" with no."""
+
+from __future__ import annotations
+
+import re
+
+from vantage.raters.replies.reply import Reading
+from vantage.scales import Scale
+
+_POLAR = re.compile(r"(?:all in all, )?(?:is|are|was|were|does|do|did)\b[^?]{3,200}\?", re.IGNORECASE)
+_STATED = re.compile(
+    r"(?:(?:so|thus|therefore|overall|yes|no|well),?\s)?(?:(?:i\s(?:think|believe|would\ssay|find)\s)?(?:that\s)?(?:it|this|that|the|they|he|she)\b"
+    r"(?:\s[\w'-]{1,20}){0,5}?\s?(?:is|are|was|were|'s|seems|sounds|isn't|wasn't|aren't|isnt)\s)?"
+    r"(?P<words>(?:[\w'-]{1,20}\s){0,3}[\w-]{4,30})",
+    re.IGNORECASE,
+)
+_DENIED = re.compile(r"(?:n't|\bisnt)\s", re.IGNORECASE)
+_FINE = frozenset(
+    re.findall(
+        r"[\w-]+",
+        "clearly definitely certainly really simply just indeed obviously a an meant to be being not",
+    )
+)
+_REASON = re.compile(r"\s(?:because|since)\s", re.IGNORECASE)
+_SENTENCE = re.compile(r"[^.!?\n]{1,200}+[.!?\n]{0,3}+")
+
+
+def read_predicate(text: str, ask: str, scale: Scale) -> Reading | None:
+    """The answer to a yes-or-no question that repeats its predicate, denied or not.
+
+    >>> scale = Scale.labels("no", "yes")
+    >>> read_predicate("It is not sarcastic.", "Is this statement meant sarcastically?", scale).value
+    0.0
+    >>> read_predicate("It is not funny.", "Is this statement meant sarcastically?", scale) is None
+    True
+    """
+    yes, no = scale.code("yes"), scale.code("no")
+    question = _POLAR.search(ask)
+    if yes is None or no is None or question is None or re.search(r"\b(?:or|not|n't)\b", question.group()):
+        return None
+    subject = set(re.findall(r"\b(?:the|this|that|its|any|an?)\s([a-z-]{4,})\b(?!\?)", question.group().casefold()))
+    asked = set(re.findall(r"[a-z-]{4,}", question.group().casefold())) - subject
+    found: set[bool] = set()
+    for sentence in _SENTENCE.finditer(text):
+        clause = _REASON.split(sentence.group(), maxsplit=1)[0].strip(" \n.!,*_\"'")
+        stated = _STATED.fullmatch(clause)
+        if stated is None:
+            continue
+        *before, last = stated["words"].casefold().split()
+        if set(before) - _FINE or not any(_same_word(last, word) for word in asked):
+            continue
+        denied = "not" in before or bool(_DENIED.search(clause))
+        found.add(not denied)
+    if len(found) != 1:
+        return None
+    return Reading("predicate", len(text), yes if found.pop() else no)
+
+
+def _same_word(one: str, other: str) -> bool:
+    """Whether two words share all but their ending."""
+    shorter, longer = sorted((one, other), key=len)
+    return (len(shorter) >= 5 and longer.startswith(shorter) and len(longer) - len(shorter) <= 5) or one == other

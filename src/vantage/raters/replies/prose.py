@@ -1,0 +1,158 @@
+"""Text without a format: the rules, in the order in which they are tried.
+
+First comes what the writer sets apart as the answer: a text that is nothing else, the opening words, an
+announcement, a line of its own, the last sentence. Then what only running prose says: a refusal, that the item is
+silent, a number or an option that is stated. Wherever two of these contradict each other, nothing is chosen.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from vantage.raters.replies.copied import COPIED, ECHO, copied, masked, scale_echoes
+from vantage.raters.replies.markers import announced
+from vantage.raters.replies.opt_outs import denies, phrase
+from vantage.raters.replies.own_lines import names_another, own_lines
+from vantage.raters.replies.refusals import refuses
+from vantage.raters.replies.reply import Reading, Reply, agree, unparsed
+from vantage.raters.replies.slots import option_lists, read_all, read_lead
+from vantage.raters.replies.statements import (
+    SENTENCE,
+    obstacle,
+    read_silence,
+    read_statement,
+    stated_labels,
+    stated_numbers,
+)
+
+if TYPE_CHECKING:
+    from vantage.instruments import Question
+
+_SENTENCE_BREAK = re.compile(r"(?<=[.!?\"')])\s{1,4}")
+_SENTENCE_END = re.compile(r"[.!?\n]")
+_FIRST_POINT = re.compile(r"\W{0,6}1[.)]\s")
+_SECOND_POINT = re.compile(r"^[ \t*]{0,6}2[.)]\s", re.MULTILINE)
+_HEADING = re.compile(r"(?:sure|certainly|of course|okay|ok|here)\b[^.!:\n]{0,60}[.!:,]\s{1,3}", re.IGNORECASE)
+_LED_IN = re.compile(r"(?:\b(?:so|thus|therefore|hence|my|the|final|overall)[\s,:*]{0,3}){1,4}$", re.IGNORECASE)
+
+
+class Prose:
+    """One stretch of text in reply to a question about an item.
+
+    >>> from vantage.instruments import Instrument
+    >>> question = Instrument.load("irony").question("irony")
+    >>> Prose("They praise the rain. So, yes.", question, "", frozenset()).parse().rule
+    'marker:label'
+    """
+
+    def __init__(self, text: str, question: Question, source: str, names: frozenset[str]) -> None:
+        self.question, self.scale, self.names = question, question.scale, names
+        heading = _HEADING.match(text)
+        self.text = (text[heading.end() :] if heading else "") or text
+        shown = masked(self.text, copied(self.text, source), COPIED) if source else self.text
+        shown = masked(shown, scale_echoes(shown, self.scale), ECHO)
+        self.shown = masked(shown, option_lists(shown, self.scale), ECHO)
+
+    def parse(self) -> Reply:
+        """The first rule that finds something."""
+        whole = read_all(self.shown, self.scale)
+        if whole is not None and whole.usable:
+            return whole.reply("whole")
+        own, listed = own_lines(self.shown, self.scale)
+        lead = self._lead(listed)
+        marked = list(announced(self.shown, self.scale, sorted(self.names)))
+        start, marker = max(marked, key=lambda place: place[0], default=(0, None))
+        if lead is not None and lead.usable:
+            return self._led(lead, marker, own)
+        if lead is not None and not (marker is not None and marker.usable):
+            return unparsed(lead.form)
+        if marker is not None:
+            return self._marked(marker, start)
+        return self._lined(own) or self._last_words() or self._said()
+
+    def _lead(self, listed: bool) -> Reading | None:
+        """The opening answer, unless it is the first of a list of options or of points."""
+        lead = read_lead(self.shown, self.scale)
+        if lead is None or (listed and lead.form == "label"):
+            return None
+        points = lead.form == "number" and _FIRST_POINT.match(self.shown) and _SECOND_POINT.search(self.shown)
+        return None if points else lead
+
+    def _led(self, lead: Reading, marker: Reading | None, own: list[Reading]) -> Reply:
+        """The opening answer, if nothing that follows contradicts it."""
+        others = [*own, marker] if marker is not None and marker.usable else own
+        if any(not lead.same(other) and not self._fits(lead, other) for other in others):
+            counted = all(reading.form == "number" for reading in [lead, *others])
+            return unparsed("several" if counted else "conflict")
+        rest = self.shown[lead.end :]
+        if lead.form == "label" and names_another(rest, lead, self.scale):
+            return unparsed("several")
+        if self._contradicted(lead, rest):
+            return unparsed("conflict")
+        return lead.reply("lead", _reason(self.text[lead.end :]))
+
+    def _contradicted(self, lead: Reading, rest: str) -> bool:
+        """Whether the next sentence names another option or says that there is nothing to rate, or the reverse."""
+        if lead.value is None:
+            return len(stated_labels(rest, self.scale)) == 1
+        found = SENTENCE.search(rest)
+        first = found.group() if found else ""
+        named = stated_labels(first, self.scale) if lead.form != "label" else set()
+        if any(not agree(self.scale, lead.value, code) for code in named):
+            return True
+        silent = phrase(first, self.scale) if found and found.start() < 8 else None
+        can_be = any(opt_out.status == "not_mentioned" for opt_out in self.scale.opt_outs)
+        return can_be and (silent is not None or denies(rest))
+
+    def _fits(self, one: Reading, other: Reading) -> bool:
+        """Whether a number and the wording of an option, each in its own place, are one answer."""
+        if one.value is None or other.value is None or "label" not in (one.form, other.form):
+            return False
+        number, named = (one.value, other.value) if other.form == "label" else (other.value, one.value)
+        return agree(self.scale, number, named)
+
+    def _marked(self, marker: Reading, start: int) -> Reply:
+        """The last announced answer; an option by its name goes with a number that is stated elsewhere."""
+        numbers = stated_numbers(self.shown, self.scale) if marker.form == "label" else set()
+        if numbers:
+            number = Reading("number", marker.end, numbers.pop())
+            if numbers or not self._fits(number, marker):
+                return unparsed("conflict")
+            return number.reply("prose", _reason(self.text))
+        cut = max(0, start - 60)
+        before = self.text[:cut] + _LED_IN.sub("", self.text[cut:start])
+        reasoning = before if _SENTENCE_END.search(before) else ""
+        return marker.reply("marker", _reason(reasoning) or _reason(self.text[marker.end :]))
+
+    def _lined(self, own: list[Reading]) -> Reply | None:
+        if not own:
+            return None
+        if all(own[0].same(reading) for reading in own):
+            return own[-1].reply("line", _reason(self.text))
+        return unparsed("conflict" if any(reading.opt_out for reading in own) else "several")
+
+    def _last_words(self) -> Reply | None:
+        """An answer that makes up the last sentence."""
+        *before, last = _SENTENCE_BREAK.split(self.shown[-400:].rstrip())
+        reading = read_all(last, self.scale) if before else None
+        if reading is None or not reading.usable or reading.form == "letter":
+            return None
+        if reading.form == "label" and stated_labels(self.shown, self.scale) - {reading.value}:
+            return None
+        return reading.reply("end", _reason(self.text[: len(self.text.rstrip()) - len(last)]))
+
+    def _said(self) -> Reply:
+        if refuses(self.shown):
+            return Reply(None, "refused", _reason(self.text), "prose:refusal")
+        reading = read_silence(self.shown, self.scale)
+        reading = reading or read_statement(self.shown, self.question.ask, self.scale)
+        if reading is None:
+            return unparsed(obstacle(self.text, self.shown, self.scale))
+        return reading.reply("prose", _reason(self.text))
+
+
+def _reason(text: str) -> str | None:
+    """What is left of a reply, without the punctuation that set it off."""
+    bare = text.strip(" \n\t-:;,)|*_").lstrip(". ")
+    return bare if bare.strip(".") else None

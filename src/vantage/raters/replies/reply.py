@@ -1,0 +1,74 @@
+"""What a reply was found to say, and by which rule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from vantage.scales import OptOutStatus, Scale, Status
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """Value, status and rationale of a reply, with the rule that read it.
+
+    The rule is `PLACE:FORM` for an answer, an opt-out or a refusal, and the name of the obstacle for a reply
+    that is `unparsed`; the table in the package's docstring lists them all.
+    """
+
+    value: float | None
+    status: Status
+    rationale: str | None
+    rule: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What stands at one place of a reply: a value, an opt-out, or an obstacle to both."""
+
+    form: str
+    """How it was written (`number`, `fraction`, `label` …), or the name of the obstacle."""
+    end: int
+    """Where the reading ends in the text that was read."""
+    value: float | None = None
+    opt_out: OptOutStatus | None = None
+
+    @property
+    def usable(self) -> bool:
+        """Whether the reading is an answer or an opt-out."""
+        return self.value is not None or self.opt_out is not None
+
+    def same(self, other: Reading) -> bool:
+        """Whether both say the same, however it is written."""
+        return self.usable and (self.value, self.opt_out) == (other.value, other.opt_out)
+
+    def reply(self, place: str, rationale: str | None = None) -> Reply:
+        """The reply that consists of this reading."""
+        if self.value is not None:
+            return Reply(self.value, "answered", rationale, f"{place}:{self.form}")
+        if self.opt_out is not None:
+            return Reply(None, self.opt_out, rationale, f"{place}:{self.form}")
+        return unparsed(self.form)
+
+
+def unparsed(obstacle: str) -> Reply:
+    """A reply without a usable answer."""
+    return Reply(None, "unparsed", None, obstacle)
+
+
+def agree(scale: Scale, number: float, named: float) -> bool:
+    """Whether a number and the wording of an option can be one answer.
+
+    Where every option has its wording, only the option's own wording fits. Where only some points have one, the
+    others borrow theirs: on a scale from "not at all" (1) to "completely" (9), "8, completely" is 8, while "3,
+    completely" says two things.
+
+    >>> scale = Scale.points(1, 9, anchors={1: "not at all", 9: "completely"})
+    >>> agree(scale, 8, 9), agree(scale, 3, 9)
+    (True, False)
+    """
+    if number == named:
+        return True
+    anchors = [option.code for option in scale.options if option.label]
+    if len(anchors) == len(scale.options):
+        return False
+    return abs(number - named) <= min(abs(number - code) for code in anchors)

@@ -1,0 +1,151 @@
+"""The place where an answer is expected: a number, a label, a letter or an opt-out, alone or in pairs."""
+
+from __future__ import annotations
+
+import re
+
+from vantage.raters.replies.copied import Span
+from vantage.raters.replies.labels import read_label, read_letter, read_typo, wordings
+from vantage.raters.replies.numbers import NUMBER, amount, read_number
+from vantage.raters.replies.opt_outs import read_opt_out
+from vantage.raters.replies.reply import Reading, agree
+from vantage.scales import Scale
+
+_DECORATION = re.compile(r"(?:\ue001++,?|[\s*_\"'\[({#|~=:\\$]|>(?=\s))*+")
+_SURE = re.compile(r"(?:probably|definitely|clearly|certainly|most\slikely|likely|absolutely)\s", re.IGNORECASE)
+_ALSO = re.compile(r"\s?(?:/|or\s)\s?", re.IGNORECASE)
+_BETWEEN = re.compile(r"[\s).:,;=*_\"'(\[\]|>-]{0,12}(?:the\s)?")
+_CLOSING = re.compile(r"[\s*_\"'\])}.,;:!|~`\\$/-]{0,40}(?:\ue001|\s)*+")
+_LED = re.compile(r"\s{0,3}(?:$|[\n.,;:!?)\]}\"'*_|(/=<\ue001]|-(?!\d))|\s(?:because|since|out\sof)\b", re.IGNORECASE)
+_SEQUENCE = re.compile(r"\s?[,/|;]\s?[+-]?\d{1,3}\s?[,/|;]\s?(?:and\s|or\s)?[+-]?\d")
+_PAIR = re.compile(
+    rf"(?<![\w./]){NUMBER}\s?[\"'*_]{{0,3}}\s?(?:=|:|-|\(|\.|\)|is\s|means\s|for\s|being\s)?\s?[\"'*_(]{{0,3}}"
+)
+_LETTERED = re.compile(r"(?<!\w)\(?([A-Z])[).:]\s?")
+
+
+def read_slot(text: str, at: int, scale: Scale) -> Reading | None:
+    """What stands at a place where an answer may stand, with what confirms or contradicts it right behind.
+
+    >>> scale = Scale.points(1, 5, anchors={1: "not at all", 5: "extremely"})
+    >>> read_slot("**4** (extremely)", 0, scale).value, read_slot("2, extremely", 0, scale).form
+    (4.0, 'conflict')
+    """
+    at = _undecorated(text, at)
+    if sure := _SURE.match(text, at):
+        at = sure.end()
+    reading = read_number(text, at, scale)
+    if reading is not None:
+        if _SEQUENCE.match(text, reading.end):
+            return Reading("several", reading.end)
+        return _confirmed(text, reading, scale)
+    reading = read_label(text, at, scale)
+    if reading is not None:
+        also = _ALSO.match(text, reading.end)
+        opt_out = read_opt_out(text, also.end(), scale) if also else None
+        if opt_out is not None and opt_out.usable:
+            return Reading("conflict", opt_out.end)
+        return _counted(text, reading, scale)
+    return read_opt_out(text, at, scale) or read_letter(text, at, scale)
+
+
+def read_lead(text: str, scale: Scale) -> Reading | None:
+    """An answer with which a text begins, set off from what follows; the stem of an option may come first."""
+    at = _undecorated(text, 0)
+    stems = wordings(scale).stems
+    if stems is not None and (stem := stems.match(text, at)):
+        behind = re.compile(r"\s?:").match(text, stem.end())
+        reading = read_label(text, at, scale)
+        if behind and reading is None:
+            at = behind.end()
+    reading = read_slot(text, at, scale)
+    if reading is None or reading.form in {"label", "typo", "several", "conflict"}:
+        return reading
+    return reading if _LED.match(text, reading.end) else None
+
+
+def read_all(text: str, scale: Scale) -> Reading | None:
+    """The answer that a text consists of, with nothing beside it.
+
+    >>> scale = Scale.labels("negative", "neutral", "positive")
+    >>> [read_all(text, scale).value for text in ["[1]", "(c)", "**Neutral.**", "postive"]]
+    [1.0, 2.0, 1.0, 2.0]
+    >>> read_all("neutral, I think", scale) is None
+    True
+    """
+    reading = read_lead(text, scale)
+    if reading is not None and closed(text, reading.end):
+        return reading
+    bare = text.strip(" \n\t*_\"'[](){}.,;:!`")
+    return read_typo(bare, scale) if reading is None and "\n" not in bare else None
+
+
+def closed(text: str, at: int) -> bool:
+    """Whether nothing but punctuation follows."""
+    found = _CLOSING.match(text, at)
+    return found is not None and found.end() == len(text)
+
+
+def option_lists(text: str, scale: Scale) -> list[Span]:
+    """Where a text lists options as a prompt does: two or more codes or letters, each with its own wording.
+
+    >>> option_lists("1 = no, 2 = yes", Scale.points(1, 2, anchors={1: "no", 2: "yes"}))
+    [(0, 6), (8, 15)]
+    """
+    spans: list[Span] = []
+    codes: set[float] = set()
+    for found in _PAIR.finditer(text):
+        label = read_label(text, found.end(), scale) or _stemmed(text, found.end(), scale)
+        if label is not None and label.value is not None and label.value == amount(found):
+            spans.append((found.start(), label.end))
+            codes.add(label.value)
+    for found in _LETTERED.finditer(text):
+        label = read_label(text, found.end(), scale)
+        position = ord(found[1]) - ord("A")
+        if label is not None and position < len(scale.options) and label.value == scale.options[position].code:
+            spans.append((found.start(), label.end))
+            codes.add(label.value)
+    return spans if len(codes) > 1 else []
+
+
+def _stemmed(text: str, at: int, scale: Scale) -> Reading | None:
+    stems = wordings(scale).stems
+    stem = stems.match(text, at) if stems is not None else None
+    return read_label(text, _undecorated(text, stem.end()), scale) if stem else None
+
+
+def _undecorated(text: str, at: int) -> int:
+    found = _DECORATION.match(text, at)
+    return found.end() if found else at
+
+
+def _confirmed(text: str, reading: Reading, scale: Scale) -> Reading:
+    """A number with the wording or the opt-out that stands right behind it."""
+    if reading.value is None:
+        return reading
+    between = _BETWEEN.match(text, reading.end)
+    at = between.end() if between else reading.end
+    if at == reading.end:
+        return reading
+    label = read_label(text, at, scale) or _stemmed(text, at, scale)
+    if label is not None and label.value is not None:
+        if agree(scale, reading.value, label.value):
+            return Reading(reading.form, label.end, reading.value)
+        return Reading("conflict", label.end)
+    opt_out = read_opt_out(text, at, scale)
+    if opt_out is not None and opt_out.usable:
+        return Reading("conflict", opt_out.end)
+    return reading
+
+
+def _counted(text: str, reading: Reading, scale: Scale) -> Reading:
+    """A label with the number that stands in brackets or behind a dash right after it."""
+    behind = re.compile(r"\s?[*_\"']{0,3}\s?(?:[(\[:=]|-(?=\s)|,(?=\s?\d))\s?").match(text, reading.end)
+    if behind is None or reading.value is None:
+        return reading
+    number = read_number(text, behind.end(), scale)
+    if number is None or number.value is None:
+        return reading
+    if agree(scale, number.value, reading.value):
+        return Reading("number", number.end, number.value)
+    return Reading("conflict", number.end)

@@ -1,0 +1,103 @@
+"""What running prose states: a rating, an option, that the item is silent; and why it states nothing."""
+
+from __future__ import annotations
+
+import re
+from itertools import islice
+
+from vantage.raters.replies.copied import COPIED
+from vantage.raters.replies.labels import is_negated, mentions
+from vantage.raters.replies.markers import ends_announcing
+from vantage.raters.replies.numbers import NUMBER, amount, has_range, read_number
+from vantage.raters.replies.opt_outs import phrase
+from vantage.raters.replies.predicates import read_predicate
+from vantage.raters.replies.reply import Reading, agree
+from vantage.scales import Scale
+
+SENTENCE = re.compile(r"[^.!?\n]{1,600}+")
+_NUMBER = re.compile(rf"(?<![\w./]){NUMBER}", re.IGNORECASE)
+_ARTICLE = re.compile(r"\ban?\s[\"'*]{0,3}$", re.IGNORECASE)
+_CLOSED = re.compile(r"[.!?…:)\]\"'*]\s*$")
+_WORDS = 60
+"""Up to as many words a reply may take to say that the item is silent; in longer ones that is an aside."""
+_NEGATIONS = 100
+"""As many numbers are looked at to tell whether one is denied."""
+
+
+def stated_numbers(text: str, scale: Scale) -> set[float]:
+    """Numbers that prose states as a rating: "a 9", "4/5"; nothing that counts or measures something.
+
+    >>> sorted(stated_numbers("It took 3 weeks, so a 4, not a 5.", Scale.points(1, 5)))
+    [4.0]
+    """
+    found: set[float] = set()
+    for number in _NUMBER.finditer(text):
+        at = number.start()
+        reading = read_number(text, at, scale)
+        if reading is None or reading.value is None:
+            continue
+        rated = reading.form == "fraction" or _ARTICLE.search(text[max(0, at - 8) : at])
+        if rated and not is_negated(text, at):
+            found.add(reading.value)
+    return found
+
+
+def stated_labels(text: str, scale: Scale) -> set[float]:
+    """The codes of the options that prose calls by their names without denying them."""
+    return {mention.code for mention in mentions(text, scale) if not mention.negated}
+
+
+def read_silence(text: str, scale: Scale) -> Reading | None:
+    """An opt-out in the writer's own words, at either end of a text or in a short one."""
+    sentences = [found.group() for found in SENTENCE.finditer(text) if found.group().strip()]
+    if len(text.split()) > _WORDS:
+        sentences = [sentences[0], sentences[-1]] if sentences else []
+    for sentence in sentences:
+        silent = phrase(sentence, scale)
+        if silent is not None:
+            answered = stated_numbers(text, scale) or stated_labels(text, scale)
+            return Reading("conflict", silent.end) if answered else silent
+    return None
+
+
+def read_statement(text: str, ask: str, scale: Scale) -> Reading | None:
+    """The one number or option that prose states, or the obstacle where it states several.
+
+    >>> read_statement("All in all it is neutral.", "", Scale.labels("negative", "neutral", "positive")).value
+    1.0
+    """
+    numbers, labels = stated_numbers(text, scale), stated_labels(text, scale)
+    if len(numbers) > 1:
+        return Reading("several", len(text))
+    if numbers:
+        number = numbers.pop()
+        fits = all(agree(scale, number, label) for label in labels)
+        return Reading("number", len(text), number) if fits else Reading("conflict", len(text))
+    if len(labels) > 1:
+        listed = labels == {option.code for option in scale.options if option.label}
+        return Reading("options" if listed else "several", len(text))
+    if labels:
+        return Reading("label", len(text), labels.pop())
+    return read_predicate(text, ask, scale)
+
+
+def obstacle(text: str, shown: str, scale: Scale) -> str:
+    """Why a text has no answer; `shown` is the text with the words of item and prompt masked."""
+    if _denied(shown, scale):
+        return "negated"
+    if has_range(shown):
+        return "range"
+    if ends_announcing(shown):
+        return "truncated"
+    if shown.count(COPIED) * 3 > len(shown):
+        return "copied"
+    if re.search(r"\d", text) and not re.search(r"\d", shown):
+        return "copied" if COPIED in shown else "echo"
+    return "truncated" if len(shown) > 200 and not _CLOSED.search(shown[-10:]) else "no-answer"
+
+
+def _denied(text: str, scale: Scale) -> bool:
+    return any(mention.negated for mention in mentions(text, scale)) or any(
+        scale.holds(amount(number)) and is_negated(text, number.start())
+        for number in islice(_NUMBER.finditer(text), _NEGATIONS)
+    )

@@ -1,0 +1,84 @@
+"""Worked examples for few-shot prompts: the instrument's own, or items of a training part with people's answers.
+
+Examples are balanced over the answers, and never the item that is being judged or another with the same text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from vantage.corpora import Corpus
+from vantage.errors import InputError
+from vantage.instruments import Instrument, Question
+from vantage.raters.prompts import Shot
+
+
+def instrument_shots(instrument: Instrument, questions: Sequence[Question], condition: str = "") -> list[Shot]:
+    """The instrument's worked examples that answer all the questions, those of the condition first."""
+    ids = [question.id for question in questions]
+    fitting = [e for e in instrument.examples if set(ids) <= set(e.answers)]
+    if condition:
+        fitting = [e for e in fitting if e.condition in ("", condition)]
+    return [Shot(e.item, {q: e.answers[q].answer for q in ids}, {q: e.answers[q].reason for q in ids}) for e in fitting]
+
+
+def corpus_shots(training: Corpus, questions: Sequence[Question]) -> list[Shot]:
+    """Items of a training corpus with the answer that most people gave; ties go to the lower code."""
+    ids = [question.id for question in questions]
+    people = training.filter(pl.col("kind").cast(pl.String).is_in(["person", "slot"])).judgments
+    answers = (
+        people.filter(pl.col("question").is_in(ids), pl.col("value").is_not_null())
+        .group_by("item", "question", "value")
+        .len()
+        .sort("item", "question", "len", "value", descending=[False, False, True, False])
+        .group_by("item", "question", maintain_order=True)
+        .first()
+    )
+    reasons = (
+        people.filter(pl.col("rationale").is_not_null())
+        .group_by("item", "question", "value", maintain_order=True)
+        .agg(pl.col("rationale").first())
+    )
+    answers = answers.join(reasons, on=["item", "question", "value"], how="left", maintain_order="left")
+    by_item: dict[str, dict[str, tuple[float, str]]] = {}
+    for item, question, value, _, reason in answers.iter_rows():
+        by_item.setdefault(item, {})[question] = (value, reason or "")
+    rows = {row["item"]: row for row in training.items.iter_rows(named=True)}
+    return [
+        Shot(rows[item], {q: told[q][0] for q in ids}, {q: told[q][1] for q in ids})
+        for item, told in by_item.items()
+        if set(ids) <= set(told)
+    ]
+
+
+def choose(pool: Sequence[Shot], count: int, question: str, item: Mapping[str, Any], seed: int) -> list[Shot]:
+    """`count` examples from a pool, balanced over the answers to a question, in an order drawn from the seed.
+
+    The item itself, and any example with the same text, is never chosen.
+    """
+    text = _key(item)
+    allowed = [shot for shot in pool if _key(shot.item) != text and shot.item.get("item", 0) != item.get("item", 1)]
+    if len(allowed) < count:
+        raise InputError(
+            f"there are {len(allowed)} worked examples for question '{question}', {count} were asked for",
+            remedy="ask for fewer or draw them from a training part",
+        )
+    rng = np.random.default_rng(seed)
+    by_answer: dict[str, list[Shot]] = {}
+    for index in rng.permutation(len(allowed)):
+        by_answer.setdefault(str(allowed[index].answers[question]), []).append(allowed[index])
+    chosen: list[Shot] = []
+    while len(chosen) < count:
+        for answer in sorted(by_answer):
+            if by_answer[answer] and len(chosen) < count:
+                chosen.append(by_answer[answer].pop())
+    return [chosen[index] for index in rng.permutation(count)]
+
+
+def _key(item: Mapping[str, Any]) -> tuple[str, ...]:
+    """What makes two items the same to a reader: their texts, whatever their ids."""
+    return tuple(" ".join(str(item[name]).casefold().split()) for name in ("text", "post", "reply") if item.get(name))

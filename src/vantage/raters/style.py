@@ -1,0 +1,131 @@
+"""Prompting styles: how a question is put to a model, composed of named parts.
+
+A style is written as its parts joined by `+`, in any order: `few-shot:4+reasoning`, `persona+scoring`.
+
+| part | what it does |
+| --- | --- |
+| `zero-shot` | guidelines, the item, the question; nothing else |
+| `few-shot:K` | K worked examples first, balanced over the answers |
+| `reasoning` | reasons first, then the answer |
+| `two-step` | asks for the answer, then why, given that answer |
+| `scoring` | no text: the probability of every answer option |
+| `together` | all questions of the instrument in one prompt |
+| `json` | the reply as a JSON object, held to a schema where the model can be |
+| `coarse` | the bands of the scale (low, neutral, high) as the answers |
+| `persona` | a profile plays the rater |
+| `selective-persona` | the profile first says how relevant the item is to its life, and answers only if it is |
+| `perspective:TRAIT` | one trait of a user is given |
+| `history:K` | the K most similar items that the user judged before, with the user's own answers |
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal
+
+from vantage.errors import InputError, nearest
+
+Voice = Literal["", "persona", "selective-persona", "perspective", "history"]
+
+PARTS: Final = (
+    *("zero-shot", "few-shot", "reasoning", "two-step", "scoring", "together", "json", "coarse"),
+    *("persona", "selective-persona", "perspective", "history"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """The parts of a prompting style.
+
+    >>> Style.parse("reasoning+few-shot:4").name
+    'few-shot:4+reasoning'
+    >>> Style.parse("zero-shot") == Style()
+    True
+    """
+
+    shots: int = 0
+    reasoning: bool = False
+    two_step: bool = False
+    scoring: bool = False
+    together: bool = False
+    json: bool = False
+    coarse: bool = False
+    voice: Voice = ""
+    trait: str = ""
+    """The trait that a perspective gives."""
+    neighbours: int = 5
+    """How many earlier judgments a history shows."""
+
+    def __post_init__(self) -> None:
+        for wrong, why in (
+            (self.reasoning and self.two_step, "reasoning and two-step both ask for the reason"),
+            (self.scoring and self.reasoning, "scoring reads no text, so there is no room for reasoning"),
+            (self.scoring and self.two_step, "scoring reads no text, so it cannot be asked why"),
+            (self.scoring and self.together, "scoring compares the options of one question at a time"),
+            (self.scoring and self.json, "scoring reads no text, so there is no JSON to read"),
+            (self.two_step and self.together, "two-step asks one question at a time"),
+            (self.shots < 0, "the number of examples cannot be negative"),
+            (self.neighbours < 1, "a history needs at least one earlier judgment"),
+            (
+                self.voice == "perspective" and not self.trait,
+                "a perspective names its trait: perspective:TRAIT",
+            ),
+        ):
+            if wrong:
+                raise InputError(why, remedy="leave one of them out" if " both " in why or "scoring" in why else None)
+
+    @classmethod
+    def parse(cls, text: str) -> Style:
+        """A style from its name."""
+        style = cls()
+        for word in text.replace(" ", "").split("+"):
+            part, _, detail = word.partition(":")
+            style = replace(style, **_read_part(part, detail, style))
+        return style
+
+    @property
+    def name(self) -> str:
+        """The parts in their fixed order; equal styles have equal names."""
+        voice = self.voice
+        if voice == "perspective":
+            voiced = f"perspective:{self.trait}"
+        else:
+            voiced = f"history:{self.neighbours}" if voice == "history" else voice
+        parts = [
+            f"few-shot:{self.shots}" if self.shots else "",
+            "reasoning" if self.reasoning else "",
+            "two-step" if self.two_step else "",
+            "scoring" if self.scoring else "",
+            "together" if self.together else "",
+            "json" if self.json else "",
+            "coarse" if self.coarse else "",
+            voiced,
+        ]
+        return "+".join(part for part in parts if part) or "zero-shot"
+
+
+def _read_part(part: str, detail: str, style: Style) -> dict[str, Any]:
+    if part not in PARTS:
+        raise InputError(f"there is no style '{part}'", remedy=nearest(part, PARTS))
+    if detail and part not in ("few-shot", "perspective", "history"):
+        raise InputError(f"style '{part}' takes nothing behind a colon", remedy=f"write {part}")
+    if part == "few-shot":
+        return {"shots": _count(part, detail, 4)}
+    if part in ("persona", "selective-persona", "perspective", "history"):
+        if style.voice:
+            raise InputError(f"{style.voice} and {part} both say who speaks", remedy="leave one of them out")
+        chosen: dict[str, Any] = {"voice": part}
+        if part == "perspective":
+            chosen["trait"] = detail
+        if part == "history":
+            chosen["neighbours"] = _count(part, detail, 5)
+        return chosen
+    return {} if part == "zero-shot" else {part.replace("-", "_"): True}
+
+
+def _count(part: str, detail: str, default: int) -> int:
+    if not detail:
+        return default
+    if not detail.isdecimal() or not 1 <= int(detail) <= 1000:
+        raise InputError(f"{part} takes a number, not '{detail}'", remedy=f"write {part}:{default}")
+    return int(detail)

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from vantage import Instrument, Option, OptOut, Scale
+from vantage.instruments import bundled
+from vantage.raters.answers import answer_schema, choices, listed, words
+
+
+def test_nominal_scales_are_answered_in_words_and_ordered_ones_in_numbers() -> None:
+    sarcasm = Instrument.load("sarcasm").questions[0].scale
+    assert [(c.word, c.value, c.status) for c in choices(sarcasm)] == [
+        ("no", 0, "answered"),
+        ("yes", 1, "answered"),
+        ("ambiguous", None, "ambiguous"),
+    ]
+    appraisal = Instrument.load("appraisals").questions[0].scale
+    assert [c.word for c in choices(appraisal)] == [*"123456789", "not mentioned"]
+
+
+def test_the_answers_are_listed_with_their_meaning() -> None:
+    scale = Scale.points(1, 3, anchors={1: "low", 3: "high"}, opt_outs=[OptOut("ambiguous", "it cannot be told")])
+    assert listed(scale) == "1 = low\n2\n3 = high\nambiguous = it cannot be told"
+    assert words(scale) == "1, 2, 3 or ambiguous"
+    assert words(Scale.continuous(0, 100)) == "a number from 0 to 100"
+    assert "any number from 0 to 100" in listed(Scale.continuous(0, 100))
+
+
+def test_short_ordered_scales_with_labels_are_answered_by_label() -> None:
+    scale = Scale((Option(-1, "against"), Option(0, "neutral"), Option(1, "favoring")))
+    assert [c.word for c in choices(scale)] == ["against", "neutral", "favoring"]
+
+
+def test_the_words_of_every_bundled_question_are_distinct() -> None:
+    for name in bundled():
+        for question in Instrument.load(name).questions:
+            told = [c.word.casefold() for c in choices(question.scale)]
+            assert len(set(told)) == len(told), (name, question.id)
+
+
+def test_a_schema_admits_the_answers_and_nothing_else() -> None:
+    instrument = Instrument.load("warmth-competence")
+    one = answer_schema([instrument.question("trust")], reason=True, together=False)
+    assert list(one["properties"]) == ["reason", "answer"]
+    assert one["properties"]["answer"] == {"enum": [-3, -2, -1, 0, 1, 2, 3]}
+    both = answer_schema(instrument.questions, reason=False, together=True)
+    assert both["required"] == ["trust", "sociability", "competence"]
+    slider = answer_schema(
+        Instrument.of_questions("s", "S", {"s": Scale.continuous(0, 1)}).questions,
+        reason=False,
+        together=False,
+    )
+    assert slider["properties"]["answer"] == {"type": "number", "minimum": 0, "maximum": 1}
