@@ -34,6 +34,13 @@ def test_marks_line_ends_and_quotes_are_accepted(tmp_path: Path, data: bytes) ->
     assert table.row(1) == 3
 
 
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+def test_the_separator_is_found(tmp_path: Path, separator: str) -> None:
+    data = f"a{separator}b\n1{separator}x, y; z\n".replace("x, y; z", '"x, y; z"')
+    table = read_table(written(tmp_path, "t.csv", data))
+    assert table.frame.to_dict(as_series=False) == {"a": ["1"], "b": ["x, y; z"]}
+
+
 def test_cells_with_commas_quotes_and_line_ends_stay_whole(tmp_path: Path) -> None:
     table = read_csv(written(tmp_path, "t.csv", 'a,b\n1,"x, ""y""\nz"\n'))
     assert table.frame["b"].to_list() == ['x, "y"\nz']

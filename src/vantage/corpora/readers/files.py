@@ -126,7 +126,7 @@ def read_table(path: Path, encoding: str = "utf-8") -> Table:
     path = find(path)
     kind = SUFFIXES.get(path.suffix.lower())
     if kind in ("csv", "tsv"):
-        return read_csv(path, "\t" if kind == "tsv" else ",", encoding)
+        return read_csv(path, _separator(path, "\t" if kind == "tsv" else ","), encoding)
     if kind == "parquet":
         return Table(path, read_parquet(path))
     if kind == "jsonl":
@@ -174,6 +174,13 @@ def read_csv(path: Path, separator: str = ",", encoding: str = "utf-8") -> Table
         return Table(path, frame, 2)
     kept = (~blank).arg_true()
     return Table(path, frame[kept], 2, kept)
+
+
+def _separator(path: Path, usual: str) -> str:
+    """The usual separator, or the one that stands in the header instead, as spreadsheets of many countries write it."""
+    header = _head_of(path).split(b"\n", 1)[0].replace(b"\0", b"")
+    counts = {separator: header.count(separator.encode()) for separator in (usual, ",", ";", "\t", "|")}
+    return usual if counts[usual] else max(counts, key=lambda separator: counts[separator])
 
 
 def _read_csv_slowly(path: Path, text: str, separator: str) -> pl.DataFrame:
