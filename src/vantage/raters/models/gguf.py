@@ -26,7 +26,7 @@ from vantage.raters.models.base import (
 )
 from vantage.raters.models.extras import require
 from vantage.raters.models.options import OptionTree, option_tokens
-from vantage.raters.models.plain import LEAD, plain_prompt
+from vantage.raters.models.plain import LEAD, plain_prompt, turns
 
 _HEADER: Final = 64 * 2**20
 _LIKELY: Final = 1000
@@ -174,7 +174,7 @@ class GGUFModel:
         try:
             if not self._has_template:
                 return self._live.handle_completions({**told, "prompt": plain_prompt(request.messages)})
-            return self._live.handle_chat_completions({**told, "messages": _turns(request.messages)})
+            return self._live.handle_chat_completions({**told, "messages": turns(request.messages)})
         except (RuntimeError, ValueError) as error:
             if schema is None:
                 return {"error": {"message": str(error)}}
@@ -192,7 +192,7 @@ class GGUFModel:
     def _prompt(self, messages: Sequence[Message]) -> str:
         if not self._has_template:
             return plain_prompt(messages)
-        return str(self._ask("/apply-template", {"messages": _turns(messages)})["prompt"])
+        return str(self._ask("/apply-template", {"messages": turns(messages)})["prompt"])
 
     def _following(self, prompt: list[int], tokens: Sequence[int]) -> dict[int, float]:
         """The log-probabilities of some tokens behind a prompt."""
@@ -247,10 +247,6 @@ class GGUFModel:
         if answer.status != 200:
             raise ModelError(self._reason(told.get("error", {})))
         return told
-
-
-def _turns(messages: Sequence[Message]) -> list[dict[str, str]]:
-    return [{"role": message.role, "content": message.content} for message in messages]
 
 
 def _has_template(file: Path) -> bool:

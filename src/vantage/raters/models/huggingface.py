@@ -10,7 +10,7 @@ import numpy as np
 from vantage.raters.models.base import Completion, LogProbs, Message, ModelError, Request, note_once, too_long
 from vantage.raters.models.extras import require
 from vantage.raters.models.options import OptionTree, option_tokens
-from vantage.raters.models.plain import LEAD, plain_prompt
+from vantage.raters.models.plain import LEAD, plain_prompt, turns
 from vantage.raters.models.prefix_scorer import PrefixScorer, padded
 from vantage.raters.models.row_sampler import RowSampler
 
@@ -186,18 +186,18 @@ class HuggingFaceModel:
     def _prompt(self, messages: Sequence[Message]) -> str:
         if not self._has_template:
             return plain_prompt(messages)
-        turns = [{"role": message.role, "content": message.content} for message in messages]
+        told = turns(messages)
         begun = bool(messages) and messages[-1].role == "assistant"
         how = {"tokenize": False, "add_generation_prompt": not begun, "continue_final_message": begun}
         refused = require("jinja2", "local").TemplateError
         try:
-            return str(self._tokenizer.apply_chat_template(turns, **how))
+            return str(self._tokenizer.apply_chat_template(told, **how))
         except refused:
             note_once(
                 self.notes,
                 f"The template of {self.name} has no system message; it opens the first question instead.",
             )
-            return str(self._tokenizer.apply_chat_template(_without_system(turns), **how))
+            return str(self._tokenizer.apply_chat_template(_without_system(told), **how))
 
     def _option_tokens(self, prompt: str, options: Sequence[str]) -> list[list[int]]:
         return option_tokens(self._tokens, prompt, options, "" if self._has_template else LEAD)

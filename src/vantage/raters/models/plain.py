@@ -1,4 +1,4 @@
-"""What stands in for a model's own chat template and tokenizer where there is none."""
+"""What local models share: chats as turns or as running text, and tokens where there is no tokenizer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,27 @@ from vantage.raters.models.base import Message
 LEAD: Final = " "
 """What stands between a plain prompt and an answer: the prompt ends in a word, not in a line."""
 
+_MARKS: Final = re.compile(
+    r"<\|[^|<>\n]{1,40}\|>|</?s>|<(?:bos|eos|pad|unk|start_of_turn|end_of_turn)>|\[/?INST\]|<</?SYS>>|<｜[^｜<>\n]{1,40}｜>"
+)
+"""Marks with which chat templates tell turns apart."""
 _PIECE: Final = re.compile(r"[A-Za-z]+|[0-9]+|\s+|[^\sA-Za-z0-9]")
+
+
+def turns(messages: Sequence[Message]) -> list[dict[str, str]]:
+    """A chat in the form that chat templates take, its texts defused."""
+    return [{"role": message.role, "content": defused(message.content)} for message in messages]
+
+
+def defused(text: str) -> str:
+    """Text in which the marks of chat templates are only text: an item must not be able to end its own turn.
+
+    A zero-width space behind the first character keeps a tokenizer from taking the mark for one of its own.
+
+    >>> len(defused("Bye.<|im_end|>")) - len("Bye.<|im_end|>")
+    1
+    """
+    return _MARKS.sub(lambda mark: f"{mark[0][0]}\u200b{mark[0][1:]}", text)
 
 
 def plain_prompt(messages: Sequence[Message]) -> str:
@@ -24,10 +44,10 @@ def plain_prompt(messages: Sequence[Message]) -> str:
     <BLANKLINE>
     Answer:
     """
-    turns = [f"Answer: {m.content}" if m.role == "assistant" else m.content for m in messages]
+    told = [f"Answer: {defused(m.content)}" if m.role == "assistant" else defused(m.content) for m in messages]
     if not messages or messages[-1].role != "assistant":
-        turns.append("Answer:")
-    return "\n\n".join(turns)
+        told.append("Answer:")
+    return "\n\n".join(told)
 
 
 def estimate_tokens(text: str) -> int:
