@@ -285,7 +285,7 @@ def embedded() -> Iterator[ChatModel]:
 @pytest.mark.parametrize(
     "style",
     [
-        *("zero-shot", "reasoning", "two-step", "json", "together", "scoring"),
+        *("zero-shot", "few-shot:1", "reasoning", "two-step", "json", "together", "scoring"),
         *("persona", "selective-persona", "perspective:gender", "history:1"),
     ],
 )
@@ -298,6 +298,8 @@ def test_the_embedded_model_answers_in_every_style(embedded: ChatModel, style: s
     whole = demo_corpus()
     answers = pl.DataFrame({"item": ["s02"], "question": "kind", "rater": "r1", "value": [1.0]})
     items = whole.add(answers, instruments=SHORT).filter(item=["s01", "s02"])
+    if style.startswith("few-shot"):
+        options["training"] = items
     if style != "scoring":
         items = items._with(items=items.items.filter(item="s01"), judgments=items.judgments.filter(item="s01"))
     judged = judge(ChatRater(embedded, style, **options), items, SHORT)
@@ -306,3 +308,13 @@ def test_the_embedded_model_answers_in_every_style(embedded: ChatModel, style: s
     assert set(judged.judgments["status"]) <= {"answered", "ambiguous", "refused", "unparsed"}
     if style == "scoring":
         assert judged.judgments["probabilities"].list.sum().to_list() == pytest.approx([1, 1])
+
+
+@pytest.mark.slow
+def test_the_embedded_model_gives_coarse_answers(embedded: ChatModel) -> None:
+    items = demo_corpus().filter(item="s01")
+    judged = judge(ChatRater(embedded, "coarse+scoring"), items, INSTRUMENT, questions=["trust"])
+    row = judged.judgments.row(0, named=True)
+    assert row["question"] == "trust-coarse"
+    assert row["value"] in (-1, 0, 1)
+    assert -1 < row["expected"] < 1
