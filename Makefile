@@ -5,13 +5,17 @@ DATA   ?= ../shared/data
 WORKERS ?= auto
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test explore lint bench clean
 
 demo: .venv/.ready
 	$(BIN)/vantage demo
 
 test: .venv/.ready-dev
 	VANTAGE_DATA="$${VANTAGE_DATA-$(DATA)}" $(BIN)/python -m pytest -n $(WORKERS)
+
+# Property tests with other and more examples than in `make test`.
+explore: .venv/.ready-dev
+	HYPOTHESIS_PROFILE=explore VANTAGE_DATA="$${VANTAGE_DATA-$(DATA)}" $(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
 
 lint: .venv/.ready-dev
 	$(BIN)/ruff check .

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-settings.register_profile(
-    "vantage", deadline=None, max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-settings.load_profile("vantage")
+SHARED = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+settings.register_profile("vantage", SHARED, max_examples=50, derandomize=True)
+settings.register_profile("explore", SHARED, max_examples=300)
+# The same examples every time, so that a change is judged by what it changes; `make explore` looks for new ones.
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "vantage"))
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -144,6 +144,10 @@ def bounds(form: int, v: Variance, confidence: float) -> Bounds:
     return float((lower - 1) / (lower + k - 1)), float((upper - 1) / (upper + k - 1))
 
 
+FEW_DEGREES: Final = 0.05
+"""Satterthwaite's degrees of freedom from which on an interval can be computed."""
+
+
 def _agreement_bounds(v: Variance, high: float) -> Bounds:
     """The interval of ICC(2,1), with Satterthwaite's degrees of freedom."""
     from scipy.special import fdtri
@@ -155,10 +159,11 @@ def _agreement_bounds(v: Variance, high: float) -> Bounds:
     inner = n * (1 + (k - 1) * correlation) - k * correlation
     spread = (n - 1) * (k * correlation * ratio) ** 2 + inner**2
     df = (k - 1) * (n - 1) * (k * correlation * ratio + inner) ** 2 / spread if spread > 0 else 0.0
-    if df < 1e-9:
+    # Quantiles run off to nought and to infinity as the degrees of freedom vanish; there is no interval then.
+    quantiles = np.array([fdtri(n - 1, df, high), fdtri(df, n - 1, high)]) if df > FEW_DEGREES else np.zeros(2)
+    if not (np.isfinite(quantiles).all() and quantiles.min() > 0):
         return None, None
-    # Reciprocals of the quantiles, which run off to infinity as the degrees of freedom vanish.
-    upper, lower = 1 / fdtri(n - 1, df, high), 1 / fdtri(df, n - 1, high)
+    upper, lower = 1 / quantiles
     shared = k * v.raters + (k * n - k - n) * v.residual
     below = shared + n * v.items * upper, shared * lower + n * v.items
     if not (np.isfinite(below).all() and min(below) > 0):
