@@ -158,6 +158,15 @@ def test_merging_keeps_what_agrees_and_refuses_what_does_not() -> None:
         small().merge(clash)
 
 
+def test_a_column_of_two_kinds_cannot_be_merged() -> None:
+    other = pl.DataFrame({"rater": ["t"], "age": [[30]]})
+    new = pl.DataFrame({"item": ["a"], "question": ["rating"], "rater": ["t"], "value": [1]})
+    with pytest.raises(InputError, match=r"column 'age': the column holds Int64 in one table and List\(Int64\)"):
+        small().add(new, other)
+    texts = small().add(new, pl.DataFrame({"rater": ["t"], "age": ["thirty"]}))
+    assert texts.raters["age"].to_list() == ["30", "40", "thirty"]
+
+
 @given(corpora())
 def test_merging_with_nothing_changes_nothing(corpus: Corpus) -> None:
     empty = Corpus(corpus.items, corpus.raters, corpus.judgments.clear(), corpus.instruments, corpus.about)

@@ -225,7 +225,7 @@ class Corpus:
         return Corpus(
             items=_union("item", [corpus.items for corpus in corpora]),
             raters=_union("rater", [corpus.raters for corpus in corpora]),
-            judgments=pl.concat([corpus.judgments for corpus in corpora], how="diagonal_relaxed"),
+            judgments=_stacked([corpus.judgments for corpus in corpora]),
             instruments=instruments,
             about=self.about,
         )
@@ -423,10 +423,27 @@ def _read_manifest(manifest: Document) -> tuple[tuple[Instrument, ...], About]:
     return instruments, About(**told)
 
 
+def _stacked(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Tables one below the other; a column that holds different kinds of things in them is named."""
+    try:
+        return pl.concat(tables, how="diagonal_relaxed")
+    except pl.exceptions.PolarsError:
+        types: dict[str, pl.DataType] = {}
+        for table in tables:
+            for column, dtype in table.schema.items():
+                if types.setdefault(column, dtype) != dtype and (dtype.is_nested() or types[column].is_nested()):
+                    raise InputError(
+                        f"the column holds {types[column]} in one table and {dtype} in another",
+                        column=column,
+                        remedy="rename one of them",
+                    ) from None
+        raise
+
+
 def _union(key: Literal["item", "rater"], tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """Rows of several tables, each id once: what one table does not know is taken from the other."""
     tables = [table for table in tables if len(table)] or [tables[0]]
-    joined = pl.concat(tables, how="diagonal_relaxed")
+    joined = _stacked(tables)
     if joined[key].n_unique() == len(joined):
         return joined
     rows: dict[str, dict[str, Any]] = {}
