@@ -19,7 +19,13 @@ ORDER = [
     "instruments",
     "corpora",
     "measures",
+    "perspective",
     "raters",
+    "runs",
+    "context",
+    "collect",
+    "report",
+    "studies",
     "cli",
 ]
 MODULES = sorted(path for path in SOURCE.rglob("*.py") if path.parent != SOURCE or path.name != "__init__.py")

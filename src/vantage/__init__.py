@@ -84,6 +84,7 @@ _HOMES = {
     "load": "vantage.corpora.readers",
     "parse_replies": "vantage.raters.replies",
     "parse_reply": "vantage.raters.replies",
+    "perspective": "vantage.perspective",
     "rate": "vantage.raters.rate",
     **_MEASURES,
     "raters": "vantage.raters",

@@ -1,0 +1,284 @@
+"""Perspectivist splits: annotators who train a model, users it is tested for, and what is known of these.
+
+The test set depends on the corpus, the seed and the sizes alone, so that every variant of a split is tested on the same
+⟨text, user⟩ pairs:
+
+1. Users are drawn to be tested; all other annotators train.
+2. Some texts of the test users are set aside for adaptation. The other pairs of the test users are the test set.
+3. `adaptation` says what becomes of the pairs set aside: dropped (`none`), added to training (`train`), or kept as a
+   set of its own (`test`), to be looked at when a user is met.
+4. Unless the split is `extended`, no text of the test set is in training; if it is, such texts may be, judged by
+   others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias, get_args
+
+import numpy as np
+import polars as pl
+
+from vantage.corpora import Corpus
+from vantage.errors import InputError, VantageError, nearest
+from vantage.perspective.draws import Draw, Sizes, balanced, perseval, perseval_dense
+
+Users: TypeAlias = Literal["named", "unnamed"]
+Adaptation: TypeAlias = Literal["none", "train", "test"]
+Method: TypeAlias = Literal["balanced", "perseval", "perseval-dense"]
+Part: TypeAlias = Literal["train", "adaptation", "test"]
+
+PARTS: Final[tuple[Part, ...]] = get_args(Part)
+PEOPLE: Final = ("person", "author")
+"""The kinds of raters that can be users; a slot is a seat that different people filled."""
+_DRAWS: Final[dict[str, Callable[[pl.DataFrame, Sizes, int], Draw]]] = {
+    "balanced": balanced,
+    "perseval": perseval,
+    "perseval-dense": perseval_dense,
+}
+
+
+@dataclass(frozen=True)
+class Split:
+    """The pairs of each part, with the corpus they come from; it has checked its own invariants.
+
+    The three tables have one row per ⟨text, user⟩ pair: `item`, `rater`, `value`.
+    """
+
+    corpus: Corpus
+    question: str
+    train: pl.DataFrame
+    adaptation: pl.DataFrame
+    test: pl.DataFrame
+    set_aside: pl.DataFrame
+    """The test users' pairs on adaptation texts, whatever became of them."""
+    users: Users
+    adapts: Adaptation
+    extended: bool
+    method: Method
+    seed: int
+    train_users: frozenset[str]
+    test_users: frozenset[str]
+
+    def __post_init__(self) -> None:
+        problem = next((sentence for sentence, broken in self._invariants() if broken), None)
+        if problem:
+            raise VantageError(f"The split is not sound: {problem}.")
+
+    def _invariants(self) -> list[tuple[str, bool]]:
+        texts = {part: set(getattr(self, part)["item"]) for part in PARTS}
+        raters = {part: set(getattr(self, part)["rater"]) for part in PARTS}
+        met = self.train_users | (self.test_users if self.adapts == "train" else frozenset())
+        doubled = [part for part in PARTS if getattr(self, part).select("item", "rater").is_duplicated().any()]
+        return [
+            ("a user both trains the model and is tested", bool(self.train_users & self.test_users)),
+            ("a test pair belongs to an annotator who trains", not raters["test"] <= self.test_users),
+            ("a training pair belongs to nobody who may train", not raters["train"] <= met),
+            ("an adaptation pair belongs to an annotator who trains", not raters["adaptation"] <= self.test_users),
+            ("a test text is an adaptation text", bool(texts["test"] & set(self.set_aside["item"]))),
+            ("a test text is in training", not self.extended and bool(texts["test"] & texts["train"])),
+            ("a pair stands twice in a part", bool(doubled)),
+        ]
+
+    @property
+    def counts(self) -> pl.DataFrame:
+        """Users, texts and annotations of each part, and how many users of the part have no annotation in it."""
+        listed = {"train": self.train_users, "adaptation": self.test_users, "test": self.test_users}
+        if self.adapts == "train":
+            listed["train"] |= self.test_users
+        rows = []
+        for part in PARTS:
+            frame: pl.DataFrame = getattr(self, part)
+            users = frame["rater"].n_unique()
+            without = 0 if part == "adaptation" and self.adapts != "test" else len(listed[part]) - users
+            texts, pairs = frame["item"].n_unique(), len(frame)
+            rows.append({"part": part, "users": users, "texts": texts, "annotations": pairs, "without": without})
+        return pl.DataFrame(rows)
+
+    @property
+    def given_away(self) -> float:
+        """The share of the test users' annotations that adaptation takes out of the test set."""
+        return len(self.set_aside) / max(1, len(self.set_aside) + len(self.test))
+
+    def part(self, name: Part) -> Corpus:
+        """One part as a corpus; of unnamed users it tells no traits."""
+        frame: pl.DataFrame = getattr(self, name)
+        pairs = frame.select("item", "rater")
+        judgments = self.corpus.judgments.filter(pl.col("question") == self.question).join(
+            pairs, on=["item", "rater"], how="semi"
+        )
+        raters = self.corpus.raters.join(pairs, on="rater", how="semi")
+        if self.users == "unnamed":
+            raters = raters.select("rater", "kind")
+        items = self.corpus.items.join(pairs, on="item", how="semi")
+        return Corpus(items, raters, judgments, self.corpus.instruments, self.corpus.about)
+
+    def validation(self, share: float = 0.2, seed: int = 0) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """Training pairs in two parts without a common text: what to learn from, and what to stop early by."""
+        if not 0 < share < 1:
+            raise InputError(f"a share of {share} of the texts cannot be set aside", remedy="use for example 0.2")
+        texts = self.train["item"].unique().sort()
+        chosen = np.random.default_rng(seed).permutation(len(texts))[: max(1, round(share * len(texts)))]
+        held = pl.col("item").is_in(texts[chosen.tolist()].to_list())
+        return self.train.filter(~held), self.train.filter(held)
+
+    def __str__(self) -> str:
+        variant = f"{self.users} users, adaptation {self.adapts}, {'extended' if self.extended else 'strict'}"
+        lines = [f"{self.corpus.about.name}, {self.question}: {variant} ({self.method}, seed {self.seed})"]
+        for part, users, texts, pairs, without in self.counts.iter_rows():
+            rest = f"; {without} users have none" if without else ""
+            lines.append(f"  {part:<10} {users:>6,} users {texts:>8,} texts {pairs:>9,} annotations{rest}")
+        if self.adapts != "none":
+            lines.append(f"  {self.given_away:.1%} of the test users' annotations serve adaptation")
+        return "\n".join(lines)
+
+
+def split(
+    corpus: Corpus,
+    *,
+    question: str | None = None,
+    users: Users = "named",
+    adaptation: Adaptation = "none",
+    extended: bool = False,
+    test_users: float = 0.2,
+    adaptation_items: int = 5,
+    test_texts: float | None = None,
+    stratify: str | None = None,
+    method: Method = "balanced",
+    doubled: Sequence[tuple[str, str]] = (),
+    seed: int = 42,
+) -> Split:
+    """Parts a corpus into training, adaptation and test pairs.
+
+    Args:
+        corpus: A corpus whose raters are people.
+        question: Which question; it may be left out where there is one.
+        users: `named` users are known by their traits; of `unnamed` ones only adaptation tells something.
+        adaptation: What becomes of the annotations that test users give beforehand: dropped, added to training,
+            or kept apart to be used at test time.
+        extended: Whether texts of the test set may be in training, judged by other people.
+        test_users: The share of people to be tested for.
+        adaptation_items: How many texts each test user has judged beforehand. A text drawn for one user is an
+            adaptation text for all, since it would otherwise be in training and in the test set.
+        test_texts: The share of texts that may be tested. By default all, or 0.3 where the test users judged
+            nine tenths of all texts, since nothing would be left to train on.
+        stratify: A trait of which the test users must have the values in proportion.
+        method: `balanced` is the above. `perseval` and `perseval-dense` draw exactly as the library PersEval
+            does (for most corpora, and for BREXIT, with `stratify` its group): sizes are its own.
+        doubled: For `perseval` only: pairs (item, rater) that the released file has twice, each of which the library
+            counts as another row when it draws. MD-Agreement has one, `("test-2038", "Ann448")`.
+        seed: Same seed, same test set.
+
+    >>> from vantage import demo_corpus
+    >>> print(split(demo_corpus(), question="trust", adaptation="test", adaptation_items=2))
+    demo, trust: named users, adaptation test, strict (balanced, seed 42)
+      train           7 users       24 texts       155 annotations
+      adaptation      2 users        3 texts         5 annotations
+      test            2 users        6 texts        11 annotations
+      31.2% of the test users' annotations serve adaptation
+    """
+    _check(corpus, users, adaptation, method, test_users, adaptation_items, test_texts)
+    question = the_question(corpus, question)
+    pairs = people_pairs(corpus, question, stratify)
+    draw = _DRAWS[method](pairs, Sizes(test_users, adaptation_items, test_texts, tuple(doubled)), seed)
+    pairs = pairs.select("item", "rater", "value")
+    tested = pl.col("rater").is_in(list(draw.test_users))
+    adapts = pl.col("item").is_in(list(draw.adaptation_texts))
+    testable = pl.col("item").is_in(list(draw.test_texts)) if draw.test_texts is not None else pl.lit(True)
+    of_users = pairs.filter(tested)
+    set_aside, test = of_users.filter(adapts), of_users.filter(~adapts & testable)
+    train = pairs.filter(~tested)
+    if not extended:
+        train = train.join(test, on="item", how="anti")
+    if adaptation == "train":
+        train = pl.concat([train, set_aside])
+    if train.is_empty():
+        raise InputError(
+            "every text is in the test set, so nothing is left to train on",
+            remedy="pass extended, or a smaller test_texts",
+        )
+    return Split(
+        corpus,
+        question,
+        train,
+        set_aside if adaptation == "test" else set_aside.clear(),
+        test,
+        set_aside,
+        users,
+        adaptation,
+        extended,
+        method,
+        seed,
+        frozenset(pairs["rater"].unique()) - draw.test_users,
+        draw.test_users,
+    )
+
+
+def _check(
+    corpus: Corpus,
+    users: str,
+    adaptation: str,
+    method: str,
+    test_users: float,
+    adaptation_items: int,
+    test_texts: float | None,
+) -> None:
+    for name, value, known in (
+        ("users", users, get_args(Users)),
+        ("adaptation", adaptation, get_args(Adaptation)),
+        ("method", method, get_args(Method)),
+    ):
+        if value not in known:
+            raise InputError(f"{name} '{value}' is not known", remedy=nearest(str(value), list(known)))
+    if users == "unnamed" and adaptation == "none":
+        raise InputError(
+            "of an unnamed user without adaptation nothing is known, so there is no perspective to take",
+            remedy="use adaptation train or test, or named users",
+        )
+    if users == "named" and not corpus.traits and adaptation == "none":
+        raise InputError(
+            "the raters have no traits, so named users without adaptation are as unknown as unnamed ones",
+            remedy="join traits, or use adaptation train or test",
+        )
+    if not 0 < test_users < 1:
+        raise InputError(f"test_users {test_users} is not a share", remedy="use for example 0.2")
+    if adaptation_items < 1:
+        raise InputError(f"{adaptation_items} adaptation items tell nothing", remedy="use for example 5")
+    if test_texts is not None and not 0 < test_texts <= 1:
+        raise InputError(f"test_texts {test_texts} is not a share", remedy="use for example 0.3")
+
+
+def the_question(corpus: Corpus, question: str | None) -> str:
+    """The question meant: the one named, or the only one."""
+    if question is not None:
+        return corpus.question(question).id
+    if len(corpus.questions) > 1:
+        ids: Sequence[str] = [q.id for q in corpus.questions]
+        raise InputError("the corpus has several questions", remedy=f"pass question, one of {', '.join(ids)}")
+    return corpus.questions[0].id
+
+
+def people_pairs(corpus: Corpus, question: str, stratify: str | None = None) -> pl.DataFrame:
+    """One row per person and text, with the order of the texts in the corpus and the stratum of the person."""
+    if stratify is not None and stratify not in corpus.traits:
+        raise InputError(f"the raters have no trait '{stratify}'", remedy=nearest(stratify, corpus.traits))
+    stratum = pl.lit("") if stratify is None else pl.col(stratify).cast(pl.String).fill_null("")
+    people = corpus.raters.filter(pl.col("kind").cast(pl.String).is_in(PEOPLE)).select(
+        "rater", stratum.alias("stratum")
+    )
+    rows = corpus.judgments.filter(pl.col("question") == question, pl.col("value").is_not_null())
+    pairs = rows.join(people, on="rater").select("item", "rater", "value", "stratum")
+    twice = pairs.filter(pairs.select("item", "rater").is_duplicated())
+    if len(twice):
+        item, rater = twice.row(0)[:2]
+        raise InputError(
+            f"{len(twice)} answers are a person's second to the same text, such as '{rater}' on '{item}'",
+            remedy="filter to one condition and sample",
+        )
+    if pairs["rater"].n_unique() < 2:
+        raise InputError(
+            f"question '{question}' was answered by fewer than two people", remedy="check the raters' kinds"
+        )
+    order = corpus.items.select("item").with_row_index("order")
+    return pairs.join(order, on="item", maintain_order="left")

@@ -1,0 +1,115 @@
+"""Whether a model stereotypes: the differences it makes between groups beside those that people have."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from vantage.corpora import Corpus
+from vantage.measures.intervals import Bounds, percentile, weights
+from vantage.measures.ratings import Floats
+from vantage.perspective.splits import people_pairs, the_question
+from vantage.perspective.traits import PAIR, known_trait
+
+
+def exaggeration(
+    predictions: pl.DataFrame,
+    corpus: Corpus,
+    trait: str,
+    question: str | None = None,
+    *,
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """Whether a model exaggerates the differences between groups: its difference beside people's, for each two values.
+
+    The mean code of the users of one value minus that of the other, text by text where both judged it, averaged over
+    texts; the same for predictions. `ratio` above 1 means that the model sees the groups further apart than they are,
+    below 0 that it sees them the wrong way round. Intervals resample texts; a ratio whose denominator cannot be told
+    from zero is null, with a reason.
+    """
+    known_trait(corpus, trait)
+    asked = the_question(corpus, question)
+    users = corpus.raters.select("rater", pl.col(trait).cast(pl.String).alias("group")).drop_nulls()
+    gold = people_pairs(corpus, asked).select(*PAIR, pl.col("value").alias("gold"))
+    frame = gold.join(predictions.select(*PAIR, pl.col("value").alias("told")), on=PAIR).drop_nulls("told")
+    means = frame.join(users, on="rater").group_by("item", "group").agg(pl.col("gold", "told").mean())
+    rows = []
+    for first, second in combinations(means["group"].unique().sort().to_list(), 2):
+        both = (
+            means.filter(pl.col("group") == first).join(means.filter(pl.col("group") == second), on="item").sort("item")
+        )
+        key = {"trait": trait, "first": first, "second": second, "texts": len(both)}
+        if len(both) < 2:
+            rows.append({**key, "reason": "fewer than two texts were judged by users of both values"})
+            continue
+        differences = both.select(
+            (pl.col("gold") - pl.col("gold_right")).alias("people"),
+            (pl.col("told") - pl.col("told_right")).alias("model"),
+        ).to_numpy()
+        drawn = [block @ differences / len(both) for block in weights(len(both), resamples, seed)]
+        replicates = np.concatenate(drawn)
+        people, model = differences.mean(axis=0)
+        row = {**key, "people": float(people), "model": float(model)}
+        bounds = percentile(replicates[:, 0], confidence)
+        row |= {"people_low": bounds[0], "people_high": bounds[1]}
+        bounds = percentile(replicates[:, 1], confidence)
+        row |= {"model_low": bounds[0], "model_high": bounds[1]}
+        rows.append({**row, **_ratio(people, model, replicates, confidence)})
+    columns = ("people", "people_low", "people_high", "model", "model_low", "model_high", "ratio", "low", "high")
+    schema = {"trait": pl.String, "first": pl.String, "second": pl.String, "texts": pl.Int64}
+    return pl.DataFrame(rows, schema={**schema, **dict.fromkeys(columns, pl.Float64), "reason": pl.String})
+
+
+def explained(corpus: Corpus, question: str | None = None, *, folds: int = 10, seed: int = 0) -> pl.DataFrame:
+    """How much of people's disagreement each trait explains: the cross-validated gain over knowing the text alone.
+
+    A person's answer is predicted by the mean of the *other* people's answers to the same text; a trait adds the mean
+    remainder of the people who share its value, learned on other people. `gain` is the share of the squared error
+    that the trait takes away from people it has not seen, so a trait that explains nothing has a gain at or below 0.
+    A trait that explains little in people should change little in a model.
+    """
+    asked = the_question(corpus, question)
+    pairs = people_pairs(corpus, asked).select(*PAIR, "value").join(corpus.raters, on="rater")
+    total, n = pl.col("value").sum().over("item"), pl.len().over("item")
+    frame = pairs.filter(n > 1).with_columns((pl.col("value") - (total - pl.col("value")) / (n - 1)).alias("rest"))
+    people = frame.select("rater").unique().sort("rater")
+    dealt = np.random.default_rng(seed).permutation(len(people)) % min(folds, max(2, len(people)))
+    frame = frame.join(people.with_columns(pl.Series("fold", dealt)), on="rater")
+    rows = []
+    for trait in corpus.traits:
+        part = frame.with_columns(pl.col(trait).cast(pl.String).alias("group")).drop_nulls("group")
+        values = part["group"].n_unique()
+        row: dict[str, Any] = {"trait": trait, "values": values, "users": part["rater"].n_unique()}
+        if values < 2 or values == part["rater"].n_unique():
+            rows.append({**row, "reason": "the trait has one value, or one for each person"})
+            continue
+        sums = part.group_by("group", "fold").agg(pl.col("rest").sum().alias("s"), pl.len().alias("k"))
+        sums = sums.with_columns(
+            (pl.col("s").sum().over("group") - pl.col("s")).alias("others"),
+            (pl.col("k").sum().over("group") - pl.col("k")).alias("count"),
+        )
+        shift = pl.when(pl.col("count") > 0).then(pl.col("others") / pl.col("count")).otherwise(0.0)
+        told = part.join(sums.select("group", "fold", shift.alias("shift")), on=["group", "fold"])
+        before = float((told["rest"] ** 2).sum())
+        after = float(((told["rest"] - told["shift"]) ** 2).sum())
+        if before == 0:
+            rows.append({**row, "annotations": len(told), "reason": "everyone agrees, so there is nothing to explain"})
+            continue
+        rows.append({**row, "annotations": len(told), "gain": 1 - after / before})
+    schema = {"trait": pl.String, "values": pl.Int64, "users": pl.Int64, "annotations": pl.Int64}
+    return pl.DataFrame(rows, schema={**schema, "gain": pl.Float64, "reason": pl.String}).sort("gain", descending=True)
+
+
+def _ratio(people: float, model: float, replicates: Floats, confidence: float) -> dict[str, Any]:
+    bounds: Bounds = percentile(replicates[:, 0], confidence)
+    low, high = bounds
+    if low is None or high is None or low <= 0 <= high:
+        return {"reason": "people's own difference cannot be told from zero"}
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ends = percentile(replicates[:, 1] / replicates[:, 0], confidence)
+    return {"ratio": float(model / people), "low": ends[0], "high": ends[1]}

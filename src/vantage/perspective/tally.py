@@ -1,0 +1,153 @@
+"""Hits, predictions and gold labels of every group and class: all that precision, recall and F1 are functions of.
+
+Groups of the same pattern of counts are one kind, so that the average over millions of texts and its resamples cost as
+much as over the few patterns they show.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, Literal, TypeAlias, get_args
+
+import numpy as np
+
+from vantage.measures.intervals import Bounds, percentile, weights
+from vantage.measures.ratings import Floats, Ints
+
+Undefined: TypeAlias = Literal["gold", "reference", "zero", "one"]
+UNDEFINED: Final[tuple[Undefined, ...]] = get_args(Undefined)
+SCORES: Final = ("precision", "recall", "f1")
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Counts of some groups: one row per group, one column per class."""
+
+    hits: Floats
+    predicted: Floats
+    gold: Floats
+    rows: Floats
+    """How many pairs each group has, answered or not."""
+
+    @classmethod
+    def of(cls, gold: Ints, predicted: Ints, group: Ints, groups: int, classes: int) -> Tally:
+        """Counts from codes: a prediction of -1 is none, which is wrong for every class.
+
+        >>> tally = Tally.of(np.array([0, 1, 1]), np.array([0, 0, -1]), np.array([0, 0, 0]), 1, 2)
+        >>> tally.hits.tolist(), tally.predicted.tolist(), tally.gold.tolist()
+        ([[1.0, 0.0]], [[2.0, 0.0]], [[1.0, 2.0]])
+        """
+
+        def counted(chosen: np.ndarray[tuple[int], np.dtype[np.bool_]], codes: Ints) -> Floats:
+            cells = group[chosen] * classes + codes[chosen]
+            return np.bincount(cells, minlength=groups * classes).reshape(groups, classes).astype(np.float64)
+
+        everything = np.ones(len(gold), dtype=np.bool_)
+        return cls(
+            counted(gold == predicted, gold),
+            counted(predicted >= 0, predicted),
+            counted(everything, gold),
+            np.bincount(group, minlength=groups).astype(np.float64),
+        )
+
+    def summed(self, weight: Floats) -> Tally:
+        """Groups added up with weights: one row per row of weights."""
+        return Tally(weight @ self.hits, weight @ self.predicted, weight @ self.gold, weight @ self.rows)
+
+    def classes(self) -> Floats:
+        """Precision, recall and F1 of each group and class (groups × classes × 3); 0 where a denominator is 0."""
+        parts = [(self.hits, self.predicted), (self.hits, self.gold), (2 * self.hits, self.predicted + self.gold)]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.stack([np.where(below > 0, above / below, 0.0) for above, below in parts], axis=-1)
+
+    def counts_for(self, rule: Undefined) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
+        """In which groups a class is counted: where gold has it, where either has it, or everywhere."""
+        if rule == "gold":
+            return np.asarray(self.gold > 0)
+        if rule == "reference":
+            return np.asarray((self.gold > 0) | (self.predicted > 0))
+        return np.ones(self.gold.shape, dtype=np.bool_)
+
+    def scored(self, rule: Undefined) -> tuple[Floats, Floats]:
+        """The scores of each class, macro and micro (groups × (classes + 2) × 3), and whether each counts (NaN: not).
+
+        A class that is absent from gold and predictions of a group scores 1 with the rule `one`, else 0.
+        """
+        scores, counts = self.classes(), self.counts_for(rule)
+        if rule == "one":
+            absent = (self.gold == 0) & (self.predicted == 0)
+            scores = np.where(absent[..., None], 1.0, scores)
+        n = counts.sum(axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            macro = (scores * counts[..., None]).sum(axis=1) / n[:, None]
+            hits, answered = self.hits.sum(axis=1), self.predicted.sum(axis=1)
+            micro = np.stack(
+                [
+                    np.where(answered > 0, hits / answered, 0.0),
+                    hits / self.rows,
+                    2 * hits / (answered + self.rows),
+                ],
+                axis=-1,
+            )
+        every = np.concatenate([scores, macro[:, None], micro[:, None]], axis=1)
+        some = self.rows > 0
+        used = np.column_stack([counts & some[:, None], (n > 0) & some, some]).astype(np.float64)
+        return np.nan_to_num(every), used
+
+    def kinds(self) -> tuple[Tally, Ints]:
+        """Groups of the same counts as one, and how many there are of each."""
+        table = np.column_stack([self.hits, self.predicted, self.gold, self.rows])
+        kinds, multiplicity = np.unique(table, axis=0, return_counts=True)
+        hits, predicted, gold = np.split(kinds[:, :-1], 3, axis=1)
+        return Tally(hits, predicted, gold, kinds[:, -1]), multiplicity.astype(np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Average:
+    """An average over groups: the three scores of each class, macro and micro, with F1's interval and spread."""
+
+    scores: Floats
+    spread: Floats
+    """Standard deviation of F1 between groups."""
+    bounds: list[Bounds]
+    groups: Ints
+    """Over how many groups each row is averaged."""
+
+
+def average(tally: Tally, rule: Undefined, resamples: int, confidence: float, seed: int) -> Average:
+    """Averages over groups, with an interval of F1 from resampled groups."""
+    kinds, multiplicity = tally.kinds()
+    scores, used = kinds.scored(rule)
+    weight = multiplicity.astype(np.float64)
+    counted = weight @ used
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = np.einsum("g,gc,gcs->cs", weight, used, scores) / counted[:, None]
+        f1 = scores[..., 2]
+        square = np.einsum("g,gc,gc->c", weight, used, (f1 - mean[:, 2]) ** 2)
+        spread = np.sqrt(square / (counted - 1))
+    replicates: list[Floats] = []
+    if resamples and len(tally.rows) > 1:
+        for block in weights(len(weight), resamples, seed, multiplicity=multiplicity):
+            with np.errstate(divide="ignore", invalid="ignore"):
+                replicates.append((block @ (used * f1)) / (block @ used))
+    bounds = _bounds(replicates, mean.shape[0], confidence)
+    return Average(mean, spread, bounds, counted.astype(np.int64))
+
+
+def pooled(tally: Tally, rule: Undefined, resamples: int, confidence: float, seed: int) -> Average:
+    """Scores of all groups taken together, with an interval of F1 from resampled groups."""
+    whole, used = tally.summed(np.ones((1, len(tally.rows)))).scored(rule)
+    replicates: list[Floats] = []
+    if resamples and len(tally.rows) > 1:
+        for block in weights(len(tally.rows), resamples, seed):
+            scores, counts = tally.summed(block).scored(rule)
+            replicates.append(np.where(counts > 0, scores[..., 2], np.nan))
+    scores = np.where(used[0][:, None] > 0, whole[0], np.nan)
+    bounds = _bounds(replicates, scores.shape[0], confidence)
+    return Average(scores, np.full(len(scores), np.nan), bounds, np.ones(len(scores), dtype=np.int64))
+
+
+def _bounds(replicates: list[Floats], columns: int, confidence: float) -> list[Bounds]:
+    if not replicates:
+        return [(None, None)] * columns
+    return [percentile(column, confidence) for column in np.concatenate(replicates).T]
