@@ -25,7 +25,8 @@ from vantage.scales import Level
 
 LEVELS: Final[tuple[Level, ...]] = ("nominal", "ordinal", "interval")
 RESAMPLES = 1000
-REPEATS = 9
+REPEATS = {5: 9, 101: 3}
+"""How often the small table is measured, by the points of the scale; the peer takes seconds for a slider."""
 PEER_RESAMPLES = 20
 SIZES = {"53,765": (10_753, 819), "1,000,000": (200_000, 10_000)}
 """Items and raters; every item has five answers."""
@@ -62,17 +63,20 @@ def peer(rows: pd.DataFrame, level: Level, resamples: int) -> float:
     return float(krippendorff.alpha(value_counts=table, value_domain=domain, level_of_measurement=level))
 
 
-def taken(side: str, file: Path, level: Level, resamples: int, repeats: int) -> Taken:
-    """One case; the peer's thousand resamples stand for a few of them."""
+def taken(side: str, file: Path, points: int, level: Level, resamples: int, repeats: int) -> Taken:
+    """One case; the peer's thousand resamples stand for a few of them.
+
+    Both sides are warmed up on a small table with as many points, so that no import is timed.
+    """
     if side == "ours":
         case: Any = partial(ours, level=level, resamples=resamples)
-        return measured(case, partial(pl.read_parquet, file), warm=partial(ratings, 30, 9, 5), repeats=repeats)
+        return measured(case, partial(pl.read_parquet, file), warm=partial(ratings, 30, 9, points), repeats=repeats)
     case = partial(peer, level=level, resamples=PEER_RESAMPLES if resamples == RESAMPLES else resamples)
-    return measured(case, partial(pd.read_parquet, file), warm=_small, repeats=repeats)
+    return measured(case, partial(pd.read_parquet, file), warm=partial(_small, points), repeats=repeats)
 
 
-def _small() -> pd.DataFrame:
-    return ratings(30, 9, 5).to_pandas()
+def _small(points: int) -> pd.DataFrame:
+    return ratings(30, 9, points).to_pandas()
 
 
 def streamed(folder: Path, level: Level) -> float:
@@ -99,31 +103,20 @@ def compare(folder: Path) -> None:
             file = folder / f"{items}-{points}.parquet"
             ratings(items, raters, points).write_parquet(file)
             for resamples in (0, RESAMPLES):
+                # As many repeats on both sides: a single cold one would make the peer look slower than it is.
+                repeats = 1 if resamples or items >= 100_000 else REPEATS[points]
                 for level in LEVELS:
-                    got = taken(
-                        "ours",
-                        file,
-                        level,
-                        resamples,
-                        REPEATS if not resamples and points == 5 and items < 100_000 else 1,
-                    )
+                    got = taken("ours", file, points, level, resamples, repeats)
                     print(f"{size:>10} {points:6} {level:8} {resamples:9,}", end=" ")
                     # Counts of 101 values per item hold gigabytes in the peer; only the small table is tried.
                     if points > 5 and (size != "53,765" or resamples):
                         print(f"{'–':>9} {'–':>6} {got.seconds:9.4f} {got.megabytes:6.0f} {'–':>7} {got.result:8.4f}")
                         continue
-                    # As many repeats on both sides: a single cold one would make the peer look slower than it is.
-                    theirs = taken(
-                        "peer",
-                        file,
-                        level,
-                        resamples,
-                        REPEATS if not resamples and points == 5 and items < 100_000 else 1,
-                    )
+                    theirs = taken("peer", file, points, level, resamples, repeats)
                     slow = theirs.seconds
                     if resamples:
                         # What is done once, building the counts, must not be multiplied with the resamples.
-                        more = taken("peer", file, level, 3 * PEER_RESAMPLES, 1)
+                        more = taken("peer", file, points, level, 3 * PEER_RESAMPLES, 1)
                         each = (more.seconds - theirs.seconds) / (2 * PEER_RESAMPLES)
                         slow += max(each, 0.0) * (RESAMPLES - PEER_RESAMPLES)
                     print(f"{slow:9.3f} {theirs.megabytes:6.0f} {got.seconds:9.4f} {got.megabytes:6.0f}", end=" ")

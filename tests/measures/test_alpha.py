@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from vantage.errors import InputError
 from vantage.measures.alpha import alpha
-from vantage.measures.sources import FEW
+from vantage.measures.counts import FEW
 from vantage.scales import Level, Scale
 
 N = float("nan")

@@ -108,6 +108,7 @@ def test_undefined_is_null_with_a_reason(table: list[list[float]], reason: str) 
 def test_perfect_agreement_has_no_interval() -> None:
     row = icc([[1, 2, 3], [1, 2, 3]]).row(0, named=True)
     assert (row["estimate"], row["low"]) == (1, None)
+    assert row["reason"].startswith("no interval")
 
 
 def test_repeated_answers_of_a_rater_are_no_complete_design() -> None:

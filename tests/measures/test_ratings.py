@@ -8,33 +8,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from vantage.errors import InputError
-from vantage.measures.ratings import dense, encode, groups, judgments_frame, level_of
+from vantage.measures.ratings import groups, judgments_frame, level_of
 from vantage.scales import Scale
-
-
-@given(st.lists(st.integers(-(10**12), 10**12) | st.integers(0, 20), max_size=30))
-def test_dense_keeps_order_and_equality(codes: list[int]) -> None:
-    renumbered, count = dense(np.array(codes, dtype=np.int64))
-    assert count == len(set(codes))
-    assert [sorted(set(codes))[number] for number in renumbered] == codes
-
-
-@given(
-    st.lists(
-        st.tuples(st.sampled_from(["a", "b", None]), st.sampled_from([0, 5, None]), st.sampled_from([0.5, 1.5])),
-        max_size=20,
-    )
-)
-def test_encode_tells_rows_apart_exactly_where_they_differ(rows: list[tuple[Any, ...]]) -> None:
-    schema = {"x": pl.String, "y": pl.UInt8, "z": pl.Float64}
-    codes = encode(pl.DataFrame(rows, schema=schema, orient="row"), ["x", "y", "z"])
-    for i, first in enumerate(rows):
-        for j, second in enumerate(rows):
-            assert (codes[i] == codes[j]) == (first == second)
 
 
 def test_all_doors_lead_to_the_same_ratings() -> None:

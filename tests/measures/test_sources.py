@@ -1,6 +1,9 @@
-"""Counts and moments of groups by streamed aggregation."""
+"""Counts and moments of groups, from a table in memory and by streamed aggregation."""
 
 from __future__ import annotations
+
+from itertools import product
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -10,9 +13,11 @@ from hypothesis import strategies as st
 
 from vantage.errors import InputError
 from vantage.measures.alpha import alpha, coefficient
-from vantage.measures.counts import Counts
+from vantage.measures.counts import FEW, Counts
 from vantage.measures.differences import Difference
-from vantage.measures.sources import FEW, Source, counted, source_groups
+from vantage.measures.encoded import Encoded
+from vantage.measures.sources import counted, source_groups, source_of
+from vantage.measures.streamed import Streamed
 from vantage.scales import Level
 
 ROWS = st.lists(st.tuples(st.integers(0, 4), st.sampled_from(["x", "y"]), st.integers(0, 3) | st.none()), max_size=25)
@@ -62,7 +67,8 @@ def test_a_table_split_by_items_adds_up(rows: list[tuple[int, str, int | None]],
 
 @pytest.mark.parametrize("ordinal", [False, True])
 @pytest.mark.parametrize("kinds", [False, True])
-def test_moments_add_up_to_those_of_the_counts(ordinal: bool, kinds: bool) -> None:
+@pytest.mark.parametrize("lazy", [False, True])
+def test_moments_add_up_to_those_of_the_counts(ordinal: bool, kinds: bool, lazy: bool) -> None:
     rng = np.random.default_rng(0)
     frame = pl.DataFrame(
         {
@@ -72,7 +78,7 @@ def test_moments_add_up_to_those_of_the_counts(ordinal: bool, kinds: bool) -> No
             "value": rng.integers(0, FEW + 20, 400),
         }
     )
-    source = Source.of(frame, "side")
+    source = source_of(frame.lazy() if lazy else frame, "side")
     assert len(source.values) > FEW
     moments = source.moments(ordinal=ordinal, kinds=kinds)
     for key, counts in source.counts().items():
@@ -106,19 +112,80 @@ def test_a_long_table_is_read_in_passes(monkeypatch: pytest.MonkeyPatch, points:
         }
     )
     in_one = alpha(frame, by="side", level=level, ci="none")
-    monkeypatch.setattr("vantage.measures.sources.AT_ONCE", 90)
-    assert Source.of(frame).passes == 5
+    monkeypatch.setattr("vantage.measures.streamed.AT_ONCE", 90)
+    monkeypatch.setattr("vantage.measures.sources.AT_HAND", 90)
+    source = source_of(frame)
+    assert isinstance(source, Streamed)
+    assert source.passes == 5
     in_five = alpha(frame, by="side", level=level, ci="none")
     assert in_five["estimate"].to_list() == pytest.approx(in_one["estimate"].to_list(), abs=1e-12)
     assert in_five.drop("estimate").equals(in_one.drop("estimate"))
 
 
+def units(rows: dict[str, Any], by: tuple[str, ...] = ()) -> list[str]:
+    source = source_of(pl.LazyFrame(rows), by)
+    assert isinstance(source, Streamed)
+    return source.unit
+
+
 def test_constant_columns_tell_no_units_apart() -> None:
     rows = {"item": [1, 1], "question": ["p", "p"], "condition": ["", ""], "rater": [1, 2], "value": [1, 2]}
-    assert Source.of(rows).unit == ["item"]
-    assert Source.of({**rows, "condition": ["", "c"]}).unit == ["item", "condition"]
-    assert Source.of({**rows, "condition": ["", None]}).unit == ["item", "condition"]
-    assert Source.of(rows, by=["item", "question"]).unit == []
+    assert units(rows) == ["item"]
+    assert units({**rows, "condition": ["", "c"]}) == ["item", "condition"]
+    assert units({**rows, "condition": ["", None]}) == ["item", "condition"]
+    assert units(rows, by=("item", "question")) == []
+
+
+TABLE = st.lists(
+    st.tuples(
+        st.sampled_from(["a", "b", "c", "d"]),
+        st.sampled_from(["", "c", None]),
+        st.sampled_from(["r", "s", "t"]),
+        st.sampled_from(["x", "y", None]),
+        st.integers(0, 2) | st.integers(0, 40) | st.none(),
+    ),
+    max_size=40,
+)
+
+
+@given(TABLE, st.sampled_from([(), ("side",), ("side", "condition"), ("item",)]), st.sampled_from([2, FEW]))
+@settings(max_examples=60, deadline=None)
+def test_both_ways_lead_to_the_same(rows: list[tuple[Any, ...]], by: tuple[str, ...], few: int) -> None:
+    schema = dict.fromkeys(("item", "condition", "rater", "side"), pl.String) | {"value": pl.Int64}
+    frame = pl.DataFrame(rows, schema=schema, orient="row")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("vantage.measures.encoded.FEW", few)
+        patch.setattr("vantage.measures.streamed.FEW", few)
+        held, streamed = source_of(frame, by), source_of(frame.lazy(), by)
+        assert isinstance(held, Encoded)
+        assert isinstance(streamed, Streamed)
+        assert held.values.tolist() == streamed.values.tolist()
+        assert held.unanswered == streamed.unanswered
+        one, other = held.counts(), streamed.counts()
+        assert one.keys() == other.keys()
+        for key, counts in one.items():
+            a, b = counts.canonical(), other[key].canonical()
+            mine, others = (c.table if isinstance(c.table, np.ndarray) else c.table.toarray() for c in (a, b))
+            assert np.array_equal(mine, others)
+            assert (a.values.tolist(), a.multiplicity.tolist()) == (b.values.tolist(), b.multiplicity.tolist())
+        for paired in (False, True):
+            found = [list(source_groups(s, s.counts(), paired=paired)) for s in (held, streamed)]
+            assert [group.row for group in found[0]] == [group.row for group in found[1]]
+        for ordinal, kinds in product([False, True], repeat=2):
+            first, second = (s.moments(ordinal=ordinal, kinds=kinds) for s in (held, streamed))
+            assert first.keys() == second.keys()
+            for key, moments in first.items():
+                for name in ("size", "first", "second", "squared", "multiplicity"):
+                    expected = getattr(second[key], name)
+                    assert getattr(moments, name) == pytest.approx(expected, abs=1e-9), name
+
+
+def test_counts_that_do_not_fit_one_number() -> None:
+    rng = np.random.default_rng(0)
+    frame = pl.DataFrame({"item": [0] * 3000 + [1] * 3000, "rater": np.arange(6000), "value": rng.integers(0, 9, 6000)})
+    (group,) = counted(frame)
+    expected = sorted(np.bincount(frame["value"].to_numpy()[i : i + 3000]).tolist() for i in (0, 3000))
+    assert np.asarray(group.counts.table).tolist() == expected
 
 
 def test_grouping_by_item() -> None:
@@ -132,10 +199,13 @@ def test_groups_without_answers_are_kept() -> None:
     first, second = counted(rows, by="side", paired=True)
     assert (first.counts.units, first.left_out) == (0, {"unpaired": 1})
     assert (second.counts.units, second.left_out) == (0, {"missing": 1})
-    source = Source.of({"item": [], "rater": [], "value": []})
-    assert [group.counts.units for group in source_groups(source, source.counts(), paired=True)] == [0]
+    for empty in (pl.DataFrame, pl.LazyFrame):
+        source = source_of(empty({"item": [], "rater": [], "value": []}))
+        assert [group.counts.units for group in source_groups(source, source.counts(), paired=True)] == [0]
 
 
 def test_values_must_be_finite() -> None:
     with pytest.raises(InputError, match="row 2, column 'value': the value is inf"):
-        Source.of({"item": [1, 1], "rater": [1, 2], "value": [1.0, float("inf")]})
+        source_of({"item": [1, 1], "rater": [1, 2], "value": [1.0, float("inf")]})
+    with pytest.raises(InputError, match="row 2, column 'value': the value is inf"):
+        source_of(pl.LazyFrame({"item": [1, 1], "rater": [1, 2], "value": [1.0, float("inf")]}))

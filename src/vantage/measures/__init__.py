@@ -28,12 +28,15 @@ HOMES = {
         "aggregation": ["aggregate", "bands", "soft_labels", "competence"],
         "variation": ["entropy", "ambiguity", "split_items", "opposed_items"],
         "distances": ["distance"],
+        "refusals": ["refusals"],
         "accuracy": ["accuracy", "confusion"],
         "correlate": ["correlate"],
         "ranks": ["ranks"],
         "compare": ["compare"],
         "components": ["components"],
         "replaceability": ["alt_test"],
+        "rationale.agreement": ["rationale_agreement", "rationale_similarity"],
+        "rationale.form": ["rationale_form"],
     }.items()
     for name in names
 }

@@ -125,7 +125,7 @@ def bands(
             count = int((placed["band"] == band).sum())
             row = {**part.key, "band": band, "count": count, **about}
             if len(placed):
-                low, high = _wilson(count, len(placed), confidence)
+                low, high = wilson(count, len(placed), confidence)
                 rows.append({**row, "estimate": count / len(placed), "low": low, "high": high})
             else:
                 rows.append({**row, "reason": "no unit has a value"})
@@ -237,6 +237,8 @@ class _Rule:
             pl.Series("band", [None] * len(value) if unordered else self.bands(scale).named(place), pl.String),
             pl.Series("share", share).fill_nan(None),
         ).with_columns(pl.when(pl.col("value").is_null()).then(pl.lit(problem)).alias("reason"))
+        if not part.frame["value"].null_count():
+            return found
         silent = part.frame.select(UNIT).unique().join(found, on=UNIT, how="anti", nulls_equal=True)
         silent = silent.with_columns(pl.lit("nobody gave an answer").alias("reason"))
         return pl.concat([found, silent], how="diagonal_relaxed") if len(silent) else found
@@ -324,7 +326,7 @@ def _fit(ratings: Ratings, method: str, seed: int) -> DawidSkene | Mace:
     return mace(ratings, seed=seed) if method == "mace" else dawid_skene(ratings)
 
 
-def _wilson(count: int, n: int, confidence: float) -> tuple[float, float]:
+def wilson(count: float, n: int, confidence: float) -> tuple[float, float]:
     """The interval of a share by inverting the score test (Wilson 1927)."""
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     share = count / n

@@ -18,12 +18,12 @@ import polars as pl
 from vantage.errors import InputError
 from vantage.measures.alpha_over_raters import coefficient_over_raters
 from vantage.measures.base import measure, table
-from vantage.measures.counts import Counts, Moments
+from vantage.measures.counts import FEW, Counts, Moments
 from vantage.measures.differences import Difference, Distance, custom, difference
 from vantage.measures.intervals import OVER, Bootstrap, Method, Over, Statistic
 from vantage.measures.over_raters import Answers
 from vantage.measures.ratings import By, Floats, Ints, Judgments, groups
-from vantage.measures.sources import FEW, CountedGroup, Source, source_groups
+from vantage.measures.sources import CountedGroup, source_groups, source_of
 from vantage.scales import Level
 
 ALONE: Final = "no item has answers from two raters"
@@ -76,7 +76,7 @@ def alpha(
     bootstrap = Bootstrap(ci, method, resamples, confidence, seed, OVER)
     if level is not None and distance is not None:
         raise InputError("a level and a distance were given", remedy="give one of them")
-    source = Source.of(data, by)
+    source = source_of(data, by)
     many = len(source.values) > FEW and ci in ("items", "none")
     if many and (level == "interval" or (level == "ordinal" and ci == "none")):
         moments = source.moments(ordinal=level == "ordinal", kinds=ci == "items")
@@ -111,7 +111,9 @@ def coefficient(counts: Counts, apart: Difference) -> Statistic:
 
     def statistic(weight: Floats) -> Floats:
         marginal = np.asarray(weight @ counts.table)
-        return _one_minus((marginal.sum(axis=1) - 1) * (weight @ within), _expected(marginal, apart))
+        # A product with one vector is bound by memory, and the threads of a matrix product only get in its way.
+        observed = np.einsum("bk,k->b", weight, within)
+        return _one_minus((marginal.sum(axis=1) - 1) * observed, _expected(marginal, apart))
 
     return statistic
 

@@ -108,4 +108,7 @@ def _plain(value: object) -> object:
         return [_plain(entry) for entry in value]
     if isinstance(value, pl.DataFrame):
         return f"a table of {len(value)} rows"
+    if callable(value):
+        # A function has no JSON, and the address in its repr would differ from run to run.
+        return str(getattr(value, "name", None) or getattr(value, "__name__", None) or type(value).__name__)
     return value.tolist() if hasattr(value, "tolist") else value

@@ -17,9 +17,10 @@ import numpy as np
 import polars as pl
 
 from vantage.measures.base import measure, table
+from vantage.measures.codes import dense
 from vantage.measures.intervals import Bounds
 from vantage.measures.parts import check_level, counts, names, parts
-from vantage.measures.ratings import UNIT, By, Floats, Ints, Judgments, dense
+from vantage.measures.ratings import UNIT, By, Floats, Ints, Judgments
 from vantage.measures.resampling import Resampled, Resampling, item_codes, leave_out
 
 GROUPS: Final = 200

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from vantage.scales import Scale
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+FEW: Final = 16
+"""Up to so many different values, units with the same counts are one kind; beyond, every unit is its own."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +53,7 @@ class Counts:
     @property
     def total(self) -> int:
         """How many answers there are."""
-        return int(self.multiplicity @ self.size)
+        return int((self.multiplicity * self.size).sum())
 
     @property
     def weight(self) -> Floats:
@@ -153,7 +156,7 @@ class Moments:
     @property
     def total(self) -> int:
         """How many answers there are."""
-        return int(self.multiplicity @ self.size)
+        return int((self.multiplicity * self.size).sum())
 
     def paired(self) -> Moments:
         """The units with at least two answers."""

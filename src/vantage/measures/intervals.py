@@ -36,7 +36,7 @@ JACKKNIFE: Final = 1000
 def weights(n: int, resamples: int, seed: int, *, multiplicity: Ints | None = None) -> Iterator[Floats]:
     """Blocks of resampling weights, one row per resample: how often each of `n` units was drawn.
 
-    With `multiplicity` the *n* columns are kinds of units, of which there are so many each.
+    With `multiplicity` the *n* columns are kinds of units, of which there are so many each, and one at least.
 
     >>> [block.sum(axis=1).tolist() for block in weights(4, 3, seed=0)]
     [[4.0, 4.0, 4.0]]
@@ -47,9 +47,9 @@ def weights(n: int, resamples: int, seed: int, *, multiplicity: Ints | None = No
     units = n if multiplicity is None else int(multiplicity.sum())
     # One draw per kind is dearer than one draw per unit, so kinds must be few to be worth it.
     by_kind = multiplicity is not None and 8 * n < units
-    kind = None
+    begin = None
     if multiplicity is not None and n < units and not by_kind:
-        kind = np.repeat(np.arange(n), multiplicity)
+        begin = np.cumsum(multiplicity) - multiplicity
     whole = np.int32 if units < 2**31 else np.int64
     for rows in blocks(n, resamples):
         if multiplicity is not None and by_kind:
@@ -58,7 +58,8 @@ def weights(n: int, resamples: int, seed: int, *, multiplicity: Ints | None = No
         block = np.empty((rows, n))
         for row in block:
             drawn = rng.integers(0, units, units, dtype=whole)
-            row[:] = np.bincount(drawn if kind is None else kind[drawn], minlength=n)
+            times = np.bincount(drawn, minlength=units)
+            row[:] = times if begin is None else np.add.reduceat(times, begin)
         yield block
 
 

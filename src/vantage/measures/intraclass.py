@@ -24,6 +24,7 @@ ALONE: Final = "no item has two answers"
 INCOMPLETE: Final = "the two-way forms need one answer from every rater to every item"
 ONE_RATER: Final = "the two-way forms need two raters"
 ALIKE: Final = "all answers are the same, so there is no variance"
+NO_INTERVAL: Final = "no interval: too few degrees of freedom are left, or nobody differs within items"
 UNLIKE: Final = "the items' means do not differ, so the mean of raters has no variance to share"
 
 
@@ -199,7 +200,8 @@ def _rows(group: Group, confidence: float) -> list[dict[str, Any]]:
             estimate = found
             low = None if low is None else mean_of(low, design.k)
             high = None if high is None else mean_of(high, design.k)
-        rows.append({**row, "estimate": estimate, "low": low, "high": high})
+        reason = NO_INTERVAL if low is None and high is None else None
+        rows.append({**row, "estimate": estimate, "low": low, "high": high, "reason": reason})
     return rows
 
 

@@ -52,6 +52,8 @@ class Part:
     @property
     def answered(self) -> pl.DataFrame:
         """The judgments that have a value."""
+        if not self.frame["value"].null_count():
+            return self.frame  # a copy of all rows would be the most that models of raters hold
         return self.frame.filter(pl.col("value").is_not_null())
 
     def scale(self) -> Scale | None:

@@ -17,6 +17,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from vantage.errors import InputError, nearest
+from vantage.measures.codes import dense, encode
 from vantage.scales import LEVELS, Level, Scale
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ Judgments: TypeAlias = (
 * a two-dimensional array, one row per rater and one column per item, with NaN for "no answer".
 """
 By: TypeAlias = str | Sequence[str]
+Key: TypeAlias = tuple[Any, ...]
+"""The values of the `by` columns that a group has."""
 
 UNIT = ("item", "question", "condition")
 CODER = ("rater", "sample")
@@ -193,12 +196,21 @@ def not_finite(query: pl.LazyFrame) -> InputError:
     return InputError(f"the value is {value}", row=row + 1, column="value", remedy="leave it empty")
 
 
+def left_out_of(query: pl.LazyFrame, by: Sequence[str]) -> dict[Key, dict[str, int]]:
+    """How many judgments of each group have no value, by status."""
+    missing = query.filter(pl.col("value").is_null()).with_columns(__status=pl.col("status").cast(pl.String))
+    left_out: dict[Key, dict[str, int]] = {}
+    for *key, status, count in missing.group_by([*by, "__status"]).len().sort("__status").collect().iter_rows():
+        left_out.setdefault(tuple(key), {})[status] = count
+    return left_out
+
+
 def by_columns(by: By) -> list[str]:
     """The grouping columns as a list."""
     return [by] if isinstance(by, str) else list(by)
 
 
-def key_order(key: tuple[Any, ...]) -> list[Any]:
+def key_order(key: Key) -> list[Any]:
     """What to sort groups by: their keys, nulls last."""
     return [(value is None, str(type(value)), value) for value in key]
 
@@ -254,43 +266,6 @@ def level_of(scale: Scale | None, asked: Level | None, questions: Sequence[str])
             remedy="use level nominal",
         )
     return asked or scale.level
-
-
-def dense(codes: Ints) -> tuple[Ints, int]:
-    """Whole numbers renumbered without gaps, their order kept, and how many differ.
-
-    >>> dense(np.array([7, 3, 7]))
-    (array([1, 0, 1]), 2)
-    """
-    if len(codes) == 0:
-        return codes.astype(np.int64), 0
-    low, high = int(codes.min()), int(codes.max())
-    if high - low > 8 * len(codes) + 1024:
-        present, renumbered = np.unique(codes, return_inverse=True)
-        return renumbered.astype(np.int64), len(present)
-    seen = np.zeros(high - low + 1, dtype=np.int64)
-    seen[codes - low] = 1
-    numbers = np.cumsum(seen) - 1
-    return numbers[codes - low], int(numbers[-1]) + 1
-
-
-def encode(frame: pl.DataFrame, columns: Sequence[str]) -> Ints:
-    """One whole number per row that is equal exactly where all the columns are equal."""
-    combined = np.zeros(len(frame), dtype=np.int64)
-    for column in columns:
-        series = frame[column]
-        nulls = series.is_null() if series.null_count() else None
-        if len(series) == 0 or (nulls is None and (series == series[0]).all()):
-            continue  # one value throughout tells no rows apart
-        if series.dtype == pl.String:
-            series = series.cast(pl.Categorical(pl.Categories.random())).to_physical()
-        elif not series.dtype.is_integer() or series.dtype == pl.UInt64:
-            series = series.rank("dense")
-        codes, count = dense(series.fill_null(0).to_numpy().astype(np.int64))
-        if nulls is not None:
-            codes = np.where(nulls.to_numpy(), count, codes)
-        combined, _ = dense(combined * (count + 1) + codes)
-    return combined
 
 
 def _from_matrix(data: Any) -> pl.DataFrame:

@@ -1,42 +1,92 @@
-"""From a table to the counts of each group by one streamed aggregation, without ever holding the rows.
+"""From a table to the counts of each group, on one of two ways.
 
-A frame in memory, a corpus and Parquet files larger than memory go the same way. What is held is one row of
-counts per unit while they are made, and one row per kind of unit afterwards; never raters × items.
+A table in memory is numbered and added up in plain arrays (`encoded`), which is the faster way. A lazy frame,
+and a frame too large to be numbered in little memory, is aggregated as it streams by (`streamed`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Final, Generic, Literal, TypeAlias, TypeVar
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from vantage.measures.counts import Counts, Moments, centre, coarse_columns
+from vantage.measures.counts import Counts, Moments, coarse_columns
+from vantage.measures.encoded import Encoded
 from vantage.measures.ratings import (
-    UNIT,
+    CODER,
     By,
     Floats,
     Judgments,
+    Key,
     by_columns,
     judgments_query,
     key_order,
     level_of,
-    not_finite,
     one_scale,
     scales_of,
 )
+from vantage.measures.streamed import Streamed
 from vantage.scales import Level, Scale, show_code
 
-Key: TypeAlias = tuple[Any, ...]
 Sums = TypeVar("Sums", Counts, Moments)
 
-FEW: Final = 16
-"""Up to so many different values, counts are columns of the aggregation; beyond, lists of values per unit."""
-AT_ONCE: Final = 25_000_000
-"""How many rows are aggregated in one pass; a longer table is read again for the next share of its items."""
+AT_HAND: Final = 5_000_000
+"""A table in memory with more rows than that is streamed."""
+
+
+class Source(Protocol):
+    """The answers of a table, and what a first look at it told."""
+
+    @property
+    def by(self) -> list[str]:
+        """The columns that tell groups apart."""
+
+    @property
+    def values(self) -> Floats:
+        """The different values of all groups, in ascending order."""
+
+    @property
+    def unanswered(self) -> dict[Key, dict[str, int]]:
+        """How many judgments of each group have no value, by status."""
+
+    @property
+    def scales(self) -> dict[str, Scale]:
+        """The scale of each question of a corpus; empty for plain tables."""
+
+    def counts(self) -> dict[Key, Counts]:
+        """The counts of each group, by key; without values that nobody in the group gave."""
+
+    def moments(self, *, ordinal: bool, kinds: bool) -> dict[Key, Moments]:
+        """The moments of each group, of the values or of their mid-ranks; for any number of values.
+
+        Units with the same moments are one kind where `kinds` is asked for, and can be resampled. Without,
+        a kind is the average over all units of one size, so that next to nothing has to be held.
+        """
+
+    def summary(self, *, paired: bool) -> dict[Key, dict[str, Any]]:
+        """`raters` and, where they are known, `items` and `questions` of each group.
+
+        Where `paired`, they are those of units with two answers.
+        """
+
+
+def source_of(data: Judgments, by: By = ()) -> Source:
+    """The table in the form that is right for its size.
+
+    >>> type(source_of({"item": [1, 1], "rater": [1, 2], "value": [0, 1]})).__name__
+    'Encoded'
+    """
+    columns = by_columns(by)
+    query, scales = judgments_query(data, columns), scales_of(data)
+    if isinstance(data, pl.LazyFrame):
+        return Streamed.of(query, columns, scales)
+    # The status matters only where a value is missing; a plain table has none until then.
+    wanted = [column for column in query.collect_schema() if column in columns or column not in ("status", CODER[1])]
+    frame = query.select(wanted).collect()
+    return Streamed.of(query, columns, scales) if len(frame) > AT_HAND else Encoded.of(query, frame, columns, scales)
 
 
 @dataclass(frozen=True)
@@ -67,192 +117,6 @@ class CountedGroup(Generic[Sums]):
         return level_of(self.scale, asked, self.questions)
 
 
-@dataclass(frozen=True)
-class Source:
-    """The answers of a table as a query, and what a first look at it told."""
-
-    answered: pl.LazyFrame
-    by: list[str]
-    unit: list[str]
-    """The columns that, with `by`, tell units apart."""
-    values: Floats
-    """The different values of all groups, in ascending order."""
-    unanswered: dict[Key, dict[str, int]]
-    """How many judgments of each group have no value, by status."""
-    scales: dict[str, Scale]
-    passes: int
-    engine: Literal["streaming", "in-memory"]
-    """How to gather all values: rows that are in memory already need less to be added by the plain engine."""
-
-    @classmethod
-    def of(cls, data: Judgments, by: By = ()) -> Source:
-        """Looks through the values once: which there are, whether all are finite, and who did not answer."""
-        columns = by_columns(by)
-        query = judgments_query(data, columns)
-        present = query.collect_schema()
-        unit = [column for column in UNIT if column in present and column not in columns]
-        # A column with one value throughout tells no units apart and would only slow the aggregation down.
-        varying = [
-            ((pl.col(c).min() != pl.col(c).max()).fill_null(False) | pl.col(c).has_nulls()).alias(c)
-            for c in unit
-            if c != "item"
-        ]
-        if varying:
-            varies = query.select(varying).collect(engine="streaming").row(0, named=True)
-            unit = [column for column in unit if varies.get(column, True)]
-        frequency = query.group_by("value").agg(__n=pl.len()).collect(engine="streaming").sort("value")
-        values = frequency["value"]
-        unanswered: dict[Key, dict[str, int]] = {}
-        if values.null_count():
-            missing = query.filter(pl.col("value").is_null()).with_columns(__status=pl.col("status").cast(pl.String))
-            counts = missing.group_by([*columns, "__status"]).len().sort("__status").collect()
-            for *key, status, count in counts.iter_rows():
-                unanswered.setdefault(tuple(key), {})[status] = count
-            values = values.drop_nulls()
-            query = query.filter(pl.col("value").is_not_null())
-        if not values.is_finite().all():
-            raise not_finite(judgments_query(data, columns))
-        passes = -(-int(frequency["__n"].sum()) // AT_ONCE) or 1
-        engine: Literal["streaming", "in-memory"]
-        engine = "streaming" if isinstance(data, pl.LazyFrame) else "in-memory"
-        return cls(query, columns, unit, values.to_numpy(), unanswered, scales_of(data), passes, engine)
-
-    @property
-    def per_unit(self) -> list[str]:
-        """The columns to aggregate units by."""
-        return [*self.by, *self.unit]
-
-    def counts(self) -> dict[Key, Counts]:
-        """The counts of each group, by key; without values that nobody in the group gave."""
-        nothing = Counts(self.values[:0], np.zeros((0, 0)), np.zeros(0, dtype=np.int64))
-        counts = dict.fromkeys(self._silent(), nothing)
-        if len(self.values) > FEW:
-            counts.update(self._lists())
-        elif len(self.values):
-            counts.update(self._columns())
-        return counts
-
-    def _silent(self) -> Iterable[Key]:
-        """The groups that may have no answer at all."""
-        return self.unanswered.keys() if self.by else [()]
-
-    def _columns(self) -> Iterator[tuple[Key, Counts]]:
-        names = [f"__{index}" for index in range(len(self.values))]
-        value = pl.col("value")
-        sums = [(value == v).sum().alias(name) for v, name in zip(self.values, names, strict=True)]
-        kind = [*self.by, *names]
-        frame = self._per_item(
-            lambda answered: answered.group_by(self.per_unit).agg(sums).group_by(kind).agg(__units=pl.len()),
-            kind,
-        ).sort(names)
-        for key, part in self._parts(frame).items():
-            table = part.select(names).to_numpy().astype(np.float64)
-            given = table.any(axis=0)
-            units_of_kind = part["__units"].to_numpy().astype(np.int64)
-            yield key, Counts(self.values[given], table[:, given], units_of_kind)
-
-    def _lists(self) -> Iterator[tuple[Key, Counts]]:
-        from scipy.sparse import csr_array
-
-        units = self.answered.group_by(self.per_unit).agg("value").select([*self.by, "value"])
-        frame = units.collect(engine=self.engine)
-        for key, part in self._parts(frame).items():
-            flat = part["value"].explode().to_numpy()
-            values = np.unique(flat) if self.by else self.values
-            rows = np.concatenate([[0], np.cumsum(part["value"].list.len().to_numpy())])
-            shape = (len(part), len(values))
-            table = csr_array((np.ones(len(flat)), _position(flat, values), rows), shape=shape)
-            table.sum_duplicates()
-            yield key, Counts(values, table, np.ones(len(part), dtype=np.int64))
-
-    def moments(self, *, ordinal: bool, kinds: bool) -> dict[Key, Moments]:
-        """The moments of each group, of the values or of their mid-ranks; for any number of values.
-
-        Units with the same moments are one kind where `kinds` is asked for, and can be resampled. Without,
-        a kind is the average over all units of one size, so that next to nothing has to be held.
-        """
-        ranks = self._ranks().lazy() if ordinal else None
-        x = pl.col("__rank") if ordinal else pl.col("value") - centre(self.values)
-        first, second = pl.col("__first"), pl.col("__second")
-        kind = [*self.by, "__n", *(["__first", "__second"] if kinds else [])]
-        sums = [pl.len().alias("__units"), (first**2).sum().alias("__squared")]
-
-        def query(answered: pl.LazyFrame) -> pl.LazyFrame:
-            if ranks is not None:
-                answered = answered.join(ranks, on=[*self.by, "value"], how="left", nulls_equal=True)
-            units = answered.group_by(self.per_unit).agg(__n=pl.len(), __first=x.sum(), __second=(x * x).sum())
-            return units.group_by(kind).agg(*sums, *([] if kinds else [first.sum(), second.sum()]))
-
-        summed = ["__squared"] if kinds else ["__first", "__second", "__squared"]
-        frame = self._per_item(query, kind).with_columns(pl.col(summed) / pl.col("__units"))
-        frame = frame.sort("__n", "__first", "__second")
-
-        def floats(part: pl.DataFrame, name: str) -> Floats:
-            return part[name].to_numpy().astype(np.float64)
-
-        none = np.zeros(0)
-        moments = dict.fromkeys(self._silent(), Moments(none, none, none, none, none.astype(np.int64)))
-        for key, part in self._parts(frame).items():
-            moments[key] = Moments(
-                size=floats(part, "__n"),
-                first=floats(part, "__first"),
-                second=floats(part, "__second"),
-                squared=floats(part, "__squared"),
-                multiplicity=part["__units"].to_numpy().astype(np.int64),
-            )
-        return moments
-
-    def _ranks(self) -> pl.DataFrame:
-        """The mid-rank of every value among the answers that can be paired, counted from the middle."""
-        per_value = [*self.by, "value"]
-        given = self.answered.group_by(per_value).agg(__all=pl.len()).collect(engine="streaming")
-        alone = self._per_item(
-            lambda answered: (
-                answered.group_by(self.per_unit)
-                .agg(pl.col("value").first(), __n=pl.len())
-                .filter(pl.col("__n") == 1)
-                .group_by(per_value)
-                .agg(__single=pl.len())
-            ),
-            per_value,
-        )
-        count = pl.col("__all") - pl.col("__single").fill_null(0)
-        frame = given.join(alone, on=per_value, how="left", nulls_equal=True).sort("value")
-        frame = frame.select(*per_value, __count=count.cast(pl.Float64))
-        number = pl.col("__count")
-        rank, total = number.cum_sum() - number / 2, number.sum()
-        if self.by:
-            rank, total = rank.over(self.by), total.over(self.by)
-        return frame.select(*per_value, __rank=rank - total / 2)
-
-    def _per_item(self, query: Callable[[pl.LazyFrame], pl.LazyFrame], kind: list[str]) -> pl.DataFrame:
-        """Runs a query that aggregates units, for a share of the items at a time, and adds up the results."""
-        if self.passes == 1:
-            return query(self.answered).collect(engine="streaming")
-        share = pl.col("item").hash() % self.passes
-        shares = [query(self.answered.filter(share == index)) for index in range(self.passes)]
-        found = pl.concat([part.collect(engine="streaming") for part in shares])
-        return found.group_by(kind).agg(pl.exclude(kind).sum())
-
-    def _parts(self, frame: pl.DataFrame) -> dict[Key, pl.DataFrame]:
-        return frame.partition_by(self.by, as_dict=True) if self.by else {(): frame}
-
-    def summary(self, *, paired: bool) -> dict[Key, dict[str, Any]]:
-        """Items, raters and questions of each group; where `paired`, those of units with two answers."""
-        answered = self.answered
-        if paired:
-            single = answered.group_by(self.per_unit).agg(__n=pl.len()).filter(pl.col("__n") == 1)
-            answered = answered.join(single, on=self.per_unit, how="anti", nulls_equal=True)
-        wanted = [pl.col("rater").n_unique().alias("__raters"), pl.col("item").n_unique().alias("__items")]
-        if self.unit == ["item"] and "item" not in self.by:
-            wanted.pop()  # every unit is an item, and units have been counted already
-        if self.scales:
-            wanted.append(pl.col("question").unique().sort().implode().alias("__questions"))
-        query = answered.group_by(self.by).agg(wanted) if self.by else answered.select(wanted)
-        rows = query.collect(engine="streaming").iter_rows(named=True)
-        return {tuple(row.pop(column) for column in self.by): row for row in rows}
-
-
 def counted(data: Judgments, by: By = (), *, paired: bool = False) -> Iterator[CountedGroup[Counts]]:
     """The counts of each group in turn, in the order of the groups' keys.
 
@@ -263,7 +127,7 @@ def counted(data: Judgments, by: By = (), *, paired: bool = False) -> Iterator[C
     >>> group.counts.table.tolist(), group.counts.multiplicity.tolist(), group.left_out
     ([[1.0, 1.0]], [2], {'unpaired': 1})
     """
-    source = Source.of(data, by)
+    source = source_of(data, by)
     yield from source_groups(source, source.counts(), paired=paired)
 
 
@@ -278,10 +142,10 @@ def source_groups(source: Source, sums: dict[Key, Sums], *, paired: bool) -> Ite
             left_out["unpaired"] = unpaired[key]
         known = summary.get(key, {})
         named = dict(zip(source.by, key, strict=True))
-        questions = known.get("__questions") or []
+        questions = known.get("questions") or []
         scale = one_scale(questions, source.scales, named) if questions else None
-        items = known.get("__items", kept[key].units)
-        yield CountedGroup(named, kept[key], items, known.get("__raters", 0), left_out, scale, questions)
+        items = known.get("items", kept[key].units)
+        yield CountedGroup(named, kept[key], items, known.get("raters", 0), left_out, scale, questions)
 
 
 def coarse(group: CountedGroup[Counts], how: bool | str) -> tuple[CountedGroup[Counts], list[str]]:
@@ -295,13 +159,3 @@ def coarse(group: CountedGroup[Counts], how: bool | str) -> tuple[CountedGroup[C
     names, column = coarse_columns(counts.values, how, group.scale, group.questions)
     merged = counts.merged(column, np.arange(len(names), dtype=np.float64))
     return replace(group, counts=merged), names
-
-
-def _position(flat: Floats, values: Floats) -> NDArray[np.int32]:
-    """Where each element stands among the ascending values, all of which are known to occur."""
-    low = float(values[0])
-    if np.array_equal(values, np.round(values)) and values[-1] - low < 2**20:
-        lookup = np.zeros(int(values[-1] - low) + 1, dtype=np.int32)
-        lookup[(values - low).astype(np.int32)] = np.arange(len(values), dtype=np.int32)
-        return lookup[(flat - low).astype(np.int32)]
-    return np.searchsorted(values, flat).astype(np.int32)

@@ -15,6 +15,7 @@ import polars as pl
 from vantage.errors import InputError
 from vantage.measures.base import measure
 from vantage.measures.canonical import Named, canonical
+from vantage.measures.codes import dense, encode
 from vantage.measures.intervals import OVER, Method, Over
 from vantage.measures.over_raters import Answers, Formula, Resamples, quotient
 from vantage.measures.parts import (
@@ -28,7 +29,7 @@ from vantage.measures.parts import (
     stacked,
     unit_table,
 )
-from vantage.measures.ratings import UNIT, By, Floats, Group, Judgments, dense, encode, judgments_frame
+from vantage.measures.ratings import UNIT, By, Floats, Group, Judgments, judgments_frame
 from vantage.measures.resampling import Resampled, Resampling, item_codes, mean_with_interval
 from vantage.scales import OPT_OUTS, Scale
 
