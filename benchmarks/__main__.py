@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
-NAMES = ("table", "alpha", "split_half", "aggregation")
+NAMES = ("table", "alpha", "split_half", "aggregation", "scoring", "runs", "engines", "collect")
 
 
 def main() -> None:

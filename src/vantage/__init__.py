@@ -43,6 +43,10 @@ if TYPE_CHECKING:
     from vantage.measures.rater_pairs import cohen as cohen
     from vantage.measures.rater_pairs import rater_matrix as rater_matrix
     from vantage.measures.rater_pairs import scott as scott
+    from vantage.measures.rationale.agreement import rationale_agreement as rationale_agreement
+    from vantage.measures.rationale.agreement import rationale_similarity as rationale_similarity
+    from vantage.measures.rationale.form import rationale_form as rationale_form
+    from vantage.measures.refusals import refusals as refusals
     from vantage.measures.replaceability import alt_test as alt_test
     from vantage.measures.split_half import split_half as split_half
     from vantage.measures.unanimity import unanimity as unanimity
@@ -53,11 +57,13 @@ if TYPE_CHECKING:
     from vantage.raters.chat import ChatRater as ChatRater
     from vantage.raters.personas import Persona as Persona
     from vantage.raters.personas import Personas as Personas
-    from vantage.raters.rate import rate as rate
     from vantage.raters.replies import Reply as Reply
     from vantage.raters.replies import parse_replies as parse_replies
     from vantage.raters.replies import parse_reply as parse_reply
     from vantage.raters.style import Style as Style
+    from vantage.raters.trained import TrainedRater as TrainedRater
+    from vantage.raters.trained import fit as fit
+    from vantage.runs.rating import rate as rate
     from vantage.scales import Band as Band
     from vantage.scales import Option as Option
     from vantage.scales import OptOut as OptOut
@@ -78,14 +84,16 @@ _HOMES = {
     "Reply": "vantage.raters.replies",
     "Scale": "vantage.scales",
     "Style": "vantage.raters.style",
+    "TrainedRater": "vantage.raters.trained",
     "VantageError": "vantage.errors",
     "demo_corpus": "vantage.corpora.bundled",
     "describe": "vantage.corpora.describe",
+    "fit": "vantage.raters.trained",
     "load": "vantage.corpora.readers",
     "parse_replies": "vantage.raters.replies",
     "parse_reply": "vantage.raters.replies",
     "perspective": "vantage.perspective",
-    "rate": "vantage.raters.rate",
+    "rate": "vantage.runs.rating",
     **_MEASURES,
     "raters": "vantage.raters",
 }

@@ -44,6 +44,8 @@ def test_importing_the_package_loads_nothing_heavy() -> None:
         ("corpora", "import", "--help"),
         ("measure", "--help"),
         ("demo", "--help"),
+        ("runs", "--help"),
+        ("rate", "--help"),
     ],
 )
 def test_help_of_a_verb_loads_nothing_heavy_of_ours(words: tuple[str, ...]) -> None:

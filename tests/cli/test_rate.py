@@ -7,7 +7,7 @@ import pytest
 
 from tests.cli.conftest import Vantage
 from tests.raters.models.endpoint import Endpoint
-from tests.raters.test_rate import answering
+from tests.runs.test_rating import answering
 from vantage import Corpus
 
 
@@ -25,7 +25,7 @@ def test_a_model_rates_a_corpus(vantage: Vantage, demo: Path, endpoint: Endpoint
     assert "openai:tester+zero-shot" in done.out
     rated = Corpus.read(demo)
     assert rated.judgments.filter(rater="openai:tester+zero-shot").height == 4
-    rows = vantage(*words, "--limit", 6, "--question", "trust", "--json").json
+    rows = vantage(*words, "--limit", 6, "--question", "trust", "--json").json["raters"]
     assert (rows[0]["calls"], rows[0]["already_there"], rows[0]["answered"]) == (2, 4, 2)
     assert len(endpoint.requests) == 6
 
@@ -34,7 +34,7 @@ def test_personas_are_drawn_from_the_pool(vantage: Vantage, demo: Path, tmp_path
     words = ("rate", demo, "--instrument", "warmth-competence", "--model", "openai:tester", "--base-url", endpoint.url)
     more = ("--style", "persona", "--persona", "pool", "--personas", 3, "--limit", 1, "--question", "trust")
     done = vantage(*words, *more, "--to", tmp_path / "out", "--json")
-    assert len(done.json) == 3
+    assert len(done.json["raters"]) == 3
     out = Corpus.read(tmp_path / "out")
     assert out.raters.filter(kind="persona")["occupation"].null_count() == 0
     assert Corpus.read(demo).raters.height == 9

@@ -230,3 +230,16 @@ def test_about_travels_with_the_corpus(tmp_path: Path) -> None:
     about = About(name="n", title="no", source="yes", licence="CC0", citation="c: d", notes=("1", "- x: [y"))
     corpus = Corpus(small().items, small().raters, small().judgments, INSTRUMENT, about)
     assert Corpus.read(corpus.write(tmp_path / "c")).about == about
+
+
+def test_filtering_by_id_keeps_nothing_else_whether_judged_or_not() -> None:
+    corpus = Corpus(
+        items=pl.DataFrame({"item": ["a", "b", "c"]}),
+        raters=pl.DataFrame({"rater": ["ann", "bob"]}),
+        judgments=pl.DataFrame({"item": ["a"], "question": ["trust"], "rater": ["ann"], "value": [1.0]}),
+        instruments=Instrument.load("warmth-competence"),
+    )
+    assert corpus.filter(item="b").items["item"].to_list() == ["b"]
+    assert corpus.filter(item=["a", "c"]).items["item"].to_list() == ["a", "c"]
+    assert corpus.filter(rater="bob").raters["rater"].to_list() == ["bob"]
+    assert len(corpus.filter(item="a").judgments) == 1

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from vantage._version import __version__
-from vantage.cli import corpora, demo, instruments, measure, rate
+from vantage.cli import collect, corpora, demo, instruments, measure, rate, report, runs, study, train
 
 app = typer.Typer(
     help="Measure how people and language models judge text when there is no single right answer.",
@@ -37,5 +37,10 @@ def _vantage(
 app.command("demo")(demo.demo)
 app.add_typer(instruments.app, name="instruments")
 app.add_typer(corpora.app, name="corpora")
+app.add_typer(collect.app, name="collect")
 app.command("rate")(rate.rate)
+app.command("train")(train.train)
+app.add_typer(runs.app, name="runs")
 app.command("measure", context_settings=measure.CONTEXT)(measure.measure)
+app.command("study", context_settings=study.CONTEXT)(study.study)
+app.command("report")(report.report)

@@ -139,7 +139,7 @@ def _one_of(kinds: list[Any], text: str, flag: str) -> Any:
             return convert(text, kind, flag)
         except InputError:
             continue
-    only = all(_values(kind) == _FROM_PYTHON for kind in kinds)
+    only = all(values_of(kind) == _FROM_PYTHON for kind in kinds)
     raise InputError(f"{flag} can only be given from Python" if only else f"{flag} cannot be '{text}'")
 
 
@@ -183,17 +183,17 @@ def _explain(chosen: Measure) -> None:
     types = chosen.types
     for option, parameter in chosen.options.items():
         if option != "by":
-            typer.echo(f"  --{option.replace('_', '-'):<16} {_values(types[option])}{_default(parameter.default)}")
+            typer.echo(f"  --{option.replace('_', '-'):<16} {values_of(types[option])}{_default(parameter.default)}")
 
 
-def _values(hint: Any) -> str:
+def values_of(hint: Any) -> str:
     """What an option takes, in a few words.
 
-    >>> _values(Literal["items", "none"] | None), _values(int), _values(bool)
+    >>> values_of(Literal["items", "none"] | None), values_of(int), values_of(bool)
     ('items|none', 'a whole number', 'on or off')
     """
     if get_origin(hint) in (Union, types.UnionType):
-        told = dict.fromkeys(_values(kind) for kind in get_args(hint) if kind is not type(None))
+        told = dict.fromkeys(values_of(kind) for kind in get_args(hint) if kind is not type(None))
         if len(told) > 1:
             told.pop(_FROM_PYTHON, None)
         return " or ".join(told)

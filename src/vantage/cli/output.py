@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from vantage.report.cells import printable as printable  # noqa: PLC0414 - the verbs take it from here
+from vantage.report.cells import show as show  # noqa: PLC0414
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -88,60 +91,11 @@ def print_frame(
 
         sys.stdout.write(csv_text(frame))
     elif as_latex:
+        from vantage.report.latex import latex
+
         sys.stdout.write(latex(frame.drop(hidden, strict=False)))
     else:
         print_rows(frame.drop(hidden, strict=False).to_dicts(), title=title)
-
-
-def show(value: Any) -> str:
-    """A cell for people.
-
-    >>> show(0.59731), show(25777), show(None), show({"refused": 2, "failed": 0})
-    ('0.597', '25,777', '–', '2 refused')
-    """
-    if value is None:
-        return "–"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, float):
-        return f"{value:,.0f}" if value.is_integer() else f"{round(value, 3) + 0.0:,.3f}"
-    if isinstance(value, int):
-        return f"{value:,}"
-    if isinstance(value, dict):
-        return ", ".join(f"{show(count)} {name}" for name, count in value.items() if count) or "–"
-    if isinstance(value, list | tuple):
-        return ", ".join(show(v) for v in value)
-    return printable(str(value))
-
-
-def printable(text: str) -> str:
-    """Text without control characters, which could otherwise drive the terminal."""
-    return "".join(c if c.isprintable() or c == "\n" else "�" for c in text)
-
-
-_SPECIAL = {"&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}"}
-_SPECIAL |= {
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "\\": r"\textbackslash{}",
-    "–": "--",
-    "\n": " ",
-}
-
-
-def latex(frame: pl.DataFrame) -> str:
-    """A table that pastes into a paper: booktabs rules, numbers right-aligned, every cell escaped."""
-
-    def cell(value: Any) -> str:
-        return "".join(_SPECIAL.get(c, c) for c in show(value))
-
-    frame = frame.select(_told(frame.to_dicts()))
-    align = "".join("r" if dtype.is_numeric() else "l" for dtype in frame.dtypes)
-    lines = [rf"\begin{{tabular}}{{{align}}}", r"\toprule"]
-    lines.append(" & ".join(cell(name.replace("_", " ")) for name in frame.columns) + r" \\")
-    lines.append(r"\midrule")
-    lines += [" & ".join(map(cell, row)) + r" \\" for row in frame.iter_rows()]
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
 
 
 def _finite(data: Any) -> Any:

@@ -181,9 +181,10 @@ class Corpus:
             names = condition.meta.root_names()
             sources = self._sources(names)
             tables = {table for table, _, _ in sources.values()}
-            if tables == {"items"} and not any("." in name for name in names):
+            # The ids stand in the judgments too, but they name items and raters, judged or not.
+            if set(names) == {"item"} or (tables == {"items"} and not any("." in name for name in names)):
                 items = items.filter(condition)
-            elif tables == {"raters"} and not any("." in name for name in names):
+            elif set(names) == {"rater"} or (tables == {"raters"} and not any("." in name for name in names)):
                 raters = raters.filter(condition)
             else:
                 kept = self.with_columns_of(names).with_row_index("__row").filter(condition)["__row"]

@@ -2,6 +2,7 @@
 
 May import `scales`, `instruments`, `corpora` and `measures`. `replies/` reads what a model wrote, `personas` holds
 who it may speak as, `models/` reaches the models, `styles` writes the prompts, `chat` joins them into a rater.
+`trained/` holds raters that learned from people.
 """
 
 import sys

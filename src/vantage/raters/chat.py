@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -130,22 +130,47 @@ class ChatRater:
         return load_model(self.model, **self.settings) if isinstance(self.model, str) else self.model
 
     def plan(
-        self, corpus: Corpus, instrument: Instrument, *, questions: Sequence[str] = (), condition: str = ""
+        self,
+        corpus: Corpus,
+        instrument: Instrument,
+        *,
+        questions: Sequence[str] = (),
+        condition: str = "",
+        items: pl.DataFrame | None = None,
+        done: Container[tuple[str, str, int]] = (),
     ) -> Iterator[Call]:
-        """Every first request of the rater, in the order of the items; nothing is sent."""
+        """Every first request of the rater, in the order of the items; nothing is sent.
+
+        When options are scored, one question comes after the other, so that neighbours share their prompts' beginning.
+
+        Args:
+            corpus: The items, and what examples and users' histories are drawn from.
+            instrument: What is asked.
+            questions: Some of its questions; all where none is named.
+            condition: The circumstances.
+            items: Some of the items; all where none are given.
+            done: Judgments (item, question, sample) that are there; a request whose every answer is, is left out.
+        """
         asked = chosen_questions(instrument, questions)
         prompter = self.prompter(corpus, instrument, condition)
         groups = [tuple(asked)] if self.parts.together else [(question,) for question in asked]
         shots = _Shots(self, corpus, instrument, condition)
-        for item in corpus.items.iter_rows(named=True):
-            for group in groups:
-                examples = tuple(shots.for_item(group, item))
-                request = prompter.request(group, item, examples)
-                for sample in range(self.samples):
-                    seeded = replace(request.sampling, seed=self.seed + sample)
-                    tag = (str(item["item"]), group[0].id if len(group) == 1 else "", sample)
-                    tagged = replace(request, sampling=seeded, tag=tag)
-                    yield Call(item, group, sample, tagged, prompter, examples)
+        chosen = corpus.items if items is None else items
+        passes = [(group,) for group in groups] if self.parts.scoring else [tuple(groups)]
+        for groups_of_pass in passes:
+            for item in chosen.iter_rows(named=True):
+                for group in groups_of_pass:
+                    id_ = str(item["item"])
+                    samples = [n for n in range(self.samples) if not all((id_, q.id, n) in done for q in group)]
+                    if not samples:
+                        continue
+                    examples = tuple(shots.for_item(group, item))
+                    request = prompter.request(group, item, examples)
+                    for sample in samples:
+                        seeded = Sampling(self.temperature, self.top_p, self.max_tokens, self.seed + sample)
+                        tag = (id_, group[0].id if len(group) == 1 else "", sample)
+                        tagged = Request(request.messages, seeded, request.schema, tag)
+                        yield Call(item, group, sample, tagged, prompter, examples)
 
     def prompter(self, corpus: Corpus, instrument: Instrument, condition: str = "") -> Prompter:
         """What writes this rater's prompts."""

@@ -23,7 +23,7 @@ def load_encoder(name: str) -> Encode:
     if name == "tfidf":
         return tfidf
     if name == "minilm":
-        return HuggingFaceEncoder(str(_minilm()))
+        return HuggingFaceEncoder(str(minilm_folder()))
     if name.startswith("hf:"):
         return HuggingFaceEncoder(name.removeprefix("hf:"))
     clause = nearest(name, ["tfidf", "minilm", "hf:NAME_OR_PATH"])
@@ -69,7 +69,7 @@ class HuggingFaceEncoder:
         return np.asarray(torch.nn.functional.normalize(means, dim=1).double().numpy(), dtype=np.float64)
 
 
-def _minilm() -> Path:
+def minilm_folder() -> Path:
     """The folder of the model inside the installed package."""
     from importlib.metadata import PackageNotFoundError, files
 

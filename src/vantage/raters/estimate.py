@@ -13,8 +13,8 @@ from typing_extensions import TypedDict
 from vantage.corpora import Corpus
 from vantage.documents import Document
 from vantage.instruments import Instrument
+from vantage.raters.asked import asked_instrument, asked_questions
 from vantage.raters.chat import ChatRater
-from vantage.raters.rate import asked_instrument, asked_questions
 
 LOCAL: Final = ("embedded", "gguf:", "hf:", "recorded:")
 """Models that run here and cost nothing per token."""

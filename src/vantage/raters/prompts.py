@@ -80,7 +80,7 @@ class Prompter:
         return Request((Message("system", self._voiced()), Message("user", asked)), self.sampling)
 
     def system(self, questions: Sequence[Question]) -> str:
-        """Who speaks, the guidelines, and what the questions mean."""
+        """Who speaks, the guidelines, what the questions mean and, for scoring, how they may be answered."""
         parts = [self._voiced(), f"# Guidelines\n\n{self.instrument.guidelines.strip()}"]
         explained = [
             f"{question.title}: {question.guidelines.strip()}" for question in questions if question.guidelines
@@ -88,15 +88,21 @@ class Prompter:
         if explained:
             heading = "# The questions" if len(explained) > 1 else "# The question"
             parts.append(heading + "\n\n" + "\n\n".join(explained))
+        if self.style.scoring:
+            # Options are compared for many items: what can be said once stands where it is computed once.
+            parts.append(f"# The answers\n\n{listed(questions[0].scale)}\n\n{self.form(questions)}")
         return "\n\n".join(parts)
 
     def user(self, questions: Sequence[Question], item: Mapping[str, Any]) -> str:
-        """The item, the question or questions, and the form of the answer."""
+        """The item, the question or questions, and the form of the answer unless the system message tells it."""
         filled = {name: _plain(value) for name, value in item.items()}
         parts = [self.item_text(item)]
         if not self.style.together:
             (question,) = questions
-            parts += [f"Question: {question.wording(self.condition, **filled)}", listed(question.scale)]
+            parts.append(f"Question: {question.wording(self.condition, **filled)}")
+            if self.style.scoring:
+                return "\n\n".join(parts)
+            parts.append(listed(question.scale))
         else:
             asked = [
                 f"[{question.id}] {question.wording(self.condition, **filled)}\nAnswer with {words(question.scale)}."

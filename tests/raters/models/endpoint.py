@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import socket
+import struct
 import threading
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -28,6 +29,12 @@ class Answer:
     logprobs: Mapping[str, float] | None = None
     """Tokens with which the reply may begin, and their log-probabilities."""
     headers: Mapping[str, str] = field(default_factory=dict)
+    silent: bool = False
+    """Whether nothing is ever sent back."""
+    cut: bool = False
+    """Whether the connection is reset in the middle of the body."""
+    drip: float = 0.0
+    """Seconds between one byte of the body and the next."""
 
 
 Reply = Callable[[dict[str, Any]], Answer | str]
@@ -61,6 +68,7 @@ class Endpoint:
         self.busiest = 0
         self._busy = 0
         self._lock = threading.Lock()
+        self._closing = threading.Event()
         endpoint = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -85,6 +93,7 @@ class Endpoint:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._closing.set()
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()
@@ -98,7 +107,7 @@ class Endpoint:
             self.paths.append(handler.path)
         answer = self.reply(body)
         answer = Answer(answer) if isinstance(answer, str) else answer
-        time.sleep(answer.wait)
+        self._closing.wait(600 if answer.silent else answer.wait)
         with self._lock:
             self._busy -= 1
         if answer.raw is not None:
@@ -114,10 +123,27 @@ class Endpoint:
                 handler.send_header(name, value)
             handler.send_header("Content-Length", str(len(data)))
             handler.end_headers()
-            handler.wfile.write(data)
+            if answer.cut:
+                handler.wfile.write(data[: len(data) // 2])
+                reset(handler)
+            elif answer.drip:
+                for byte in data:
+                    handler.wfile.write(bytes([byte]))
+                    handler.wfile.flush()
+                    if self._closing.wait(answer.drip):
+                        break
+            else:
+                handler.wfile.write(data)
         except OSError:
             # The client went away, as it does after a timeout.
             handler.close_connection = True
+
+
+def reset(handler: BaseHTTPRequestHandler) -> None:
+    """Ends a connection as a crash would: with a reset instead of a farewell."""
+    handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    handler.close_connection = True
+    handler.connection.close()
 
 
 def _completion(body: dict[str, Any], answer: Answer) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import math
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,8 @@ import pytest
 
 from vantage.raters.models import Message, ModelError, Request, Sampling, embedded, load_model
 from vantage.raters.models.embedded import EmbeddedModel, weights
+from vantage.raters.models.gguf import GGUFModel
+from vantage.raters.models.options import OptionTree
 from vantage.raters.models.plain import estimate_tokens
 
 pytest.importorskip("xllamacpp", reason="llama.cpp is not installed: pip install vantage[embedded]")
@@ -71,33 +73,42 @@ def test_a_schema_that_llama_cannot_use_is_noted_once_and_left_out(model: Embedd
     model.notes.clear()
 
 
-def forced(model: Any, prompt: list[int], token: int) -> float:
-    """The log-probability of one token behind a prompt, by making the model write it."""
-    answer = model._server.handle_completions(
-        {"prompt": prompt, "max_tokens": 1, "n_probs": 1, "temperature": 0, "logit_bias": [[token, 1000.0]]}
-    )
-    entry = answer["choices"][0]["logprobs"]["content"][0]
-    assert entry["id"] == token
-    return float(entry["logprob"])
-
-
-def test_whole_options_are_scored_as_token_by_token_by_hand(model: Any) -> None:
+def test_scores_are_in_full_precision_and_close_to_those_of_llama(model: Any) -> None:
     options = ["1", "10", "very warm", "very cold", "not"]
     requests = [Request(SHORT), Request(OTHER)]
     scored = model.score(requests, options)
-    prompt = model._tokens(model._prompt(SHORT), prompt=True)
-    paths = [model._tokens(option) for option in options]
-    assert paths[1][0] == paths[0][0]
-    assert paths[2][0] == paths[3][0]
-    begun = [sum(forced(model, [*prompt, *p[:i]], t) for i, t in enumerate(p)) for p in paths]
-    begun[0] += math.log1p(-math.exp(begun[1] - begun[0]))
-    assert scored[0] == pytest.approx(begun, abs=1e-4)
     assert (np.exp(scored).sum(axis=1) < 1).all()
     assert not np.allclose(scored[0], scored[1])
-    assert (model.score(requests[::-1], options)[::-1] == scored).all(), "what was asked before must not matter"
+    assert model.score(requests[::-1], options)[::-1] == pytest.approx(scored, abs=1e-4), "what was asked before"
+    assert model.score(requests[1:], options)[0] == pytest.approx(scored[1], abs=1e-4), "its neighbours"
+    tree = OptionTree(model._option_tokens(model._prompt(SHORT), options))
+    prompts = [model._tokens(model._prompt(request.messages), prompt=True) for request in requests]
+    # llama.cpp rounds what flows between the layers to 8 bits.
+    assert GGUFModel._scored(model, prompts, tree) == pytest.approx(scored, abs=0.6)
 
 
-def test_a_rare_option_is_scored_from_the_whole_vocabulary(model: Any) -> None:
+@pytest.mark.slow
+def test_scores_are_those_of_transformers(model: Any) -> None:
+    """From the same weights, unpacked by Transformers itself."""
+    transformers = pytest.importorskip(
+        "transformers", reason="transformers is not installed: pip install vantage[local]"
+    )
+    torch = pytest.importorskip("torch", reason="torch is not installed: pip install vantage[local]")
+    pytest.importorskip("gguf", reason="gguf is not installed, which Transformers unpacks the file with")
+    file = weights()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        net = transformers.AutoModelForCausalLM.from_pretrained(
+            str(file.parent), gguf_file=file.name, dtype=torch.float32
+        )
+    tokens = [model._tokens(option)[0] for option in "12345"]
+    prompt = model._tokens(model._prompt(SHORT), prompt=True)
+    with torch.inference_mode():
+        expected = net(input_ids=torch.tensor([prompt])).logits[0, -1].log_softmax(-1)[tokens].tolist()
+    assert model.score([Request(SHORT)], list("12345"))[0] == pytest.approx(expected, abs=1e-4)
+
+
+def test_a_rare_option_is_scored_too(model: Any) -> None:
     scored = model.score([Request(SHORT)], ["5", "🐌 snail"])[0]
     assert np.isfinite(scored).all()
     assert scored[1] < scored[0] - 5

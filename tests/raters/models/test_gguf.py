@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from vantage.raters.models.embedded import weights
 pytest.importorskip("xllamacpp", reason="llama.cpp is not installed: pip install vantage[embedded]")
 
 SHORT = (Message("user", "Lovely day!"),)
+RATED = (Message("system", "Rate 1 to 5."), Message("user", "Lovely day!"))
+OTHER = (Message("system", "Rate 1 to 5."), Message("user", "I hate it."))
 
 
 @pytest.fixture(scope="module")
@@ -58,3 +61,34 @@ def test_requests_side_by_side_get_the_same_answers(file: Path) -> None:
     for model in both:
         assert model.window == 256
         model.close()
+
+
+def forced(model: Any, prompt: list[int], token: int) -> float:
+    """The log-probability of one token behind a prompt, by making the model write it."""
+    answer = model._server.handle_completions(
+        {"prompt": prompt, "max_tokens": 1, "n_probs": 1, "temperature": 0, "logit_bias": [[token, 1000.0]]}
+    )
+    entry = answer["choices"][0]["logprobs"]["content"][0]
+    assert entry["id"] == token
+    return float(entry["logprob"])
+
+
+def test_whole_options_are_scored_as_token_by_token_by_hand(file: Path) -> None:
+    model: Any = load_model(f"gguf:{file}", window=512)
+    options = ["1", "10", "very warm", "very cold", "not"]
+    requests = [Request(RATED), Request(OTHER)]
+    scored = model.score(requests, options)
+    prompt = model._tokens(model._prompt(RATED), prompt=True)
+    paths = [model._tokens(option) for option in options]
+    assert paths[1][0] == paths[0][0]
+    assert paths[2][0] == paths[3][0]
+    begun = [sum(forced(model, [*prompt, *p[:i]], t) for i, t in enumerate(p)) for p in paths]
+    begun[0] += math.log1p(-math.exp(begun[1] - begun[0]))
+    assert scored[0] == pytest.approx(begun, abs=1e-4)
+    assert (np.exp(scored).sum(axis=1) < 1).all()
+    assert not np.allclose(scored[0], scored[1])
+    assert (model.score(requests[::-1], options)[::-1] == scored).all(), "what was asked before must not matter"
+    rare = model.score(requests[:1], ["5", "🐌 snail"])[0]
+    assert np.isfinite(rare).all()
+    assert rare[1] < rare[0] - 5, "a rare option is scored from the whole vocabulary"
+    model.close()

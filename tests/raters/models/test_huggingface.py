@@ -101,6 +101,35 @@ def test_a_sliding_window_changes_nothing_about_being_exact(tmp_path: Path) -> N
     assert scored == pytest.approx(np.array(expected(narrow, requests, OPTIONS)), abs=1e-4)
 
 
+def test_layers_with_and_without_a_sliding_window_are_exact_together(tmp_path: Path) -> None:
+    shape: dict[str, Any] = {"kind": "Qwen2", "use_sliding_window": True, "sliding_window": 24, "max_window_layers": 1}
+    mixed: Any = load_model(f"hf:{tiny_model(tmp_path, **shape)}", device="cpu")
+    assert set(mixed._net.config.layer_types) == {"full_attention", "sliding_attention"}
+    requests = [ask(item) for item in ITEMS]
+    scored = mixed.score(requests, OPTIONS)
+    assert scored == pytest.approx(np.array(expected(mixed, requests, OPTIONS)), abs=1e-4)
+    assert mixed.notes == []
+
+
+@pytest.mark.parametrize("kind", ["Bloom", "GPTNeoX"])
+def test_other_kinds_of_positions_are_exact_too(tmp_path: Path, kind: str) -> None:
+    shape: dict[str, Any] = {"kind": kind}
+    if kind == "Bloom":
+        shape |= {"n_layer": 2, "n_head": 4}
+    other: Any = load_model(f"hf:{tiny_model(tmp_path, **shape)}", device="cpu")
+    requests = [ask(item) for item in ITEMS]
+    scored = other.score(requests, OPTIONS)
+    assert scored == pytest.approx(np.array(expected(other, requests, OPTIONS)), abs=1e-4)
+    assert any("computed in full" in note for note in other.notes) == (kind == "Bloom")
+
+
+def test_what_was_scored_before_changes_nothing(model: Any) -> None:
+    first, second = ([Request((Message("user", f"{head} {item}"),)) for item in ITEMS] for head in ("How?", "However."))
+    scored = [model.score(requests, OPTIONS) for requests in (first, second, first)]
+    assert scored[0] == pytest.approx(scored[2], abs=1e-4)
+    assert scored[1] == pytest.approx(np.array(expected(model, second, OPTIONS)), abs=1e-4)
+
+
 def test_a_recurrent_model_is_scored_in_full_and_says_so(tmp_path: Path) -> None:
     shape: dict[str, Any] = {"kind": "Mamba", "state_size": 4, "num_attention_heads": 1}
     recurrent = load_model(f"hf:{tiny_model(tmp_path, **shape)}", device="cpu")

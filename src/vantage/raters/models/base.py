@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vantage.errors import VantageError
 
+T = TypeVar("T")
 Role = Literal["system", "user", "assistant"]
 Finish = Literal["stop", "length", "filtered", "failed"]
 LogProbs: TypeAlias = NDArray[np.float64]
@@ -57,10 +58,23 @@ class Completion:
     completion_tokens: int = 0
     error: str = ""
     """Why there is no reply, in words, when `finish` is failed."""
+    scores: tuple[float, ...] | None = None
+    """The log-probability of each option, where options were scored instead of a reply being drawn."""
 
 
 class ModelError(VantageError):
     """A model that cannot be reached, loaded or used as asked, told in one sentence."""
+
+
+class Passing(VantageError):  # noqa: N818 - it says how long, not how bad
+    """A fault that may be gone at the next try: a full or failing server, a lost connection, a timeout.
+
+    `overload` says that the server asked for fewer requests, `after` how many seconds it asked to wait.
+    """
+
+    def __init__(self, sentence: str, *, overload: bool = False, after: float | None = None) -> None:
+        super().__init__(sentence)
+        self.overload, self.after = overload, after
 
 
 class ChatModel(Protocol):
@@ -90,6 +104,19 @@ class ChatModel(Protocol):
 
     def close(self) -> None:
         """Frees what the model holds; it cannot be used afterwards."""
+        ...
+
+
+@runtime_checkable
+class Remote(Protocol):
+    """A model behind a network, which many requests can wait for at once; whoever runs it does the retries."""
+
+    def wait(self, work: Coroutine[Any, Any, T]) -> T:
+        """Runs work to its end on the loop on which the model's connections live."""
+        ...
+
+    async def attempt(self, request: Request, options: Sequence[str] = ()) -> Completion:
+        """One try, on that loop: a reply, or the scores of options; a fault that may pass raises `Passing`."""
         ...
 
 

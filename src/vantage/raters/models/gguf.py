@@ -97,15 +97,11 @@ class GGUFModel:
         tree = OptionTree(self._option_tokens(texts[0], options))
         prompts = [self._tokens(text, prompt=True) for text in texts]
         room = (self.window or 0) - max(len(option) for option in tree.options)
-        # Neighbours in this order share the longest beginnings, which stay in the prompt cache.
-        for row in sorted(range(len(prompts)), key=prompts.__getitem__):
-            prompt = prompts[row]
-            if len(prompt) > room:
-                note_once(self.notes, too_long(len(prompt), self.window))
-                continue
-            table[row] = tree.logprobs(
-                {node: self._following([*prompt, *node], tokens) for node, tokens in tree.nodes.items()}
-            )
+        fit = [row for row, prompt in enumerate(prompts) if len(prompt) <= room]
+        for row in set(range(len(prompts))) - set(fit):
+            note_once(self.notes, too_long(len(prompts[row]), self.window))
+        if fit:
+            table[fit] = self._scored([prompts[row] for row in fit], tree)
         return table
 
     def count_tokens(self, text: str) -> int:
@@ -139,6 +135,15 @@ class GGUFModel:
                 f"{file}: llama.cpp cannot load the file; it may be cut short, need more memory than there "
                 "is, or be newer than the installed xllamacpp."
             ) from None
+
+    def _scored(self, prompts: Sequence[list[int]], tree: OptionTree) -> LogProbs:
+        table = np.empty((len(prompts), len(tree.options)))
+        # Neighbours in this order share the longest beginnings, which stay in the prompt cache.
+        for row in sorted(range(len(prompts)), key=prompts.__getitem__):
+            table[row] = tree.logprobs(
+                {node: self._following([*prompts[row], *node], tokens) for node, tokens in tree.nodes.items()}
+            )
+        return table
 
     @property
     def _live(self) -> Any:

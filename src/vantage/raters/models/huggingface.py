@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ from vantage.raters.models.base import Completion, LogProbs, Message, ModelError
 from vantage.raters.models.extras import require
 from vantage.raters.models.options import OptionTree, option_tokens
 from vantage.raters.models.plain import LEAD, plain_prompt, turns
-from vantage.raters.models.prefix_scorer import PrefixScorer, padded
+from vantage.raters.models.prefix_scorer import GPU, PROCESSOR, PrefixScorer
 from vantage.raters.models.row_sampler import RowSampler
+from vantage.raters.models.transformers_net import TransformersNet
 
 
 class HuggingFaceModel:
@@ -24,7 +26,8 @@ class HuggingFaceModel:
         model: A folder, or the model's name on the hub.
         device: Where it runs, such as `cpu`, `cuda` or `cuda:1`; otherwise on the GPU if there is one.
         precision: `float32`, `bfloat16` or `float16`; otherwise half precision on a GPU and full on the CPU.
-        batch_size: How many sequences are computed side by side; otherwise 8 on the CPU and 32 on a GPU.
+        batch_size: How many sequences are computed side by side; otherwise 8 on the CPU and 32 on a GPU for
+            replies, and as many as a batch has room for by their length for scores.
         window: How many tokens prompt and reply may have together; otherwise what the model was trained for.
         revision: The version of a model on the hub.
         gguf_file: The name of a GGUF file in the folder, which is then unpacked to full weights.
@@ -47,6 +50,10 @@ class HuggingFaceModel:
         self.notes: list[str] = []
         self._device = device or _best_device(torch)
         self._rows = batch_size or (8 if self._device == "cpu" else 32)
+        budget = PROCESSOR if self._device == "cpu" else GPU
+        self._budgeted = replace(budget, rows=batch_size) if batch_size else budget
+        self._scorer: PrefixScorer | None = None
+        self._shares: bool | None = None
         source: dict[str, Any] = {"revision": revision, "trust_remote_code": False}
         if gguf_file is not None:
             source["gguf_file"] = gguf_file
@@ -85,7 +92,7 @@ class HuggingFaceModel:
                 self.notes,
                 "Transformers models are not held to a JSON Schema; it is asked for in words only.",
             )
-        prompts = [self._tokens(self._prompt(request.messages), prompt=True) for request in requests]
+        prompts = self._all_tokens([self._prompt(request.messages) for request in requests])
         done: dict[int, Completion] = {}
         for row, prompt in enumerate(prompts):
             if self.window is not None and len(prompt) >= self.window:
@@ -101,26 +108,22 @@ class HuggingFaceModel:
     def score(self, requests: Sequence[Request], options: Sequence[str]) -> LogProbs:
         """The log-probability that the reply begins with each option and with no longer one.
 
-        What all prompts have in common (guidelines, examples) is computed once, what a batch has in common
-        once per batch, and what options have in common once per prompt; the keys and values of the attention
-        are kept for whatever follows. A row of a prompt that is too long is not a number, and a note says so.
+        What prompts have in common (guidelines, examples) is computed once, and all options are computed in one
+        pass with the rest of their prompt (see `prefix_scorer`). A row of a prompt that is too long is not a number,
+        and a note says so.
         """
         table = np.full((len(requests), len(options)), np.nan)
         if not requests:
             return table
         texts = [self._prompt(request.messages) for request in requests]
         tree = OptionTree(self._option_tokens(texts[0], options))
-        prompts = [self._tokens(text, prompt=True) for text in texts]
+        prompts = self._all_tokens(texts)
         longest = max(len(option) for option in tree.options)
         fit = [row for row, prompt in enumerate(prompts) if self.window is None or len(prompt) + longest <= self.window]
         for row in set(range(len(prompts))) - set(fit):
             note_once(self.notes, too_long(len(prompts[row]), self.window))
-        if not fit:
-            return table
-        scorer = PrefixScorer(self._torch, self._live, self._pad, self._rows)
-        table[fit] = scorer.score([prompts[row] for row in fit], tree)
-        if not scorer.shares:
-            note_once(self.notes, f"{self.name} keeps no past that can be shared; each option is computed in full.")
+        if fit:
+            table[fit] = self._scored([prompts[row] for row in fit], tree)
         return table
 
     def count_tokens(self, text: str) -> int:
@@ -129,9 +132,19 @@ class HuggingFaceModel:
 
     def close(self) -> None:
         """Frees the model's memory."""
-        self._net = None
+        self._net = self._scorer = None
         if self._device.startswith("cuda"):
             self._torch.cuda.empty_cache()
+
+    def _scored(self, prompts: Sequence[list[int]], tree: OptionTree) -> LogProbs:
+        net = TransformersNet(self._torch, self._transformers, self._live, self._pad)
+        if self._shares is None:
+            self._shares = net.shares(max(prompts, key=len), tree)
+            self._scorer = PrefixScorer(net, self._budgeted) if self._shares else None
+        if self._scorer is not None:
+            return self._scorer.score(prompts, tree)
+        note_once(self.notes, f"{self.name} keeps no past that can be shared; each option is computed in full.")
+        return np.array([tree.logprobs(net.in_full(prompt, tree)) for prompt in prompts])
 
     def _budget(self, request: Request, length: int) -> int:
         most = request.sampling.max_tokens
@@ -156,7 +169,7 @@ class HuggingFaceModel:
         self, prompts: Sequence[Sequence[int]], requests: Sequence[Request], budgets: Sequence[int]
     ) -> list[Completion]:
         width = max(len(prompt) for prompt in prompts)
-        ids, mask = padded(self._torch, self._live.device, prompts, width, self._pad)
+        ids, mask = self._padded(prompts, width)
         sampler = RowSampler(self._torch, self._live.device, [request.sampling for request in requests])
         with self._torch.inference_mode():
             written = self._live.generate(
@@ -170,6 +183,15 @@ class HuggingFaceModel:
             self._reply(tokens[width:].tolist()[:budget], len(prompt))
             for tokens, prompt, budget in zip(written, prompts, budgets, strict=True)
         ]
+
+    def _padded(self, rows: Sequence[Sequence[int]], width: int) -> tuple[Any, Any]:
+        """Prompts of unequal length as one tensor that ends where they end, and which of its cells are real."""
+        ids = np.full((len(rows), width), self._pad, dtype=np.int64)
+        mask = np.zeros((len(rows), width), dtype=np.int64)
+        for row, tokens in enumerate(rows):
+            ids[row, width - len(tokens) :], mask[row, width - len(tokens) :] = tokens, 1
+        device = self._live.device
+        return self._torch.tensor(ids, device=device), self._torch.tensor(mask, device=device)
 
     def _reply(self, tokens: list[int], prompt_tokens: int) -> Completion:
         end = next((i for i, token in enumerate(tokens) if token in self._ends), None)
@@ -205,6 +227,12 @@ class HuggingFaceModel:
     def _tokens(self, text: str, *, prompt: bool = False) -> list[int]:
         special = prompt and not self._has_template
         return list(self._tokenizer(text, add_special_tokens=special)["input_ids"])
+
+    def _all_tokens(self, prompts: Sequence[str]) -> list[list[int]]:
+        """The tokens of whole prompts; fast tokenizers read many side by side."""
+        if not prompts:
+            return []
+        return list(self._tokenizer(list(prompts), add_special_tokens=not self._has_template)["input_ids"])
 
 
 def _best_device(torch: Any) -> str:

@@ -14,7 +14,8 @@ from tests.raters.models.endpoint import Answer, Endpoint
 from vantage import ChatRater, Corpus, InputError, Instrument, Personas, demo_corpus, rate
 from vantage.raters.models import load_model
 from vantage.raters.models.base import ChatModel, Completion, LogProbs, Request
-from vantage.raters.rate import CUT, judge
+from vantage.raters.windows import CUT
+from vantage.runs.rating import RunEnded, judge
 
 INSTRUMENT = Instrument.load("warmth-competence")
 ADA = Personas.load("pool")[0]
@@ -318,3 +319,10 @@ def test_the_embedded_model_gives_coarse_answers(embedded: ChatModel) -> None:
     assert row["question"] == "trust-coarse"
     assert row["value"] in (-1, 0, 1)
     assert -1 < row["expected"] < 1
+
+
+def test_a_run_that_ends_early_is_told_with_what_there_is(endpoint: Endpoint) -> None:
+    endpoint.reply = lambda body: Answer(status=401, error={"message": "no"})
+    with pytest.raises(RunEnded, match=r"first \d+ requests all failed.*refuses the key") as ended:
+        rate(demo_corpus(), rater(endpoint, "zero-shot"), INSTRUMENT)
+    assert ended.value.outcome.judged[0].judgments["status"].unique().to_list() == ["failed"]

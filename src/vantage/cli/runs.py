@@ -1,0 +1,190 @@
+"""`vantage runs`: look at the store of a corpus, export it, clean it, and read its replies again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from vantage.cli.corpora import names
+from vantage.cli.output import Csv, Json, print_frame, print_json, print_rows, printable, show
+
+if TYPE_CHECKING:
+    from vantage.runs.records import Record
+
+app = typer.Typer(
+    help="Look at stored model calls, export and clean them, read them again.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+Where = Annotated[Path, typer.Argument(metavar="STORE", help="A run store, or the corpus folder that it stands in.")]
+Run = Annotated[int | None, typer.Option("--run", help="One run; all of them without it.")]
+
+
+@app.command("list")
+def list_(store: Where, as_json: Json = False) -> None:
+    """The runs of a store, the oldest first."""
+    from vantage.runs.records import records
+    from vantage.runs.store import Store
+
+    with Store(store, read_only=True) as opened:
+        rows = [_row(record) for record in records(opened)]
+    if not rows and not as_json:
+        typer.echo("There are no runs in this store.")
+        return
+    print_rows(rows, as_json=as_json)
+
+
+@app.command("show")
+def show_(
+    store: Where,
+    run: Annotated[int, typer.Argument(help="The number of the run; see vantage runs list.")],
+    calls: Annotated[int, typer.Option(help="How many of its calls are printed, with their prompts.")] = 1,
+    as_json: Json = False,
+) -> None:
+    """A run: everything that was asked for, how it went, and some of its calls as they were sent."""
+    from vantage.runs.export import calls as stored
+    from vantage.runs.records import record
+    from vantage.runs.store import Store
+
+    with Store(store, read_only=True) as opened:
+        found = record(opened, run)
+        some = list(stored(opened, run=run, limit=calls))
+    if as_json:
+        told = {"plan": found.plan, "summary": found.summary, "calls": some}
+        print_json({**_row(found), **told})
+        return
+    for name, value in _row(found).items():
+        typer.echo(f"{name.replace('_', ' ')}: {show(value)}")
+    typer.echo("")
+    for part in found.plan["parts"]:
+        typer.echo("\n".join(f"  {key}: {show(value)}" for key, value in part.items() if value not in ("", [])))
+        typer.echo("")
+    for call in some:
+        _print_call(call)
+
+
+@app.command("export")
+def export(
+    store: Where,
+    to: Annotated[Path, typer.Argument(help="A .jsonl, .csv or .parquet file.")],
+    run: Run = None,
+    prompts: Annotated[bool, typer.Option("--prompts/--no-prompts", help="Whether prompts are written too.")] = True,
+) -> None:
+    """Write stored calls to a file that other programs read."""
+    from vantage.runs.export import export as written
+    from vantage.runs.records import record
+    from vantage.runs.store import Store
+
+    with Store(store, read_only=True) as opened:
+        if run is not None:
+            record(opened, run)
+        count = written(opened, to, run=run, prompts=prompts)
+    typer.echo(f"Wrote {to}: {show(count)} calls")
+
+
+@app.command("gc")
+def gc(
+    store: Where,
+    drop: Annotated[str | None, typer.Option(metavar="RUN,…", help="Forget these runs.")] = None,
+    keep: Annotated[int | None, typer.Option(help="Forget all runs but the newest so many.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be removed.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Remove what no kept run uses, failures that were made good, and the space that they took."""
+    from dataclasses import asdict
+
+    from vantage.errors import InputError
+    from vantage.runs.cleaning import clean
+    from vantage.runs.records import records
+    from vantage.runs.store import Store, place
+
+    if not place(store).is_file():
+        raise InputError("there is no run store here", file=place(store), remedy="name the file")
+    dropped = names(drop)
+    if wrong := [word for word in dropped if not word.isdecimal()]:
+        raise InputError(f"'{wrong[0]}' is no number of a run", remedy="see: vantage runs list")
+    if keep is not None and keep < 0:
+        raise InputError(f"{keep} runs cannot be kept", remedy="give 0 or more")
+    with Store(store) as opened:
+        numbers = [int(word) for word in dropped]
+        if keep is not None:
+            oldest_first = [found.id for found in sorted(records(opened), key=lambda r: r.changed)]
+            numbers += [number for number in oldest_first[: len(oldest_first) - keep] if number not in numbers]
+        cleaned = clean(opened, numbers, dry_run=dry_run)
+    if as_json:
+        print_json(asdict(cleaned))
+        return
+    verb = "Would remove" if dry_run else "Removed"
+    told = f"{show(cleaned.runs)} runs, {show(cleaned.calls)} calls, {show(cleaned.failures)} failures"
+    typer.echo(f"{verb} {told}, {show(cleaned.texts)} texts")
+    if cleaned.bytes_after is not None:
+        typer.echo(f"{show(cleaned.bytes_before)} bytes became {show(cleaned.bytes_after)}")
+
+
+@app.command("reparse")
+def reparse(
+    folder: Annotated[Path, typer.Argument(help="A corpus folder whose judgments have a column reply.")],
+    to: Annotated[Path | None, typer.Option("--to", help="Where to write; without it the folder is changed.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would change.")] = False,
+    as_json: Json = False,
+    as_csv: Csv = False,
+) -> None:
+    """Read recorded replies again with the parser as it is now; no model is called."""
+    from vantage.corpora import Corpus
+    from vantage.runs.reparse import reparse as again
+
+    done = again(Corpus.read(folder))
+    if not dry_run:
+        done.corpus.write(to or folder)
+    if as_json or as_csv:
+        print_frame(done.changes, as_json=as_json, as_csv=as_csv)
+        return
+    typer.echo(f"Read {show(done.read)} replies again: {show(len(done.changes))} judgments changed")
+    if len(done.changes):
+        columns = ["status", "status_now", "rule", "rule_now"]
+        counts = done.changes.group_by(columns).len("judgments").sort("judgments", descending=True)
+        print_frame(counts)
+    typer.echo("Nothing was written." if dry_run else f"Wrote {to or folder}")
+
+
+@app.command("recover")
+def recover(store: Where) -> None:
+    """Save what can be read of a damaged store into a new one; the damaged file is kept."""
+    from vantage.errors import InputError
+    from vantage.runs.recovery import recover as saved
+    from vantage.runs.store import place
+
+    if not place(store).is_file():
+        raise InputError("there is no run store here", file=place(store), remedy="name the file")
+    typer.echo(saved(place(store)))
+
+
+def _row(record: Record) -> dict[str, Any]:
+    from datetime import datetime
+
+    parts, summary = record.plan["parts"], record.summary
+    told = {key: summary.get(key, 0) for key in ("sent", "stored", "failed", "missing")}
+    return {
+        "run": record.id,
+        "changed": datetime.fromtimestamp(record.changed).astimezone().isoformat(sep=" ", timespec="seconds"),
+        "state": record.state,
+        "rater": parts[0]["rater"] if len(parts) == 1 else f"{len(parts)} raters of {parts[0]['model']}",
+        "instrument": parts[0]["instrument"],
+        "requests": sum(part["requests"] for part in parts),
+        **told,
+        "prompt_tokens": summary.get("prompt_tokens", 0),
+        "completion_tokens": summary.get("completion_tokens", 0),
+        "cost": summary.get("cost"),
+    }
+
+
+def _print_call(call: dict[str, Any]) -> None:
+    what = ", ".join(str(call[key]) for key in ("item", "question") if call[key])
+    typer.echo(f"━━━ {printable(what)}, sample {call['sample']} ({call['step']}, {call['at']})")
+    for message in call["messages"]:
+        typer.echo(f"── {message['role']}\n{printable(message['content'])}")
+    said = call["reply"] or call["error"] or json.dumps(call["scores"])
+    typer.echo(f"── {'failed' if call['finish'] == 'failed' else 'reply'}\n{printable(str(said))}\n")

@@ -1,0 +1,25 @@
+"""What a rater is asked: the instrument in the form of its style, and the question of relevance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from vantage.instruments import Instrument
+from vantage.raters.chat import ChatRater
+from vantage.raters.prompts import RELEVANCE
+
+
+def asked_instrument(rater: ChatRater, instrument: Instrument) -> Instrument:
+    """The instrument as the rater is asked it: with the bands as answers in the coarse style."""
+    return instrument.coarse() if rater.parts.coarse else instrument
+
+
+def asked_questions(rater: ChatRater, questions: Sequence[str]) -> list[str]:
+    """The questions by the ids that they have in that instrument."""
+    return [f"{q}-coarse" if rater.parts.coarse and not q.endswith("-coarse") else q for q in questions]
+
+
+def relevance_instrument(instrument: Instrument) -> Instrument:
+    """The question under which a selective persona's relevance of each item is recorded."""
+    id_ = f"{instrument.id}-relevance"
+    return Instrument.of_questions(id_, f"Relevance to a persona ({instrument.title})", {id_: RELEVANCE})

@@ -1,0 +1,196 @@
+"""What is said to a model about one item, turn by turn, and the judgments that its replies amount to.
+
+A conversation is a generator: it yields what is to be asked and is sent what came back, so that the same lines
+serve whoever asks: an engine that sends requests, or a reader that only looks into a store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, TypeAlias
+
+import polars as pl
+
+from vantage.corpora import Corpus
+from vantage.corpora.schema import JUDGMENTS
+from vantage.errors import InputError
+from vantage.instruments import Instrument, Question
+from vantage.raters.answers import choices
+from vantage.raters.asked import relevance_instrument
+from vantage.raters.chat import Call, ChatRater
+from vantage.raters.models.base import Completion, Request
+from vantage.raters.prompts import RELEVANT
+from vantage.raters.replies import Reply, parse_replies, parse_reply
+
+Step: TypeAlias = Literal["answer", "relevance", "why"]
+Row: TypeAlias = tuple[Any, ...]
+"""One judgment, in the order of `ROWS`."""
+
+ROWS: Final[dict[str, Any]] = {
+    **JUDGMENTS,
+    "reply": pl.String,
+    "rule": pl.String,
+    "scores": pl.List(pl.Float64),
+}
+"""The columns of a judgment as a conversation gives it: with the reply, the rule that read it, and raw scores."""
+_BARE: Final = 40
+"""Characters up to which a reply may be nothing but an answer."""
+_REMEMBERED: Final = 4096
+ASK_AGAIN: Final = 1_000_003
+"""What the seed is moved by at each further attempt, far from the seeds of the samples."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One request of a conversation, with what tells it from others that read the same."""
+
+    request: Request
+    options: tuple[str, ...] = ()
+    """What is to be scored, where no reply is to be drawn."""
+    sample: int = 0
+    attempt: int = 0
+    """Counts the times that the same sample was asked because a reply could not be read."""
+    step: Step = "answer"
+
+
+Conversation: TypeAlias = Generator[Ask, Completion, list[Row]]
+
+
+class Conversations:
+    """The conversations of one rater about the items of a corpus.
+
+    Args:
+        rater: Who is asked.
+        corpus: The items.
+        instrument: What is asked, in the rater's form (see `vantage.raters.asked`).
+        condition: The circumstances.
+        retry_unparsed: How often a sample is asked again when its reply cannot be read. Such retries shift
+            the distribution of answers, so there are none unless they are asked for.
+    """
+
+    def __init__(
+        self,
+        rater: ChatRater,
+        corpus: Corpus,
+        instrument: Instrument,
+        condition: str = "",
+        retry_unparsed: int = 0,
+    ) -> None:
+        self.rater, self.condition, self.retry_unparsed = rater, condition, retry_unparsed
+        self.prompter = rater.prompter(corpus, instrument, condition)
+        self._relevance = relevance_instrument(instrument).questions[0]
+        self._id = rater.id
+        self._known: dict[tuple[str, str], Mapping[str, Reply]] = {}
+
+    def about(self, call: Call) -> Conversation:
+        """The conversation that a planned call opens."""
+        if self.rater.parts.scoring:
+            return (yield from self._scoring(call))
+        rows: list[Row] = []
+        if self.rater.parts.voice == "selective-persona":
+            reply = yield from self._relevant(call, rows)
+            if reply.value is None or reply.value < RELEVANT:
+                return rows
+        completion, replies = yield from self._answer(call)
+        reason: str | None = None
+        if self.rater.parts.two_step and completion.finish != "failed":
+            asked = replace(self.prompter.why(call.request, completion.text), sampling=call.request.sampling)
+            told = yield Ask(asked, sample=call.sample, step="why")
+            reason = told.text.strip() or None if told.finish != "failed" else None
+        for question in call.questions:
+            found = replies[question.id]
+            rows.append(self._row(call, question.id, found, completion, reason or found.rationale))
+        return rows
+
+    def _relevant(self, call: Call, rows: list[Row]) -> Generator[Ask, Completion, Reply]:
+        """How relevant the item is to the persona: one request for all questions and samples of an item."""
+        item, question = str(call.item["item"]), self._relevance
+        request = replace(self.prompter.relevance(call.item), tag=(item, question.id, 0))
+        completion = yield Ask(request, step="relevance")
+        reply = read_reply(completion, [question], self.prompter.item_text(call.item))[question.id]
+        rows.append(self._row(call, question.id, reply, completion, reply.rationale, sample=0))
+        return reply
+
+    def _answer(self, call: Call) -> Generator[Ask, Completion, tuple[Completion, Mapping[str, Reply]]]:
+        attempt = 0
+        while True:
+            completion = yield Ask(_reseeded(call.request, attempt), sample=call.sample, attempt=attempt)
+            replies = self._read(completion, call)
+            attempt += 1
+            unread = any(reply.status == "unparsed" for reply in replies.values())
+            if not unread or attempt > self.retry_unparsed:
+                return completion, replies
+
+    def _read(self, completion: Completion, call: Call) -> Mapping[str, Reply]:
+        """What a reply says. A bare answer says the same about every item, so it is worked out once."""
+        bare = completion.finish == "stop" and len(call.questions) == 1 and len(completion.text) <= _BARE
+        key = (completion.text, call.questions[0].id)
+        if bare and key in self._known:
+            return self._known[key]
+        source = " ".join([str(v) for v in call.item.values() if isinstance(v, str)])
+        replies = read_reply(completion, call.questions, source)
+        if bare and replies[key[1]].rule.startswith("whole:") and len(self._known) < _REMEMBERED:
+            self._known[key] = replies
+        return replies
+
+    def _scoring(self, call: Call) -> Conversation:
+        question = call.questions[0]
+        options = choices(question.scale)
+        if not options:
+            raise InputError(
+                f"question '{question.id}' has no options to compare",
+                remedy="use another style than scoring",
+            )
+        completion = yield Ask(call.request, tuple(option.word for option in options))
+        # What could not be scored is told as failed; what it stands for is known when all items are there.
+        scores = None if completion.scores is None else list(completion.scores)
+        failed = Reply(None, "failed", None, "failed" if scores is None else "scoring")
+        return [self._row(call, question.id, failed, completion, None, scores=scores)]
+
+    def _row(
+        self,
+        call: Call,
+        question: str,
+        reply: Reply,
+        completion: Completion,
+        rationale: str | None,
+        *,
+        sample: int | None = None,
+        scores: list[float] | None = None,
+    ) -> Row:
+        said = _whole(completion.error) or None if completion.finish == "failed" else _whole(completion.text)
+        key = (str(call.item["item"]), question, self._id, self.condition, call.sample if sample is None else sample)
+        written = None if self.rater.parts.scoring and completion.finish != "failed" else said
+        why = None if rationale is None else _whole(rationale)
+        return (*key, reply.value, reply.status, why, written, reply.rule, scores)
+
+
+def _whole(text: str) -> str:
+    """Text as a table can hold it: half a character, which a model may well send, becomes a question mark."""
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def read_reply(completion: Completion, questions: Sequence[Question], source: str) -> Mapping[str, Reply]:
+    """What a completion says on each question: a failed call and a filtered reply are no unreadable ones.
+
+    >>> from vantage import Instrument
+    >>> question = Instrument.load("sarcasm-rating").question("sarcasm-rating")
+    >>> read_reply(Completion("", "filtered"), [question], "")["sarcasm-rating"].status
+    'refused'
+    """
+    if completion.finish == "failed":
+        return {question.id: Reply(None, "failed", None, "failed") for question in questions}
+    if completion.finish == "filtered" and not completion.text.strip():
+        return {question.id: Reply(None, "refused", None, "filtered") for question in questions}
+    if len(questions) == 1:
+        return {questions[0].id: parse_reply(completion.text, questions[0], source)}
+    return parse_replies(completion.text, questions, source)
+
+
+def _reseeded(request: Request, attempt: int) -> Request:
+    """The request with another seed, since the same one would give the same reply again."""
+    seed = request.sampling.seed
+    if not attempt or seed is None:
+        return request
+    return replace(request, sampling=replace(request.sampling, seed=seed + attempt * ASK_AGAIN))

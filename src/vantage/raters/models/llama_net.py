@@ -1,0 +1,177 @@
+"""A small Llama in NumPy, as scoring sees it: full precision, options in one pass with their prompt, no torch.
+
+For models of some hundred million parameters this is three times as fast as llama.cpp's prebuilt wheels, which are
+built for any processor and can neither share a prompt's beginning between rows nor score options side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vantage.raters.models.base import ModelError
+from vantage.raters.models.gguf_file import ModelFile, Weights
+from vantage.raters.models.options import Path
+from vantage.raters.models.prefix_plan import Tokens
+from vantage.raters.models.prefix_scorer import Pending, sees
+
+Past: TypeAlias = list[tuple[Weights, Weights]]
+"""Per layer the keys and values of the tokens that were read: head × token × dimension."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Layer:
+    queries: Weights
+    keys: Weights
+    values: Weights
+    mix: Weights
+    gate: Weights
+    up: Weights
+    down: Weights
+    before_attention: Weights
+    before_feeding: Weights
+
+
+class LlamaNet:
+    """Reads with the weights of one file (Llama: Touvron et al. 2023).
+
+    Args:
+        file: What `gguf_file.read` gave.
+    """
+
+    def __init__(self, file: ModelFile) -> None:
+        settings, weights = file.settings, file.weights
+        if settings.get("general.architecture") != "llama" or "rope_freqs.weight" in weights:
+            raise ModelError(f"A model of kind {settings.get('general.architecture')} cannot be run by NumPy.")
+        self._heads = int(settings["llama.attention.head_count"])
+        self._shared_heads = int(settings["llama.attention.head_count_kv"])
+        self._epsilon = np.float32(settings["llama.attention.layer_norm_rms_epsilon"])
+        self._dimension = int(settings["llama.rope.dimension_count"])
+        base = float(settings.get("llama.rope.freq_base", 10000.0))
+        self._turns = base ** (-np.arange(0, self._dimension, 2) / self._dimension)
+        self._words = weights["token_embd.weight"]
+        self._out = weights.get("output.weight", self._words)
+        self._last = weights["output_norm.weight"]
+        self._layers = [self._layer(weights, f"blk.{i}.") for i in range(int(settings["llama.block_count"]))]
+
+    def extended(self, past: Past | None, tokens: Tokens) -> Past:
+        """The past with more tokens read behind it; the one that was given stays as it is."""
+        start = 0 if past is None else past[0][0].shape[1]
+        ids, places = np.array([tokens]), start + np.arange(len(tokens))[None]
+        seen = np.tril(np.ones((1, len(tokens), len(tokens)), dtype=bool))
+        _, added = self._read(past, ids, places, seen, 1)
+        if past is None:
+            return added
+        return [
+            (np.concatenate([k, more_k], axis=1), np.concatenate([v, more_v], axis=1))
+            for (k, v), (more_k, more_v) in zip(past, added, strict=True)
+        ]
+
+    def cut(self, past: Past, length: int) -> Past:
+        """The past of the first tokens only; the one that was given stays as it is."""
+        return [(keys[:, :length], values[:, :length]) for keys, values in past]
+
+    def following(self, past: Past | None, rests: Sequence[Tokens], nodes: Sequence[Path], tokens: Tokens) -> Pending:
+        """The log-probabilities of some tokens behind each rest of a prompt and each node written behind that."""
+        written = [node for node in nodes if node]
+        start = 0 if past is None else past[0][0].shape[1]
+        width, more = max(len(rest) for rest in rests), len(written)
+        lengths = np.array([len(rest) for rest in rests])
+        ids = np.zeros((len(rests), width + more), dtype=np.int64)
+        for row, rest in enumerate(rests):
+            ids[row, width - len(rest) : width] = rest
+        ids[:, width:] = [node[-1] for node in written]
+        columns = np.arange(width)[None] - (width - lengths)[:, None]
+        behind = lengths[:, None] + np.array([len(node) - 1 for node in written], dtype=np.int64)[None]
+        places = start + np.concatenate([columns.clip(min=0), behind], axis=1)
+        own = np.tril(np.ones((width + more, width + more), dtype=bool))
+        own[width:, width:] = sees(written)
+        real = np.concatenate([columns >= 0, np.ones((len(rests), more), dtype=bool)], axis=1)
+        # What fills up a row sees itself, so that its own scores are numbers.
+        seen = (own[None] & real[:, None]) | np.eye(width + more, dtype=bool)
+        hidden, _ = self._read(past, ids, places, seen, more + 1)
+        logits = hidden @ self._out.T
+        most = logits.max(axis=-1, keepdims=True)
+        total = most + np.log(np.exp(logits - most).sum(axis=-1, keepdims=True, dtype=np.float64))
+        found = logits[..., list(tokens)] - total
+        return lambda: found
+
+    def _read(
+        self, past: Past | None, ids: NDArray[np.int64], places: NDArray[np.int64], seen: NDArray[np.bool_], last: int
+    ) -> tuple[Weights, Past]:
+        """What is known behind the last tokens of each row, and the keys and values of all (of one row: a past)."""
+        rows, width = ids.shape
+        hidden: NDArray[Any] = self._words[ids.ravel()]
+        angles = places[..., None] * self._turns
+        # Broadcast over heads: row × 1 × token × pair.
+        turn = np.exp(1j * angles).astype(np.complex64)[:, None]
+        barred = np.where(seen, np.float32(0), np.float32(-np.inf))[:, None, None]
+        added: Past = []
+        for number, layer in enumerate(self._layers):
+            normed = self._normed(hidden, layer.before_attention)
+            queries = _turned(self._split(normed @ layer.queries.T, rows, self._heads), turn)
+            keys = _turned(self._split(normed @ layer.keys.T, rows, self._shared_heads), turn)
+            values = self._split(normed @ layer.values.T, rows, self._shared_heads)
+            added.append((keys[0], values[0]))
+            told = self._attended(queries, keys, values, past[number] if past is not None else None, barred)
+            hidden = hidden + told.reshape(rows * width, -1) @ layer.mix.T
+            if number + 1 == len(self._layers):
+                # Behind the attention of the last layer, only what is asked for is still of use.
+                hidden = hidden.reshape(rows, width, -1)[:, -last:].reshape(rows * last, -1)
+            normed = self._normed(hidden, layer.before_feeding)
+            hidden = hidden + (_silu(normed @ layer.gate.T) * (normed @ layer.up.T)) @ layer.down.T
+        return self._normed(hidden, self._last).reshape(rows, last, -1), added
+
+    def _attended(
+        self, queries: Weights, keys: Weights, values: Weights, past: tuple[Weights, Weights] | None, barred: Weights
+    ) -> Weights:
+        """Attention over the past that all rows share, in one product, and over each row's own tokens."""
+        rows, _, width, size = queries.shape
+        shared, group = self._shared_heads, self._heads // self._shared_heads
+        queries = queries.reshape(rows, shared, group * width, size) * np.float32(size**-0.5)
+        own = (queries @ keys.swapaxes(2, 3)).reshape(rows, shared, group, width, width) + barred
+        most = own.max(axis=-1, keepdims=True)
+        if past is not None:
+            together = queries.swapaxes(0, 1).reshape(shared, rows * group * width, size)
+            earlier = (together @ past[0].swapaxes(1, 2)).reshape(shared, rows, group, width, -1).swapaxes(0, 1)
+            most = np.maximum(most, earlier.max(axis=-1, keepdims=True))
+            earlier = np.exp(earlier - most)
+        own = np.exp(own - most)
+        total = own.sum(axis=-1, keepdims=True)
+        told = (own.reshape(rows, shared, group * width, width) @ values).reshape(rows, shared, group, width, size)
+        if past is not None:
+            total = total + earlier.sum(axis=-1, keepdims=True)
+            weighed = np.ascontiguousarray(earlier.swapaxes(0, 1)).reshape(shared, rows * group * width, -1) @ past[1]
+            told = told + weighed.reshape(shared, rows, group, width, size).swapaxes(0, 1)
+        found: Weights = (told / total).reshape(rows, self._heads, width, size).swapaxes(1, 2)
+        return found
+
+    def _split(self, flat: Weights, rows: int, heads: int) -> Weights:
+        """Row × head × token × dimension."""
+        return flat.reshape(rows, -1, heads, self._dimension).swapaxes(1, 2)
+
+    def _normed(self, hidden: Weights, scale: Weights) -> Weights:
+        square = np.einsum("ij,ij->i", hidden, hidden)[:, None] / np.float32(hidden.shape[1])
+        normed: Weights = hidden / np.sqrt(square + self._epsilon) * scale
+        return normed
+
+    @staticmethod
+    def _layer(weights: dict[str, Weights], prefix: str) -> _Layer:
+        names = ("attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down", "attn_norm", "ffn_norm")
+        return _Layer(*(weights[f"{prefix}{name}.weight"] for name in names))
+
+
+def _turned(split: Weights, turn: NDArray[Any]) -> Weights:
+    """Positions as rotations of pairs of neighbours (Su et al. 2021), in the order that GGUF files store them."""
+    turned: Weights = (np.ascontiguousarray(split).view(np.complex64) * turn).view(np.float32)
+    return turned
+
+
+def _silu(gate: Weights) -> Weights:
+    with np.errstate(over="ignore"):
+        passed: Weights = gate / (1 + np.exp(-gate))
+    return passed

@@ -1,0 +1,33 @@
+"""A model that is not there: what reading stored replies needs to know of one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from vantage.raters.models.base import Completion, LogProbs, ModelError, Request
+from vantage.raters.models.plain import estimate_tokens
+
+
+class Unopened:
+    """Stands for an endpoint whose replies are stored; it answers nothing."""
+
+    def __init__(self, name: str, settings: Mapping[str, Any]) -> None:
+        self.name = name
+        self.window: int | None = settings.get("window")
+        self.notes: list[str] = []
+
+    def complete(self, requests: Sequence[Request]) -> list[Completion]:
+        """Nothing is sent: always an error."""
+        raise ModelError(f"{self.name} was not opened; its stored replies are only read.")
+
+    def score(self, requests: Sequence[Request], options: Sequence[str]) -> LogProbs:
+        """Nothing is sent: always an error."""
+        raise ModelError(f"{self.name} was not opened; its stored replies are only read.")
+
+    def count_tokens(self, text: str) -> int:
+        """An upper estimate, as for the endpoint itself."""
+        return estimate_tokens(text)
+
+    def close(self) -> None:
+        """There is nothing to close."""

@@ -1,0 +1,136 @@
+"""Batches as Anthropic has them: requests are posted as they are, and results come as lines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Container, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, Final
+from urllib.parse import quote
+
+import openai
+
+from vantage.raters.models.base import Completion, Finish, ModelError, note_once
+from vantage.raters.models.openai import OpenAIModel
+from vantage.runs.batch.openai import SKEW
+from vantage.runs.batch.protocols import Result, Standing
+from vantage.runs.batch.wire import Wire
+from vantage.runs.keys import Call
+
+_PATH: Final = "/messages/batches"
+_FINISHES: Final[dict[str, Finish]] = {"max_tokens": "length", "refusal": "filtered"}
+_STATUSES: Final = {
+    "rate_limit_error": 429,
+    "api_error": 500,
+    "overloaded_error": 529,
+    "timeout_error": 504,
+    "expired": 408,
+    "canceled": 408,
+}
+"""Errors that may pass, as the status that a single request would have got."""
+
+
+class AnthropicBatches:
+    """`/messages/batches`."""
+
+    headers: Mapping[str, Any] = {
+        "x-api-key": "{KEY}",
+        "anthropic-version": "2023-06-01",
+        "Authorization": openai.Omit(),
+    }
+    most = 20_000
+    largest = 90_000_000
+
+    def body(self, model: OpenAIModel, call: Call) -> dict[str, Any]:
+        """What a single request to `/messages` would send."""
+        if call.ask.options:
+            raise ModelError(f"{model.url} gives no log-probabilities; use a style that reads replies.")
+        told = model.body(call.ask.request)
+        body: dict[str, Any] = {
+            "model": told["model"],
+            "max_tokens": call.ask.request.sampling.max_tokens,
+            "messages": [message for message in told["messages"] if message["role"] != "system"],
+        }
+        if system := [message["content"] for message in told["messages"] if message["role"] == "system"]:
+            body["system"] = "\n\n".join(system)
+        body |= {name: told[name] for name in ("temperature", "top_p") if name in told}
+        note_once(model.notes, "Batches at Anthropic know no seed: replies to the same prompt may differ.")
+        if call.ask.request.schema is not None:
+            note_once(model.notes, "Batches at Anthropic are asked for the form of the reply in words only.")
+        return body
+
+    def line(self, name: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """A request as it stands in a batch."""
+        return {"custom_id": name, "params": body}
+
+    def submit(self, wire: Wire, model: str, lines: Sequence[bytes], token: str) -> str:
+        """Posts the requests. There is no place for a token: a batch is known by the requests in it."""
+        return str(wire.post_once(_PATH, {"requests": [json.loads(line) for line in lines]})["id"])
+
+    def find(self, wire: Wire, token: str, since: float, size: int, known: Container[str]) -> str | None:
+        """The earliest batch of the right size since then that is not known.
+
+        Should it be another's, its results will be about other requests, and ours are asked again.
+        """
+        found, after = None, ""
+        while True:
+            page = wire.get(f"{_PATH}?limit=100{after}")
+            batches = page.get("data") or []
+            recent = [batch for batch in batches if _seconds(batch.get("created_at")) >= since - SKEW]
+            for batch in recent:
+                counts = batch.get("request_counts") or {}
+                if batch["id"] not in known and sum(int(count) for count in counts.values()) == size:
+                    found = str(batch["id"])
+            if not page.get("has_more") or len(recent) < len(batches) or not batches:
+                return found
+            after = f"&after_id={quote(str(batches[-1]['id']), safe='')}"
+
+    def standing(self, wire: Wire, batch: str) -> Standing:
+        """How far the batch has come."""
+        path = f"{_PATH}/{quote(batch, safe='')}"
+        if wire.get(path).get("processing_status") != "ended":
+            return Standing("running")
+        # Not the address that the answer names: a key is only sent to where it was meant to go.
+        return Standing("ended", "The batch has ended without a result for this request.", (f"{path}/results",))
+
+    def results(self, wire: Wire, standing: Standing) -> Iterator[Result]:
+        """The lines of results."""
+        for path in standing.results:
+            for line in wire.lines(path):
+                yield _result(line)
+
+    def read(self, model: OpenAIModel, body: Any, options: Sequence[str]) -> Completion:
+        """What a message says."""
+        text = "".join(str(block["text"]) for block in body["content"] if block.get("type") == "text")
+        usage = body.get("usage") or {}
+        inputs = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+        return Completion(
+            model.scrubbed(text),
+            _FINISHES.get(str(body.get("stop_reason")), "stop"),
+            sum(int(usage.get(name) or 0) for name in inputs),
+            int(usage.get("output_tokens") or 0),
+        )
+
+
+def _result(line: str) -> Result:
+    """One line of results; one that cannot be read names no request, which is then asked again."""
+    try:
+        told = json.loads(line)
+        name, result = str(told["custom_id"]), told["result"]
+        kind = str(result["type"])
+        if kind == "succeeded":
+            return Result(name, result["message"], status=200)
+        error = result.get("error") or {}
+        error = error.get("error") or error
+        kind = str(error.get("type") or kind)
+        said = f"{kind}: {error.get('message') or 'no reason is given'}"
+    except (AttributeError, LookupError, TypeError, ValueError):
+        return Result("", error="The line cannot be read.")
+    return Result(name, error=said, status=_STATUSES.get(kind, 400))
+
+
+def _seconds(told: Any) -> float:
+    try:
+        return datetime.fromisoformat(str(told)).timestamp()
+    except ValueError:
+        return 0.0

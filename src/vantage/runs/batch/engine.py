@@ -1,0 +1,266 @@
+"""A provider's batch API: requests are gathered, submitted, polled and collected, whoever is killed in between."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import deque
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+from vantage.errors import InputError
+from vantage.raters.chat import ChatRater
+from vantage.raters.models.base import ChatModel, Completion, ModelError, note_once
+from vantage.raters.models.openai import OpenAIModel
+from vantage.runs.batch.ledger import Batch, Ledger
+from vantage.runs.batch.protocols import Result, Standing, load_protocol
+from vantage.runs.batch.wire import Stopped, Uncertain, Wire
+from vantage.runs.job import Job
+from vantage.runs.keys import Call
+from vantage.runs.options import Options
+from vantage.runs.tally import BATCH_SHARE
+
+UNDER_WAY: Final = 100_000
+"""Requests in batches at a time, unless the run says otherwise: they are held in memory until they are answered."""
+FIRST_POLL: Final = 2.0
+"""Seconds until a batch is first asked after; each time it takes half as long again."""
+LONGEST_POLL: Final = 60.0
+_PASSING: Final = (0, 408, 409, 429)
+"""Statuses that may be other ones at the next try, besides those of a failing server; 0 is none at all."""
+_BLOCK: Final = 256
+
+
+class BatchEngine:
+    """Sends requests as batches."""
+
+    price_share = BATCH_SHARE
+
+    def open(self, rater: ChatRater, options: Options) -> ChatModel:
+        """A client of the endpoint; models that run here have no batches to send."""
+        if not rater.model_name.startswith("openai:"):
+            raise InputError(
+                f"'{rater.model_name}' has no batch API",
+                remedy="leave --batch out: a model that runs here costs nothing per token",
+            )
+        return rater.open()
+
+    def run(self, model: ChatModel, job: Job) -> None:
+        """Brings the job's requests through batches until there are no more or it is told to stop."""
+        if not isinstance(model, OpenAIModel):
+            raise InputError(f"'{model.name}' has no batch API", remedy="name an endpoint, such as openai:NAME")
+        batches = _Batches(model, job)
+        try:
+            batches.run()
+        except Stopped:
+            pass
+        finally:
+            batches.end()
+        job.settle()
+
+
+@dataclass(frozen=True, slots=True)
+class _Pending:
+    """A request that waits to be submitted."""
+
+    call: Call
+    tries: int
+    line: bytes
+
+
+class _Batches:
+    """The batches of one run at one provider."""
+
+    def __init__(self, model: OpenAIModel, job: Job) -> None:
+        self.model, self.job = model, job
+        self.host = urlsplit(model.url).netloc
+        name, self.protocol = load_protocol(job.options.batch_protocol, self.host)
+        self.wire = Wire(model, self.protocol.headers, job.stopping)
+        self.ledger = Ledger(job.store, name, self.host)
+        self.most = job.options.concurrency or UNDER_WAY
+        self.submitted = 0
+        self._open: dict[int, Batch] = {}
+        self._again: deque[tuple[Call, int]] = deque()
+        self._until = None if job.options.batch_wait is None else time.monotonic() + job.options.batch_wait
+
+    def run(self) -> None:
+        self._find_orphans()
+        wait = FIRST_POLL
+        while not self.job.stopping.is_set():
+            before = self.submitted
+            self._gather()
+            waiting = bool(self._open or self._again)
+            if not waiting and self.job.source.idle:
+                return
+            if self._until is not None and time.monotonic() >= self._until:
+                self.job.stop(f"{self._under_way:,} requests are in batches at {self.host}")
+                return
+            wait = FIRST_POLL if self.submitted > before else min(LONGEST_POLL, wait * 1.5)
+            self.job.stopping.wait(wait if waiting else 0.2)
+            self.job.source.look_again()
+            for batch in list(self._open.values()):
+                self._ask_after(batch)
+            self.job.settle()
+
+    def end(self) -> None:
+        """Says what stays at the provider."""
+        self.wire.close()
+        if self.submitted:
+            self.job.tally.notes.append(f"{self.submitted:,} requests were submitted in batches, at half the price.")
+        if self._open:
+            self.job.tally.notes.append(
+                f"{self._under_way:,} requests stay in batches at {self.host}; the same command collects them."
+            )
+
+    @property
+    def _under_way(self) -> int:
+        return sum(len(batch.calls) for batch in self._open.values())
+
+    def _find_orphans(self) -> None:
+        """Looks at the provider for batches whose submission was cut off."""
+        for batch in self.ledger.orphans():
+            self._found(batch)
+
+    def _found(self, batch: Batch) -> bool:
+        """Whether a batch arrived though nobody heard of it; one that did not is forgotten."""
+        name = self.protocol.find(self.wire, batch.token, batch.at, batch.size, self.ledger.names())
+        if name is None:
+            self.ledger.dropped(batch)
+            return False
+        self.ledger.opened(batch, name)
+        return True
+
+    def _gather(self) -> None:
+        """Takes what is to be asked and submits it, except what is in a batch already."""
+        pending: list[_Pending] = []
+        size = 0
+        while (room := self.most - self._under_way - len(pending)) > 0:
+            taken = self._next(min(room, _BLOCK))
+            if not taken:
+                break
+            for call, tries in taken:
+                one = _Pending(call, tries, self._line(call))
+                if pending and (len(pending) >= self.protocol.most or size + len(one.line) > self.protocol.largest):
+                    self._submit(pending)
+                    pending, size = [], 0
+                pending.append(one)
+                size += len(one.line) + 1
+        if pending:
+            self._submit(pending)
+
+    def _next(self, count: int) -> list[tuple[Call, int]]:
+        """Requests that must be submitted; those that an earlier sitting has submitted are only waited for."""
+        again = [self._again.popleft() for _ in range(min(count, len(self._again)))]
+        while not again:
+            calls = self.job.take(count)
+            if not calls:
+                return []
+            held = self.ledger.held([call.key for call in calls])
+            for call in calls:
+                if call.key in held:
+                    self._wait_for(call, *held[call.key])
+                else:
+                    again.append((call, 0))
+        return again
+
+    def _wait_for(self, call: Call, number: int, tries: int) -> None:
+        if number not in self._open:
+            self._open |= {batch.id: batch for batch in self.ledger.batches("open") if batch.id == number}
+        self._open[number].calls[call.key] = call
+        self._open[number].tries[call.key] = tries
+
+    def _line(self, call: Call) -> bytes:
+        told = self.protocol.line(call.key.hex(), self.protocol.body(self.model, call))
+        return json.dumps(told, ensure_ascii=True, separators=(",", ":")).encode()
+
+    def _submit(self, pending: list[_Pending]) -> None:
+        """Submits a batch, once: where the answer is lost, the provider is asked whether it has it."""
+        name = self.model.name.partition(":")[2]
+        for _ in range(self.job.options.tries):
+            batch = self.ledger.intend({one.call.key: one.tries + 1 for one in pending})
+            batch.calls = {one.call.key: one.call for one in pending}
+            batch.tries = {one.call.key: one.tries + 1 for one in pending}
+            batch.without = self.model.left_out
+            try:
+                self.ledger.opened(
+                    batch, self.protocol.submit(self.wire, name, [one.line for one in pending], batch.token)
+                )
+            except Uncertain as fault:
+                lost = str(fault)
+                if not self._found(batch):
+                    continue
+            except ModelError:
+                self.ledger.dropped(batch)
+                raise
+            self._open[batch.id] = batch
+            self.submitted += len(pending)
+            return
+        raise ModelError(f"A batch could not be submitted: {lost}")
+
+    def _ask_after(self, batch: Batch) -> None:
+        """Collects a batch that has ended."""
+        standing = self.protocol.standing(self.wire, batch.name)
+        if standing.state == "running":
+            return
+        del self._open[batch.id]
+        if standing.state == "overloaded" and self.most > 1:
+            # Too much is queued there: less is submitted from now on, and these go again.
+            self.most = max(1, min(self.most, len(batch.calls)) // 2)
+            note_once(self.model.notes, f"{self.host} allows no more in its queue; batches were made smaller.")
+            self._again.extend((call, batch.tries[key] - 1) for key, call in batch.calls.items())
+            self.ledger.freed(batch.calls)
+        else:
+            self._collect(batch, standing)
+        self.job.settle()
+        self.ledger.collected(batch)
+
+    def _collect(self, batch: Batch, standing: Standing) -> None:
+        """Ends the requests of a batch with their results; those without one go again, as far as tries are left."""
+        waiting, failed = dict(batch.calls), []
+        if standing.state == "ended":
+            for result in self.protocol.results(self.wire, standing):
+                call = waiting.pop(_key(result.name), None)
+                if call is not None and not self._ended(batch, call, result):
+                    failed.append(call.key)
+                if self.job.crowded:
+                    self.job.settle()
+        status = 400 if standing.state != "ended" else 0
+        without = Result("", error=standing.sentence, status=status)
+        failed += [call.key for call in waiting.values() if not self._ended(batch, call, without)]
+        self.job.settle()
+        self.ledger.freed(failed)
+
+    def _ended(self, batch: Batch, call: Call, result: Result) -> bool:
+        """Tells the job what became of a request, or puts it up for the next batch; false where it has failed."""
+        tries, said = batch.tries[call.key], " ".join(result.error.split())[:300].rstrip(".")
+        status = result.status
+        completion: Completion | None = None
+        if status == 200:
+            try:
+                completion = self.protocol.read(self.model, result.body, call.ask.options)
+            except (AttributeError, LookupError, TypeError, ValueError):
+                status, said = 0, f"{self.host} did not answer with a chat completion"
+        elif status in (400, 422) and self._can_leave_out(batch, call, said):
+            self._again.append((call, tries - 1))
+            return True
+        if completion is None and (status in _PASSING or status >= 500) and tries < self.job.options.tries:
+            self._again.append((call, tries))
+            return True
+        if completion is None:
+            after = f" (after {tries} tries)" if tries > 1 else ""
+            completion = Completion("", "failed", error=self.model.scrubbed(f"{said}{after}."))
+        self.job.end(call, completion, tries=tries, seconds=max(0.0, time.time() - batch.at))
+        return completion.finish != "failed"
+
+    def _can_leave_out(self, batch: Batch, call: Call, refusal: str) -> bool:
+        """Whether a request was refused for a parameter that it can go without, as others may have taught already."""
+        taught = self.model.left_out != batch.without
+        return taught or self.model.leaves_out(refusal, self.protocol.body(self.model, call))
+
+
+def _key(name: str) -> bytes:
+    """The key of a request from the name that it has in a batch; none of ours where it is another's."""
+    try:
+        return bytes.fromhex(name)
+    except ValueError:
+        return b""

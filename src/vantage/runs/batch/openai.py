@@ -1,0 +1,102 @@
+"""Batches as OpenAI has them, and whoever speaks its protocol: a file of requests, a batch, files of results."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Container, Iterator, Mapping, Sequence
+from typing import Any, Final
+from urllib.parse import quote
+
+from vantage.raters.models.base import Completion
+from vantage.raters.models.openai import OpenAIModel
+from vantage.runs.batch.protocols import Result, Standing
+from vantage.runs.batch.wire import Wire
+from vantage.runs.keys import Call
+
+CHATS: Final = "/v1/chat/completions"
+SKEW: Final = 3600.0
+"""Seconds by which a provider's clock may differ from ours."""
+_PAGE: Final = 100
+_RUNNING: Final = ("validating", "in_progress", "finalizing", "cancelling")
+_QUEUE_FULL: Final = ("token_limit_exceeded", "request_limit_exceeded", "rate_limit_exceeded")
+"""Codes of batches that were refused because too much is queued already."""
+
+
+class OpenAIBatches:
+    """`/files` and `/batches`."""
+
+    headers: Mapping[str, Any] = {}
+    most = 20_000
+    largest = 90_000_000
+
+    def body(self, model: OpenAIModel, call: Call) -> dict[str, Any]:
+        """What a single request would send."""
+        return model.body(call.ask.request, call.ask.options)
+
+    def line(self, name: str, body: Mapping[str, Any]) -> dict[str, Any]:
+        """A request as it stands in the file."""
+        return {"custom_id": name, "method": "POST", "url": CHATS, "body": body}
+
+    def submit(self, wire: Wire, model: str, lines: Sequence[bytes], token: str) -> str:
+        """Uploads the file and makes a batch of it."""
+        file = wire.upload("/files", f"vantage-{token}.jsonl", lines, purpose="batch")
+        told = {
+            "input_file_id": file["id"],
+            "endpoint": CHATS,
+            "completion_window": "24h",
+            "metadata": {"vantage": token},
+        }
+        return str(wire.post_once("/batches", told)["id"])
+
+    def find(self, wire: Wire, token: str, since: float, size: int, known: Container[str]) -> str | None:
+        """Looks for our token among the batches since then, the latest first."""
+        after = ""
+        while True:
+            page = wire.get(f"/batches?limit={_PAGE}{after}")
+            batches = page.get("data") or []
+            for batch in batches:
+                if (batch.get("metadata") or {}).get("vantage") == token:
+                    return str(batch["id"])
+            if not page.get("has_more") or not batches or (batches[-1].get("created_at") or 0) < since - SKEW:
+                return None
+            after = f"&after={quote(str(batches[-1]['id']), safe='')}"
+
+    def standing(self, wire: Wire, batch: str) -> Standing:
+        """How far the batch has come."""
+        told = wire.get(f"/batches/{quote(batch, safe='')}")
+        status = told.get("status")
+        if status in _RUNNING:
+            return Standing("running")
+        if status == "failed":
+            errors = (told.get("errors") or {}).get("data") or [{}]
+            full = any(error.get("code") in _QUEUE_FULL for error in errors)
+            sentence = f"The batch was refused ({errors[0].get('message') or 'no reason is given'})."
+            return Standing("overloaded" if full else "refused", sentence)
+        files = tuple(str(told[name]) for name in ("output_file_id", "error_file_id") if told.get(name))
+        return Standing("ended", f"The batch has ended ({status}) without a result for this request.", files)
+
+    def results(self, wire: Wire, standing: Standing) -> Iterator[Result]:
+        """The lines of the files of results and of errors."""
+        for file in standing.results:
+            for line in wire.lines(f"/files/{quote(file, safe='')}/content"):
+                yield _result(line)
+
+    def read(self, model: OpenAIModel, body: Any, options: Sequence[str]) -> Completion:
+        """What an answer says, as for a single request."""
+        return model.read(body, options)
+
+
+def _result(line: str) -> Result:
+    """One line of a file of results; one that cannot be read names no request, which is then asked again."""
+    try:
+        told = json.loads(line)
+        name, response, error = str(told["custom_id"]), told.get("response") or {}, told.get("error") or {}
+        status, body = int(response.get("status_code") or 0), response.get("body")
+    except (AttributeError, LookupError, TypeError, ValueError):
+        return Result("", error="The line cannot be read.")
+    if status == 200:
+        return Result(name, body, status=200)
+    said = (body.get("error") if isinstance(body, dict) else None) or error
+    if isinstance(said, dict):
+        said = f"{said.get('param') or ''} {said.get('message') or said.get('code') or 'no reason is given'}".strip()
+    return Result(name, error=str(said), status=status)

@@ -1,0 +1,259 @@
+"""A Ray cluster: the plan is sharded over workers, each with a model or a client of its own.
+
+The process that starts the run plans, keeps the store and reads the judgments; workers only answer. Requests are handed
+out a few seconds ahead in the order of the plan, so that a fast worker gets more of them and neighbours, which share
+the beginning of their prompts, stay together.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections import deque
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Final
+
+from vantage._version import __version__
+from vantage.errors import InputError
+from vantage.raters.chat import ChatRater
+from vantage.raters.models.base import ChatModel, ModelError, note_once
+from vantage.raters.models.extras import require
+from vantage.raters.models.hub_tokens import HubTokens
+from vantage.raters.models.unopened import Unopened
+from vantage.runs.engines.local import GRACE
+from vantage.runs.engines.ray_worker import Told, Worker
+from vantage.runs.job import Job
+from vantage.runs.keys import Call
+from vantage.runs.options import Options
+
+START: Final = 600.0
+"""Seconds in which every worker must have loaded its model."""
+LOSSES: Final = 3
+"""How often a worker may be lost, on average, before the run is given up."""
+_QUIET: Final = {
+    # Nothing about a run is told to anyone else.
+    "RAY_USAGE_STATS_ENABLED": "0",
+    # Workers without a GPU of their own see none; Ray's coming default, chosen here so that it need not warn.
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "1",
+}
+
+
+class RayEngine:
+    """Sends requests from the workers of a cluster."""
+
+    price_share = 1.0
+
+    def open(self, rater: ChatRater, options: Options) -> ChatModel:
+        """What prompts are measured with; a large model is not loaded here."""
+        require("ray", "ray")
+        if not isinstance(rater.model, str):
+            raise InputError(
+                "the engine 'ray' cannot send a loaded model to other machines",
+                remedy="name the model, such as hf:PATH",
+            )
+        kind, _, argument = rater.model.partition(":")
+        if kind == "openai":
+            return Unopened(rater.model, rater.settings)
+        return HubTokens(argument, **rater.settings) if kind == "hf" else rater.open()
+
+    def run(self, model: ChatModel, job: Job) -> None:
+        """Hands the job's requests to workers until there are no more or it is told to stop."""
+        ray = require("ray", "ray")
+        rater = job.source.strands[0].part.rater
+        with connected(ray, job.options):
+            nodes = sum(1 for node in ray.nodes() if node["Alive"])
+            count, needs = crew_size(job.options.workers, ray.cluster_resources(), nodes, rater.model_name)
+            crew = _Crew(ray, rater, job, model, count, needs)
+            try:
+                crew.begin()
+                crew.work()
+            finally:
+                crew.end()
+        job.settle()
+
+
+@contextmanager
+def connected(ray: Any, options: Options) -> Iterator[None]:
+    """A connection to the cluster; one that this process has already is used and kept."""
+    if ray.is_initialized():
+        yield
+        return
+    for name, value in _QUIET.items():
+        os.environ.setdefault(name, value)
+    address = options.ray_address or os.environ.get("RAY_ADDRESS") or "local"
+    own: dict[str, Any] = {}
+    if address == "local":
+        own = {"num_cpus": max(os.cpu_count() or 1, options.workers or 1), "include_dashboard": False}
+    try:
+        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR, **own)
+    except (ConnectionError, OSError, RuntimeError, ValueError) as error:
+        reason = " ".join(str(error).split())[:200].rstrip(".")
+        raise ModelError(f"The Ray cluster at {address} cannot be used ({reason}).") from None
+    try:
+        yield
+    finally:
+        ray.shutdown()
+
+
+def crew_size(
+    wanted: int | None, resources: Mapping[str, float], nodes: int, model: str
+) -> tuple[int, dict[str, float]]:
+    """How many workers there are, and what each needs of the cluster.
+
+    A model that is computed by the worker gets a GPU where the cluster has some, and otherwise its share of the
+    processors; a client of an endpoint needs little.
+
+    >>> crew_size(None, {"CPU": 64.0, "GPU": 8.0}, 2, "hf:judge")
+    (8, {'num_cpus': 1, 'num_gpus': 1})
+    >>> crew_size(None, {"CPU": 64.0}, 2, "gguf:judge.gguf")
+    (2, {'num_cpus': 32, 'num_gpus': 0})
+    >>> crew_size(4, {"CPU": 2.0}, 1, "openai:judge")
+    (4, {'num_cpus': 0.5, 'num_gpus': 0})
+    """
+    processors, gpus = resources.get("CPU", 0.0), resources.get("GPU", 0.0)
+    if gpus and model.startswith(("hf:", "gguf:")):
+        count = wanted or max(1, int(gpus))
+        return count, {"num_cpus": min(1, processors / count), "num_gpus": 1 if count <= gpus else gpus / count}
+    count = wanted or max(1, nodes)
+    each = processors / count
+    client = model.startswith("openai:")
+    return count, {"num_cpus": min(1, each) if client or each < 1 else int(each), "num_gpus": 0}
+
+
+@dataclass(eq=False, slots=True)
+class _Hand:
+    """A worker as it is seen from here."""
+
+    actor: Any
+    under_way: dict[bytes, Call] = field(default_factory=dict)
+
+
+class _Crew:
+    """The workers of one run."""
+
+    def __init__(
+        self, ray: Any, rater: ChatRater, job: Job, model: ChatModel, count: int, needs: Mapping[str, float]
+    ) -> None:
+        self.ray, self.job, self.model, self.count = ray, job, model, count
+        self._plan = (*_elsewhere(rater), _shared(job.options, count), __version__)
+        self._make = ray.remote(Worker).options(scheduling_strategy="SPREAD", max_restarts=0, **needs)
+        self._hands: list[_Hand] = []
+        self._again: deque[Call] = deque()
+        """What workers had when they were lost."""
+        self._lost = 0
+
+    def begin(self) -> None:
+        """Starts the workers and waits until they are ready."""
+        self._hands = [_Hand(self._make.remote(*self._plan)) for _ in range(self.count)]
+        starting = [hand.actor.begin.remote() for hand in self._hands]
+        until = time.monotonic() + START
+        while starting and not self.job.stopping.is_set():
+            ready, starting = self.ray.wait(starting, num_returns=1, timeout=0.5)
+            for error in self.ray.get(ready):
+                if error:
+                    raise ModelError(error)
+            if time.monotonic() > until:
+                ready_now = self.count - len(starting)
+                raise ModelError(
+                    f"{ready_now} of {self.count} workers were ready after {START:g} seconds; ask for fewer --workers."
+                )
+
+    def work(self) -> None:
+        """Hands out and takes back until nothing is left; what has ended is told to the job at once."""
+        lost = (self.ray.exceptions.RayActorError, self.ray.exceptions.WorkerCrashedError)
+        exchanges = {hand.actor.exchange.remote([], False): hand for hand in self._hands}
+        give_up: float | None = None
+        while exchanges:
+            ready, _ = self.ray.wait(list(exchanges), num_returns=1, timeout=1.0)
+            if self.job.stopping.is_set():
+                give_up = give_up or time.monotonic() + GRACE
+                if time.monotonic() > give_up:
+                    return
+            for reference in ready:
+                hand = exchanges.pop(reference)
+                try:
+                    told: Told = self.ray.get(reference)
+                except lost:
+                    hand, told = self._replaced(hand), Told([], 0, 0, [])
+                self._hear(hand, told)
+                if self._finished(hand, told):
+                    continue
+                calls = self._next(told.wants)
+                hand.under_way |= {call.key: call for call in calls}
+                handed = [(call.key, call.ask) for call in calls]
+                exchanges[hand.actor.exchange.remote(handed, self.job.stopping.is_set())] = hand
+
+    def end(self) -> None:
+        """Sends the workers home."""
+        for hand in self._hands:
+            self.ray.kill(hand.actor)
+
+    def _hear(self, hand: _Hand, told: Told) -> None:
+        for key, completion, tries, seconds in told.ended:
+            self.job.end(hand.under_way.pop(key), completion, tries=tries, seconds=seconds)
+        for note in told.notes:
+            note_once(self.model.notes, note)
+        self.job.tally.limit = told.limit
+        if told.error:
+            raise ModelError(told.error)
+
+    def _finished(self, hand: _Hand, told: Told) -> bool:
+        """Whether a worker has nothing more to do; others may still bring follow-up questions for it."""
+        if self.job.stopping.is_set():
+            return told.done or not hand.under_way
+        return not self._again and self.job.source.idle
+
+    def _next(self, wants: int) -> list[Call]:
+        if self.job.stopping.is_set() or self.job.crowded:
+            return []
+        calls = [self._again.popleft() for _ in range(min(wants, len(self._again)))]
+        calls += self.job.take(wants - len(calls)) if wants > len(calls) else []
+        if not calls and self.job.source.elsewhere:
+            self.job.source.look_again()
+        return calls
+
+    def _replaced(self, hand: _Hand) -> _Hand:
+        """A new worker in the place of one that was lost; what that one had is handed out again."""
+        self._lost += 1
+        self._again.extend(hand.under_way.values())
+        if self._lost > LOSSES * self.count:
+            raise ModelError(f"Workers were lost {self._lost} times, the last with {len(hand.under_way)} requests.")
+        note_once(self.model.notes, "Workers of the cluster were lost; what they had was handed out again.")
+        fresh = _Hand(self._make.remote(*self._plan))
+        self._hands[self._hands.index(hand)] = fresh
+        if error := self.ray.get(fresh.actor.begin.remote(), timeout=START):
+            raise ModelError(error)
+        return fresh
+
+
+def _elsewhere(rater: ChatRater) -> tuple[str, dict[str, Any]]:
+    """The model and its settings, as another machine must be told them: nothing depends on this process."""
+    spec, settings = rater.model_name, dict(rater.settings)
+    kind, _, argument = spec.partition(":")
+    if kind == "openai" and (url := os.environ.get("OPENAI_BASE_URL")):
+        settings.setdefault("base_url", url)
+    path = Path(argument).expanduser()
+    if kind in ("gguf", "hf", "recorded") and path.exists():
+        spec = f"{kind}:{path.absolute()}"
+    return spec, settings
+
+
+def _shared(options: Options, workers: int) -> Options:
+    """The options of one worker: limits that hold for the whole run are divided among all."""
+
+    def divided(limit: float | None) -> float | None:
+        return None if limit is None else limit / workers
+
+    return replace(
+        options,
+        concurrency=None if options.concurrency is None else max(1, options.concurrency // workers),
+        requests_per_minute=divided(options.requests_per_minute),
+        tokens_per_minute=divided(options.tokens_per_minute),
+        prices={},
+        max_cost=None,
+        fail_on=None,
+    )

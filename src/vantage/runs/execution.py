@@ -1,0 +1,251 @@
+"""A run from its plan to its judgments: what is missing is asked, what is stored is read."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any, Final
+
+import polars as pl
+
+from vantage.corpora.schema import KEY
+from vantage.raters.chat import ChatRater
+from vantage.raters.models.base import ChatModel
+from vantage.raters.models.embedded import WEAKNESS
+from vantage.raters.models.unopened import Unopened
+from vantage.raters.scoring import with_distributions
+from vantage.runs.budget import Budget
+from vantage.runs.engines import Engine, load_engine
+from vantage.runs.job import Job
+from vantage.runs.options import Options
+from vantage.runs.plan import Part, Plan
+from vantage.runs.records import State, begin, end, spent
+from vantage.runs.source import Source, Strand
+from vantage.runs.store import Store
+from vantage.runs.tally import Tally, discounted, price_of
+
+INTERRUPTED: Final = "The run was interrupted."
+_LOOK: Final = 0.1
+"""Seconds between two looks at how far a run has come."""
+
+
+@dataclass(slots=True)
+class Judged:
+    """What one rater gave, what it took, and what must be told about it."""
+
+    rater: ChatRater
+    judgments: pl.DataFrame
+    """Rows to be added to the corpus; they stand for failed or unread ones of the same key."""
+    part: Part
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    truncated: int = 0
+    """Prompts whose item was cut to fit into the model's window."""
+    skipped: int = 0
+    """Requests that were not sent because the corpus already has their answers."""
+    missing: int = 0
+    """Requests that have no answer yet, because the run ended before or the store was only read."""
+    notes: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What a run came to."""
+
+    run: int
+    tally: Tally
+    judged: list[Judged]
+    interrupted: bool = False
+
+    @property
+    def complete(self) -> bool:
+        """Whether every request has ended."""
+        return not self.tally.ended and not self.tally.missing
+
+
+def run(
+    plan: Plan,
+    store: Store,
+    options: Options | None = None,
+    *,
+    progress: Callable[[Tally], None] | None = None,
+) -> Outcome:
+    """Asks whatever of a plan the store does not hold, and reads the judgments of all of it.
+
+    The same plan is the same run: it goes on where it was left. `Ctrl-C` lets nothing more be sent, gives what
+    is under way a few seconds, and ends with what there is; a second one ends at once. Whatever the end, every
+    acknowledged reply is in the store.
+
+    Args:
+        plan: What is asked of whom.
+        store: Where replies are looked up and put.
+        options: How it is carried out.
+        progress: Called with the counts, some times a second.
+    """
+    options = options or Options()
+    engine = load_engine(options.engine)
+    number = begin(store, plan)
+    outcome = Outcome(number, Tally(), [])
+    outcome.tally.notes += store.notes
+    state: State = "stopped"
+    try:
+        for parts in _by_model(plan):
+            _run_parts(parts, store, options, outcome, engine, progress or (lambda _: None))
+            if outcome.interrupted or outcome.tally.ended:
+                break
+        tally = outcome.tally
+        ended: State = "interrupted" if outcome.interrupted else "stopped"
+        state = ended if tally.ended else "incomplete" if tally.missing or tally.failed else "complete"
+    finally:
+        end(store, number, state, outcome.tally)
+    return outcome
+
+
+def judgments(plan: Plan, store: Store, options: Options | None = None) -> Outcome:
+    """The judgments of a plan as far as the store holds the replies; nothing is sent."""
+    outcome = Outcome(0, Tally(), [])
+    for parts in _by_model(plan):
+        with _Model(parts[0].rater, looks=True) as model:
+            source = Source(parts, store, 0, model.opened, options or Options(), outcome.tally, sends=False)
+            source.take(1)
+            _collect(source, outcome, model)
+    return outcome
+
+
+def _run_parts(
+    parts: list[Part],
+    store: Store,
+    options: Options,
+    outcome: Outcome,
+    engine: Engine,
+    progress: Callable[[Tally], None],
+) -> None:
+    """All raters of one model: their requests go out together."""
+    name, tally = parts[0].rater.model_name, outcome.tally
+    price = price_of(name, options.prices)
+    # What earlier sittings of the same run have cost counts too, and so does what its other models cost.
+    known = 0.0 if options.max_cost is None else spent(store, outcome.run, options.prices)
+    budget = Budget(options.max_cost, price and discounted(price, engine.price_share), name, known)
+    with _Model(parts[0].rater, lambda rater: engine.open(rater, options)) as model:
+        source = Source(parts, store, outcome.run, model.opened, options, tally)
+        job = Job(source, store, outcome.run, options, tally, budget)
+        try:
+            outcome.interrupted = _watch(job, lambda: engine.run(model.opened(), job), progress)
+        finally:
+            if job.error is None:
+                job.settle()
+            progress(tally)
+        if job.error is not None:
+            raise job.error
+        _collect(source, outcome, model)
+
+
+def _watch(job: Job, work: Callable[[], None], progress: Callable[[Tally], None]) -> bool:
+    """Runs work in a thread while this one shows progress and hears `Ctrl-C`; whether it was interrupted."""
+    errors: list[BaseException] = []
+    # Where nothing is open there is nothing to load a model for.
+    job.source.put_back(job.source.take(1))
+    if job.source.idle:
+        return False
+
+    def guarded() -> None:
+        try:
+            work()
+        except BaseException as error:
+            errors.append(error)
+        finally:
+            done.set()
+
+    # Not `join`: a thread whose `join` was interrupted counts as ended in Python 3.11, though it still runs.
+    done, interrupted = threading.Event(), False
+    threading.Thread(target=guarded, name="engine", daemon=True).start()
+    while not done.is_set():
+        try:
+            done.wait(_LOOK)
+            progress(job.tally)
+        except KeyboardInterrupt:
+            if interrupted:
+                raise
+            interrupted = True
+            job.stop(INTERRUPTED)
+    if errors:
+        raise errors[0]
+    return interrupted
+
+
+def _collect(source: Source, outcome: Outcome, model: _Model) -> None:
+    """The judgments of every rater, and what is to be told of them."""
+    source.hear()
+    tables = [strand.rows.table() for strand in source.strands]
+    source.close()
+    for strand, table in zip(source.strands, tables, strict=True):
+        outcome.judged.append(_judged(strand, table, model))
+
+
+def _judged(strand: Strand, table: pl.DataFrame, model: _Model) -> Judged:
+    part, rater = strand.part, strand.part.rater
+    questions = {question.id: question for instrument in part.instruments for question in instrument.questions}
+    rows = with_distributions(table, questions, calibrate=rater.calibrates)
+    if not (rater.parts.scoring and rater.calibrates):
+        # Rows of a conversation may stand beside others of it that are in the corpus already.
+        settled = part.corpus.judgments.filter(~pl.col("status").cast(pl.String).is_in(["failed", "unparsed"]))
+        rows = rows.join(settled.select(KEY), on=list(KEY), how="anti", maintain_order="left")
+    judged = Judged(
+        rater,
+        rows,
+        part,
+        strand.calls,
+        strand.prompt_tokens,
+        strand.completion_tokens,
+        strand.truncated,
+        strand.skipped,
+        strand.missing,
+    )
+    judged.notes += model.notes
+    if rater.model_name == "embedded":
+        judged.notes.append(WEAKNESS)
+    if judged.truncated:
+        judged.notes.append(f"{judged.truncated} prompts were cut to fit the model's window.")
+    return judged
+
+
+class _Model:
+    """A model that is opened when it is first needed, and closed if it was opened here."""
+
+    def __init__(
+        self, rater: ChatRater, open_: Callable[[ChatRater], ChatModel] = ChatRater.open, *, looks: bool = False
+    ) -> None:
+        self._rater, self._open, self._looks = rater, open_, looks
+        self._model: ChatModel | None = None
+
+    def opened(self) -> ChatModel:
+        if self._model is None:
+            remote = self._looks and self._rater.model_name.startswith("openai:")
+            # Nothing is sent to an endpoint when replies are only read, so no key is needed either.
+            self._model = Unopened(self._rater.model_name, self._rater.settings) if remote else self._open(self._rater)
+        return self._model
+
+    @property
+    def notes(self) -> list[str]:
+        return [] if self._model is None else self._model.notes
+
+    def __enter__(self) -> _Model:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._model is not None and isinstance(self._rater.model, str):
+            self._model.close()
+
+
+def _by_model(plan: Plan) -> Iterator[list[Part]]:
+    """The parts of the plan, those that follow each other with the same model together."""
+
+    def model(part: Part) -> Any:
+        rater = part.rater
+        return (rater.model, sorted(rater.settings.items())) if isinstance(rater.model, str) else id(rater.model)
+
+    for _, parts in groupby(plan.parts, key=model):
+        yield list(parts)

@@ -1,0 +1,173 @@
+"""Stored calls as tables for other programs, part by part, so that a million of them fit into any memory."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+
+from vantage.corpora.writers.cells import flat, safe
+from vantage.errors import InputError
+from vantage.runs.store import Store
+from vantage.runs.tables import FINISHES, placeholders, unpacked
+
+PART: Final = 5000
+_ROLES: Final = {"s": "system", "u": "user", "a": "assistant"}
+COLUMNS: Final[dict[str, Any]] = {
+    "key": pl.String,
+    "run": pl.Int64,
+    "at": pl.String,
+    "rater": pl.String,
+    "model": pl.String,
+    "instrument": pl.String,
+    "version": pl.String,
+    "condition": pl.String,
+    "persona": pl.String,
+    "step": pl.String,
+    "item": pl.String,
+    "question": pl.String,
+    "sample": pl.Int64,
+    "attempt": pl.Int64,
+    "seed": pl.Int64,
+    "finish": pl.String,
+    "reply": pl.String,
+    "error": pl.String,
+    "scores": pl.List(pl.Float64),
+    "prompt_tokens": pl.Int64,
+    "completion_tokens": pl.Int64,
+    "tries": pl.Int64,
+    "seconds": pl.Float64,
+    "settings": pl.String,
+    "messages": pl.List(pl.Struct({"role": pl.String, "content": pl.String})),
+}
+"""What an exported call says; `settings` is everything that calls of a rater share, as JSON."""
+
+
+def calls(store: Store, *, run: int | None = None, limit: int | None = None) -> Iterator[dict[str, Any]]:
+    """Stored calls with their prompts, replies first, then failures: of one run, or of all."""
+    texts = _Texts(store)
+    told = "id, key, run, at, context, messages, item, question, sample, attempt, seed, tries, milliseconds"
+    reply = "finish, reply, scores, prompt_tokens, completion_tokens"
+    left = limit
+    for table, more in (("calls", reply), ("failures", "error")):
+        where = "" if run is None else " AND run = :run"
+        if run is not None and table == "calls":
+            where = " AND (run = :run OR id IN (SELECT call FROM uses WHERE uses.run = :run))"
+        last = 0
+        while left is None or left > 0:
+            sql = f"SELECT {told}, {more} FROM {table} WHERE id > :last{where} ORDER BY id LIMIT :most"  # noqa: S608
+            most = PART if left is None else min(left, PART)
+            rows = store.connection.execute(sql, {"last": last, "run": run, "most": most}).fetchall()
+            if not rows:
+                break
+            last, left = rows[-1][0], left if left is None else left - len(rows)
+            texts.load(rows)
+            for row in rows:
+                yield texts.call(row)
+
+
+class _Texts:
+    """The texts that a part of the calls refers to."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._known: dict[int, str] = {}
+
+    def load(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        wanted = {row[4] for row in rows} | {int(word[1:]) for row in rows for word in row[5].split()}
+        self._known = {id_: text for id_, text in self._known.items() if id_ in wanted}
+        missing = [id_ for id_ in wanted if id_ not in self._known]
+        for start in range(0, len(missing), 500):
+            part = missing[start : start + 500]
+            sql = f"SELECT id, body FROM texts WHERE id IN ({placeholders(part)})"  # noqa: S608
+            self._known |= {id_: unpacked(body) for id_, body in self._store.select(sql, part)}
+
+    def call(self, row: tuple[Any, ...]) -> dict[str, Any]:
+        _, key, run, at, context, messages, item, question, sample, attempt, seed, tries, milliseconds, *more = row
+        # The settings of a call can be missing only from a store that was recovered from a damaged one.
+        shared = json.loads(self._known.get(context, "{}"))
+        failed = len(more) == 1
+        finish, reply, scores, *tokens = ("failed", None, None, 0, 0) if failed else more
+        told = {name: shared.get(name) for name in ("rater", "model", "instrument", "condition", "persona", "step")}
+        return {
+            "key": key.hex(),
+            "run": run,
+            "at": datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds"),
+            **told,
+            "version": str(shared.get("version", "")),
+            "item": item,
+            "question": question,
+            "sample": sample,
+            "attempt": attempt,
+            "seed": seed,
+            "finish": FINISHES.get(finish, "failed"),
+            "reply": None if reply is None else unpacked(reply),
+            "error": more[0] if failed else None,
+            "scores": None if scores is None else np.frombuffer(scores, dtype="<f8").tolist(),
+            "prompt_tokens": tokens[0],
+            "completion_tokens": tokens[1],
+            "tries": tries,
+            "seconds": milliseconds / 1000,
+            "settings": json.dumps(shared, ensure_ascii=False),
+            "messages": [
+                {"role": _ROLES[word[0]], "content": self._known.get(int(word[1:]), "")} for word in messages.split()
+            ],
+        }
+
+
+def export(store: Store, to: Path, *, run: int | None = None, prompts: bool = True) -> int:
+    """Writes stored calls to a `.jsonl`, `.csv` or `.parquet` file; how many there were."""
+    writers = {".jsonl": _jsonl, ".csv": _csv, ".parquet": _parquet}
+    if to.suffix not in writers:
+        raise InputError(f"'{to.suffix}' is no format for calls", file=to, remedy=f"use {', '.join(writers)}")
+    names = [name for name in COLUMNS if prompts or name != "messages"]
+    try:
+        return writers[to.suffix](_frames(store, run, names), to)
+    except OSError as error:
+        raise InputError(f"the file cannot be written ({error.strerror or error})", file=to) from None
+
+
+def _frames(store: Store, run: int | None, names: Sequence[str]) -> Iterator[pl.DataFrame]:
+    held: list[dict[str, Any]] = []
+    schema = {name: COLUMNS[name] for name in names}
+    for call in calls(store, run=run):
+        held.append({name: call[name] for name in names})
+        if len(held) == PART:
+            yield pl.DataFrame(held, schema=schema)
+            held = []
+    yield pl.DataFrame(held, schema=schema)
+
+
+def _jsonl(frames: Iterator[pl.DataFrame], to: Path) -> int:
+    count = 0
+    with to.open("w", encoding="utf-8") as file:
+        for frame in frames:
+            count += len(frame)
+            for row in frame.iter_rows(named=True):
+                file.write(json.dumps(row, ensure_ascii=False) + "\n")
+    return count
+
+
+def _csv(frames: Iterator[pl.DataFrame], to: Path) -> int:
+    count = 0
+    with to.open("w", encoding="utf-8", newline="") as file:
+        for number, frame in enumerate(frames):
+            count += len(frame)
+            file.write(safe(flat(frame)).write_csv(include_header=number == 0))
+    return count
+
+
+def _parquet(frames: Iterator[pl.DataFrame], to: Path) -> int:
+    count = 0
+    with tempfile.TemporaryDirectory(prefix="vantage-export-") as folder:
+        for number, frame in enumerate(frames):
+            count += len(frame)
+            frame.write_parquet(Path(folder) / f"{number:06}.parquet")
+        pl.scan_parquet(sorted(Path(folder).iterdir())).sink_parquet(to)
+    return count

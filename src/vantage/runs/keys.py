@@ -1,0 +1,112 @@
+"""Keys: what a call is known by. Two calls have the same key exactly when they ask the same.
+
+A key is a fingerprint of the model with the settings that its answers depend on, the messages, the sampling
+parameters with the seed, the JSON Schema, the options to be scored, the instrument with its version, the persona, the
+condition, the sample number and the attempt. Change any of them and the call is another one; the fifth sample is never
+served the first.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any, Final
+
+from vantage.instruments import Instrument
+from vantage.raters.chat import ChatRater
+from vantage.raters.conversation import Ask
+from vantage.raters.models.base import Request
+from vantage.runs.identity import identity
+
+SIZE: Final = 16
+"""Bytes of a key: two of a thousand billion calls agree by chance once in some hundred trillion cases."""
+FORMAT: Final = 1
+"""Part of every key; a change of what goes into keys is a new number."""
+_REMEMBERED: Final = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call with its key: what an engine asks and the store keeps."""
+
+    key: bytes
+    ask: Ask
+    context: tuple[bytes, str]
+    """What the call shares with others of its rater, as JSON, and the fingerprint of that text."""
+    texts: tuple[bytes, ...]
+    """Fingerprints of the messages' texts, under which they are stored once."""
+
+
+class Keys:
+    """Gives the calls of one rater and one instrument their keys."""
+
+    def __init__(self, rater: ChatRater, instrument: Instrument, condition: str = "") -> None:
+        told = identity(rater)
+        # A table of recorded answers looks them up by item and question, so these belong to what is asked.
+        self._tagged = str(told["model"]).startswith("recorded:")
+        self._shared: dict[str, Any] = {
+            **told,
+            "instrument": instrument.id,
+            "version": instrument.version,
+            "persona": rater.persona.id if rater.persona else "",
+            "condition": condition,
+        }
+        self._also = {"rater": rater.id, "style": rater.parts.name}
+        self._contexts: dict[Any, tuple[bytes, tuple[bytes, str]]] = {}
+        self._texts: dict[str, bytes] = {}
+
+    def call(self, ask: Ask) -> Call:
+        """The call that an ask amounts to."""
+        context, told = self._context(ask)
+        texts = tuple([self._text(message.content) for message in ask.request.messages])
+        seed = ask.request.sampling.seed
+        roles = "".join([message.role[0] for message in ask.request.messages])
+        own = f"{seed} {ask.sample} {ask.attempt} {len(texts)}".encode()
+        parts = [context, own, roles.encode(), *texts]
+        if self._tagged:
+            parts.append(json.dumps(ask.request.tag).encode())
+        return Call(blake2b(b"".join(parts), digest_size=SIZE).digest(), ask, told, texts)
+
+    def _context(self, ask: Ask) -> tuple[bytes, tuple[bytes, str]]:
+        """What many calls share: what of it is part of the key, and all of it as it is stored."""
+        request = ask.request
+        drawn = (request.sampling.temperature, request.sampling.top_p, request.sampling.max_tokens)
+        schema = None if request.schema is None else _json(request.schema)
+        known = (*drawn, schema, ask.options, ask.step)
+        if known not in self._contexts:
+            hashed = {"key": FORMAT, **self._shared, **self._sampling(request), "step": ask.step}
+            if request.schema is not None:
+                hashed["schema"] = request.schema
+            if ask.options:
+                hashed["options"] = list(ask.options)
+            digest = blake2b(_json(hashed).encode("utf-8", "surrogatepass"), digest_size=SIZE).digest()
+            told = _json({**hashed, **self._also})
+            self._contexts[known] = (digest, (text_key(told), told))
+        return self._contexts[known]
+
+    def _sampling(self, request: Request) -> dict[str, float | int]:
+        sampling = request.sampling
+        return {
+            "temperature": float(sampling.temperature),
+            "top_p": float(sampling.top_p),
+            "max_tokens": sampling.max_tokens,
+        }
+
+    def _text(self, text: str) -> bytes:
+        found = self._texts.get(text)
+        if found is None:
+            if len(self._texts) >= _REMEMBERED:
+                self._texts.clear()
+            found = self._texts[text] = text_key(text)
+        return found
+
+
+def text_key(text: str) -> bytes:
+    """The fingerprint under which a text is stored."""
+    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=SIZE).digest()
+
+
+def _json(data: Mapping[str, Any]) -> str:
+    return json.dumps(data, sort_keys=True, ensure_ascii=False, separators=(",", ":"))

@@ -1,0 +1,68 @@
+"""How a run is to be carried out: none of this changes what is asked or answered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from vantage.errors import InputError
+from vantage.raters.estimate import Price
+
+TRIES: Final = 6
+"""How often a request is sent at most before it has failed."""
+DEADLINE: Final = 900.0
+"""Seconds after which a request has failed, however many tries are left."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """How a run is carried out.
+
+    Args:
+        concurrency: How many requests are under way at a time at most; the model's own setting without it.
+        engine: Who sends them: `local`, `ray` (a cluster), or `batch` (the provider's batch API).
+        tries: How often a request is sent before it has failed.
+        deadline: Seconds after which a request has failed, all its tries and waits included.
+        retry_failed: Whether calls that failed in an earlier run are sent again.
+        retry_unparsed: How often a sample is asked again when its reply cannot be read; counted and told.
+        fail_on: Ends the run when more calls have failed than this: a count, or a share below 1.
+        max_cost: Ends the run before it costs more than this, in the currency of the prices.
+        prices: Prices per million tokens, by model.
+        requests_per_minute: A limit on requests.
+        tokens_per_minute: A limit on tokens, of prompts and replies together.
+        workers: With `ray`: how many workers; one for each GPU or each machine of the cluster without it.
+        ray_address: With `ray`: where the cluster is; `RAY_ADDRESS`, or this machine, without it.
+        batch_protocol: With `batch`: how the endpoint speaks of batches; told by its address without it.
+        batch_wait: With `batch`: seconds to wait for batches at most; as long as it takes without it.
+    """
+
+    concurrency: int | None = None
+    engine: str = "local"
+    tries: int = TRIES
+    deadline: float = DEADLINE
+    retry_failed: bool = True
+    retry_unparsed: int = 0
+    fail_on: float | None = None
+    max_cost: float | None = None
+    prices: Mapping[str, Price] = field(default_factory=dict)
+    requests_per_minute: float | None = None
+    tokens_per_minute: float | None = None
+    workers: int | None = None
+    ray_address: str | None = None
+    batch_protocol: str | None = None
+    batch_wait: float | None = None
+
+    def __post_init__(self) -> None:
+        at_least = {"concurrency": 1, "tries": 1, "workers": 1}
+        at_least |= dict.fromkeys(("retry_unparsed", "max_cost", "fail_on", "batch_wait"), 0)
+        for name, least in at_least.items():
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise InputError(f"{name.replace('_', ' ')} is {value}", remedy=f"give at least {least}")
+        for name in ("deadline", "requests_per_minute", "tokens_per_minute"):
+            value = getattr(self, name)
+            if value is not None and value <= 0:
+                raise InputError(f"{name.replace('_', ' ')} is {value}", remedy="give a number above 0")
+        if self.fail_on is not None and self.fail_on >= 1 and self.fail_on != int(self.fail_on):
+            raise InputError(f"fail on is {self.fail_on}", remedy="give a share below 1, or a whole number of calls")

@@ -1,0 +1,148 @@
+"""What a run will ask: raters, items and an instrument, as a stream that is never held in memory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from hashlib import blake2b
+from typing import Any
+
+import polars as pl
+
+from vantage._version import __version__
+from vantage.corpora import Corpus
+from vantage.instruments import Instrument
+from vantage.raters.asked import asked_instrument, asked_questions, relevance_instrument
+from vantage.raters.chat import Call, ChatRater, chosen_questions
+from vantage.runs.identity import described, identity
+
+
+@dataclass(frozen=True)
+class Part:
+    """One rater, asked one instrument about the items of a corpus.
+
+    Judgments that the corpus has already are not asked for again, except where they failed and, with
+    `retry_unparsed`, where they could not be read.
+    """
+
+    rater: ChatRater
+    corpus: Corpus
+    instrument: Instrument
+    questions: tuple[str, ...] = ()
+    condition: str = ""
+
+    @cached_property
+    def used(self) -> Instrument:
+        """The instrument in the rater's form."""
+        return asked_instrument(self.rater, self.instrument)
+
+    @cached_property
+    def asked(self) -> list[str]:
+        """The ids of the questions in that form."""
+        return [q.id for q in chosen_questions(self.used, asked_questions(self.rater, self.questions))]
+
+    @property
+    def instruments(self) -> list[Instrument]:
+        """What the corpus must know to hold the judgments."""
+        selective = self.rater.parts.voice == "selective-persona"
+        return [self.used, relevance_instrument(self.used)] if selective else [self.used]
+
+    @property
+    def size(self) -> int:
+        """How many first requests there are, before any is left out."""
+        groups = 1 if self.rater.parts.together else len(self.asked)
+        return len(self.corpus.items) * groups * self.rater.samples
+
+    def done(self, open_statuses: Iterable[str] = ("failed",)) -> pl.DataFrame:
+        """The keys of the judgments that the corpus has and that need not be asked for again."""
+        judgments = self.corpus.judgments
+        mine = judgments.filter(
+            pl.col("rater") == self.rater.id,
+            pl.col("condition") == self.condition,
+            ~pl.col("status").cast(pl.String).is_in(list(open_statuses)),
+        )
+        return mine.select("item", "question", "sample")
+
+    def skipped(self, done: pl.DataFrame) -> int:
+        """How many first requests are left out because all their judgments are done."""
+        asked = self._wanted(done)
+        if not self.rater.parts.together:
+            return len(asked)
+        return int((asked.group_by("item", "sample").len()["len"] >= len(self.asked)).sum())
+
+    def _wanted(self, done: pl.DataFrame) -> pl.DataFrame:
+        """Those of the judgments that are done which the part would ask for."""
+        asked = done.filter(pl.col("question").is_in(self.asked), pl.col("sample") < self.rater.samples)
+        return asked.join(self.corpus.items.select("item"), on="item", how="semi")
+
+    def calls(self, done: pl.DataFrame) -> Iterator[Call]:
+        """The first requests whose judgments are not all done."""
+        wanted = self._wanted(done)
+        counts = wanted.group_by("item").len()
+        whole = len(self.asked) * self.rater.samples
+        complete = counts.filter(pl.col("len") >= whole)
+        items = self.corpus.items.join(complete, on="item", how="anti", maintain_order="left")
+        # Only items that are done in part need a closer look, and at most times these are few.
+        partly = wanted.join(counts.filter(pl.col("len") < whole), on="item", how="semi")
+        return self.rater.plan(
+            self.corpus,
+            self.used,
+            questions=self.asked,
+            condition=self.condition,
+            items=items,
+            done=frozenset(partly.iter_rows()),
+        )
+
+    def described(self) -> dict[str, Any]:
+        """What is asked of whom, as plain data."""
+        items = self.corpus.items["item"]
+        digest = blake2b(digest_size=8)
+        for item in items:
+            digest.update(item.encode("utf-8", "surrogatepass") + b"\0")
+        return {
+            **described(self.rater, identity(self.rater)),
+            "instrument": self.used.id,
+            "version": self.used.version,
+            "questions": self.asked,
+            "condition": self.condition,
+            "items": len(items),
+            "items_digest": digest.hexdigest(),
+            "requests": self.size,
+        }
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a run asks: the parts, one after the other."""
+
+    parts: tuple[Part, ...]
+
+    @classmethod
+    def of(
+        cls,
+        corpus: Corpus,
+        raters: ChatRater | Sequence[ChatRater],
+        instrument: Instrument | str,
+        *,
+        questions: Sequence[str] = (),
+        condition: str = "",
+    ) -> Plan:
+        """One instrument, put to one rater or several."""
+        known = Instrument.load(instrument) if isinstance(instrument, str) else instrument
+        chosen = [raters] if isinstance(raters, ChatRater) else list(raters)
+        return cls(tuple(Part(rater, corpus, known, tuple(questions), condition) for rater in chosen))
+
+    def described(self) -> dict[str, Any]:
+        """The plan as a run's record keeps it; equal plans are equal here."""
+        return {"parts": [part.described() for part in self.parts]}
+
+    def key(self, described: dict[str, Any]) -> bytes:
+        """What the run is known by: the same plan is the same run, which goes on where it was left."""
+        text = json.dumps(described, sort_keys=True, ensure_ascii=False, default=str)
+        return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+    def record(self, described: dict[str, Any]) -> str:
+        """The plan as JSON, with what wrote it."""
+        return json.dumps({"vantage": __version__, **described}, ensure_ascii=False, default=str)

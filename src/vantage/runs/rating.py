@@ -1,0 +1,122 @@
+"""Rating: chat raters judge the items of a corpus, and their judgments stand in it like anyone's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+
+import polars as pl
+
+from vantage.corpora import Corpus
+from vantage.corpora.schema import KEY
+from vantage.errors import VantageError
+from vantage.instruments import Instrument
+from vantage.raters.chat import ChatRater
+from vantage.runs.execution import Judged, Outcome, run
+from vantage.runs.options import Options
+from vantage.runs.plan import Plan
+from vantage.runs.store import Store
+from vantage.runs.tally import Tally
+
+Progress = Callable[[int], None]
+
+
+def rate(
+    corpus: Corpus,
+    raters: ChatRater | Iterable[ChatRater],
+    instrument: Instrument | str,
+    *,
+    questions: Sequence[str] = (),
+    condition: str = "",
+    progress: Progress | None = None,
+    store: Store | str | Path | None = None,
+    options: Options | None = None,
+) -> Corpus:
+    """The corpus with the judgments of chat raters added.
+
+    What a rater has answered already is not asked again, and what a store holds is not sent again. A run that ends
+    early because too much failed or it would cost too much raises `RunEnded`, which holds what there is.
+
+    Args:
+        corpus: The items to be judged, and whatever judgments there are.
+        raters: One rater or several.
+        instrument: What is asked, by name, path or as an object.
+        questions: Some of its questions; all where none is named.
+        condition: The circumstances, such as static or context.
+        progress: Called with the number of requests that were answered.
+        store: Where every reply is kept, so that a run that ends early goes on later; a file that is gone
+            afterwards without it.
+        options: How the run is carried out: concurrency, retries, limits.
+    """
+    chosen = [raters] if isinstance(raters, ChatRater) else list(raters)
+    plan = Plan.of(corpus, chosen, instrument, questions=questions, condition=condition)
+    outcome = _carried_out(plan, store, options, progress)
+    return added(corpus, *outcome.judged)
+
+
+def judge(
+    rater: ChatRater,
+    corpus: Corpus,
+    instrument: Instrument,
+    *,
+    questions: Sequence[str] = (),
+    condition: str = "",
+    progress: Progress | None = None,
+    store: Store | str | Path | None = None,
+    options: Options | None = None,
+) -> Judged:
+    """Puts the questions to one rater; nothing is added to the corpus yet. The arguments are those of `rate`."""
+    plan = Plan.of(corpus, rater, instrument, questions=questions, condition=condition)
+    return _carried_out(plan, store, options, progress).judged[0]
+
+
+def added(corpus: Corpus, *judged: Judged) -> Corpus:
+    """The corpus with what raters gave, in the place of what had failed or could not be read.
+
+    However many raters there are, the corpus is checked once.
+    """
+    given = [one for one in judged if len(one.judgments)]
+    if not given:
+        return corpus
+    rows = pl.concat([one.judgments for one in given])
+    if corpus.judgments.join(rows, on=list(KEY), how="semi").height:
+        corpus = corpus._with(judgments=corpus.judgments.join(rows, on=list(KEY), how="anti", maintain_order="left"))
+    told = {one.rater.id: one.rater.row() for one in given}
+    new = [pl.DataFrame([told[id_]]) for id_ in told if id_ not in set(corpus.raters["rater"])]
+    raters = pl.concat(new, how="diagonal_relaxed") if new else None
+    return corpus.add(rows, raters, [instrument for one in given for instrument in one.part.instruments])
+
+
+class RunEnded(VantageError):  # noqa: N818 - it is what happened, and not only an error
+    """A run that ended before its end, because of failures or cost; `outcome` holds what there is."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        super().__init__(outcome.tally.ended)
+        self.outcome = outcome
+
+
+def _carried_out(
+    plan: Plan, store: Store | str | Path | None, options: Options | None, progress: Progress | None
+) -> Outcome:
+    """Runs a plan for a caller in Python, who is told of `Ctrl-C` as usual once everything is stored."""
+    told = 0
+
+    def advance(tally: Tally) -> None:
+        nonlocal told
+        ended = tally.conversations
+        if progress is not None and ended > told:
+            progress(ended - told)
+            told = ended
+
+    if isinstance(store, Store):
+        opened: AbstractContextManager[Store] = nullcontext(store)
+    else:
+        opened = Store(store) if store is not None else Store.temporary()
+    with opened as used:
+        outcome = run(plan, used, options, progress=advance)
+    if outcome.interrupted:
+        raise KeyboardInterrupt
+    if outcome.tally.ended:
+        raise RunEnded(outcome)
+    return outcome

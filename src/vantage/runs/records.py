@@ -1,0 +1,90 @@
+"""The record of runs: what was planned, when, how far it got, and what it took."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from vantage.errors import InputError
+from vantage.raters.estimate import Price
+from vantage.runs.plan import Plan
+from vantage.runs.store import Store
+from vantage.runs.tables import unpacked
+from vantage.runs.tally import BATCH_SHARE, Tally, cost_of, price_of
+
+State = Literal["running", "complete", "incomplete", "interrupted", "stopped"]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One run as the store knows it."""
+
+    id: int
+    started: float
+    changed: float
+    state: str
+    plan: dict[str, Any]
+    summary: dict[str, Any]
+
+
+def begin(store: Store, plan: Plan) -> int:
+    """The number of the run of this plan: a new one, or the one that it goes on with."""
+    described = plan.described()
+    key, now = plan.key(described), time.time()
+
+    def write(connection: sqlite3.Connection) -> int:
+        row = connection.execute("SELECT id FROM runs WHERE key = ?", (key,)).fetchone()
+        if row is not None:
+            connection.execute("UPDATE runs SET changed = ?, state = 'running' WHERE id = ?", (now, row[0]))
+            return int(row[0])
+        told = (key, now, now, plan.record(described), "running", "{}")
+        return int(connection.execute("INSERT INTO runs VALUES (NULL, ?, ?, ?, ?, ?, ?)", told).lastrowid or 0)
+
+    return store.writer.do(write)
+
+
+def end(store: Store, run: int, state: State, tally: Tally) -> None:
+    """Writes down how a run ended."""
+    # In plain ASCII, since an error may quote half a character, which no database takes.
+    summary = json.dumps(tally.told())
+    store.writer.do(
+        lambda connection: connection.execute(
+            "UPDATE runs SET changed = ?, state = ?, summary = ? WHERE id = ?", (time.time(), state, summary, run)
+        )
+    )
+
+
+def spent(store: Store, run: int, prices: Mapping[str, Price]) -> float:
+    """What the calls that a run has sent so far have cost, in whatever sittings and from whatever models."""
+    rows = store.select(
+        "SELECT body, SUM(prompt_tokens), SUM(completion_tokens), calls.key IN (SELECT key FROM batched) AS in_batch "
+        "FROM calls JOIN texts ON texts.id = context WHERE run = ? GROUP BY context, in_batch",
+        (run,),
+    )
+    total = 0.0
+    for body, prompt_tokens, completion_tokens, in_batch in rows:
+        price = price_of(json.loads(unpacked(body))["model"], prices)
+        share = BATCH_SHARE if in_batch else 1.0
+        total += 0.0 if price is None else share * cost_of(price, prompt_tokens, completion_tokens)
+    return total
+
+
+def records(store: Store) -> list[Record]:
+    """All runs, the oldest first."""
+    rows = store.select("SELECT id, started, changed, state, plan, summary FROM runs ORDER BY id")
+    return [
+        Record(id_, started, changed, state, json.loads(plan), json.loads(summary))
+        for id_, started, changed, state, plan, summary in rows
+    ]
+
+
+def record(store: Store, run: int) -> Record:
+    """One run by its number."""
+    for found in records(store):
+        if found.id == run:
+            return found
+    raise InputError(f"there is no run {run}", file=store.path, remedy="see: vantage runs list")

@@ -1,0 +1,114 @@
+"""Reading replies again: recorded replies, today's parser, no model.
+
+Every chat rater's judgment keeps the reply that it was read from, verbatim, in the column `reply`; so do judgments of
+published corpora that recorded one. A newer parser may find more in them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import polars as pl
+
+from vantage.corpora import Corpus
+from vantage.corpora.schema import KEY
+from vantage.errors import InputError
+from vantage.instruments import Question
+from vantage.raters.replies import Reply, parse_replies, parse_reply
+
+KEPT: Final = ("scoring", "failed", "filtered")
+"""Rules of judgments that were not read from a reply."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reparsed:
+    """A corpus whose replies were read again, and what that changed."""
+
+    corpus: Corpus
+    read: int
+    """How many replies were read."""
+    changes: pl.DataFrame
+    """The judgments whose value or status changed: before and after, with the reply and the rules."""
+
+
+def reparse(corpus: Corpus) -> Reparsed:
+    """Reads the column `reply` of a corpus again with the parser as it is now.
+
+    The reason that stands beside an answer stays where the reply itself holds none, since it may come from a
+    second question or another column.
+    """
+    judgments = corpus.judgments
+    if "reply" not in judgments.columns:
+        raise InputError("the judgments have no column 'reply'", remedy="only recorded replies can be read again")
+    if "rule" not in judgments.columns:
+        judgments = judgments.with_columns(pl.lit(None, dtype=pl.String).alias("rule"))
+    unread = pl.col("reply").is_not_null() & (pl.col("status") != "failed")
+    rows = judgments.with_row_index("__row").filter(unread & ~pl.col("rule").is_in(KEPT).fill_null(value=False))
+    found = [(row, *_told(reply)) for row, reply in _read(corpus, rows)]
+    schema = {
+        "__row": pl.UInt32,
+        "value_now": pl.Float64,
+        "status_now": pl.String,
+        "why": pl.String,
+        "rule_now": pl.String,
+    }
+    fresh = pl.DataFrame(found, schema=schema, orient="row")
+    joined = judgments.with_row_index("__row").join(fresh, on="__row", how="left", maintain_order="left")
+    known = pl.col("status_now").is_not_null()
+    changed = known & (
+        pl.col("value").ne_missing(pl.col("value_now")) | (pl.col("status").cast(pl.String) != pl.col("status_now"))
+    )
+    changes = joined.filter(changed).select(
+        *KEY, "reply", "value", "value_now", "status", "status_now", "rule", "rule_now"
+    )
+    status = pl.when(known).then("status_now").otherwise(pl.col("status").cast(pl.String))
+    updated = joined.with_columns(
+        pl.when(known).then("value_now").otherwise("value").alias("value"),
+        status.cast(judgments.schema["status"]).alias("status"),
+        pl.when(known).then(pl.coalesce("why", "rationale")).otherwise("rationale").alias("rationale"),
+        pl.when(known).then("rule_now").otherwise("rule").alias("rule"),
+    ).select(judgments.columns)
+    return Reparsed(corpus._with(judgments=updated), len(fresh), changes)
+
+
+def _read(corpus: Corpus, rows: pl.DataFrame) -> Iterator[tuple[int, Reply]]:
+    """Every reply, read again; those to several questions at once are read for all of them together."""
+    questions = {question.id: question for question in corpus.questions}
+    sources = _sources(corpus)
+    together = _raters_asked_together(corpus)
+    alone = rows.filter(~pl.col("rater").is_in(together))
+    for row, item, question, reply in alone.select("__row", "item", "question", "reply").iter_rows():
+        yield row, parse_reply(reply, questions[question], sources.get(item))
+    joint = rows.filter(pl.col("rater").is_in(together))
+    for key, part in joint.group_by("item", "rater", "condition", "sample", "reply", maintain_order=True):
+        asked = [questions[id_] for id_ in part["question"]]
+        yield from _read_joint(part, str(key[4]), asked, sources.get(str(key[0])))
+
+
+def _read_joint(
+    part: pl.DataFrame, reply: str, asked: list[Question], source: str | None
+) -> Iterator[tuple[int, Reply]]:
+    replies = parse_replies(reply, asked, source)
+    for row, question in part.select("__row", "question").iter_rows():
+        yield row, replies[question]
+
+
+def _sources(corpus: Corpus) -> Mapping[str, str]:
+    """The texts of the items, so that what a reply copies from them is known as such."""
+    return {
+        str(item["item"]): " ".join(str(value) for value in item.values() if isinstance(value, str))
+        for item in corpus.items.iter_rows(named=True)
+    }
+
+
+def _raters_asked_together(corpus: Corpus) -> list[str]:
+    if "style" not in corpus.raters.columns:
+        return []
+    parts = corpus.raters["style"].cast(pl.String).str.split("+")
+    return corpus.raters.filter(parts.list.contains("together").fill_null(value=False))["rater"].to_list()
+
+
+def _told(reply: Reply) -> tuple[Any, ...]:
+    return reply.value, reply.status, reply.rationale, reply.rule

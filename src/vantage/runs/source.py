@@ -1,0 +1,244 @@
+"""Where the requests of a run come from: every planned conversation, gone through turn by turn.
+
+A reply that the store holds is taken from there; what is missing is handed to an engine, once, whoever and however
+many wait for it. When the reply is durable the conversations that waited for it go on.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+from vantage.raters.chat import Call as Planned
+from vantage.raters.conversation import Ask, Conversation, Conversations
+from vantage.raters.models.base import ChatModel, Completion
+from vantage.raters.windows import fitted
+from vantage.runs.keys import Call, Keys
+from vantage.runs.options import Options
+from vantage.runs.plan import Part
+from vantage.runs.rows import Rows
+from vantage.runs.store import Store
+from vantage.runs.tables import Stored
+from vantage.runs.tally import Tally
+
+BLOCK: Final = 256
+"""Conversations that are opened and looked up together."""
+
+
+class Strand:
+    """One part of the plan: its conversations, their keys, and the judgments that they came to."""
+
+    def __init__(self, part: Part, options: Options) -> None:
+        self.part, self.options = part, options
+        self.rows = Rows()
+        self.keys = Keys(part.rater, part.used, part.condition)
+        self.conversations = Conversations(
+            part.rater, part.corpus, part.used, part.condition, retry_unparsed=options.retry_unparsed
+        )
+        open_statuses = {"failed"} if options.retry_failed else set()
+        open_statuses |= {"unparsed"} if options.retry_unparsed else set()
+        self._done = part.done(open_statuses)
+        self.skipped = part.skipped(self._done)
+        self.truncated = self.ended = self.calls = self.prompt_tokens = self.completion_tokens = 0
+
+    def count(self, completion: Completion) -> None:
+        """Counts a request of this part that was sent."""
+        self.calls += 1
+        self.prompt_tokens += completion.prompt_tokens
+        self.completion_tokens += completion.completion_tokens
+
+    @property
+    def missing(self) -> int:
+        """Planned requests that were not brought to their end."""
+        return self.part.size - self.skipped - self.ended
+
+    def planned(self) -> Iterator[tuple[Planned, bool]]:
+        """The planned requests, each with whether its judgment is there already, so that it is only read."""
+        part, done = self.part, self._done
+        for call in part.calls(done):
+            yield call, False
+        if 0 < self.skipped < part.size and part.rater.parts.scoring and part.rater.calibrates:
+            # Calibration compares all items, so those that were judged before are read along where they are stored.
+            known = frozenset(done.iter_rows())
+            for call in part.calls(done.clear()):
+                if (str(call.item["item"]), call.questions[0].id, call.sample) in known:
+                    yield call, True
+
+
+@dataclass(slots=True)
+class _Turn:
+    """A conversation that waits for a reply."""
+
+    strand: Strand
+    conversation: Conversation
+    order: int
+    ask: Ask
+    settled: bool
+    """Whether it is only read, never sent."""
+
+
+class Source:
+    """The requests to one model. Used by one thread at a time, except for `tell`.
+
+    Args:
+        parts: What is asked of whom.
+        store: Where replies are looked up.
+        run: The number of the run, for the record of which stored replies it uses.
+        model: Opens the model, when it is first needed.
+        options: Whether failures are taken up again, and how often unreadable replies are.
+        tally: Counts.
+        sends: False for a source that is only read: what is missing is counted and not waited for.
+    """
+
+    def __init__(
+        self,
+        parts: Sequence[Part],
+        store: Store,
+        run: int,
+        model: Callable[[], ChatModel],
+        options: Options,
+        tally: Tally,
+        *,
+        sends: bool = True,
+    ) -> None:
+        self.store, self.run, self.tally, self.options = store, run, tally, options
+        self.strands = [Strand(part, options) for part in parts]
+        self._model, self._sends = model, sends
+        self._waiting: dict[bytes, list[_Turn]] = {}
+        self._ready: deque[Call] = deque()
+        self._away: dict[bytes, Call] = {}
+        self._told: deque[tuple[Call, Completion]] = deque()
+        self._planned = self._all_planned()
+        self._ended = False
+        tally.planned += sum(part.size for part in parts)
+        tally.skipped += sum(strand.skipped for strand in self.strands)
+
+    def take(self, count: int) -> list[Call]:
+        """Up to so many requests that are to be sent now; none when all that is left waits for replies."""
+        self.hear()
+        while len(self._ready) < count and not self._ended:
+            self._open_block()
+        return [self._ready.popleft() for _ in range(min(count, len(self._ready)))]
+
+    def put_back(self, calls: Sequence[Call]) -> None:
+        """Requests that were taken and not sent."""
+        self._ready.extendleft(reversed(calls))
+
+    def tell(self, ended: Sequence[tuple[Call, Completion]]) -> None:
+        """Replies are durable, from whatever thread; the conversations go on when the source is next asked."""
+        self._told.extend(ended)
+
+    @property
+    def idle(self) -> bool:
+        """Whether nothing is planned, ready or waited for any more."""
+        self.hear()
+        return self._ended and not self._waiting
+
+    @property
+    def elsewhere(self) -> bool:
+        """Whether requests are under way in another process."""
+        return bool(self._away)
+
+    def look_again(self) -> None:
+        """Looks for the replies that other processes were asked for; takes over what they left behind."""
+        if not self._away:
+            return
+        self.store.claims.clear_dead()
+        stored = self.store.lookup(list(self._away))
+        self.tally.elsewhere += len(stored)
+        self.tell([(self._away.pop(key), found.completion) for key, found in stored.items()])
+        self.hear()
+        self._ready.extend(self._claimed(list(self._away.values())))
+
+    def close(self) -> None:
+        """Ends all conversations; those that did not come to their end are counted as missing."""
+        self.tally.missing += sum(strand.missing for strand in self.strands)
+        for strand in self.strands:
+            strand.rows.close()
+
+    def hear(self) -> None:
+        """Tells the conversations what has become durable since they last heard."""
+        answered = []
+        while self._told:
+            call, completion = self._told.popleft()
+            waiting = self._waiting.pop(call.key, None)
+            if waiting is not None:
+                waiting[0].strand.count(completion)
+                answered += [(turn, completion) for turn in waiting]
+        if answered:
+            self._ask(self._advance(answered))
+
+    def _all_planned(self) -> Iterator[tuple[Strand, int, Planned, bool]]:
+        for strand in self.strands:
+            for order, (call, settled) in enumerate(strand.planned()):
+                yield strand, order, call, settled
+
+    def _open_block(self) -> None:
+        turns = []
+        for strand, order, call, settled in islice(self._planned, BLOCK):
+            cut = fitted(call, self._model())
+            if cut is not call:
+                strand.truncated += 1
+                self.tally.truncated += 1
+            conversation = strand.conversations.about(cut)
+            turns.append(_Turn(strand, conversation, order, next(conversation), settled))
+        self._ended = not turns
+        self._ask(turns)
+
+    def _ask(self, turns: Sequence[_Turn]) -> None:
+        """Brings conversations as far as stored replies take them; what is missing becomes ready to be sent."""
+        while turns:
+            calls = [turn.strand.keys.call(turn.ask) for turn in turns]
+            unknown = list(dict.fromkeys([call.key for call in calls if call.key not in self._waiting]))
+            stored = self.store.lookup(unknown, failures=not (self._sends and self.options.retry_failed))
+            self._use(stored)
+            answered: list[tuple[_Turn, Completion]] = []
+            fresh: list[Call] = []
+            for turn, call in zip(turns, calls, strict=True):
+                if found := stored.get(call.key):
+                    self.tally.stored += 1
+                    answered.append((turn, found.completion))
+                elif call.key in self._waiting:
+                    self._waiting[call.key].append(turn)
+                elif not turn.settled:
+                    self._waiting[call.key] = [turn]
+                    fresh.append(call)
+            if self._sends:
+                self._ready.extend(self._claimed(fresh))
+            turns = self._advance(answered)
+
+    def _advance(self, answered: Sequence[tuple[_Turn, Completion]]) -> list[_Turn]:
+        """Tells conversations their replies; those that have more to ask."""
+        going: list[_Turn] = []
+        for turn, completion in answered:
+            try:
+                turn.ask = turn.conversation.send(completion)
+            except StopIteration as end:
+                turn.strand.rows.add(turn.order, end.value)
+                if not turn.settled:
+                    turn.strand.ended += 1
+                    self.tally.conversations += 1
+            else:
+                going.append(turn)
+        return going
+
+    def _claimed(self, calls: Sequence[Call]) -> list[Call]:
+        """Those of the calls that no other process is about to send; the others are looked for later."""
+        mine = self.store.claims.take([call.key for call in calls])
+        for call in calls:
+            if call.key in mine:
+                self._away.pop(call.key, None)
+            else:
+                self._away[call.key] = call
+        return [call for call in calls if call.key in mine]
+
+    def _use(self, stored: dict[bytes, Stored]) -> None:
+        """Notes that this run rests on replies that another one asked for."""
+        ids = [(self.run, one.id) for one in stored.values() if one.run not in (0, self.run)]
+        if ids and self._sends:
+            self.store.writer.do(
+                lambda connection: connection.executemany("INSERT OR IGNORE INTO uses VALUES (?, ?)", ids)
+            )

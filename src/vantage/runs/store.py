@@ -1,0 +1,206 @@
+"""The run store: one SQLite file in which every call stands as it came back, and from which any run can go on.
+
+The file is in write-ahead mode and every group of calls is synced to the disk before it is acknowledged, so that
+neither `kill -9` nor a power cut loses a finished call.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final
+
+from vantage.corpora import storage
+from vantage.errors import InputError
+from vantage.raters.models.base import Completion
+from vantage.runs import recovery
+from vantage.runs.claims import Claims
+from vantage.runs.faults import StoreError, store_error
+from vantage.runs.tables import APPLICATION, SCHEMA, VERSION, Finished, Stored, checksum, completion_of, placeholders
+from vantage.runs.writer import Acknowledge, Writer
+
+NAME: Final = "runs.sqlite"
+"""The name of the store inside a corpus folder."""
+PATIENCE: Final = 60.0
+"""Seconds to wait for another process that is writing."""
+
+
+class Store:
+    """A run store; a context manager that closes it.
+
+    >>> with Store.temporary() as store:
+    ...     store.count()
+    0
+
+    Args:
+        path: The file; made when it is not there. A corpus folder stands for the store inside it.
+        read_only: Only looks; nothing is made or changed.
+    """
+
+    def __init__(self, path: str | Path, *, read_only: bool = False) -> None:
+        self.path = place(path)
+        self.read_only = read_only
+        self.notes: list[str] = []
+        self._temporary: tempfile.TemporaryDirectory[str] | None = None
+        self._durable = True
+        self._open()
+
+    @classmethod
+    def temporary(cls) -> Store:
+        """A store that is gone when it is closed, for results that are used at once."""
+        folder = tempfile.TemporaryDirectory(prefix="vantage-run-")
+        store = cls.__new__(cls)
+        store.path, store.read_only, store.notes = Path(folder.name) / NAME, False, []
+        store._temporary, store._durable = folder, False
+        store._open()
+        return store
+
+    def close(self) -> None:
+        """Writes what is left and closes the file."""
+        self.claims.release()
+        if self._writer is not None:
+            self._writer.close()
+        self._reader.close()
+        if self._temporary is not None:
+            self._temporary.cleanup()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """The connection for looking."""
+        return self._reader
+
+    @property
+    def writer(self) -> Writer:
+        """The thread that writes."""
+        if self._writer is None:
+            raise StoreError("the store was opened for reading only", file=self.path)
+        return self._writer
+
+    def put(self, finished: Finished, acknowledge: Acknowledge) -> None:
+        """Hands over a call; it counts as finished once it is acknowledged."""
+        self.writer.put(finished, acknowledge)
+
+    def lookup(self, keys: Sequence[bytes], *, failures: bool = False) -> dict[bytes, Stored]:
+        """The calls among these that are answered and, if asked for, those that last failed."""
+        found: dict[bytes, Stored] = {}
+        for start in range(0, len(keys), 500):
+            part = keys[start : start + 500]
+            rows = self.select(
+                "SELECT key, id, run, checksum, finish, reply, scores, prompt_tokens, completion_tokens FROM calls "  # noqa: S608
+                f"WHERE key IN ({placeholders(part)})",
+                part,
+            )
+            for key, id_, run, check, *told in rows:
+                if checksum(key, *told[:3]) != check:
+                    raise store_error(sqlite3.DatabaseError("a reply is malformed"), self.path)
+                found[key] = Stored(completion_of(*told), id_, run)
+            if failures and (open_ := [key for key in part if key not in found]):
+                rows = self.select(
+                    f"SELECT key, error FROM failures WHERE key IN ({placeholders(open_)}) ORDER BY id",  # noqa: S608
+                    open_,
+                )
+                found |= {key: Stored(Completion("", "failed", error=error), 0, 0) for key, error in rows}
+        return found
+
+    def count(self) -> int:
+        """How many replies there are."""
+        return int(self.select("SELECT COUNT(*) FROM calls")[0][0])
+
+    def select(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
+        """Rows of the store; a damaged file is told in one sentence."""
+        try:
+            return self._reader.execute(sql, values).fetchall()
+        except sqlite3.Error as error:
+            raise store_error(error, self.path) from None
+
+    def _open(self) -> None:
+        if self.read_only:
+            if not self.path.is_file():
+                raise InputError("there is no run store here", file=self.path, remedy="name the file with --store")
+            self._writer = None
+            self._reader = self._looking()
+            self.claims = Claims(self.path, None)
+            return
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"the store cannot be made ({error.strerror})", file=self.path) from None
+        if note := recovery.mend(self.path):
+            self.notes.append(note)
+        self._writer = Writer(self._connect, self.path)
+        self._reader = self._connect()
+        self.claims = Claims(self.path, self._writer)
+
+    def _looking(self) -> sqlite3.Connection:
+        """A connection that cannot write; where not even a lock file can be made, the file is read as it is."""
+        for mode in ("mode=ro", "mode=ro&immutable=1"):
+            try:
+                connection = sqlite3.connect(f"{self.path.absolute().as_uri()}?{mode}", uri=True, timeout=PATIENCE)
+                _check(connection, self.path)
+            except sqlite3.OperationalError as error:
+                failed = error
+                continue
+            except sqlite3.Error as error:
+                raise store_error(error, self.path) from None
+            return connection
+        raise store_error(failed, self.path) from None
+
+    def _connect(self) -> sqlite3.Connection:
+        try:
+            connection = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+            connection.execute("PRAGMA journal_mode = WAL")
+            # FULL syncs each transaction: with many calls in each, that costs little and survives a power cut.
+            connection.execute(f"PRAGMA synchronous = {'FULL' if self._durable else 'OFF'}")
+            connection.execute("PRAGMA wal_autocheckpoint = 4000")
+            connection.execute("PRAGMA cache_size = -16000")
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                _prepare(connection, self.path)
+            finally:
+                if connection.in_transaction:
+                    connection.execute("COMMIT")
+        except (sqlite3.Error, OSError) as error:
+            raise store_error(error, self.path) from None
+        return connection
+
+
+def place(path: str | Path) -> Path:
+    """The store's file: the one named, or the one inside a folder."""
+    path = Path(path).expanduser()
+    return path / NAME if path.is_dir() or storage.is_corpus(path) else path
+
+
+def _prepare(connection: sqlite3.Connection, path: Path) -> None:
+    """Makes the tables of a new file; an older file would be brought up to date here, a newer one is refused."""
+    if connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]:
+        _check(connection, path)
+        return
+    for statement in SCHEMA.split(";"):
+        if statement.strip():
+            connection.execute(statement)
+    connection.execute(f"PRAGMA application_id = {APPLICATION}")
+    connection.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def _check(connection: sqlite3.Connection, path: Path) -> None:
+    application = connection.execute("PRAGMA application_id").fetchone()[0]
+    version = connection.execute("PRAGMA user_version").fetchone()[0]
+    if application != APPLICATION:
+        raise InputError("this is an SQLite file, but not a run store", file=path, remedy="name another --store")
+    if version > VERSION:
+        raise InputError(
+            f"the store has version {version}, this Vantage reads version {VERSION}",
+            file=path,
+            remedy="update Vantage",
+        )

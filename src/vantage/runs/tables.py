@@ -1,0 +1,199 @@
+"""The tables of a run store, and how a call is written into them and read back.
+
+Calls are only ever added. The texts of prompts stand in a table of their own, each once, since thousands of calls
+share their guidelines and all samples of a question share everything.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import zlib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from vantage.raters.models.base import Completion, Finish
+from vantage.runs.keys import SIZE, Call, text_key
+
+VERSION: Final = 1
+"""The version of the tables, in the file's `user_version`."""
+APPLICATION: Final = 0x56414E54
+"""Marks the file as a run store (`application_id`)."""
+SCHEMA: Final = """
+CREATE TABLE texts (id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, body NOT NULL);
+CREATE TABLE calls (
+    id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, run INTEGER NOT NULL, at REAL NOT NULL,
+    context INTEGER NOT NULL, messages TEXT NOT NULL, item TEXT, question TEXT,
+    sample INTEGER NOT NULL, attempt INTEGER NOT NULL, seed INTEGER,
+    finish TEXT NOT NULL, reply NOT NULL, scores BLOB,
+    prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL, tries INTEGER NOT NULL, milliseconds INTEGER,
+    checksum INTEGER NOT NULL
+);
+CREATE TABLE failures (
+    id INTEGER PRIMARY KEY, key BLOB NOT NULL, run INTEGER NOT NULL, at REAL NOT NULL,
+    context INTEGER NOT NULL, messages TEXT NOT NULL, item TEXT, question TEXT,
+    sample INTEGER NOT NULL, attempt INTEGER NOT NULL, seed INTEGER,
+    error TEXT NOT NULL, tries INTEGER NOT NULL, milliseconds INTEGER, checksum INTEGER NOT NULL
+);
+CREATE INDEX failures_by_key ON failures (key);
+CREATE TABLE runs (
+    id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, started REAL NOT NULL, changed REAL NOT NULL,
+    plan TEXT NOT NULL, state TEXT NOT NULL, summary TEXT NOT NULL
+);
+CREATE TABLE uses (run INTEGER NOT NULL, call INTEGER NOT NULL, PRIMARY KEY (run, call)) WITHOUT ROWID;
+CREATE TABLE claims (key BLOB PRIMARY KEY, owner TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE batches (
+    id INTEGER PRIMARY KEY, token TEXT NOT NULL, protocol TEXT NOT NULL, host TEXT NOT NULL, name TEXT NOT NULL,
+    state TEXT NOT NULL, at REAL NOT NULL, size INTEGER NOT NULL
+);
+CREATE TABLE batched (
+    id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, batch INTEGER NOT NULL, tries INTEGER NOT NULL
+);
+CREATE INDEX batched_by_batch ON batched (batch);
+"""
+TABLES: Final = ("texts", "calls", "failures", "runs", "uses", "claims", "batches", "batched")
+FINISHES: Final[dict[str, Finish]] = {"s": "stop", "l": "length", "f": "filtered"}
+_CODES: Final = {finish: code for code, finish in FINISHES.items()}
+_PLAIN: Final = 60
+"""Characters up to which a text is not worth compressing."""
+_REMEMBERED: Final = 20_000
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """A call that came to its end, in a reply or in a failure, on its way into the store."""
+
+    call: Call
+    completion: Completion
+    run: int
+    at: float
+    tries: int = 1
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A reply that the store holds, and the run that first asked for it."""
+
+    completion: Completion
+    id: int
+    run: int
+
+
+class Inserts:
+    """Writes finished calls through one connection."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.connection = connection
+        self._ids: dict[bytes, int] = {}
+
+    def add(self, batch: Sequence[Finished]) -> None:
+        """Adds calls inside the transaction that is open; one that is there already stays as it is."""
+        calls, failures, answered = [], [], []
+        for one in batch:
+            call, completion, request = one.call, one.completion, one.call.ask.request
+            tag = request.tag or (None, None, 0)
+            messages = " ".join(
+                [
+                    f"{message.role[0]}{self._text(key, message.content)}"
+                    for key, message in zip(call.texts, request.messages, strict=True)
+                ]
+            )
+            context = self._text(*call.context)
+            asked = (call.key, one.run, one.at, context, messages, tag[0], tag[1] or None)
+            seed = request.sampling.seed
+            drawn = (call.ask.sample, call.ask.attempt, seed if seed is None or abs(seed) < 2**63 else str(seed))
+            spent = (one.tries, round(one.seconds * 1000))
+            answered.append((call.key,))
+            if completion.finish == "failed":
+                error = completion.error.encode("utf-8", "replace").decode()
+                failures.append((*asked, *drawn, error, *spent, checksum(call.key, error)))
+                continue
+            scores = None if completion.scores is None else np.array(completion.scores, dtype="<f8").tobytes()
+            told = (_CODES[completion.finish], packed(completion.text), scores)
+            tokens = (completion.prompt_tokens, completion.completion_tokens)
+            calls.append((*asked, *drawn, *told, *tokens, *spent, checksum(call.key, *told)))
+        execute = self.connection.executemany
+        execute(f"INSERT OR IGNORE INTO calls VALUES (NULL{', ?' * 18})", calls)  # noqa: S608
+        execute(f"INSERT INTO failures VALUES (NULL{', ?' * 14})", failures)  # noqa: S608
+        execute("DELETE FROM claims WHERE key = ?", answered)
+
+    def _text(self, key: bytes, text: str) -> int:
+        """The number of a text, which is added when it is new."""
+        found = self._ids.get(key)
+        if found is not None:
+            return found
+        if len(self._ids) >= _REMEMBERED:
+            self._ids.clear()
+        row = self.connection.execute("SELECT id FROM texts WHERE key = ?", (key,)).fetchone()
+        if row is None:
+            row = (self.connection.execute("INSERT INTO texts VALUES (NULL, ?, ?)", (key, packed(text))).lastrowid,)
+        self._ids[key] = int(row[0])
+        return self._ids[key]
+
+    def forget(self) -> None:
+        """Forgets the numbers of texts, some of which a transaction that was undone may have given."""
+        self._ids.clear()
+
+
+def packed(text: str) -> str | bytes:
+    """A text as it is stored: compressed where that makes it shorter."""
+    try:
+        raw = text.encode("utf-8")
+    except UnicodeEncodeError:
+        # Half a character, which SQLite's text cannot hold, is held by a compressed one.
+        return zlib.compress(text.encode("utf-8", "surrogatepass"), 6)
+    if len(raw) <= _PLAIN:
+        return text
+    small = zlib.compress(raw, 6)
+    return small if len(small) < len(raw) else text
+
+
+def unpacked(stored: str | bytes) -> str:
+    """The text that was `packed`.
+
+    >>> unpacked(packed("the same guidelines " * 50)) == "the same guidelines " * 50
+    True
+    """
+    return stored if isinstance(stored, str) else zlib.decompress(stored).decode("utf-8", "surrogatepass")
+
+
+def checksum(key: bytes, *parts: str | bytes | None) -> int:
+    """A number that tells a row that was read from a damaged page."""
+    number = zlib.crc32(key)
+    for part in parts:
+        number = zlib.crc32(part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part or b"", number)
+    return number
+
+
+def is_sound(table: str, row: Sequence[Any]) -> bool:
+    """Whether a row that was read from a damaged file is what was written into it."""
+    try:
+        if table == "texts":
+            return bool(text_key(unpacked(row[2])) == row[1])
+        if table == "runs":
+            return isinstance(json.loads(row[4]), dict) and isinstance(json.loads(row[6]), dict)
+        if table == "batches":
+            return row[5] in ("submitting", "open", "collected") and all(isinstance(word, str) for word in row[1:5])
+        if table == "batched":
+            return len(row[1]) == SIZE and isinstance(row[2], int) and isinstance(row[3], int)
+        told = row[11:14] if table == "calls" else row[11:12]
+        return bool(checksum(row[1], *told) == row[-1])
+    except (TypeError, ValueError, zlib.error):
+        return False
+
+
+def completion_of(
+    finish: str, reply: str | bytes, scores: bytes | None, prompt_tokens: int, completion_tokens: int
+) -> Completion:
+    """A reply as it came."""
+    told = None if scores is None else tuple(np.frombuffer(scores, dtype="<f8").tolist())
+    return Completion(unpacked(reply), FINISHES[finish], prompt_tokens, completion_tokens, scores=told)
+
+
+def placeholders(values: Iterable[Any]) -> str:
+    """`?, ?, ?`: one for each value."""
+    return ", ".join("?" for _ in values)

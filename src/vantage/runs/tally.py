@@ -1,0 +1,105 @@
+"""What became of the calls of a run so far, and what they took."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from vantage.raters.estimate import LOCAL, Price
+from vantage.raters.models.base import Completion
+
+HOPELESS: Final = 50
+"""When this many calls were sent and every one of them failed, nothing is sent any more."""
+BATCH_SHARE: Final = 0.5
+"""What the common providers charge for a token in a batch, as a share of its price."""
+ENOUGH: Final = 20
+"""Calls before a share of failures is taken seriously."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts of one run. `planned` counts first requests; follow-up questions come on top as they arise."""
+
+    planned: int = 0
+    skipped: int = 0
+    """Planned requests whose judgments the corpus has already."""
+    stored: int = 0
+    """Requests that were not sent because the store holds their replies."""
+    sent: int = 0
+    """Requests that came to an end in this run, failed ones included."""
+    failed: int = 0
+    retried: int = 0
+    """Tries beyond the first, after faults that passed."""
+    asked_again: int = 0
+    """Requests that were sent because an earlier reply to the same question could not be read."""
+    elsewhere: int = 0
+    """Requests that another process on the same store sent."""
+    missing: int = 0
+    """Planned requests that were not brought to their end when the run ended or the store was read."""
+    conversations: int = 0
+    """Planned requests that were brought to their end, one way or the other."""
+    truncated: int = 0
+    """Prompts whose item was cut to fit into the model's window."""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: float | None = 0.0
+    """Of what was sent in this run; null when a price is not known."""
+    limit: int = 0
+    """How many requests may be under way at the moment."""
+    fault: str = ""
+    """Why the last request that failed did so."""
+    ended: str = ""
+    """Why the run ended before its end, in a sentence."""
+    notes: list[str] = field(default_factory=list)
+
+    def add(self, completion: Completion, price: Price | None) -> None:
+        """Counts a request that came to an end."""
+        self.sent += 1
+        self.failed += completion.finish == "failed"
+        self.fault = completion.error or self.fault
+        self.prompt_tokens += completion.prompt_tokens
+        self.completion_tokens += completion.completion_tokens
+        if price is None:
+            self.cost = None
+        elif self.cost is not None:
+            self.cost += cost_of(price, completion.prompt_tokens, completion.completion_tokens)
+
+    def too_many_failed(self, fail_on: float | None) -> str:
+        """Why to stop because of failures, in a sentence; empty when there is no reason to."""
+        if self.sent == self.failed and self.failed >= HOPELESS:
+            return f"The first {self.failed} requests all failed, so no more were sent; the last because: {self.fault}"
+        if fail_on is None:
+            return ""
+        if fail_on >= 1 or fail_on == 0:
+            over = self.failed > fail_on
+            told = f"{self.failed:,} requests failed, more than the {fail_on:,.0f} allowed"
+        else:
+            over = self.sent >= ENOUGH and self.failed > fail_on * self.sent
+            told = f"{self.failed:,} of {self.sent:,} requests failed, more than the share of {fail_on:g} allowed"
+        return f"{told} by fail-on, so no more were sent." if over else ""
+
+    def told(self) -> dict[str, Any]:
+        """The counts as plain data."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "limit"}
+
+
+def price_of(model: str, prices: Mapping[str, Price]) -> Price | None:
+    """The price of a model; one that runs here costs nothing, another is looked up."""
+    if model in prices:
+        return prices[model]
+    return Price(input=0.0, output=0.0) if model.startswith(LOCAL) else None
+
+
+def discounted(price: Price, share: float) -> Price:
+    """A price of which only a share is paid, as in batches.
+
+    >>> discounted({"input": 1.0, "output": 4.0}, BATCH_SHARE)
+    {'input': 0.5, 'output': 2.0}
+    """
+    return Price(input=price["input"] * share, output=price["output"] * share)
+
+
+def cost_of(price: Price, prompt_tokens: int, completion_tokens: int) -> float:
+    """What tokens cost, at a price per million."""
+    return (prompt_tokens * price["input"] + completion_tokens * price["output"]) / 1e6

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import math
+import time
+from email.utils import formatdate
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vantage.raters.models.faults import LONGEST_WAIT, retry_after
+
+
+@pytest.mark.parametrize(
+    ("headers", "seconds"),
+    [
+        ({}, None),
+        ({"retry-after": "7"}, 7.0),
+        ({"retry-after": "-3"}, 0.0),
+        ({"retry-after": "86400"}, LONGEST_WAIT),
+        ({"retry-after": "nan"}, None),
+        ({"retry-after": "soon"}, None),
+        ({"retry-after": "Wed, 99 Foo"}, None),
+        ({"retry-after-ms": "250", "retry-after": "9"}, 0.25),
+        ({"retry-after": formatdate(1000, usegmt=True), "date": formatdate(960, usegmt=True)}, 40.0),
+        ({"retry-after": formatdate(900, usegmt=True), "date": formatdate(960, usegmt=True)}, 0.0),
+    ],
+)
+def test_how_long_an_endpoint_asks_to_wait(headers: dict[str, str], seconds: float | None) -> None:
+    assert retry_after(headers) == seconds
+
+
+def test_a_date_without_the_answers_own_is_compared_with_the_clock() -> None:
+    asked = retry_after({"retry-after": formatdate(time.time() + 30, usegmt=True)})
+    assert asked is not None
+    assert 27 <= asked <= 31
+
+
+@given(st.text(max_size=40))
+def test_whatever_the_header_says_the_wait_is_bounded(told: str) -> None:
+    seconds = retry_after({"retry-after": told})
+    assert seconds is None or (math.isfinite(seconds) and 0 <= seconds <= LONGEST_WAIT)

@@ -1,0 +1,35 @@
+"""The tokenizer of a model that runs elsewhere measures as the model itself does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from vantage.raters.models import Message, ModelError, Request, load_model
+from vantage.raters.models.hub_tokens import HubTokens
+
+from .tiny import tiny_model
+
+pytest.importorskip("torch", reason="torch is not installed: pip install vantage[local]")
+pytest.importorskip("transformers", reason="transformers is not installed: pip install vantage[local]")
+
+pytestmark = pytest.mark.filterwarnings("default::DeprecationWarning", "default::FutureWarning")
+
+
+def test_tokens_and_window_are_those_of_the_model(tmp_path: Path) -> None:
+    folder = tiny_model(tmp_path)
+    model, tokens = load_model(f"hf:{folder}", device="cpu"), HubTokens(str(folder), device="cuda")
+    texts = ["", "Lovely day!", "I hate this so very much, all of it.", "日本 🙂"]
+    assert [tokens.count_tokens(text) for text in texts] == [model.count_tokens(text) for text in texts]
+    assert (tokens.name, tokens.window) == (model.name, model.window)
+    assert HubTokens(str(folder), window=77).window == 77
+    with pytest.raises(ModelError, match="on other machines"):
+        tokens.complete([Request((Message("user", "Hello"),))])
+    with pytest.raises(ModelError, match="on other machines"):
+        tokens.score([], ["a"])
+
+
+def test_a_folder_without_a_tokenizer_is_told_in_a_sentence(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="cannot be loaded"):
+        HubTokens(str(tmp_path))

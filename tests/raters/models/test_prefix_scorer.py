@@ -1,0 +1,74 @@
+"""Against a model whose probabilities are a plain function of all that stands before."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+from zlib import crc32
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vantage.raters.models.options import OptionTree, Path
+from vantage.raters.models.prefix_plan import Tokens
+from vantage.raters.models.prefix_scorer import Budget, Pending, PrefixScorer
+
+VOCABULARY = 6
+
+
+def logprobs(tokens: Tokens) -> Any:
+    logits = np.random.default_rng(crc32(bytes(tokens))).normal(size=VOCABULARY)
+    return logits - math.log(np.exp(logits).sum())
+
+
+class Hashing:
+    """Keeps the tokens themselves as its past, and counts those that it read."""
+
+    def __init__(self) -> None:
+        self.read = 0
+
+    def extended(self, past: Any, tokens: Tokens) -> Any:
+        self.read += len(tokens)
+        return (*(past or ()), *tokens)
+
+    def cut(self, past: Any, length: int) -> Any:
+        return past[:length]
+
+    def following(self, past: Any, rests: Sequence[Tokens], nodes: Sequence[Path], tokens: Tokens) -> Pending:
+        self.read += sum(map(len, rests))
+        found = [[logprobs([*(past or ()), *rest, *node])[list(tokens)] for node in nodes] for rest in rests]
+        return lambda: np.array(found)
+
+
+def expected(prompts: Sequence[Tokens], tree: OptionTree) -> Any:
+    return [
+        tree.logprobs({node: dict(enumerate(logprobs([*prompt, *node]))) for node in tree.nodes}) for prompt in prompts
+    ]
+
+
+TREE = OptionTree([[1], [1, 2], [3, 4, 5], [3, 4], [0]])
+PROMPTS = st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=8), min_size=1, max_size=10)
+
+
+@given(PROMPTS, PROMPTS, st.integers(1, 5), st.integers(1, 40))
+@settings(max_examples=100)
+def test_scores_are_those_of_every_prompt_on_its_own(
+    first: list[list[int]], second: list[list[int]], worth: int, room: int
+) -> None:
+    scorer = PrefixScorer(Hashing(), Budget(tokens=room, worth=worth))
+    for prompts in (first, second, first):
+        assert scorer.score(prompts, TREE) == pytest.approx(np.array(expected(prompts, TREE)), abs=1e-12)
+
+
+def test_what_is_shared_is_read_once_and_kept_for_the_next_call() -> None:
+    net = Hashing()
+    scorer = PrefixScorer(net, Budget(tokens=64, worth=8))
+    guidelines = [1] * 100
+    first = [[*guidelines, 2, 2, item] for item in range(3)]
+    scorer.score([*first, *first], TREE)
+    assert net.read == 102 + 3
+    scorer.score([[*guidelines, 3, 3, 3, item] for item in range(3)], TREE)
+    assert net.read == 102 + 3 + 3 + 3, "the guidelines are not read again"

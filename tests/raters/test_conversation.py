@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from vantage import ChatRater, InputError, Instrument, Personas, Scale, demo_corpus
+from vantage.raters.conversation import ASK_AGAIN, ROWS, Ask, Conversation, Conversations
+from vantage.raters.models.base import Completion
+
+INSTRUMENT = Instrument.load("warmth-competence")
+COLUMNS = list(ROWS)
+
+
+def talk(style: str = "zero-shot", retry: int = 0, **options: Any) -> Conversation:
+    corpus = demo_corpus()
+    rater = ChatRater("openai:x", style, **options)
+    call = next(rater.plan(corpus, INSTRUMENT, questions=["trust"]))
+    return Conversations(rater, corpus, INSTRUMENT, retry_unparsed=retry).about(call)
+
+
+def drive(conversation: Conversation, answer: Callable[[Ask], Completion]) -> tuple[list[Ask], list[dict[str, Any]]]:
+    """Leads a conversation to its end."""
+    asks = [next(conversation)]
+    while True:
+        try:
+            asks.append(conversation.send(answer(asks[-1])))
+        except StopIteration as end:
+            return asks, [dict(zip(COLUMNS, row, strict=True)) for row in end.value]
+
+
+def test_one_question_one_reply() -> None:
+    asks, (row,) = drive(talk(), lambda ask: Completion("2"))
+    assert len(asks) == 1
+    assert (row["item"], row["question"], row["value"], row["status"], row["reply"]) == (
+        *("s01", "trust"),
+        *(2.0, "answered", "2"),
+    )
+
+
+def test_a_bare_answer_is_read_as_any_other() -> None:
+    corpus, rater = demo_corpus(), ChatRater("openai:x")
+    conversations = Conversations(rater, corpus, INSTRUMENT)
+    rows = []
+    for call in list(rater.plan(corpus, INSTRUMENT, questions=["trust"]))[:4]:
+        for text in ("2", "2", "-3", "maybe 1", "purple"):
+            rows += drive(conversations.about(call), lambda ask, text=text: Completion(text))[1]  # type: ignore[misc]
+    assert [row["value"] for row in rows[:5]] == [2, 2, -3, 1, None]
+    assert [row["rule"] for row in rows[:5]] == [row["rule"] for row in rows[15:]]
+
+
+def test_two_steps_carry_the_answer_and_the_sample_on() -> None:
+    asks, (row,) = drive(
+        talk("two-step", samples=1, seed=7), lambda ask: Completion("2" if ask.step == "answer" else " As it says. ")
+    )
+    assert [ask.step for ask in asks] == ["answer", "why"]
+    assert asks[1].request.messages[-2].content == "2"
+    assert asks[1].request.sampling.seed == 7
+    assert row["rationale"] == "As it says."
+
+
+def test_a_failed_answer_is_not_asked_why() -> None:
+    asks, (row,) = drive(talk("two-step"), lambda ask: Completion("", "failed", error="gone"))
+    assert len(asks) == 1
+    assert (row["status"], row["reply"], row["rule"]) == ("failed", "gone", "failed")
+
+
+@pytest.mark.parametrize(("relevance", "asked"), [("Answer: 9", 2), ("Answer: 2", 1), ("no idea", 1)])
+def test_a_selective_persona_goes_on_only_where_it_is_relevant(relevance: str, asked: int) -> None:
+    persona = Personas.load("pool")[0]
+    asks, rows = drive(
+        talk("selective-persona", persona=persona),
+        lambda ask: Completion(relevance if ask.step == "relevance" else "1"),
+    )
+    assert len(asks) == asked
+    assert [row["question"] for row in rows] == ["warmth-competence-relevance", "trust"][:asked]
+
+
+def test_an_unreadable_reply_is_asked_again_with_another_seed_and_only_so_often() -> None:
+    asks, (row,) = drive(talk(retry=2, seed=5), lambda ask: Completion("purple"))
+    assert [(ask.attempt, ask.request.sampling.seed) for ask in asks] == [
+        (0, 5),
+        (1, 5 + ASK_AGAIN),
+        (2, 5 + 2 * ASK_AGAIN),
+    ]
+    assert row["status"] == "unparsed"
+    asks, (row,) = drive(talk(retry=2), lambda ask: Completion("purple" if ask.attempt == 0 else "1"))
+    assert (len(asks), row["value"]) == (2, 1.0)
+    asks, _ = drive(talk(retry=2), lambda ask: Completion("", "failed", error="gone"))
+    assert len(asks) == 1
+
+
+def test_options_are_scored_and_a_scale_without_any_is_told() -> None:
+    asks, (row,) = drive(talk("scoring"), lambda ask: Completion("", scores=tuple(-1.0 for _ in ask.options)))
+    assert asks[0].options == ("-3", "-2", "-1", "0", "1", "2", "3")
+    assert row["scores"] == [-1.0] * 7
+    free = Instrument.of_questions("free", "Free", {"degrees": Scale.continuous(0, 1)})
+    corpus, rater = demo_corpus(), ChatRater("openai:x", "scoring")
+    call = next(rater.plan(corpus, free))
+    with pytest.raises(InputError, match="no options to compare"):
+        next(Conversations(rater, corpus, free).about(call))

@@ -1,0 +1,92 @@
+"""One worker of a cluster, run in this process: what it takes over, what it tells, how it ends."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.raters.models.endpoint import Answer, Endpoint
+from vantage._version import __version__
+from vantage.raters.conversation import Ask
+from vantage.raters.models.base import Message, Request
+from vantage.runs import Options
+from vantage.runs.engines.ray_worker import Handed, Told, Worker
+
+
+def handed(count: int) -> list[Handed]:
+    return [(bytes([n]) * 16, Ask(Request((Message("user", f"case {n:04}"),)))) for n in range(count)]
+
+
+@pytest.fixture
+def worker(endpoint: Endpoint) -> Iterator[Callable[..., Worker]]:
+    """`worker(**options)`: a client of the endpoint that has begun; it is sent home after the test."""
+    made: list[Worker] = []
+
+    def make(**options: Any) -> Worker:
+        one = Worker("openai:tester", {"base_url": endpoint.url}, Options(**options), __version__)
+        assert one.begin() == ""
+        made.append(one)
+        return one
+
+    yield make
+    for one in made:
+        assert ended(one).done
+
+
+def ended(one: Worker) -> Told:
+    """What a worker tells last when it is told to stop."""
+    told, limit = one.exchange([], stop=True), time.monotonic() + 20
+    while not told.done and time.monotonic() < limit:
+        told = one.exchange([], stop=True)
+    return told
+
+
+def until(one: Worker, count: int) -> list[Told]:
+    """Exchanges until so many requests have ended."""
+    told: list[Told] = []
+    limit = time.monotonic() + 20
+    while sum(len(each.ended) for each in told) < count and time.monotonic() < limit:
+        told.append(one.exchange([], stop=False))
+    return told
+
+
+def test_a_worker_answers_what_it_is_handed_and_wants_more(endpoint: Endpoint, worker: Callable[..., Worker]) -> None:
+    one = worker(concurrency=4)
+    told = [one.exchange(handed(3), stop=False), one.exchange(handed(9)[3:], stop=False)]
+    assert told[0].wants > 0
+    told += until(one, 9 - sum(len(each.ended) for each in told))
+    assert sorted(key for each in told for key, *_ in each.ended) == [key for key, _ in handed(9)]
+    assert len(endpoint.requests) == 9
+    last = ended(one)
+    assert (last.done, last.wants, last.error) == (True, 0, "")
+
+
+def test_what_is_under_way_when_a_worker_must_stop_is_told_and_the_rest_is_not_sent(
+    endpoint: Endpoint, worker: Callable[..., Worker]
+) -> None:
+    endpoint.reply = lambda body: Answer("3", wait=0.3)
+    one = worker(concurrency=2)
+    first = one.exchange(handed(40), stop=False)
+    told, limit = [first], time.monotonic() + 20
+    while not told[-1].done and time.monotonic() < limit:
+        told.append(one.exchange([], stop=True))
+    assert sum(len(each.ended) for each in told) == len(endpoint.requests) < 40
+
+
+def test_a_worker_that_cannot_begin_says_why(tmp_path: Path) -> None:
+    assert "install the same" in Worker("embedded", {}, Options(), "0.0.0").begin()
+    missing = Worker(f"recorded:{tmp_path / 'none.csv'}", {}, Options(), __version__)
+    assert "none.csv" in missing.begin()
+
+
+def test_an_error_of_the_model_is_told_in_a_sentence(worker: Callable[..., Worker]) -> None:
+    one = worker()
+    scored = Ask(Request((Message("user", "case 0000"),)), ("yes", "no"))
+    told, limit = one.exchange([(b"k" * 16, scored)], stop=False), time.monotonic() + 20
+    while not told.done and time.monotonic() < limit:
+        told = one.exchange([], stop=False)
+    assert "log-probabilities" in told.error

@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.raters.models.endpoint import Answer, Endpoint
+from vantage import InputError
+from vantage.runs import Store, run
+from vantage.runs.claims import Claims
+from vantage.runs.cleaning import clean
+from vantage.runs.records import records
+
+from .conftest import MakePlan
+
+
+def test_what_only_forgotten_runs_used_is_removed(endpoint: Endpoint, plan: MakePlan, store: Store) -> None:
+    run(plan(300), store)
+    run(plan(5, samples=2), store)
+    tried = clean(store, [1], dry_run=True)
+    assert (tried.runs, tried.calls, tried.bytes_after) == (1, 295, None)
+    assert store.count() == 305
+    done = clean(store, [1])
+    assert (done.calls, done.texts) == (295, 295)
+    assert done.bytes_after is not None
+    assert done.bytes_after < done.bytes_before
+    assert [record.id for record in records(store)] == [2]
+    sent = len(endpoint.requests)
+    assert run(plan(5, samples=2), store).tally.stored == 10
+    assert len(endpoint.requests) == sent
+    assert run(plan(6), store).tally.sent == 1
+
+
+def test_failures_that_were_made_good_go(endpoint: Endpoint, plan: MakePlan, store: Store) -> None:
+    endpoint.reply = lambda body: Answer(status=400, error={"message": "no"})
+    run(plan(2), store)
+    endpoint.reply = lambda body: "2"
+    run(plan(1), store)
+    assert clean(store).failures == 1
+    assert len(store.select("SELECT id FROM failures")) == 1
+
+
+def test_a_store_at_work_and_unknown_runs_are_told(store: Store) -> None:
+    with pytest.raises(InputError, match="no run 7"):
+        clean(store, [7])
+    other = Claims(store.path, store.writer)
+    other.take([b"k" * 16])
+    with pytest.raises(InputError, match="another process is at work"):
+        clean(store)
+    other.release()

@@ -1,0 +1,76 @@
+"""Models that run in this process: batches, of a size that fits their speed, each durable before the next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from vantage import ChatRater
+from vantage.raters.models.base import Completion, LogProbs, Request
+from vantage.runs import Options, Plan, Store, run
+from vantage.runs.engines import local
+
+from .conftest import corpus
+
+
+class Here:
+    """A model that remembers the batches that it got."""
+
+    name = "here"
+    window: int | None = None
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+        self.batches: list[int] = []
+        self.options: list[Sequence[str]] = []
+
+    def complete(self, requests: Sequence[Request]) -> list[Completion]:
+        self.batches.append(len(requests))
+        return [Completion("2", "stop", 10, 1) for _ in requests]
+
+    def score(self, requests: Sequence[Request], options: Sequence[str]) -> LogProbs:
+        self.batches.append(len(requests))
+        self.options.append(options)
+        table: LogProbs = np.full((len(requests), len(options)), np.log(0.1))
+        table[0] = np.nan
+        self.notes.append("The first was too long.")
+        return table
+
+    def count_tokens(self, text: str) -> int:
+        return len(text)
+
+    def close(self) -> None: ...
+
+
+def test_batches_grow_while_the_model_is_fast(store: Store) -> None:
+    model = Here()
+    outcome = run(Plan.of(corpus(400), ChatRater(model), "warmth-competence"), store)
+    assert outcome.tally.sent == sum(model.batches) == 1200
+    assert model.batches[0] == local.SMALLEST
+    assert max(model.batches) > local.SMALLEST
+    assert outcome.judged[0].judgments["value"].unique().to_list() == [2.0]
+
+
+def test_scores_are_asked_for_question_by_question(store: Store) -> None:
+    model = Here()
+    outcome = run(Plan.of(corpus(20), ChatRater(model, "scoring"), "warmth-competence"), store)
+    rows = outcome.judged[0].judgments
+    assert rows.height == 60
+    assert len(set(map(tuple, model.options))) == 1
+    failed = rows.filter(status="failed")
+    assert failed.height == len(model.batches)
+    assert failed["reply"].unique().to_list() == ["The first was too long."]
+    assert rows.filter(status="answered")["probabilities"].list.sum().round(9).unique().to_list() == [1.0]
+
+
+def test_a_failed_batch_member_fails_alone_and_counts_for_fail_on(store: Store) -> None:
+    class Broken(Here):
+        def complete(self, requests: Sequence[Request]) -> list[Completion]:
+            self.batches.append(len(requests))
+            return [Completion("", "failed", error="no") for _ in requests]
+
+    model = Broken()
+    outcome = run(Plan.of(corpus(400), ChatRater(model), "warmth-competence"), store, Options(fail_on=10))
+    assert "more than the 10 allowed" in outcome.tally.ended
+    assert len(model.batches) == 1
