@@ -158,18 +158,24 @@ class Document:
             return None
         data = {key: list(v) if isinstance(v, list) else v for key, v in self.data.items()}
         self.kept = {key: list(range(len(v))) for key, v in data.items() if isinstance(v, list)}
+        before: set[Loc] = set()
         for _ in range(len(self.lines) + 1):
             try:
                 return model.model_validate(data)
             except ValidationError as error:
                 faults = error.errors(include_url=False)
-            for fault in faults:
+            # What is missing only because it was left out has been noted; the mapping around it goes too.
+            known = {fault["loc"] for fault in faults if fault["type"] == "missing" and fault["loc"] in before}
+            before |= {fault["loc"][:2] for fault in faults}
+            for key in {loc[0] for loc in known}:
+                data.pop(key, None)
+            for fault in (fault for fault in faults if fault["loc"] not in known):
                 loc = self.original(tuple(part for part in fault["loc"] if part != "[key]"))
                 self.problem(loc, _plain_message(fault["msg"], fault["type"]))
             left_out = self._leave_out(data, {fault["loc"][:2] for fault in faults})
             needed = {key: v for key, v in (stand_ins or {}).items() if key not in data}
             data |= needed
-            if not left_out and not needed:
+            if not left_out and not needed and not known:
                 return None
         return None
 

@@ -1,0 +1,187 @@
+"""A participant's batch: reserved items with checks and gold items mixed in, in the participant's own order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from sqlalchemy import Connection, case, func, select, update
+from sqlalchemy.engine import Row
+
+from vantage.collect import assignment
+from vantage.collect.seats import Seats
+from vantage.collect.study import Study
+from vantage.collect.tables import pages, participants
+
+
+@dataclass(frozen=True, slots=True)
+class Batches:
+    """Makes the batches of a study."""
+
+    study: Study
+    seats: Sequence[Seats]
+    gold: Mapping[str, int]
+    """The rows of the gold items."""
+
+    def begin(self, connection: Connection, person: Row[Any], now: float) -> bool:
+        """Reserves a batch and writes its pages; false when nothing is left for this person.
+
+        The participant's row must be locked by the caller.
+        """
+        assignment.sweep(connection, now)
+        number, batch = person.number, person.batch + 1
+        rng = Random(f"{self.study.plan.order.seed}:{number}:{batch}")  # noqa: S311 - order, not secrecy
+        state = assignment.lock_arms(connection)
+        chosen = person.question_set
+        if chosen is None:
+            chosen = assignment.choose_set(state, rng)
+        arm = person.arm
+        if arm is None and not self.study.within:
+            arm = assignment.choose_arm(state, chosen, rng)
+        reserved = assignment.reserve(
+            connection, self.seats, state, number, self._wanted(chosen, arm, self.study.plan.batch.size, rng)
+        )
+        if not reserved:
+            return False
+        rows = [_page(one) for one in reserved]
+        if self.study.plan.order.items == "fixed":
+            rows.sort(key=lambda row: row["row"])
+        else:
+            rng.shuffle(rows)
+        met = set(connection.execute(select(pages.c.row).where(pages.c.participant == number)).scalars())
+        met |= {row["row"] for row in rows}
+        conditions = [self._condition(arm)] if arm is not None else list(self.study.conditions)
+        for extra in [*self._golds(chosen, conditions, met, rng), *self._checks(chosen, conditions, met, rng)]:
+            # Never the first page: people should have begun before they are tested.
+            rows.insert(rng.randint(1, len(rows)), extra)
+        for position, row in enumerate(rows, 1):
+            row |= {"participant": number, "batch": batch, "position": position, "state": "open", "revision": 0}
+        connection.execute(pages.insert(), rows)
+        connection.execute(
+            update(participants)
+            .where(participants.c.number == number)
+            .values(question_set=chosen, arm=arm, batch=batch, pages=len(rows), answered=0, lease=now + self.lease)
+        )
+        return True
+
+    def renew(self, connection: Connection, person: Row[Any], now: float) -> None:
+        """Takes up again the work of somebody whose time had run out: the same items where nobody took them.
+
+        For those that others have, new items are added at the end. The caller has locked the participant.
+        """
+        mine = (pages.c.participant == person.number, pages.c.batch == person.batch)
+        gone = select(pages).where(*mine, pages.c.state == "lapsed", pages.c.position > 0).order_by(pages.c.position)
+        lapsed = connection.execute(gone).all()
+        assignment.sweep(connection, now)
+        lost = []
+        for page in lapsed:
+            if assignment.reclaim(connection, page.id, page.arm, page.row):
+                connection.execute(update(pages).where(pages.c.id == page.id).values(state="open"))
+            else:
+                lost.append(page)
+        if lost:
+            self._replace(connection, person, lost)
+        live = select(
+            func.count().label("pages"), func.count(case((pages.c.state == "answered", 1))).label("answered")
+        ).where(*mine, pages.c.position > 0, pages.c.state != "lapsed")
+        counts = connection.execute(live).one()
+        connection.execute(
+            update(participants)
+            .where(participants.c.number == person.number)
+            .values(lease=now + self.lease, pages=counts.pages, answered=counts.answered)
+        )
+
+    @property
+    def lease(self) -> float:
+        """For how many seconds work is reserved."""
+        return self.study.plan.reserve_minutes * 60
+
+    def _replace(self, connection: Connection, person: Row[Any], lost: Sequence[Row[Any]]) -> None:
+        """Puts new items in the place of lost ones, and closes the gaps that remain."""
+        wanted: dict[int, int] = {}
+        for page in lost:
+            wanted[page.arm] = wanted.get(page.arm, 0) + 1
+            # Lost pages stay, outside the batch, so that their items are not shown to this person again.
+            connection.execute(update(pages).where(pages.c.id == page.id).values(position=-page.id))
+        state = assignment.lock_arms(connection)
+        found = assignment.reserve(connection, self.seats, state, person.number, wanted)
+        mine = (pages.c.participant == person.number, pages.c.batch == person.batch, pages.c.position > 0)
+        last = connection.execute(select(func.max(pages.c.position)).where(*mine)).scalar() or 0
+        if found:
+            common = {"participant": person.number, "batch": person.batch, "state": "open", "revision": 0}
+            rows = [_page(one) | common | {"position": last + n} for n, one in enumerate(found, 1)]
+            connection.execute(pages.insert(), rows)
+        kept = connection.execute(select(pages.c.id, pages.c.position).where(*mine).order_by(pages.c.position)).all()
+        for position, (id_, before) in enumerate(kept, 1):
+            if position != before:
+                connection.execute(update(pages).where(pages.c.id == id_).values(position=position))
+
+    def _wanted(self, question_set: int, arm: int | None, size: int, rng: Random) -> dict[int, int]:
+        """How many items from which arm: all from one, or evenly from every condition."""
+        if arm is not None:
+            return {arm: size}
+        count = len(self.study.conditions)
+        mine = [question_set * count + i for i in range(count)]
+        rng.shuffle(mine)
+        share, rest = divmod(size, count)
+        return {number: share + (i < rest) for i, number in enumerate(mine)}
+
+    def _condition(self, arm: int) -> str:
+        return self.study.conditions[arm % len(self.study.conditions)]
+
+    def _golds(self, question_set: int, conditions: list[str], met: set[int], rng: Random) -> list[dict[str, Any]]:
+        if self.study.plan.gold is None:
+            return []
+        asked = set(self.study.question_sets[question_set])
+        known = [part for part in self.study.plan.gold.items if asked & set(part.accept)]
+        new = [part for part in known if self.gold[part.item] not in met]
+        chosen = rng.sample(new, min(self.study.plan.gold.per_batch, len(new)))
+        return [
+            _page(None, "gold", self.gold[part.item], part.condition or rng.choice(conditions), part.item)
+            for part in chosen
+        ]
+
+    def _checks(self, question_set: int, conditions: list[str], met: set[int], rng: Random) -> list[dict[str, Any]]:
+        plan, asked = self.study.plan.attention, self.study.question_sets[question_set]
+        known = [check.id for check in self.study.checks.values() if check.question in asked]
+        if plan is None or not known:
+            return []
+        rng.shuffle(known)
+        chosen = [known[i % len(known)] for i in range(plan.per_batch)]
+        return [_page(None, "attention", self._borrowed(met, rng), rng.choice(conditions), id_) for id_ in chosen]
+
+    def _borrowed(self, met: set[int], rng: Random) -> int | None:
+        """An item to show with an attention check, one that the participant does not meet otherwise.
+
+        Somebody who may come to judge every item gets an example of the instrument instead.
+        """
+        if self.study.plan.batch.per_participant > 1:
+            return None
+        apart = set(self.seats[0].apart)
+        for _ in range(20):
+            row = rng.randrange(self.seats[0].items)
+            if row not in met and row not in apart:
+                met.add(row)
+                return row
+        return None
+
+
+def _page(
+    reserved: assignment.Reserved | None,
+    kind: str = "item",
+    row: int | None = None,
+    condition: str = "",
+    check: str = "",
+) -> dict[str, Any]:
+    if reserved is not None:
+        row, condition = reserved.row, reserved.condition
+    return {
+        "kind": kind,
+        "row": row,
+        "condition": condition,
+        "check": check,
+        "arm": reserved.arm if reserved else None,
+        "seat": reserved.seat if reserved else None,
+    }

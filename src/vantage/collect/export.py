@@ -1,0 +1,174 @@
+"""What was collected as a corpus: human raters with their traits, their judgments, and the checks kept apart."""
+
+from __future__ import annotations
+
+import io
+import json
+import tempfile
+import zipfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+from sqlalchemy import Connection, select
+
+from vantage.collect.study import Study, accepts
+from vantage.collect.tables import items, pages, participants, submissions
+from vantage.corpora import About, Corpus
+from vantage.corpora.schema import KIND, STATUS
+from vantage.corpora.writers import csv_text
+
+JUDGED: Final[dict[str, Any]] = {
+    "item": pl.String,
+    "question": pl.String,
+    "rater": pl.String,
+    "condition": pl.String,
+    "value": pl.Float64,
+    "status": STATUS,
+    "rationale": pl.String,
+    "seconds": pl.Float64,
+    "position": pl.Int32,
+}
+CHECKED: Final[dict[str, Any]] = {
+    "rater": pl.String,
+    "kind": pl.String,
+    "check": pl.String,
+    "question": pl.String,
+    "condition": pl.String,
+    "value": pl.Float64,
+    "status": pl.String,
+    "passed": pl.Boolean,
+    "seconds": pl.Float64,
+    "position": pl.Int32,
+}
+CHECKS_FILE: Final = "checks.csv"
+
+
+@dataclass(frozen=True, slots=True)
+class Collected:
+    """Everything that was answered: judgments, answers to checks, and who gave them."""
+
+    judgments: pl.DataFrame
+    checks: pl.DataFrame
+    people: pl.DataFrame
+    """One row per participant who answered something or was judged by the researcher."""
+
+
+def collected(connection: Connection, study: Study) -> Collected:
+    """Reads the present answers, in the order in which each rater saw the pages."""
+    people = [dict(row) for row in connection.execute(select(participants).order_by(participants.c.number)).mappings()]
+    names = {row["number"]: row["rater"] for row in people}
+    found = connection.execute(
+        select(
+            pages.c.participant,
+            pages.c.kind,
+            pages.c.check,
+            pages.c.condition,
+            pages.c.position,
+            items.c.item,
+            submissions.c.answers,
+            submissions.c.seconds,
+        )
+        .join(submissions, (submissions.c.page == pages.c.id) & (submissions.c.revision == pages.c.revision))
+        .outerjoin(items, items.c.row == pages.c.row)
+        .where(pages.c.state == "answered")
+        .order_by(pages.c.participant, pages.c.batch, pages.c.position)
+    )
+    judged: list[tuple[Any, ...]] = []
+    checked: list[tuple[Any, ...]] = []
+    for number, kind, check, condition, position, item, answers, seconds in found:
+        given = json.loads(answers)
+        for question, (value, status, rationale) in given.items():
+            if kind == "item":
+                judged.append((item, question, names[number], condition, value, status, rationale, seconds, position))
+            elif (passed := _passed(study, kind, check, question, value)) is not None:
+                row = (names[number], kind, check, question, condition, value, status, passed, seconds, position)
+                checked.append(row)
+    return Collected(
+        pl.DataFrame(judged, schema=JUDGED, orient="row"),
+        pl.DataFrame(checked, schema=CHECKED, orient="row"),
+        pl.DataFrame(people, schema=_PEOPLE, infer_schema_length=None),
+    )
+
+
+_PEOPLE: Final[dict[str, Any]] = {
+    column.name: {"TEXT": pl.String, "FLOAT": pl.Float64}.get(str(column.type), pl.Int64)
+    for column in participants.columns
+}
+
+
+def _passed(study: Study, kind: str, check: str, question: str, value: float | None) -> bool | None:
+    """Whether an answer passes a check; null for questions that the check does not look at."""
+    if kind == "attention":
+        asked = study.checks.get(check)
+        return value in asked.accept if asked is not None and asked.question == question else None
+    gold = study.gold.get(check)
+    if gold is None or question not in gold.accept:
+        return None
+    return accepts(gold.accept[question], value)
+
+
+def corpus_of(study: Study, found: Collected, *, platform_ids: bool = False) -> Corpus:
+    """The corpus of the study's items with the judgments of people; excluded raters are marked, not left out."""
+    people = found.people.filter(pl.col("rater").is_in(found.judgments["rater"].unique().implode()))
+    raters = people.select(
+        "rater",
+        pl.lit("person", dtype=KIND).alias("kind"),
+        pl.lit(study.id).alias("study"),
+        pl.col("source").alias("recruited"),
+        "stage",
+        "verdict",
+        (pl.col("verdict") == "excluded").alias("excluded"),
+        *([pl.col("external").alias("platform_id")] if platform_ids else []),
+    )
+    told = [json.loads(traits) if traits else {} for traits in people["traits"]]
+    columns = [_trait(trait.id, trait.kind, [row.get(trait.id) for row in told]) for trait in study.traits]
+    notes = (*study.corpus.about.notes, f"Judgments of people were collected in the study '{study.id}'.")
+    return Corpus(
+        items=study.corpus.items,
+        raters=raters.hstack(columns),
+        judgments=found.judgments,
+        instruments=study.instrument,
+        about=replace(study.corpus.about, notes=notes) if study.corpus.about else About(name=study.id, notes=notes),
+    )
+
+
+def _trait(name: str, kind: str, values: list[Any]) -> pl.Series:
+    """A column of answers about the participants; several chosen options stand in one cell, separated by "; "."""
+    if kind == "number":
+        return pl.Series(name, values, dtype=pl.Int64)
+    texts = ["; ".join(value) or None if isinstance(value, list) else value for value in values]
+    return pl.Series(name, texts, dtype=pl.String)
+
+
+def merged(base: Corpus, new: Corpus, study: str) -> Corpus:
+    """The corpus with what was collected added; what an earlier export of the same study added is replaced."""
+    if "study" in base.raters.columns:
+        kept = base.raters.filter(pl.col("study").is_null() | (pl.col("study") != study))
+        judgments = base.judgments.filter(pl.col("rater").is_in(kept["rater"].implode()))
+        base = Corpus(base.items, kept, judgments, base.instruments, base.about)
+    both = base.merge(new)
+    return Corpus(
+        both.items, both.raters, both.judgments, both.instruments, new.about if not base.about.notes else base.about
+    )
+
+
+def write(corpus: Corpus, checks: pl.DataFrame, folder: Path) -> Path:
+    """Writes the corpus folder, and beside it the answers to attention checks and gold items."""
+    corpus.write(folder)
+    if len(checks):
+        (folder / CHECKS_FILE).write_text(csv_text(checks), encoding="utf-8")
+    return folder
+
+
+def zipped(corpus: Corpus, checks: pl.DataFrame, name: str) -> bytes:
+    """The exported folder as one zip file."""
+    packed = io.BytesIO()
+    with tempfile.TemporaryDirectory() as place:
+        folder = write(corpus, checks, Path(place) / name)
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+            for file in sorted(folder.iterdir()):
+                if not file.name.startswith("."):
+                    archive.write(file, f"{name}/{file.name}")
+    return packed.getvalue()

