@@ -1,0 +1,195 @@
+"""`vantage study`: a whole study from its options to a folder with the report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from vantage.cli.corpora import pairs
+from vantage.cli.output import Json, print_json, print_rows, printable
+from vantage.errors import InputError, nearest
+
+if TYPE_CHECKING:
+    from vantage.report.folder import Report
+    from vantage.studies.base import Progress, Study
+
+CONTEXT = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
+
+
+def study(
+    context: typer.Context,
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="The study.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="The folder for everything the study leaves.")] = None,
+    data: Annotated[Path | None, typer.Option("--data", help="The published data or corpus that it reads.")] = None,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(help="openai:NAME, gguf:PATH, hf:NAME_OR_PATH, recorded:PATH or embedded; several if repeated."),
+    ] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="OPTION=VALUE", help="An option of the study; also --option VALUE."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of everything that is drawn by lot.")] = 0,
+    setting: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="A setting of the models, such as threads=2.")
+    ] = None,
+    base_url: Annotated[str | None, typer.Option(help="The address of an OpenAI-compatible endpoint.")] = None,
+    concurrency: Annotated[int | None, typer.Option(help="Requests under way at a time, at most.")] = None,
+    prices: Annotated[Path | None, typer.Option(help="A YAML file of prices per million tokens.")] = None,
+    max_cost: Annotated[float | None, typer.Option(help="End before the run costs more; needs --prices.")] = None,
+    fail_on: Annotated[
+        float | None, typer.Option(help="End when more requests failed than this: a share below 1, or a count.")
+    ] = None,
+    list_all: Annotated[bool, typer.Option("--list", help="List the studies.")] = False,
+    help_: Annotated[bool, typer.Option("--help", "-h", help="Show this, or the options of a study.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Run a study: collect judgments, measure, and write tables, figures and one report.
+
+    `vantage study --list` names the studies, `vantage study NAME --help` their options. Given again, the same command
+    goes on where it was interrupted.
+    """
+    if help_ and name is None:
+        typer.echo(context.get_help())
+        return
+    if list_all or name is None:
+        _list(as_json=as_json)
+        return
+    from vantage.cli.rate import number
+    from vantage.raters.estimate import read_prices
+    from vantage.runs.options import Options
+    from vantage.studies.base import find
+    from vantage.studies.running import run
+
+    chosen = find(name)
+    if help_:
+        _explain(chosen)
+        return
+    options = parse_options(chosen, set_ or [], context.args)
+    if out is None:
+        raise InputError("where should the results go?", remedy=f"say vantage study {name} --out FOLDER")
+    settings: dict[str, Any] = {key: number(value) for key, value in pairs(setting or [], "--setting").items()}
+    if base_url:
+        settings["base_url"] = base_url
+    known = read_prices(prices) if prices else {}
+    carried = Options(concurrency=concurrency, prices=known, max_cost=max_cost, fail_on=fail_on)
+    wanted: dict[str, Any] = {"out": out, "data": data, "models": model or (), "seed": seed, "settings": settings}
+    with resumable(), working(quiet=as_json) as progress:
+        report = run(chosen, **wanted, carried=carried, progress=progress, **options)
+    finished(report, out, as_json=as_json)
+
+
+def parse_options(study: Study[Any], given: list[str], words: list[str]) -> dict[str, Any]:
+    """Options of a study from `--set option=value` and `--option value`, converted as its dataclass says."""
+    from vantage.cli.measure import convert
+
+    known = {entry.name.replace("_", "-"): entry for entry in study.described()}
+    found: dict[str, Any] = {}
+
+    def take(flag: str, value: str) -> None:
+        entry = known.get(flag.replace("_", "-"))
+        if entry is None:
+            raise InputError(f"study '{study.name}' has no option --{flag}", remedy=nearest(flag, list(known)))
+        found[entry.name] = convert(value, entry.type, f"--{flag}")
+
+    for flag, value in pairs(given, "--set", comma=False).items():
+        take(flag, value)
+    words = list(words)
+    while words:
+        word = words.pop(0)
+        if not word.startswith("--"):
+            remedy = f"options are written --name value; see vantage study {study.name} --help"
+            raise InputError(f"'{word}' was not expected", remedy=remedy)
+        flag, equals, value = word[2:].partition("=")
+        if not equals:
+            entry = known.get(flag)
+            if entry is not None and entry.type is bool and (not words or words[0].startswith("--")):
+                value = "yes"
+            elif entry is not None and not words:
+                raise InputError(f"--{flag} needs a value", remedy=f"write --{flag} VALUE")
+            else:
+                value = words.pop(0) if words else ""
+        take(flag, value)
+    return found
+
+
+@contextmanager
+def resumable() -> Iterator[None]:
+    """Says how a study that ended early goes on; exit code 1 where it was stopped, 130 where it was interrupted."""
+    from vantage.studies.asking import Stopped
+
+    try:
+        yield
+    except Stopped as error:
+        typer.echo(f"vantage: {error}", err=True)
+        raise typer.Exit(1) from None
+    except KeyboardInterrupt:
+        typer.echo("vantage: interrupted; the same command, given again, goes on from there.", err=True)
+        raise typer.Exit(130) from None
+
+
+@contextmanager
+def working(*, quiet: bool = False) -> Iterator[Progress]:
+    """Progress bars on standard error, one for each step that is under way."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
+
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Bars(*columns, console=Console(stderr=True), transient=True, disable=quiet) as bars:
+
+        @contextmanager
+        def step(title: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+            task = bars.add_task(printable(title), total=total)
+            try:
+                yield lambda count: bars.advance(task, count)
+            finally:
+                bars.remove_task(task)
+
+        def progress(title: str, total: int | None = None) -> AbstractContextManager[Callable[[int], None]]:
+            return step(title, total)
+
+        yield progress
+
+
+def finished(report: Report, out: Path, *, as_json: bool = False) -> None:
+    """Says what was found and where it is."""
+    if as_json:
+        findings = [{"finding": one.text, "numbers": dict(one.numbers)} for one in report.result.findings]
+        told = {"report": str(out / "report.html"), "findings": findings, "warnings": list(report.result.warnings)}
+        print_json({**told, "missing": report.record.missing, "tables": [table.name for table in report.result.tables]})
+        return
+    for place, finding in enumerate(report.result.findings, 1):
+        typer.echo(f"{place}. {printable(finding.text)}")
+    for sentence in [*report.record.missing, *report.result.warnings]:
+        typer.echo(f"\n• {printable(sentence)}")
+    typer.echo(f"\nThe report: {out / 'report.html'}")
+
+
+def _list(*, as_json: bool) -> None:
+    from vantage.studies.base import find, names
+
+    rows = [{"study": name, "title": find(name).title, "needs data": bool(find(name).needs_data)} for name in names()]
+    print_rows(rows, as_json=as_json)
+    if not as_json:
+        typer.echo("\nRun one with: vantage study NAME --out FOLDER; its options: vantage study NAME --help")
+
+
+def _explain(chosen: Study[Any]) -> None:
+    from vantage.cli.measure import values_of
+
+    typer.echo(f"vantage study {chosen.name} [--data PATH] [--model M …] [--OPTION VALUE …] --out FOLDER\n")
+    typer.echo(chosen.title)
+    for question in chosen.questions:
+        typer.echo(f"  {question}")
+    if chosen.needs_data:
+        typer.echo(f"\nIt needs data: {chosen.needs_data}")
+    typer.echo("\nOptions:")
+    for entry in chosen.described():
+        default = "" if entry.default in (None, "", False) else f" ({entry.default})"
+        typer.echo(f"  --{entry.name.replace('_', '-'):<18} {entry.help}: {values_of(entry.type)}{default}")
+    typer.echo("\nFurther options, common to all studies: vantage study --help")

@@ -1,0 +1,58 @@
+"""Charts: one function per kind, from a frame and plain options to a Matplotlib figure in the house style.
+
+May import `report.style` and `report.cells`. A chart takes the names of columns and of labels as keywords, never
+draws with pyplot, and takes every text from data through `style.label`. The next chart is a function in a module
+here, listed in `CHARTS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from vantage.errors import InputError, nearest
+from vantage.report.style import house
+
+if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.figure import Figure as Drawing
+
+CHARTS: Final = {
+    "map": "maps:group_map",
+    "points": "points:points",
+    "bars": "bars:bars",
+    "shares": "bars:shares",
+    "distribution": "distributions:distribution",
+    "heat": "heat:heat",
+    "bump": "ranks:bump",
+    "curve": "curves:curve",
+}
+"""Kinds of charts and where they are drawn."""
+
+
+def chart(name: str) -> Callable[..., Drawing]:
+    """The function that draws a kind of chart; its docstring says what columns and options it takes."""
+    if name not in CHARTS:
+        raise InputError(f"there is no chart '{name}'", remedy=nearest(name, list(CHARTS)))
+    module, _, function = CHARTS[name].partition(":")
+    found: Callable[..., Drawing] = getattr(import_module(f"{__name__}.{module}"), function)
+    return found
+
+
+def draw(name: str, data: pl.DataFrame, options: Mapping[str, Any]) -> Drawing:
+    """A figure of a kind; a column or an option that the chart does not know is named.
+
+    >>> import polars as pl
+    >>> figure = draw("points", pl.DataFrame({"question": ["trust"], "estimate": [0.6]}), {"category": "question"})
+    >>> type(figure).__name__
+    'Figure'
+    """
+    function = chart(name)
+    try:
+        with house():
+            return function(data, **options)
+    except TypeError as error:
+        if "unexpected keyword" not in str(error):
+            raise
+        raise InputError(f"chart '{name}': {error}", remedy=f"see vantage.report.charts.{CHARTS[name]}") from None

@@ -1,0 +1,78 @@
+"""Curves with bands: a number that depends on another, with its interval."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from vantage.report.charts.empty import no_data
+from vantage.report.charts.frames import distinct, groups, need, nothing
+from vantage.report.style import FAINT, MARKERS, PAGE, canvas, colours
+from vantage.report.style import label as short
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+
+def curve(
+    frame: pl.DataFrame,
+    *,
+    x: str,
+    y: str = "estimate",
+    low: str = "low",
+    high: str = "high",
+    series: str | None = None,
+    x_label: str = "",
+    label: str = "",
+    reference: float | None = None,
+    logarithmic: bool = False,
+    limits: tuple[float, float] | None = None,
+    width: float = PAGE,
+    height: float = 2.8,
+) -> Drawing:
+    """One line per series, with a band where there are intervals.
+
+    Args:
+        frame: One row per point of a series.
+        x: The column of what it depends on.
+        y: The column of the estimates.
+        low: The lower end of the band.
+        high: The upper end of the band.
+        series: The column of the series, if there are several.
+        x_label: What it depends on.
+        label: What the numbers are.
+        reference: A value to compare with, drawn as a line.
+        logarithmic: Whether the horizontal axis is.
+        limits: The ends of the vertical axis.
+        width: The width in inches.
+        height: The height in inches.
+    """
+    need(frame, x, y, series)
+    if nothing(frame, x, y):
+        return no_data()
+    known = frame.drop_nulls([x, y]).with_columns(pl.col(x, y).cast(pl.Float64)).sort(x, maintain_order=True)
+    several = distinct(frame, series)
+    colour = colours(several)
+    figure, (axes,) = canvas(width, height)
+    for name, part in groups(known, series):
+        at = part[x].to_numpy()
+        marker = MARKERS[several.index(name) % len(MARKERS)] if len(part) <= 30 else None
+        axes.plot(at, part[y].to_numpy(), color=colour[name], marker=marker, markersize=4, label=short(name))
+        if low in part.columns and high in part.columns:
+            ends = part.select(pl.col(low, high).cast(pl.Float64))
+            axes.fill_between(
+                at, ends[low].to_numpy(), ends[high].to_numpy(), color=colour[name], alpha=0.2, linewidth=0
+            )
+    if reference is not None:
+        axes.axhline(reference, color=FAINT, linewidth=0.9, linestyle=(0, (4, 3)), zorder=0)
+    if logarithmic:
+        axes.set_xscale("log")
+    axes.grid(axis="both")
+    axes.set_xlabel(short(x_label or x))
+    axes.set_ylabel(short(label or y))
+    if limits:
+        axes.set_ylim(*limits)
+    if len(several) > 1:
+        figure.legend(loc="outside lower center", ncols=min(len(several), 4))
+    return figure

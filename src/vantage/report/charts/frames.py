@@ -1,0 +1,36 @@
+"""What charts ask of their frames: that columns are there, and rows in the order of the data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import polars as pl
+
+from vantage.errors import InputError, nearest
+
+
+def need(frame: pl.DataFrame, *columns: str | None) -> None:
+    """Refuses a frame without the columns that a chart draws."""
+    for column in columns:
+        if column is not None and column not in frame.columns:
+            raise InputError(f"the data of the chart have no column '{column}'", remedy=nearest(column, frame.columns))
+
+
+def groups(frame: pl.DataFrame, column: str | None) -> Iterator[tuple[Any, pl.DataFrame]]:
+    """The rows of each value of a column, in the order in which the values come; all of them without a column."""
+    if column is None:
+        yield "", frame
+        return
+    for (value,), part in frame.group_by([column], maintain_order=True):
+        yield value, part
+
+
+def distinct(frame: pl.DataFrame, column: str | None) -> list[Any]:
+    """The values of a column in the order in which they come."""
+    return [""] if column is None else frame[column].unique(maintain_order=True).to_list()
+
+
+def nothing(frame: pl.DataFrame, *columns: str) -> bool:
+    """Whether there is not one row in which all columns have a value."""
+    return frame.drop_nulls(list(columns)).is_empty()

@@ -1,0 +1,99 @@
+"""A heat map: a number for every pair, as a colour and in figures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from vantage.report.charts.empty import no_data
+from vantage.report.charts.frames import distinct, need, nothing
+from vantage.report.style import PAGE, canvas
+from vantage.report.style import label as short
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+DARK = "#0b0d10"
+"""Of figures inside pale cells: not plain black, which SVG leaves unsaid and the page would take for its own ink."""
+WRITTEN = 400
+"""With more cells than this, the figures inside them would not be readable and are left out."""
+
+
+def heat(
+    frame: pl.DataFrame,
+    *,
+    row: str,
+    column: str,
+    value: str = "estimate",
+    label: str = "",
+    limits: tuple[float, float] | None = None,
+    diverging: bool = False,
+    digits: int = 2,
+    text: str | None = None,
+    width: float = PAGE,
+) -> Drawing:
+    """A matrix of values; cells without one stay empty.
+
+    Args:
+        frame: One row per cell.
+        row: The column of the rows, in the order of the data.
+        column: The column of the columns, in the order of the data.
+        value: The column of the values.
+        label: What the values are.
+        limits: The values of the two ends of the colours; those of the data without it.
+        diverging: Whether the colours part at zero.
+        digits: Digits after the point inside the cells.
+        text: A column with what is written inside the cells instead, such as stars.
+        width: The width in inches.
+    """
+    from matplotlib.colors import LinearSegmentedColormap
+
+    need(frame, row, column, value, text)
+    if nothing(frame, value):
+        return no_data()
+    rows, columns = distinct(frame, row), distinct(frame, column)
+    table = np.full((len(rows), len(columns)), np.nan)
+    written: dict[tuple[int, int], Any] = {}
+    for one in frame.with_columns(pl.col(value).cast(pl.Float64)).iter_rows(named=True):
+        place = rows.index(one[row]), columns.index(one[column])
+        table[place] = np.nan if one[value] is None else one[value]
+        written[place] = one[text] if text else one[value]
+    low, high = limits or _limits(table, diverging=diverging)
+    shades = ["#b2541a", "#e8c3a4", "#f4f4f2", "#a9cde3", "#1f6f9f"] if diverging else ["#f1f5f8", "#8ebfdb", "#145a86"]
+    map_ = LinearSegmentedColormap.from_list("heat", shades)
+    figure, (axes,) = canvas(width, 0.9 + 0.26 * len(rows))
+    image = axes.imshow(table, cmap=map_, vmin=low, vmax=high, aspect="auto")
+    axes.set_yticks(range(len(rows)), [short(name) for name in rows])
+    told = [short(name, 24) for name in columns]
+    long = sum(map(len, told)) > 9 * width
+    turned: dict[str, Any] = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"} if long else {}
+    axes.set_xticks(range(len(columns)), told, **turned)
+    axes.tick_params(length=0)
+    for side in axes.spines.values():
+        side.set_visible(False)
+    if table.size <= WRITTEN:
+        for (i, j), what in written.items():
+            if not np.isnan(table[i, j]):
+                # Written on its own shade, which is the same in the light and in the dark.
+                ink = "#ffffff" if _dark(map_((table[i, j] - low) / ((high - low) or 1))) else DARK
+                shown = f"{what:.{digits}f}" if isinstance(what, float) else short(what, 12)
+                axes.text(j, i, shown, ha="center", va="center", fontsize=7.5, color=ink)
+    bar = figure.colorbar(image, ax=axes, fraction=0.03, pad=0.02)
+    bar.outline.set_visible(False)
+    bar.set_label(short(label or value))
+    return figure
+
+
+def _limits(table: np.ndarray, *, diverging: bool) -> tuple[float, float]:
+    low, high = float(np.nanmin(table)), float(np.nanmax(table))
+    if diverging:
+        end = max(abs(low), abs(high)) or 1.0
+        return -end, end
+    return (low, high) if low < high else (low - 0.5, high + 0.5)
+
+
+def _dark(colour: tuple[float, ...]) -> bool:
+    red, green, blue = colour[:3]
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.5

@@ -1,0 +1,80 @@
+"""A bump chart: how ranks shift from one stage to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+
+from vantage.report.charts.empty import no_data
+from vantage.report.charts.frames import distinct, need, nothing
+from vantage.report.style import FAINT, PAGE, canvas, colours
+from vantage.report.style import label as short
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+
+def bump(
+    frame: pl.DataFrame,
+    *,
+    name: str,
+    stage: str,
+    rank: str = "rank",
+    highlight: Sequence[Any] = (),
+    label: str = "rank",
+    width: float = PAGE,
+) -> Drawing:
+    """One line per name through its ranks; the first is at the top.
+
+    Args:
+        frame: One row per name and stage.
+        name: The column of what is ranked.
+        stage: The column of the stages, from left to right in the order of the data.
+        rank: The column of the ranks.
+        highlight: Names that stand out; all of them where there are few, none otherwise.
+        label: What the ranks are of.
+        width: The width in inches.
+    """
+    need(frame, name, stage, rank)
+    if nothing(frame, rank):
+        return no_data()
+    known = frame.drop_nulls(rank).with_columns(pl.col(rank).cast(pl.Float64))
+    stages, names = distinct(known, stage), distinct(known, name)
+    marked = list(highlight) or (names if len(names) <= 8 else [])
+    colour = colours(marked)
+    figure, (axes,) = canvas(width, 0.7 + 0.2 * max(len(names), 4))
+    for one in names:
+        part = known.filter(pl.col(name) == one)
+        x = [stages.index(at) for at in part[stage]]
+        y = part[rank].to_list()
+        stands_out = one in colour
+        axes.plot(
+            x,
+            y,
+            marker="o",
+            color=colour.get(one, FAINT),
+            alpha=1 if stands_out else 0.6,
+            linewidth=2 if stands_out else 1,
+            zorder=3 if stands_out else 2,
+        )
+        for place, side, at in ((x[0], "right", -6), (x[-1], "left", 6)):
+            axes.annotate(
+                short(one, 28),
+                (place, y[x.index(place)]),
+                xytext=(at, 0),
+                textcoords="offset points",
+                ha=side,
+                va="center",
+                fontsize=7.5,
+            )
+    axes.set_xticks(range(len(stages)), [short(at, 24) for at in stages])
+    axes.set_xlim(-0.05, len(stages) - 0.95)
+    axes.invert_yaxis()
+    axes.set_yticks([])
+    for side_ in ("left", "bottom"):
+        axes.spines[side_].set_visible(False)
+    axes.tick_params(length=0)
+    axes.set_title(short(label), loc="left")
+    return figure

@@ -1,0 +1,191 @@
+"""Two runs side by side: the options that differ, the same tables joined row by row, the same figures in pairs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from vantage.report.folder import Report
+from vantage.report.page import ROWS, figure_view, furniture, outcomes, table_view, template, value_text
+from vantage.report.parts import HIDDEN, Column, Table
+from vantage.report.record import Record
+from vantage.report.style import drawn
+
+_UNNAMED: Final = {"reason", "left_out", *HIDDEN}
+
+
+@dataclass(frozen=True)
+class Joined:
+    """The same table of two runs: joined where its rows have names, otherwise one after the other."""
+
+    name: str
+    tables: Sequence[Table]
+    note: str = ""
+
+
+def compare(first: str | Path, second: str | Path, out: str | Path = "comparison.html") -> tuple[str, list[str]]:
+    """A page with two runs side by side, and what differs in a few sentences.
+
+    Args:
+        first: The folder of one run.
+        second: The folder of the other.
+        out: Where the page will stand, so that its links lead to the files of both.
+    """
+    folders = [Path(first), Path(second)]
+    reports = [Report.read(folder) for folder in folders]
+    labels = _labels(folders)
+    tables = [_joined(*pair, labels) for pair in _both(reports[0].result.tables, reports[1].result.tables)]
+    figures = _both(reports[0].result.figures, reports[1].result.figures)
+    bases = [_base(folder, Path(out)) for folder in folders]
+    changed = _settings(reports[0].record, reports[1].record)
+    alone = _alone(reports, labels)
+    page: str = template("compare.html").render(
+        **furniture(),
+        title=f"{labels[0]} beside {labels[1]}",
+        labels=labels,
+        records=[report.record for report in reports],
+        settings=changed,
+        outcomes=[outcomes(report.record) for report in reports],
+        findings=[[one.text for one in report.result.findings] for report in reports],
+        warnings=list(dict.fromkeys(w for report in reports for w in report.result.warnings)),
+        tables=[
+            {"name": one.name, "note": one.note, "views": _numbered(one.tables, place)}
+            for place, one in enumerate(tables, 1)
+        ],
+        figures=[
+            [
+                figure_view(figure, drawn(figure).svg, f"{side}-", base) | {"number": place, "label": label}
+                for side, figure, base, label in zip("ab", pair, bases, labels, strict=True)
+            ]
+            for place, pair in enumerate(figures, 1)
+        ],
+        alone=alone,
+    )
+    differing = [row["name"] for row in changed if row["differs"]]
+    told = f"The runs differ in {', '.join(differing)}." if differing else "The two runs have the same options."
+    return page, [told, f"{len(tables)} tables and {len(figures)} figures are in both.", *alone]
+
+
+def _both(first: Sequence[Any], second: Sequence[Any]) -> list[tuple[Any, Any]]:
+    named = {part.name: part for part in second}
+    return [(part, named[part.name]) for part in first if part.name in named]
+
+
+def _joined(one: Table, other: Table, labels: Sequence[str]) -> Joined:
+    """Two tables as one, row by row, with the difference of every number; what is equal throughout is named."""
+    keys = [key for key in _keys(one) if key in other.frame.columns]
+    values = [head.column for head in one.heads() if _numeric(one, head.column) and _numeric(other, head.column)]
+    if not keys or not values or not (_unique(one.frame, keys) and _unique(other.frame, keys)):
+        both = [
+            replace(table, caption=f"{label}: {table.caption}")
+            for table, label in zip((one, other), labels, strict=True)
+        ]
+        return Joined(one.name, both, "The rows have no names by which they could be joined.")
+    ends = {name: one.column(name).interval for name in values if _folds(other, one.column(name).interval)}
+    kept = [*values, *(end for pair in ends.values() for end in pair or ())]
+    sides = [
+        table.frame.select(
+            pl.col(keys).cast(pl.String), *(pl.col(name).cast(pl.Float64).alias(f"{side} {name}") for name in kept)
+        )
+        for side, table in zip("ab", (one, other), strict=True)
+    ]
+    frame = sides[0].join(sides[1], on=keys, how="full", coalesce=True, nulls_equal=True, maintain_order="left_right")
+    frame = frame.with_columns((pl.col(f"b {n}") - pl.col(f"a {n}")).alias(f"difference {n}") for n in values)
+    same = [name for name in values if frame[f"a {name}"].equals(frame[f"b {name}"], null_equal=True)]
+    columns = {key: Column(one.column(key).title) for key in keys}
+    shown = list(keys)
+    for name in values if len(same) == len(values) else [name for name in values if name not in same]:
+        how, title = one.column(name), _title(one, name)
+        for side, label in zip("ab", labels, strict=True):
+            low, high = ends.get(name) or ("", "")
+            interval = (f"{side} {low}", f"{side} {high}") if low else None
+            columns[f"{side} {name}"] = replace(how, title=f"{title}: {label}", interval=interval, best=None)
+        columns[f"difference {name}"] = Column(f"{title}: difference", how.digits, how.percent, signed=True)
+        shown += [f"a {name}", f"b {name}", f"difference {name}"]
+    equal = [f"The same in both, row by row: {', '.join(_title(one, name) for name in same)}."] if same else []
+    return Joined(one.name, [Table(one.name, one.caption, frame, columns, shown, keys, [*one.notes, *equal])])
+
+
+def _numeric(table: Table, name: str) -> bool:
+    return name in table.frame.columns and name not in table.keys and table.frame[name].dtype.is_numeric()
+
+
+def _folds(table: Table, interval: tuple[str, str] | None) -> bool:
+    return interval is not None and all(_numeric(table, end) for end in interval)
+
+
+def _title(table: Table, name: str) -> str:
+    return table.column(name).title or name.replace("_", " ")
+
+
+def _keys(table: Table) -> list[str]:
+    if table.keys:
+        return list(table.keys)
+    texts = (pl.String, pl.Categorical, pl.Enum, pl.Boolean)
+    return [
+        head.column for head in table.heads() if head.column not in _UNNAMED and table.frame[head.column].dtype in texts
+    ]
+
+
+def _unique(frame: pl.DataFrame, keys: Sequence[str]) -> bool:
+    return frame.select(keys).n_unique() == len(frame)
+
+
+def _numbered(tables: Sequence[Table], place: int) -> list[dict[str, Any]]:
+    return [table_view(table, ROWS, files=False) | {"number": place} for table in tables]
+
+
+def _settings(first: Record, second: Record) -> list[dict[str, Any]]:
+    """Every option of the two runs, and whether it differs."""
+    sides = [_told(first), _told(second)]
+    rows = []
+    for name in dict.fromkeys([*sides[0], *sides[1]]):
+        values = [value_text(side.get(name)) for side in sides]
+        rows.append({"name": name, "values": values, "differs": values[0] != values[1]})
+    return rows
+
+
+def _told(record: Record) -> dict[str, Any]:
+    common = {"study": record.study, "data": record.data, "models": record.models, "seed": record.seed}
+    state = {} if record.state == "complete" else {"state": record.state}
+    instruments = {f"instrument {one['id']}": f"version {one['version']}" for one in record.instruments}
+    return {
+        **common,
+        **state,
+        **record.options,
+        **instruments,
+        **{f"version of {k}": v for k, v in record.versions.items()},
+    }
+
+
+def _alone(reports: Sequence[Report], labels: Sequence[str]) -> list[str]:
+    """What only one of the two runs has."""
+    told = []
+    for kind in ("tables", "figures"):
+        names = [{part.name for part in getattr(report.result, kind)} for report in reports]
+        only = [sorted(names[0] - names[1]), sorted(names[1] - names[0])]
+        told += [f"Only {labels[side]} has the {kind} {', '.join(only[side])}." for side in (0, 1) if only[side]]
+    return told
+
+
+def _labels(folders: Sequence[Path]) -> list[str]:
+    """Short names of two folders that tell them apart."""
+    names = [folder.resolve().name for folder in folders]
+    return names if names[0] != names[1] else [f"{name} ({side})" for name, side in zip(names, "AB", strict=True)]
+
+
+def _base(folder: Path, page: Path) -> str:
+    """The way from the page to a folder, for links."""
+    from urllib.parse import quote
+
+    try:
+        way = os.path.relpath(folder.resolve(), page.resolve().parent)
+    except ValueError:
+        # On Windows there is no way from one drive to another.
+        return folder.resolve().as_uri() + "/"
+    return quote(way.replace(os.sep, "/")) + "/"

@@ -1,0 +1,226 @@
+"""The report folder: `study.json`, tables, figures and the page, written so that a crash is seen as such.
+
+`study.json` says `running` before anything else is written and `complete` after everything was. Tables and figures
+are prepared beside their place and swapped in whole. The corpus and the store of raw replies stand beside them and
+are never touched here.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import polars as pl
+
+from vantage._version import __version__
+from vantage.corpora.writers import csv_text
+from vantage.corpora.writers.place import put_file, put_folder
+from vantage.errors import InputError
+from vantage.report.latex import latex_table
+from vantage.report.parts import Column, Figure, Finding, Result, Section, Table
+from vantage.report.record import Record
+from vantage.report.style import Drawn, drawn
+
+FORMAT: Final = 1
+"""The version of the folder; a folder of a higher one was written by a newer Vantage."""
+MANIFEST: Final = "study.json"
+PAGE: Final = "report.html"
+TABLE_FILES: Final = ("*.parquet", "*.csv", "*.tex")
+FIGURE_FILES: Final = ("*.parquet", "*.csv", "*.svg", "*.pdf")
+
+T = TypeVar("T", Table, Figure)
+
+
+@dataclass(frozen=True)
+class Report:
+    """A run and what it found: what a folder holds and a page shows."""
+
+    record: Record
+    result: Result
+
+    @classmethod
+    def read(cls, folder: str | Path) -> Report:
+        """The report that a folder holds; of a run that was cut off, whatever is there."""
+        folder = Path(folder)
+        data = read_manifest(folder)
+        try:
+            return cls(Record.from_data(data["record"]), _result(folder, data["result"]))
+        except (KeyError, TypeError, AttributeError) as error:
+            raise InputError(
+                f"this is not a report that can be read ({type(error).__name__}: {error})",
+                file=folder / MANIFEST,
+                remedy="run the study again",
+            ) from None
+
+    def write(self, folder: str | Path) -> Path:
+        """Writes tables, figures, `study.json` and the page; gives the path of the page."""
+        from vantage.report.page import page
+
+        folder = Path(folder)
+        check(folder)
+        result = self.result
+        files = {figure.name: drawn(figure) for figure in result.figures}
+        put_folder(folder / "tables", _each(result.tables, _put_table), ours=TABLE_FILES, overwrite=True)
+        put_folder(
+            folder / "figures",
+            _each(result.figures, lambda empty, figure: _put_figure(empty, figure, files[figure.name])),
+            ours=FIGURE_FILES,
+            overwrite=True,
+        )
+        text = page(self.record, result, {name: drawing.svg for name, drawing in files.items()})
+        put_text(folder / PAGE, text)
+        self.note(folder)
+        return folder / PAGE
+
+    def note(self, folder: Path) -> None:
+        """Writes `study.json` alone."""
+        data = {
+            "format": FORMAT,
+            "written_by": f"vantage {__version__}",
+            "record": self.record.to_data(),
+            "result": _plain(self.result),
+        }
+        put_text(folder / MANIFEST, json.dumps(data, ensure_ascii=False, indent=1, default=str) + "\n")
+
+
+def is_report(folder: Path) -> bool:
+    """Whether the folder holds a study, finished or not."""
+    return (folder / MANIFEST).is_file()
+
+
+def check(folder: Path) -> None:
+    """Refuses a folder that is not ours to write into."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError("this is a file, not a folder", file=folder, remedy="choose another folder")
+    if is_report(folder):
+        read_manifest(folder)
+    elif folder.is_dir() and any(not entry.name.startswith(".") for entry in folder.iterdir()):
+        raise InputError("the folder has files but no study in it", file=folder, remedy="choose a new or empty folder")
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """The plain data of `study.json`, after its version was looked at."""
+    path = folder / MANIFEST
+    if not path.is_file():
+        problem = "the folder has no study.json" if folder.is_dir() else "there is no such folder"
+        raise InputError(problem, file=folder, remedy="make one with: vantage study NAME --out FOLDER")
+    try:
+        data = json.loads(path.read_text("utf-8"))
+    except (ValueError, OSError) as error:
+        raise InputError(f"this cannot be read ({error})", file=path, remedy="run the study again") from None
+    found = data.get("format") if isinstance(data, dict) else None
+    if not isinstance(data, dict) or not isinstance(found, int):
+        raise InputError("this is not the manifest of a study", file=path, remedy="run the study again")
+    if found > FORMAT:
+        writer = data.get("written_by", "a newer Vantage")
+        raise InputError(
+            f"the study has format {found} (written by {writer}), this Vantage reads format {FORMAT}",
+            file=path,
+            remedy="update Vantage",
+        )
+    return data
+
+
+def put_text(path: Path, text: str) -> None:
+    """Writes a text file in one step."""
+    put_file(path, lambda prepared: _write_text(prepared, text), overwrite=True)
+
+
+def _write_text(path: Path, text: str) -> None:
+    # A lone surrogate, which a hostile reply may hold, must not end the report.
+    path.write_bytes(text.encode("utf-8", "replace"))
+
+
+def _each(parts: Iterable[T], put: Callable[[Path, T], None]) -> Callable[[Path], None]:
+    def prepare(empty: Path) -> None:
+        for part in parts:
+            put(empty, part)
+
+    return prepare
+
+
+def _put_table(empty: Path, table: Table) -> None:
+    _storable(table.frame).write_parquet(empty / f"{table.name}.parquet")
+    _write_text(empty / f"{table.name}.csv", csv_text(table.frame))
+    _write_text(empty / f"{table.name}.tex", latex_table(table))
+
+
+def _put_figure(empty: Path, figure: Figure, files: Drawn) -> None:
+    _storable(figure.data).write_parquet(empty / f"{figure.name}.parquet")
+    _write_text(empty / f"{figure.name}.csv", csv_text(figure.data))
+    _write_text(empty / f"{figure.name}.svg", files.svg)
+    (empty / f"{figure.name}.pdf").write_bytes(files.pdf)
+
+
+def _storable(frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame without structs that have no fields (nothing was left out), which Parquet cannot hold."""
+    bare = [name for name, dtype in frame.schema.items() if isinstance(dtype, pl.Struct) and not dtype.fields]
+    return frame.with_columns(pl.lit(None, dtype=pl.String).alias(name) for name in bare)
+
+
+def _plain(result: Result) -> dict[str, Any]:
+    """A result without its frames, which stand in files of their own."""
+    return {
+        "findings": [asdict(finding) | {"text": finding.text} for finding in result.findings],
+        "warnings": list(result.warnings),
+        "methods": list(result.methods),
+        "sections": [
+            {"title": section.title, "text": list(section.text), "parts": [_plain_part(p) for p in section.parts]}
+            for section in result.sections
+        ],
+    }
+
+
+def _plain_part(part: Table | Figure) -> dict[str, Any]:
+    if isinstance(part, Figure):
+        named = {"figure": part.name, "caption": part.caption, "alt": part.alt}
+        return {**named, "chart": part.chart, "options": dict(part.options)}
+    return {
+        "table": part.name,
+        "caption": part.caption,
+        "rows": len(part.frame),
+        "columns": {name: asdict(how) for name, how in part.columns.items() if isinstance(how, Column)},
+        "shown": list(part.shown),
+        "keys": list(part.keys),
+        "notes": list(part.notes),
+        "published": part.published,
+    }
+
+
+def _result(folder: Path, data: Mapping[str, Any]) -> Result:
+    return Result(
+        sections=[
+            Section(one["title"], one["text"], [_part(folder, part) for part in one["parts"]])
+            for one in data["sections"]
+        ],
+        findings=[Finding(one["sentence"], one["numbers"]) for one in data["findings"]],
+        warnings=data["warnings"],
+        methods=data["methods"],
+    )
+
+
+def _part(folder: Path, data: Mapping[str, Any]) -> Table | Figure:
+    if "figure" in data:
+        name = data["figure"]
+        frame = _frame(folder / "figures" / f"{name}.parquet")
+        return Figure(name, data["caption"], data["alt"], data["chart"], frame, data["options"])
+    frame = _frame(folder / "tables" / f"{data['table']}.parquet")
+    columns = {name: _column(how) for name, how in data["columns"].items()}
+    details = (data["shown"], data["keys"], data["notes"], data["published"])
+    return Table(data["table"], data["caption"], frame, columns, *details)
+
+
+def _column(data: Mapping[str, Any]) -> Column:
+    return Column(**{**data, "interval": tuple(data["interval"]) if data["interval"] else None})
+
+
+def _frame(path: Path) -> pl.DataFrame:
+    if not path.is_file():
+        raise InputError("the file is missing", file=path, remedy="run the study again")
+    try:
+        return pl.read_parquet(path)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise InputError(f"this cannot be read ({str(error).splitlines()[0]})", file=path) from None

@@ -1,0 +1,311 @@
+"""The parts of a report: findings in plain words, and sections of text, tables and figures.
+
+All are plain data. A table and a figure hold the frame behind them, so that a stored report can be drawn again
+without running the study again.
+
+>>> import polars as pl
+>>> frame = pl.DataFrame({"question": ["trust"], "estimate": [0.597], "low": [0.576], "high": [0.618]})
+>>> table = Table("alpha", "Krippendorff's alpha per question.", frame, {"estimate": Column("alpha", digits=2)})
+>>> table.heads()
+[Head(column='question', title='question', numeric=False), Head(column='estimate', title='alpha', numeric=True)]
+>>> [cell.text for cell in next(table.rows())]
+['trust', '0.60 [0.58, 0.62]']
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from string import Formatter
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import polars as pl
+
+from vantage.errors import InputError
+from vantage.report.cells import MISSING, minus, show
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+_NAME: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_PERCENT: Final = {True: 1, False: None}
+"""Digits of a column that does not say how many."""
+HIDDEN: Final = ("measure", "options")
+"""Columns that make a row recomputable: kept in the files, left out for people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """How a column of a table is shown.
+
+    Args:
+        title: What stands above it; the column's name without one.
+        digits: Digits after the point.
+        percent: Whether shares are shown as percentages.
+        signed: Whether positive numbers get a plus sign, as differences should.
+        interval: The two columns that are folded into this one: `0.51 [0.45, 0.57]`.
+        best: Whether the highest or the lowest value is set in bold.
+    """
+
+    title: str = ""
+    digits: int | None = None
+    percent: bool = False
+    signed: bool = False
+    interval: tuple[str, str] | None = None
+    best: Literal["max", "min"] | None = None
+
+    def text(self, value: Any) -> str:
+        """A value of this column for people.
+
+        >>> Column(percent=True, digits=1).text(0.269), Column(signed=True, digits=2).text(0.1), Column().text(None)
+        ('26.9 %', '+0.10', '–')
+        """
+        if not isinstance(value, int | float) or isinstance(value, bool):
+            return show(value, self.digits)
+        told = minus(
+            show(
+                100 * value if self.percent else value,
+                self.digits if self.digits is not None else _PERCENT[self.percent],
+            )
+        )
+        told = f"{told} %" if self.percent else told
+        return f"+{told}" if self.signed and value > 0 else told
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The head of a shown column."""
+
+    column: str
+    title: str
+    numeric: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A shown cell: its text, its interval, what it is sorted by, and whether it is the best of its column."""
+
+    plain: str
+    interval: str = ""
+    key: Any = None
+    best: bool = False
+
+    @property
+    def text(self) -> str:
+        """Value and interval."""
+        return f"{self.plain} {self.interval}" if self.interval else self.plain
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of a report.
+
+    Columns named `estimate`, `low` and `high`, as measures give them, are folded into one; columns that say
+    nothing in any row, and those that only make a row recomputable, are left out for people and kept in the files.
+
+    Args:
+        name: A short name in lower case with hyphens: the name of its files.
+        caption: One or two sentences: what the table shows, and of what.
+        frame: The data, all of them.
+        columns: How single columns are shown; a string is a title.
+        shown: Which columns people see, in this order; without it all that say something.
+        keys: The columns that name a row, for putting two runs side by side; without them the columns of text.
+        notes: What a reader must know besides.
+        published: Whether it sets published beside recomputed figures.
+    """
+
+    name: str
+    caption: str
+    frame: pl.DataFrame
+    columns: Mapping[str, Column | str] = field(default_factory=dict)
+    shown: Sequence[str] = ()
+    keys: Sequence[str] = ()
+    notes: Sequence[str] = ()
+    published: bool = False
+
+    def __post_init__(self) -> None:
+        check_name(self.name, "table")
+        told = {name: Column(how) if isinstance(how, str) else how for name, how in self.columns.items()}
+        object.__setattr__(self, "columns", told)
+        wanted = [*told, *self.shown, *self.keys, *(end for how in told.values() for end in how.interval or ())]
+        if missing := [name for name in wanted if name not in self.frame.columns]:
+            raise InputError(f"table '{self.name}' has no column '{missing[0]}'")
+
+    def column(self, name: str) -> Column:
+        """How a column is shown."""
+        how = self.columns.get(name, Column())
+        assert isinstance(how, Column)  # noqa: S101 - read in __post_init__
+        if how.interval is None and name == "estimate" and {"low", "high"} <= set(self.frame.columns):
+            how = replace(how, interval=("low", "high"))
+        if how.digits is None and not how.percent and self.frame.schema[name].is_float():
+            # One number with digits after the point gives them to its whole column.
+            known = self.frame[name].drop_nulls()
+            how = replace(how, digits=None if (known == known.round()).all() else 3)
+        return how
+
+    def heads(self) -> list[Head]:
+        """The columns that people see."""
+        schema = self.frame.schema
+        names = list(self.shown) or [name for name in self._told() if name not in self._folded()]
+        return [Head(n, self.column(n).title or n.replace("_", " "), schema[n].is_numeric()) for n in names]
+
+    def rows(self, limit: int | None = None) -> Iterator[list[Cell]]:
+        """The rows as people see them; the first ones where there is a limit."""
+        columns = [(head.column, self.column(head.column)) for head in self.heads()]
+        best = {name: self._best(name, how.best) for name, how in columns if how.best}
+        for row in (self.frame if limit is None else self.frame.head(limit)).iter_rows(named=True):
+            yield [_cell(row, name, how, best.get(name)) for name, how in columns]
+
+    def _folded(self) -> set[str]:
+        return {end for name in self.frame.columns for end in self.column(name).interval or ()}
+
+    def _told(self) -> list[str]:
+        """The columns that say something in at least one row; all where there are no rows."""
+        names = [name for name in self.frame.columns if name not in HIDDEN]
+        if self.frame.is_empty():
+            return names
+        return [name for name in names if name in self.columns or _says_something(self.frame[name])]
+
+    def _best(self, name: str, which: Literal["max", "min"]) -> Any:
+        known = self.frame[name].drop_nulls()
+        return (known.max() if which == "max" else known.min()) if len(known) > 1 else None
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure of a report: a kind of chart, the frame it is drawn from, and the options of the chart.
+
+    Args:
+        name: A short name in lower case with hyphens: the name of its files.
+        caption: What is drawn, of what, and what intervals mean.
+        alt: The figure in words, for those who cannot see it: its axes and what it shows.
+        chart: A name in `vantage.report.charts.CHARTS`.
+        data: What is drawn.
+        options: Keyword options of the chart, in the terms of JSON.
+    """
+
+    name: str
+    caption: str
+    alt: str
+    chart: str
+    data: pl.DataFrame
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_name(self.name, "figure")
+        if not self.alt.strip():
+            raise InputError(f"figure '{self.name}' has no text for those who cannot see it", remedy="fill in alt")
+
+    def draw(self) -> Drawing:
+        """The figure as a Matplotlib object, for changing it by hand."""
+        from vantage.report.charts import draw
+
+        return draw(self.chart, self.data, self.options)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One plain sentence with the numbers behind it.
+
+    >>> Finding("People agree most about {question} (alpha {alpha:.2f}).", {"question": "trust", "alpha": 0.597}).text
+    'People agree most about trust (alpha 0.60).'
+    """
+
+    sentence: str
+    numbers: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """The sentence with its numbers filled in; what is not known is a dash."""
+        if not self.numbers:
+            return self.sentence
+        try:
+            return minus(_FILLED.vformat(self.sentence, (), self.numbers))
+        except (ValueError, KeyError):
+            # Braces that came in with a name are no places to be filled.
+            return self.sentence
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of the report: a title, some paragraphs, then tables and figures in their order."""
+
+    title: str
+    text: Sequence[str] = ()
+    parts: Sequence[Table | Figure] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a study has found.
+
+    Args:
+        sections: The report, in the order of reading.
+        findings: What to remember, most important first.
+        warnings: What must be known before anything is believed; shown at the top.
+        methods: Paragraphs on how it was done, besides the options, versions and counts that every report states.
+    """
+
+    sections: Sequence[Section]
+    findings: Sequence[Finding] = ()
+    warnings: Sequence[str] = ()
+    methods: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        for kind in (Table, Figure):
+            names = [part.name for section in self.sections for part in section.parts if isinstance(part, kind)]
+            if twice := [name for i, name in enumerate(names) if name in names[:i]]:
+                raise InputError(f"two {kind.__name__.lower()}s of the report are called '{twice[0]}'")
+
+    @property
+    def tables(self) -> list[Table]:
+        """All tables, in their order."""
+        return [part for section in self.sections for part in section.parts if isinstance(part, Table)]
+
+    @property
+    def figures(self) -> list[Figure]:
+        """All figures, in their order."""
+        return [part for section in self.sections for part in section.parts if isinstance(part, Figure)]
+
+
+def check_name(name: str, what: str) -> None:
+    """Refuses a name that could not be the name of a file on every machine."""
+    if not _NAME.fullmatch(name):
+        raise InputError(f"the {what} cannot be called '{name}'", remedy="use small letters, digits and single hyphens")
+
+
+class _Dashed(str):
+    """A dash under any format, for a number that is not known."""
+
+    def __format__(self, spec: str) -> str:
+        return str(self)
+
+
+class _Filled(Formatter):
+    """Fills numbers into a sentence, plainly: no attributes, no indices, a dash for what is not known."""
+
+    def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, str]:
+        value = kwargs[field_name]
+        return (_Dashed(MISSING) if value is None else value), field_name
+
+
+_FILLED: Final = _Filled()
+
+
+def _says_something(column: pl.Series) -> bool:
+    if column.dtype == pl.Struct:
+        return any(show(value) != MISSING for value in column.head(1000).to_list())
+    known = column.drop_nulls()
+    return len(known) > 0 and not (column.dtype == pl.String and (known == "").all())
+
+
+def _cell(row: Mapping[str, Any], name: str, how: Column, best: Any) -> Cell:
+    value = row[name]
+    interval = ""
+    if how.interval and value is not None:
+        low, high = (row[end] for end in how.interval)
+        if low is not None and high is not None:
+            interval = f"[{how.text(low)}, {how.text(high)}]"
+    key = value if isinstance(value, int | float) and not isinstance(value, bool) else None
+    return Cell(how.text(value), interval, key, best is not None and value == best)

@@ -1,0 +1,143 @@
+"""One look for all figures: colours that everyone can tell apart, sizes that fit papers, files that repeat exactly.
+
+Figures are plain Matplotlib objects made without pyplot, so nothing is left behind between them. Colours have a
+contrast of at least three to one on white and on the dark page, and series differ in their markers too.
+"""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from vantage.report.cells import minus, printable, shortened
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
+    from vantage.report.parts import Figure
+
+INK: Final = "#1d2126"
+"""The colour of text and axes; the page replaces it by its own, in the light and in the dark."""
+FAINT: Final = "#7d8590"
+"""Grid, reference lines and what stands in the background."""
+PALETTE: Final = ("#0077bb", "#d55e00", "#009e73", "#b8609f", "#a57c00", "#6e7bd9", "#c9485b", "#4f8f9c")
+"""For series, in their order; after Okabe and Ito (2008) and Tol (2021), with lightness moved to fit both pages."""
+MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "*")
+COLUMN: Final = 3.35
+"""The width of a column of a two-column paper, in inches."""
+PAGE: Final = 6.9
+"""The width of its page."""
+LABEL: Final = 40
+"""How many characters of a label are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A figure as files."""
+
+    svg: str
+    pdf: bytes
+
+
+@contextmanager
+def house() -> Iterator[None]:
+    """The house style, while a figure is made and while it is written."""
+    import matplotlib as mpl
+    from cycler import cycler
+
+    settings: dict[Any, Any] = {
+        "font.family": "sans-serif",
+        "font.sans-serif": _fonts(),
+        "font.size": 8.5,
+        "axes.titlesize": 9,
+        "axes.labelsize": 8.5,
+        "xtick.labelsize": 8,
+        "ytick.labelsize": 8,
+        "legend.fontsize": 8,
+        "text.color": INK,
+        "axes.labelcolor": INK,
+        "axes.edgecolor": INK,
+        "xtick.color": INK,
+        "ytick.color": INK,
+        "axes.linewidth": 0.6,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.grid": False,
+        "axes.axisbelow": True,
+        "grid.color": FAINT,
+        "grid.alpha": 0.3,
+        "grid.linewidth": 0.5,
+        "lines.linewidth": 1.4,
+        "lines.markersize": 5,
+        "legend.frameon": False,
+        "figure.facecolor": "none",
+        "axes.facecolor": "none",
+        "savefig.facecolor": "none",
+        "axes.prop_cycle": cycler(color=PALETTE),
+        # What stands in a label came from items, models or people: a dollar sign is no formula.
+        "text.parse_math": False,
+        "svg.fonttype": "none",
+        "svg.hashsalt": "vantage",
+        "pdf.fonttype": 42,
+        "pdf.compression": 6,
+    }
+    with mpl.rc_context(settings), warnings.catch_warnings():
+        # A character that no font has becomes a box; the figure stays sound.
+        warnings.filterwarnings("ignore", message=r"Glyph .* missing from")
+        warnings.filterwarnings("ignore", message=r"Matplotlib currently does not support .* natively")
+        yield
+
+
+def canvas(
+    width: float = PAGE, height: float = 3.2, rows: int = 1, columns: int = 1, **options: Any
+) -> tuple[Drawing, list[Axes]]:
+    """An empty figure with its axes, row by row."""
+    from matplotlib.figure import Figure as Drawing
+
+    figure = Drawing(figsize=(width, height), layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False, **options)
+    return figure, list(axes.flat)
+
+
+def drawn(figure: Figure) -> Drawn:
+    """A figure as SVG and PDF; the same figure gives the same bytes."""
+    with house():
+        drawing = figure.draw()
+        svg, pdf = io.BytesIO(), io.BytesIO()
+        nothing = dict.fromkeys(("Date", "Creator"))
+        drawing.savefig(svg, format="svg", metadata=nothing, bbox_inches="tight", pad_inches=0.04)
+        nothing = dict.fromkeys(("CreationDate", "Creator", "Producer"))
+        drawing.savefig(pdf, format="pdf", metadata=nothing, bbox_inches="tight", pad_inches=0.04)
+    return Drawn(svg.getvalue().decode("utf-8"), pdf.getvalue())
+
+
+def label(value: object, most: int = LABEL) -> str:
+    """A label from data: short, on one line, without control characters."""
+    if value is None:
+        return "–"
+    text = f"{value:g}" if isinstance(value, float) else str(value)
+    return minus(shortened(printable(text), most))
+
+
+def colours(names: Sequence[Any]) -> dict[Any, str]:
+    """A colour for each of the names, in their order; they repeat after the eighth."""
+    return {name: PALETTE[i % len(PALETTE)] for i, name in enumerate(dict.fromkeys(names))}
+
+
+def markers(names: Sequence[Any]) -> dict[Any, str]:
+    """A marker for each of the names, so that colour is never the only difference."""
+    return {name: MARKERS[i % len(MARKERS)] for i, name in enumerate(dict.fromkeys(names))}
+
+
+def _fonts() -> list[str]:
+    """The fonts of the house that this machine has; DejaVu Sans comes with Matplotlib and is always there."""
+    from matplotlib.font_manager import fontManager
+
+    known = set(fontManager.get_font_names())
+    wanted = ("DejaVu Sans", "Noto Sans CJK SC", "Noto Sans Arabic", "Noto Sans Devanagari", "Noto Emoji")
+    return [font for font in wanted if font in known] or ["sans-serif"]

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Vantage
+from tests.studies.small import STUDY, recorded
+from vantage.studies import run
+
+
+@pytest.fixture
+def study(tmp_path: Path) -> Path:
+    run(STUDY, out=tmp_path / "study", models=[recorded(tmp_path / "m.csv")])
+    return tmp_path / "study"
+
+
+def test_a_study_is_drawn_again_as_it_was(vantage: Vantage, study: Path) -> None:
+    page = (study / "report.html").read_bytes()
+    (study / "report.html").unlink()
+    done = vantage("report", study)
+    assert done.code == 0, done.err
+    assert "There are 3 rows." in done.out
+    assert (study / "report.html").read_bytes() == page
+
+
+def test_a_corpus_gets_a_first_report(vantage: Vantage, demo: Path) -> None:
+    done = vantage("report", demo)
+    assert done.code == 0, done.err
+    assert "r9" in done.out
+    assert (demo / "report" / "report.html").is_file()
+    assert vantage("report", demo, "--json").json["tables"] == ["questions", "alpha", "split-half", "raters"]
+
+
+def test_two_runs_stand_side_by_side(vantage: Vantage, study: Path, tmp_path: Path) -> None:
+    run(STUDY, out=tmp_path / "other", models=[recorded(tmp_path / "m.csv")], level="nominal")
+    done = vantage("report", "--compare", study, tmp_path / "other", "--out", tmp_path / "both.html")
+    assert done.code == 0, done.err
+    assert "The runs differ in level." in done.out
+    assert "alpha: difference" in (tmp_path / "both.html").read_text()
+
+
+def test_bad_folders_are_named(vantage: Vantage, study: Path, tmp_path: Path) -> None:
+    assert "there is no such folder" in vantage("report", tmp_path / "nowhere").err
+    (tmp_path / "empty").mkdir()
+    assert "neither a study nor a corpus" in vantage("report", tmp_path / "empty").err
+    assert "which folder?" in vantage("report").err
+    assert "takes two folders" in vantage("report", study, "--compare", study, study).err
+    data = json.loads((study / "study.json").read_text())
+    (study / "study.json").write_text(json.dumps({**data, "format": 2}))
+    done = vantage("report", study)
+    assert (done.code, "update Vantage" in done.err) == (2, True)

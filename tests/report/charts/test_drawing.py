@@ -1,0 +1,91 @@
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from matplotlib.collections import LineCollection
+
+from tests.report.reports import HOSTILE
+from vantage.errors import InputError
+from vantage.report.charts import CHARTS, draw
+
+RNG = np.random.default_rng(0)
+NAMES = ["trust", "skill", HOSTILE]
+ROWS = pl.DataFrame(
+    {
+        "name": NAMES * 2,
+        "series": ["people"] * 3 + ["model"] * 3,
+        "stage": ["first"] * 3 + [HOSTILE] * 3,
+        "estimate": [0.5, 0.4, 0.3, 0.2, 0.6, None],
+        "low": [0.4, 0.3, 0.2, 0.1, 0.5, None],
+        "high": [0.6, 0.5, 0.4, 0.3, 0.7, None],
+        "rank": [1, 2, 3, 3, 1, 2],
+        "count": [3, 0, 5, 1, 2, None],
+        "x": [1, 2, 3, 1, 2, 3],
+    }
+)
+KINDS: dict[str, tuple[str, dict[str, Any]]] = {
+    "map": ("map", {"x": "estimate", "y": "low", "name": "name", "cluster": "series", "centres": True, "cross": 0.3}),
+    "panels": ("map", {"x": "estimate", "y": "low", "name": "name", "panel": "series", "own_axes": True}),
+    "points": ("points", {"category": "name", "series": "series", "reference": 0.0, "reference_label": HOSTILE}),
+    "bars": ("bars", {"category": "name", "series": "series", "limits": (0, 1)}),
+    "shares": ("shares", {"category": "name", "part": "series", "value": "count", "order": ["model", "people"]}),
+    "scale": ("shares", {"category": "name", "part": "x", "value": "count", "sequential": True}),
+    "box": ("distribution", {"value": "estimate", "category": "series"}),
+    "violin": ("distribution", {"value": "estimate", "category": "name", "kind": "violin"}),
+    "histogram": ("distribution", {"value": "estimate", "category": "name", "kind": "histogram"}),
+    "heat": ("heat", {"row": "name", "column": "series", "diverging": True}),
+    "bump": ("bump", {"name": "name", "stage": "stage", "highlight": ["trust"]}),
+    "curve": ("curve", {"x": "x", "series": "series", "reference": 0.5, "limits": (0, 1)}),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_chart_draws_real_and_hostile_data(kind: str) -> None:
+    chart, options = KINDS[kind]
+    figure = draw(chart, ROWS, options)
+    file = io.BytesIO()
+    figure.savefig(file, format="svg")
+    assert b"trust" in file.getvalue() or kind in ("box", "curve")
+    assert b"<img" not in file.getvalue()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_chart_without_data_says_so(kind: str) -> None:
+    chart, options = KINDS[kind]
+    figure = draw(chart, ROWS.clear(), options)
+    assert "There are no data to draw." in [text.get_text() for axes in figure.axes for text in axes.texts]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_column_that_is_not_there_is_named(kind: str) -> None:
+    chart, options = KINDS[kind]
+    with pytest.raises(InputError, match="have no column 'nowhere'"):
+        draw(chart, ROWS, {**options, next(iter(options)): "nowhere"})
+
+
+def test_every_chart_is_tried() -> None:
+    assert {chart for chart, _ in KINDS.values()} == set(CHARTS)
+
+
+def test_unknown_charts_and_options_are_named() -> None:
+    with pytest.raises(InputError, match="did you mean 'points'"):
+        draw("point", ROWS, {})
+    with pytest.raises(InputError, match="unexpected keyword argument 'colour'"):
+        draw("points", ROWS, {"category": "name", "colour": "red"})
+
+
+def test_intervals_stand_where_they_are() -> None:
+    figure = draw("points", ROWS.head(2), {"category": "name"})
+    (lines,) = figure.axes[0].collections
+    assert isinstance(lines, LineCollection)
+    assert [segment[:, 0].tolist() for segment in lines.get_segments()] == [[0.4, 0.6], [0.3, 0.5]]
+
+
+def test_shares_add_up_to_one() -> None:
+    figure = draw("shares", ROWS, {"category": "name", "part": "series", "value": "count"})
+    widths = np.array([[bar.get_width() for bar in container] for container in figure.axes[0].containers])
+    assert widths.sum(axis=0).tolist() == [1.0, 1.0, 1.0]

@@ -1,0 +1,112 @@
+"""The page in a real browser: it fits, follows its own policy, sorts, and is usable without sight."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from tests.report.reports import HOSTILE, report
+from vantage import demo_corpus
+from vantage.report import Report, Result, Section, Table
+from vantage.report.compare import compare
+from vantage.report.folder import put_text
+from vantage.report.overview import corpus_report
+
+pytestmark = pytest.mark.slow
+
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
+FLAGS += ["--disable-sync", "--no-first-run"]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if path is None:
+        pytest.skip("there is no Chromium on this machine")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        opened = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("pages")
+    corpus = corpus_report(demo_corpus()).write(folder / "corpus")
+    hostile = report(HOSTILE)
+    rows = Table("rows", "Many rows.", pl.DataFrame({"name": [f"row {i}" for i in range(300)], "n": range(300)}))
+    sections = [*hostile.result.sections, Section("More", [], [rows])]
+    Report(hostile.record, Result(sections, hostile.result.findings)).write(folder / "hostile")
+    put_text(folder / "both.html", compare(folder / "hostile", folder / "hostile", folder / "both.html")[0])
+    return {"corpus": corpus, "hostile": folder / "hostile" / "report.html", "both": folder / "both.html"}
+
+
+def opened(browser: Any, path: Path, width: int, scheme: str = "light", **options: Any) -> tuple[Any, list[str]]:
+    page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme, **options)
+    said: list[str] = []
+    page.on("console", lambda message: said.append(message.text))
+    page.on("pageerror", lambda error: said.append(str(error)))
+    page.on("dialog", lambda dialog: said.append(dialog.message))
+    page.on("request", lambda request: said.append(request.url) if not request.url.startswith("file:") else None)
+    page.goto(path.as_uri())
+    return page, said
+
+
+@pytest.mark.parametrize("name", ["corpus", "hostile", "both"])
+@pytest.mark.parametrize(("width", "scheme"), [(360, "dark"), (1440, "light")])
+def test_a_page_fits_and_breaks_none_of_its_own_rules(
+    browser: Any, pages: dict[str, Path], name: str, width: int, scheme: str
+) -> None:
+    page, said = opened(browser, pages[name], width, scheme)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert said == []
+    page.close()
+
+
+def test_a_click_on_a_head_sorts_by_numbers_and_a_word_filters(browser: Any, pages: dict[str, Path]) -> None:
+    page, _ = opened(browser, pages["hostile"], 1000)
+    table = page.locator("#table-rows table")
+    head = table.locator("thead button").nth(1)
+    head.click()
+    head.click()
+    assert table.locator("tbody tr").first.locator("td").nth(1).inner_text() == "199"
+    assert table.locator("thead th").nth(1).get_attribute("aria-sort") == "descending"
+    page.locator("#table-rows input").fill("row 19")
+    assert table.locator("tbody tr:visible").count() == 11
+    page.close()
+
+
+def test_the_page_reads_the_same_without_scripts(browser: Any, pages: dict[str, Path]) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(pages["corpus"].as_uri())
+    assert page.locator("table").count() >= 4
+    assert page.locator("thead button").count() == 0
+    context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_nothing_stands_in_the_way_of_those_who_cannot_see(browser: Any, pages: dict[str, Path], scheme: str) -> None:
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    page, _ = opened(browser, pages["corpus"], 1000, scheme)
+    found = axe.Axe().run(page).response["violations"]
+    assert [(one["id"], one["nodes"][0]["html"][:200]) for one in found] == []
+    page.close()
+
+
+def test_it_prints_on_paper(browser: Any, pages: dict[str, Path], tmp_path: Path) -> None:
+    page, _ = opened(browser, pages["corpus"], 1000, "dark")
+    page.pdf(path=tmp_path / "report.pdf", prefer_css_page_size=True)
+    assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
+    page.emulate_media(media="print")
+    colours = page.evaluate("[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color]")
+    assert colours == ["rgb(255, 255, 255)", "rgb(0, 0, 0)"]
+    assert page.locator("nav").is_hidden()
+    page.close()

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from tests.report.reports import HOSTILE, report
+from tests.report.test_page import Read
+from vantage.errors import InputError
+from vantage.report import Column, Report, Result, Section, Table
+from vantage.report.compare import _joined, compare
+
+
+def two(tmp_path: Path, **told: Any) -> tuple[Path, Path]:
+    report().write(tmp_path / "a")
+    report(**told).write(tmp_path / "b")
+    return tmp_path / "a", tmp_path / "b"
+
+
+def test_tables_are_joined_row_by_row_with_differences() -> None:
+    one = Table(
+        "t", "c", pl.DataFrame({"q": ["x", "y"], "estimate": [0.5, 0.4], "low": [0.4, 0.3], "high": [0.6, 0.5]})
+    )
+    other = Table(
+        "t", "c", pl.DataFrame({"q": ["z", "x"], "estimate": [0.1, 0.7], "low": [0.0, 0.6], "high": [0.2, 0.8]})
+    )
+    (joined,) = _joined(one, other, ["first", "second"]).tables
+    rows = [[cell.text for cell in row] for row in joined.rows()]
+    assert [head.title for head in joined.heads()] == [
+        "q",
+        "estimate: first",
+        "estimate: second",
+        "estimate: difference",
+    ]
+    assert rows[0] == ["x", "0.500 [0.400, 0.600]", "0.700 [0.600, 0.800]", "+0.200"]
+    assert rows[1] == ["y", "0.400 [0.300, 0.500]", "–", "–"]
+    assert rows[2] == ["z", "–", "0.100 [0.000, 0.200]", "–"]
+
+
+def test_rows_without_names_stand_one_table_after_the_other() -> None:
+    table = Table("t", "c", pl.DataFrame({"q": ["x", "x"], "n": [1, 2]}), {"n": Column("number")})
+    joined = _joined(table, table, ["first", "second"])
+    assert [one.caption for one in joined.tables] == ["first: c", "second: c"]
+    assert "no names" in joined.note
+
+
+def test_options_that_differ_are_marked(tmp_path: Path) -> None:
+    a, b = two(tmp_path, seed=7, options={"option": "other"})
+    page, sentences = compare(a, b, tmp_path / "comparison.html")
+    assert (
+        sentences[0] == "The runs differ in seed, option, empty." or sentences[0] == "The runs differ in seed, option."
+    )
+    assert page.count('<tr class="changed">') == sentences[0].count(",") + 1
+    assert "1 tables and 1 figures are in both." in sentences[1]
+    assert 'href="a/figures/alpha.pdf"' in page
+    assert 'href="b/figures/alpha.pdf"' in page
+
+
+def test_the_same_run_twice_is_told_apart_by_letters(tmp_path: Path) -> None:
+    report().write(tmp_path / "x" / "out")
+    report().write(tmp_path / "y" / "out")
+    page, sentences = compare(tmp_path / "x" / "out", tmp_path / "y" / "out", tmp_path / "c.html")
+    assert sentences[0] == "The two runs have the same options."
+    assert "out (A) beside out (B)" in Read(page).words
+
+
+def test_what_only_one_run_has_is_said(tmp_path: Path) -> None:
+    a, _ = two(tmp_path)
+    one = report()
+    extra = Table("more", "c", pl.DataFrame({"n": [1]}))
+    Report(one.record, Result([*one.result.sections, Section("s", [], [extra])])).write(tmp_path / "c")
+    _, sentences = compare(a, tmp_path / "c")
+    assert sentences[-1] == "Only c has the tables more."
+
+
+def test_hostile_runs_stay_text(tmp_path: Path) -> None:
+    report(HOSTILE).write(tmp_path / "a")
+    page, _ = compare(tmp_path / "a", tmp_path / "a", tmp_path / "c.html")
+    assert "<img" not in page
+    assert not [name for name, _ in Read(page).attributes if name.startswith("on")]
+
+
+def test_a_folder_without_a_study_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no study"):
+        compare(tmp_path, tmp_path)

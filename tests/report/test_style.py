@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+import logging
+
+import pytest
+from matplotlib import font_manager
+
+from tests.report.reports import HOSTILE, frame
+from vantage.report import Figure
+from vantage.report.style import FAINT, PALETTE, drawn, label, markers
+
+
+def contrast(first: str, second: str) -> float:
+    """The contrast of two colours by WCAG 2."""
+    light, dark = sorted((luminance(first), luminance(second)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def luminance(colour: str) -> float:
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("colour", [*PALETTE, FAINT])
+def test_colours_stand_out_in_the_light_and_in_the_dark(colour: str) -> None:
+    assert contrast(colour, "#ffffff") >= 3
+    assert contrast(colour, "#15181d") >= 3
+
+
+def test_the_same_figure_gives_the_same_bytes() -> None:
+    figure = Figure("a", "c", "alt", "points", frame(), {"category": "question"})
+    assert drawn(figure) == drawn(figure)
+
+
+def test_hostile_labels_make_a_sound_figure() -> None:
+    figure = Figure("a", "c", "alt", "points", frame(HOSTILE), {"category": "question", "label": HOSTILE})
+    files = drawn(figure)
+    assert "<img" not in files.svg
+    assert files.pdf.startswith(b"%PDF")
+
+
+def test_a_missing_font_is_no_reason_to_fail(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    monkeypatch.setattr(font_manager.fontManager.__class__, "get_font_names", lambda self: [])
+    with caplog.at_level(logging.WARNING):
+        files = drawn(Figure("a", "c", "alt", "points", frame("日本"), {"category": "question"}))
+    assert "日本" in files.svg
+
+
+def test_labels_are_short_and_on_one_line() -> None:
+    assert label("a\nb\x00" + "x" * 100) == "a b�" + "x" * 35 + "…"
+    assert label(3.0) == "3"
+    assert label(None) == "–"
+
+
+def test_the_ninth_series_repeats_the_first() -> None:
+    assert len(set(markers(range(8)).values())) == 8
+    assert markers(range(9))[8] == markers(range(9))[0]
