@@ -1,0 +1,285 @@
+"""Clusters of items on a few scores: k-means, names from positions, and which number of clusters fits.
+
+k-means depends on its starts, so their number is fixed here and never left to a library's default; clusters are
+named by where their centroids lie, never by which item they hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+
+from vantage.errors import InputError
+from vantage.measures.intervals import BLOCK_BYTES
+from vantage.measures.ratings import Floats, Ints
+
+N_INIT: Final = 100
+"""How many starts a clustering gets."""
+APART: Final = 0.125
+"""From this share of a scale's range on (half a point of 1 to 5), two scores of a cluster count as different."""
+ROUNDS: Final = 300
+"""At most so many rounds of moving centroids."""
+LEVELS: Final = {"L": "low", "M": "middle", "H": "high"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Clusters:
+    """A clustering: which cluster each item is in, where the centroids are, and what they are called."""
+
+    items: tuple[str, ...]
+    axes: tuple[str, ...]
+    points: Floats
+    """One row per item, one column per axis."""
+    labels: Ints
+    """The cluster of each item, a row of `centroids`."""
+    centroids: Floats
+    """From the highest to the lowest mean over the axes."""
+    names: tuple[str, ...]
+    inertia: float
+    """Sum of squared distances to the centroids."""
+
+    def of(self, item: str) -> str:
+        """The name of an item's cluster."""
+        return self.names[int(self.labels[self.items.index(item)])]
+
+    def table(self) -> pl.DataFrame:
+        """One row per cluster: its name, its centroid and how many items it has."""
+        sizes = np.bincount(self.labels, minlength=len(self.names))
+        return pl.DataFrame(
+            {
+                "cluster": self.names,
+                **{axis: self.centroids[:, n] for n, axis in enumerate(self.axes)},
+                "items": sizes.astype(np.int64),
+            }
+        )
+
+    def members(self) -> pl.DataFrame:
+        """One row per item: its scores and its cluster."""
+        return pl.DataFrame(
+            {
+                "item": self.items,
+                **{axis: self.points[:, n] for n, axis in enumerate(self.axes)},
+                "cluster": [self.names[label] for label in self.labels],
+            }
+        )
+
+
+def kmeans(
+    items: Sequence[str],
+    points: Floats,
+    *,
+    axes: Sequence[str] = ("competence", "warmth"),
+    k: int = 5,
+    scale: tuple[float, float] = (1, 5),
+    n_init: int = N_INIT,
+    seed: int = 0,
+) -> Clusters:
+    """Clusters by k-means (Lloyd 1982) from `n_init` k-means++ starts (Arthur and Vassilvitskii 2007).
+
+    Args:
+        items: The items' names.
+        points: Their scores, one row per item and one column per axis, all known.
+        axes: What the columns are.
+        k: How many clusters.
+        scale: The ends of the scale, for the names of the clusters.
+        n_init: How many starts; the best is kept.
+        seed: Of the starts.
+
+    >>> points = np.array([[4.5, 2.0], [4.4, 2.1], [2.0, 4.4], [2.1, 4.5], [1.2, 1.1], [1.1, 1.2]])
+    >>> found = kmeans(["rich", "ceos", "elderly", "children", "a", "b"], points, k=3)
+    >>> found.of("rich"), found.of("elderly"), found.of("a")
+    ('HC-LW', 'LC-HW', 'LC-LW')
+    """
+    _check(len(items), points, k)
+    (labels,), (centroids,), (inertia,) = lloyd(points[None], k, n_init=n_init, seed=seed)
+    order = np.lexsort((-centroids[:, 0], -centroids.mean(axis=1).round(9)))
+    place = np.argsort(order)
+    centroids = centroids[order]
+    names = position_names(centroids, points, axes=axes, scale=scale)
+    return Clusters(tuple(items), tuple(axes), points, place[labels], centroids, names, float(inertia))
+
+
+def position_names(
+    centroids: Floats, points: Floats, *, axes: Sequence[str] = ("competence", "warmth"), scale: tuple[float, float]
+) -> tuple[str, ...]:
+    """Names from where centroids lie: `HC-LW` is high competence and low warmth.
+
+    A cluster of two axes whose scores are an eighth of the scale's range apart or more is mixed. The others are
+    high, low or middle on all axes: more than half a standard deviation of the items' mean scores above their
+    average, below it, or neither. Clusters that would share a name are numbered, from the highest to the lowest.
+
+    >>> people = np.array([[4.29, 3.23], [2.28, 3.73], [1.97, 2.42], [3.78, 3.79], [3.16, 3.14]])
+    >>> position_names(people, np.repeat(people, [6, 3, 3, 5, 7], axis=0), scale=(1, 5))
+    ('HC-LW', 'LC-HW', 'LC-LW', 'HC-HW', 'MC-MW')
+    """
+    initials = [axis[:1].upper() for axis in axes]
+    overall = points.mean(axis=1)
+    middle, spread = float(overall.mean()), float(overall.std())
+    apart = APART * (scale[1] - scale[0])
+    codes = []
+    for centroid in centroids:
+        if len(axes) == 2 and abs(difference := float(centroid[0] - centroid[1])) >= apart:
+            codes.append("HL" if difference > 0 else "LH")
+            continue
+        level = float(centroid.mean()) - middle
+        codes.append(("H" if level > spread / 2 else "L" if level < -spread / 2 else "M") * len(axes))
+    plain = ["-".join(f"{letter}{axis}" for letter, axis in zip(code, initials, strict=True)) for code in codes]
+    shared = {name for name in plain if plain.count(name) > 1}
+    return tuple(f"{name} {plain[: n + 1].count(name)}" if name in shared else name for n, name in enumerate(plain))
+
+
+def described(name: str, axes: Sequence[str] = ("competence", "warmth")) -> str:
+    """A cluster's name in words.
+
+    >>> described("HC-LW"), described("MC-MW 2")
+    ('high competence, low warmth', 'middle competence, middle warmth (2)')
+    """
+    code, _, number = name.partition(" ")
+    words = [f"{LEVELS[part[0]]} {axis}" for part, axis in zip(code.split("-"), axes, strict=True)]
+    return ", ".join(words) + (f" ({number})" if number else "")
+
+
+def k_table(points: Floats, *, most: int = 8, references: int = 50, seed: int = 0) -> pl.DataFrame:
+    """How well each number of clusters fits: the silhouette and the gap statistic.
+
+    `silhouette` is the mean over items of (b − a) / max(a, b), with *a* the mean distance to the items of the same
+    cluster and *b* that to the nearest other one (Rousseeuw 1987). `gap` is how much smaller the logarithm of the
+    within-cluster sum of squares is than that of uniform points in the same box, with `gap_error` its standard error
+    √(1 + 1/B) · sd over B `references` (Tibshirani, Walther and Hastie 2001). `chosen` marks their choice: the
+    smallest k whose gap is not below that of k + 1 less its error.
+    """
+    distinct = len(np.unique(points, axis=0))
+    rng = np.random.default_rng(seed)
+    low, high = points.min(axis=0), points.max(axis=0)
+    boxes = rng.uniform(low, high, (references, *points.shape))
+    rows: list[dict[str, Any]] = []
+    for k in range(1, min(most, distinct - 1, len(points) - 1) + 1):
+        (labels,), _, (inertia,) = lloyd(points[None], k, seed=seed)
+        logs = np.log(lloyd(boxes, k, n_init=5, seed=seed)[2])
+        rows.append(
+            {
+                "k": k,
+                "inertia": float(inertia),
+                "silhouette": silhouette(points, labels) if k > 1 else None,
+                "gap": float(logs.mean() - np.log(inertia)),
+                "gap_error": float(logs.std() * np.sqrt(1 + 1 / references)),
+            }
+        )
+    large = [one["k"] for one, two in pairwise(rows) if one["gap"] >= two["gap"] - two["gap_error"]]
+    schema = {"k": pl.Int64, **dict.fromkeys(("inertia", "silhouette", "gap", "gap_error"), pl.Float64)}
+    return pl.DataFrame(rows, schema=schema).with_columns(pl.col("k").is_in(large[:1]).alias("chosen"))
+
+
+def _check(items: int, points: Floats, k: int) -> None:
+    if points.shape[0] != items:
+        raise InputError(f"there are {items} items and {points.shape[0]} rows of scores")
+    if not np.isfinite(points).all():
+        raise InputError("an item without a score cannot be clustered", remedy="leave it out")
+    if k < 1:
+        raise InputError(f"{k} clusters cannot be made", remedy="ask for at least one")
+    if items < k:
+        raise InputError(f"{items} items cannot make {k} clusters", remedy="name more items or a smaller k")
+    if (distinct := len(np.unique(points, axis=0))) < k:
+        raise InputError(
+            f"the {items} items have only {distinct} different scores, too few for {k} clusters",
+            remedy="use a smaller k",
+        )
+
+
+def silhouette(points: Floats, labels: Ints) -> float:
+    """The mean silhouette of a clustering; an item that is alone in its cluster counts as 0 (Rousseeuw 1987).
+
+    >>> silhouette(np.array([[0.0], [1.0], [9.0], [10.0]]), np.array([0, 0, 1, 1]))
+    0.88...
+    """
+    distance = np.linalg.norm(points[:, None] - points[None], axis=2)
+    member = np.eye(int(labels.max()) + 1)[labels]
+    sizes = member.sum(axis=0)
+    sums = distance @ member
+    own = sizes[labels]
+    inside = sums[np.arange(len(labels)), labels] / np.maximum(own - 1, 1)
+    outside = np.where(member > 0, np.inf, sums / np.maximum(sizes, 1)).min(axis=1)
+    widest = np.maximum(inside, outside)
+    return float(np.where((own > 1) & (widest > 0), (outside - inside) / np.where(widest > 0, widest, 1), 0.0).mean())
+
+
+def lloyd(sets: Floats, k: int, *, n_init: int = N_INIT, seed: int = 0) -> tuple[Ints, Floats, Floats]:
+    """The best k-means clustering of each of several sets of points, all starts and all sets at once.
+
+    Args:
+        sets: Sets × points × scores.
+        k: How many clusters.
+        n_init: How many k-means++ starts each set gets.
+        seed: Of the starts.
+
+    Returns:
+        The cluster of every point, the centroids, and the sums of squared distances, set by set.
+
+    >>> labels, centroids, inertia = lloyd(np.array([[[0.0], [1.0], [9.0], [10.0]]]), 2)
+    >>> sorted(centroids.ravel().tolist()), inertia.tolist()
+    ([0.5, 9.5], [1.0])
+    """
+    rng = np.random.default_rng(seed)
+    size, width = sets.shape[1:]
+    at_once = max(1, BLOCK_BYTES // (8 * n_init * size * k))
+    labels = np.empty(sets.shape[:2], dtype=np.int64)
+    centroids = np.empty((len(sets), k, width))
+    inertia = np.empty(len(sets))
+    for start in range(0, len(sets), at_once):
+        block = slice(start, start + at_once)
+        # Centred, the squares that are subtracted stay small and exact.
+        middle = sets[block].mean(axis=1, keepdims=True)
+        starts = np.repeat(sets[block] - middle, n_init, axis=0)
+        found, centres, spread = _moved(starts, _plus_plus(starts, k, rng))
+        best = spread.reshape(-1, n_init).argmin(axis=1) + np.arange(0, len(starts), n_init)
+        labels[block], centroids[block], inertia[block] = found[best], centres[best] + middle, spread[best]
+    return labels, centroids, inertia
+
+
+def _plus_plus(points: Floats, k: int, rng: np.random.Generator) -> Floats:
+    """Centroids to start from: each is drawn with the square of the distance to those before, the best of a few draws.
+
+    Keeping the draw that lowers the sum of squares most is their greedy variant (Arthur and Vassilvitskii 2007).
+    """
+    rows, size = np.arange(len(points)), points.shape[1]
+    chosen = [points[rows, rng.integers(0, size, len(points))]]
+    nearest = np.square(points - chosen[0][:, None]).sum(axis=2)
+    for _ in range(1, k):
+        chances = np.cumsum(nearest, axis=1)
+        closer, centre = np.full_like(nearest, np.inf), chosen[0]
+        for _ in range(2 + int(np.log(k))):
+            drawn = (chances < (rng.random(len(points)) * chances[:, -1])[:, None]).sum(axis=1)
+            offered = points[rows, np.minimum(drawn, size - 1)]
+            reached = np.minimum(nearest, np.square(points - offered[:, None]).sum(axis=2))
+            better = (reached.sum(axis=1) < closer.sum(axis=1))[:, None]
+            closer, centre = np.where(better, reached, closer), np.where(better, offered, centre)
+        chosen.append(centre)
+        nearest = closer
+    return np.stack(chosen, axis=1)
+
+
+def _moved(points: Floats, centroids: Floats) -> tuple[Ints, Floats, Floats]:
+    """Centroids moved to the means of their points until nothing changes; one without points stays where it is."""
+    k = centroids.shape[1]
+    labels = np.full(points.shape[:2], -1)
+    for _ in range(ROUNDS):
+        distance = _squares(points, centroids)
+        moved = distance.argmin(axis=2)
+        if np.array_equal(moved, labels):
+            break
+        labels = moved
+        member = labels[:, :, None] == np.arange(k)
+        sizes = member.sum(axis=1)
+        sums = np.einsum("snk,snd->skd", member.astype(np.float64), points)
+        centroids = np.where(sizes[:, :, None] > 0, sums / np.maximum(sizes, 1)[:, :, None], centroids)
+    nearest = np.take_along_axis(centroids, labels[:, :, None], axis=1)
+    return labels, centroids, np.square(points - nearest).sum(axis=(1, 2))
+
+
+def _squares(points: Floats, centroids: Floats) -> Floats:
+    return np.asarray(np.square(points[:, :, None] - centroids[:, None]).sum(axis=3))

@@ -1,0 +1,246 @@
+"""Composite scores: from single questions to facets and dimensions, and the means of items over runs.
+
+An instrument says which questions make a score (`aggregates`: traits → facets → dimensions). The results have the
+columns of judgments, so every other measure takes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, Literal, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from vantage.errors import InputError, nearest
+from vantage.instruments import Instrument
+from vantage.instruments.instrument import Aggregate
+from vantage.measures.ratings import By, Floats, Judgments, by_columns, judgments_frame
+
+Members: TypeAlias = Literal["all", "some"]
+
+KEY: Final = ("item", "rater", "condition", "sample")
+"""One run of one rater over one item."""
+_WORST: Final = ("refused", "unparsed", "failed", "ambiguous", "not_mentioned", "missing")
+"""What an incomplete score is put down to, the first that applies."""
+
+
+def composites(
+    data: Judgments, instrument: Instrument, *, by: Sequence[str] = (), members: Members = "all"
+) -> pl.DataFrame:
+    """The scores that an instrument declares, one per item, rater, condition and sample.
+
+    A score is the mean of its members, questions or earlier scores, reversed ones counted from the other end of
+    the scale. With `members="all"` a score with a missing member is missing, under the status of what is missing
+    (a refusal before an unreadable reply); with `some` it is the mean of the members that are there.
+
+    >>> instrument = Instrument.load("stereotype-content:extended")
+    >>> answers = {"item": ["nurses"] * 4, "rater": ["m"] * 4, "value": [5, 4, 4, 3],
+    ...            "question": ["friendly", "sociable", "trustworthy", "honest"]}
+    >>> found = composites(answers, instrument)
+    >>> found.filter(pl.col("value").is_not_null()).select("question", "value").rows()
+    [('sociability', 4.5), ('morality', 3.5), ('warmth', 4.0)]
+    """
+    if not instrument.aggregates:
+        raise InputError(f"instrument '{instrument.id}' declares no scores", remedy="use one with aggregates")
+    frame = judgments_frame(data, by).with_columns(pl.col("status").cast(pl.String))
+    keys = [*KEY, *(column for column in by if column not in KEY)]
+    told = frame.select(*keys, "question", "value", "status")
+    runs = frame.select(keys).unique(maintain_order=True)
+    found: list[pl.DataFrame] = []
+    for aggregate in instrument.aggregates:
+        score = _score(told, runs, keys, aggregate, instrument, members)
+        told = pl.concat([told, score])
+        found.append(score)
+    return pl.concat(found).select(*keys, "question", "value", "status")
+
+
+def _score(
+    told: pl.DataFrame,
+    runs: pl.DataFrame,
+    keys: Sequence[str],
+    aggregate: Aggregate,
+    instrument: Instrument,
+    members: Members,
+) -> pl.DataFrame:
+    """One score of every run; a member that was never asked counts as missing."""
+    ends = {question.id: sum(question.scale.ends) for question in instrument.questions}
+    turned = [member for member in aggregate.members if member in aggregate.reversed]
+    if unknown := [member for member in turned if member not in ends]:
+        raise InputError(f"score '{aggregate.id}' reverses '{unknown[0]}', which is no question")
+    value = pl.col("value")
+    for member in turned:
+        value = pl.when(pl.col("question") == member).then(ends[member] - value).otherwise(value)
+    mine = told.filter(pl.col("question").is_in(list(aggregate.members))).with_columns(value.alias("value"))
+    least = len(aggregate.members) if members == "all" else 1
+    unanswered = pl.col("status").filter(pl.col("value").is_null())
+    worst: pl.Expr = pl.lit("missing")
+    for reason in reversed(_WORST):
+        worst = pl.when((unanswered == reason).any()).then(pl.lit(reason)).otherwise(worst)
+    scored = mine.group_by(keys).agg(
+        pl.when(pl.col("value").count() >= least).then(pl.col("value").mean()).alias("value"), worst.alias("status")
+    )
+    joined = runs.join(scored, on=list(keys), how="left", nulls_equal=True, maintain_order="left")
+    status = pl.when(pl.col("value").is_not_null()).then(pl.lit("answered")).otherwise(pl.col("status"))
+    return joined.select(
+        *keys,
+        pl.lit(aggregate.id).alias("question"),
+        "value",
+        status.fill_null("missing").alias("status"),
+    )
+
+
+def expected_values(judgments: pl.DataFrame) -> pl.DataFrame:
+    """Judgments whose values are the expected ones wherever a rater's whole distribution is known.
+
+    The most probable answer of a model that was read by option scoring hides how close the others were.
+
+    >>> scored = pl.DataFrame({"value": [3.0, 4.0], "expected": [2.6, None]})
+    >>> expected_values(scored)["value"].to_list()
+    [2.6, 4.0]
+    """
+    if "expected" not in judgments.columns:
+        return judgments
+    return judgments.with_columns(pl.coalesce("expected", "value").alias("value"))
+
+
+def item_means(data: Judgments, *, by: By = ("rater", "question")) -> pl.DataFrame:
+    """The mean of each item over raters and runs: with the number of runs, their variance and their spread.
+
+    `variance` is that of the runs (n − 1 below); `cv`, the coefficient of variation, is standard deviation over
+    mean. On a scale whose zero is arbitrary, such as 1 to 5, it depends on that zero: compare it within a scale only.
+
+    >>> answers = {"item": ["a", "a", "b"], "rater": ["m"] * 3, "sample": [0, 1, 0], "value": [4, 2, 5]}
+    >>> item_means(answers, by="rater").select("item", "mean", "variance", "runs").rows()
+    [('a', 3.0, 2.0, 2), ('b', 5.0, None, 1)]
+    """
+    columns = by_columns(by)
+    frame = judgments_frame(data, columns)
+    keys = [*columns, "item"]
+    value = pl.col("value")
+    mean = value.mean()
+    found = frame.group_by(keys).agg(
+        mean.alias("mean"),
+        value.var().alias("variance"),
+        pl.when(mean != 0).then(value.std() / mean).alias("cv"),
+        value.count().cast(pl.Int64).alias("runs"),
+        value.null_count().cast(pl.Int64).alias("missing"),
+    )
+    return found.sort(keys)
+
+
+def extremes(means: pl.DataFrame, *, by: By = ("rater", "question"), count: int = 10) -> pl.DataFrame:
+    """The items with the highest and the lowest means, with their variances; who else shares the last place is told.
+
+    `means` is a result of `item_means`. Items are ranked by mean, equal ones by name; `tied` is the number of
+    items beyond the list that have the mean of its last one.
+
+    >>> answers = {"item": ["a", "b", "c", "d"], "rater": ["m"] * 4, "value": [5, 1, 1, 1]}
+    >>> lowest = extremes(item_means(answers), count=2).filter(end="lowest")
+    >>> lowest.select("place", "item", "mean", "tied").rows()
+    [(1, 'b', 1.0, 1), (2, 'c', 1.0, 1)]
+    """
+    if count < 1:
+        raise InputError(f"{count} items cannot be listed", remedy="ask for at least one")
+    columns = by_columns(by)
+    known = means.drop_nulls("mean").with_columns(pl.col("mean").round(9).alias("__rounded"))
+    found = []
+    for end, descending in (("highest", True), ("lowest", False)):
+        ordered = known.sort([*columns, "__rounded", "item"], descending=[False] * len(columns) + [descending, False])
+        ranked = ordered.with_columns(
+            pl.int_range(1, pl.len() + 1).over(columns).alias("place") if columns else pl.int_range(1, pl.len() + 1)
+        )
+        listed = ranked.filter(pl.col("place") <= count)
+        last = listed.group_by(columns, maintain_order=True).agg(pl.col("__rounded").last().alias("__last"))
+        beyond = (
+            ranked.filter(pl.col("place") > count)
+            .join(last, on=columns, nulls_equal=True)
+            .filter(pl.col("__rounded") == pl.col("__last"))
+        )
+        tied = beyond.group_by(columns).agg(pl.len().cast(pl.Int64).alias("tied"))
+        listed = listed.join(tied, on=columns, how="left", nulls_equal=True, maintain_order="left")
+        found.append(listed.with_columns(pl.lit(end).alias("end"), pl.col("tied").fill_null(0)))
+    stacked = pl.concat(found).drop("__rounded")
+    own = [name for name in stacked.columns if name not in (*columns, "end", "place")]
+    return stacked.select(*columns, "end", "place", *own)
+
+
+def scores_by_run(scores: pl.DataFrame, questions: Sequence[str]) -> tuple[list[str], list[tuple[Any, ...]], Floats]:
+    """Composite scores as an array of items × questions × runs, NaN where there is none.
+
+    Also the items, in the order of their names, and the runs: (rater, condition, sample).
+    """
+    known = scores["question"].unique().to_list()
+    for question in questions:
+        if question not in known:
+            raise InputError(f"there is no score '{question}'", remedy=nearest(question, sorted(known)))
+    items = scores["item"].unique().sort().to_list()
+    runs = sorted(scores.select("rater", "condition", "sample").unique().iter_rows())
+    place = {item: n for n, item in enumerate(items)}, {run: n for n, run in enumerate(runs)}
+    cube = np.full((len(items), len(questions), len(runs)), np.nan)
+    for d, question in enumerate(questions):
+        mine = scores.filter(pl.col("question") == question, pl.col("value").is_not_null())
+        for item, rater, condition, sample, value in mine.select(*KEY, "value").iter_rows():
+            cube[place[0][item], d, place[1][rater, condition, sample]] = value
+    return items, runs, cube
+
+
+def answer_replicates(
+    judgments: pl.DataFrame,
+    instrument: Instrument,
+    scores: Sequence[str],
+    *,
+    runs: int = 10,
+    resamples: int = 200,
+    seed: int = 0,
+) -> tuple[list[str], Floats]:
+    """Item means as they might come out of so many `runs` of a rater whose distribution over the answers is known.
+
+    A rater that is read by option scoring has no runs to resample. Its `probabilities` say what runs would give:
+    answers are drawn from them, question by question, and put together to scores. Opt-outs are not drawn.
+
+    Returns:
+        The items of which every answer is known, in the order of their names, and resamples × items × scores.
+    """
+    weights = {score: question_weights(instrument, score) for score in scores}
+    asked = [question for question in instrument.questions if any(question.id in w[0] for w in weights.values())]
+    known = judgments.drop_nulls("probabilities").filter(pl.col("question").is_in([q.id for q in asked]))
+    told = {
+        (item, question): chances
+        for item, question, chances in known.select("item", "question", "probabilities").iter_rows()
+    }
+    items = sorted({item for item, _ in told if all((item, question.id) in told for question in asked)})
+    rng = np.random.default_rng(seed)
+    found = np.zeros((resamples, len(items), len(scores)))
+    found += np.array([weights[score][1] for score in scores])
+    for question in asked:
+        codes = np.array(question.scale.codes)
+        for place, item in enumerate(items):
+            chances = np.array(told[item, question.id][: len(codes)])
+            drawn = rng.multinomial(runs, chances / chances.sum(), size=resamples) @ codes / runs
+            for d, score in enumerate(scores):
+                found[:, place, d] += weights[score][0].get(question.id, 0.0) * drawn
+    return items, found
+
+
+def question_weights(instrument: Instrument, score: str) -> tuple[dict[str, float], float]:
+    """A score as a weighted sum of questions: their weights and, where some are reversed, what is added.
+
+    >>> question_weights(Instrument.load("stereotype-content:extended"), "warmth")
+    ({'friendly': 0.25, 'sociable': 0.25, 'trustworthy': 0.25, 'honest': 0.25}, 0.0)
+    """
+    aggregates = {aggregate.id: aggregate for aggregate in instrument.aggregates}
+    if score not in aggregates:
+        instrument.question(score)
+        return {score: 1.0}, 0.0
+    aggregate = aggregates[score]
+    weights: dict[str, float] = {}
+    constant = 0.0
+    for member in aggregate.members:
+        inner, added = question_weights(instrument, member)
+        sign = -1.0 if member in aggregate.reversed else 1.0
+        ends = sum(instrument.question(member).scale.ends) if member in aggregate.reversed else 0.0
+        constant += (ends + sign * added) / len(aggregate.members)
+        for question, weight in inner.items():
+            weights[question] = weights.get(question, 0.0) + sign * weight / len(aggregate.members)
+    return weights, constant

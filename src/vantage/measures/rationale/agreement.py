@@ -1,0 +1,199 @@
+"""How alike rationales are, beside what chance gives: people with each other, and models with people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from vantage.errors import InputError
+from vantage.measures.base import measure, table
+from vantage.measures.intervals import Method
+from vantage.measures.parts import Part, names, parts
+from vantage.measures.ratings import By, Judgments
+from vantage.measures.rationale.overlap import Smoothing, Tokens
+from vantage.measures.rationale.pairs import (
+    ACTUAL,
+    KINDS,
+    Compared,
+    Direction,
+    Writer,
+    chance_pairs,
+    model_pairs,
+    peer_pairs,
+    texts_of,
+)
+from vantage.measures.rationale.scoring import OVERLAP, Likeness
+from vantage.measures.rationale.semantic import Encode, Score
+from vantage.measures.references import has_column
+from vantage.measures.resampling import Resampled, Resampling, mean_with_interval
+
+NO_PAIRS = "no two rationales can be compared"
+
+
+@measure("rationale-agreement", family="rationales")
+def rationale_agreement(
+    data: Judgments,
+    *,
+    by: By = (),
+    metrics: Sequence[str] = OVERLAP,
+    smoothing: Smoothing = "floor",
+    tokens: Tokens = "treebank",
+    weights: Mapping[int, Sequence[float]] | None = None,
+    encode: Encode | None = None,
+    bertscore: Score | None = None,
+    direction: Direction = "both",
+    draws: int = 3,
+    writer: Writer = "alike",
+    with_itself: bool = False,
+    ci: Resampled = "items",
+    method: Method = "percentile",
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """How alike the reasons are that two raters give for the same thing, beside two chance baselines.
+
+    One row per group, `metric` and `pairs`: the `actual` pairs (two raters, same item and question); the same
+    references with rationales for the `same question, other item`; and with those for the `same item, other question`.
+    `draws` candidates are drawn for each actual pair, by default from the candidate's own writer, since two texts by
+    one person are more alike than two by different people. Only items with two rationales count as references;
+    baselines draw from all of the group. Intervals resample items. A metric that cannot be computed has a reason.
+
+    Args:
+        data: A corpus or frame with a column `rationale`.
+        by: Columns to group by.
+        metrics: `bleu-1` … `bleu-4`, `rouge-1`, `rouge-2`, `rouge-l`, `embedding`, `bertscore`.
+        smoothing: Of BLEU (see `overlap.Smoothing`).
+        tokens: Of BLEU.
+        weights: Of BLEU's n-gram lengths, by n, where they are not alike.
+        encode: Texts to vectors, for `embedding`.
+        bertscore: Pairs to scores, for `bertscore` (see `semantic.BertScore`).
+        direction: Whether both texts of a pair are compared with the other, or the later with the earlier.
+        draws: Candidates per pair in the baselines.
+        writer: Whose texts the baselines draw (see `pairs.Writer`).
+        with_itself: Whether the baseline within items may draw texts on the asked question.
+        ci: What is resampled.
+        method: How the interval is made.
+        resamples: How often.
+        confidence: Of the interval.
+        seed: Of draws and resamples.
+
+    >>> table = pl.DataFrame({"item": ["a", "a", "b", "b"], "rater": [*"xyxy"], "value": [1, 2, 1, 2], "rationale": [
+    ...     "he blames the office", "the office is blamed", "she hopes for rain", "rain is hoped for"]})
+    >>> found = rationale_agreement(table, metrics=["rouge-1"], ci="none")
+    >>> found.select("pairs", "compared", pl.col("estimate").round(2)).rows()
+    [('actual', 4, 0.5), ('same question, other item', 4, 0.0), ('same item, other question', 0, None)]
+    """
+    likeness = Likeness(metrics, smoothing, tokens, weights or {}, encode, bertscore)
+    how = Resampling(ci, method, resamples, confidence, seed)
+    rows: list[dict[str, Any]] = []
+    for part in parts(data, by, extra=_needed(data)):
+        told = _rationales(part)
+        actual = peer_pairs(told, direction)
+        kinds = _kinds(actual, told, draws, writer, with_itself, seed)
+        rows += _scored(part.key, kinds, likeness, how, len(part.frame) - len(told))
+    return table(rows, names(by))
+
+
+@measure("rationale-similarity", family="rationales")
+def rationale_similarity(
+    data: Judgments,
+    *,
+    by: By = (),
+    models: Sequence[str] | None = None,
+    people: Sequence[str] | None = None,
+    metrics: Sequence[str] = OVERLAP,
+    smoothing: Smoothing = "floor",
+    tokens: Tokens = "treebank",
+    weights: Mapping[int, Sequence[float]] | None = None,
+    encode: Encode | None = None,
+    bertscore: Score | None = None,
+    draws: int = 1,
+    ci: Resampled = "items",
+    method: Method = "percentile",
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """How alike a model's reasons are to those of people, with all people's reasons as references.
+
+    One row per group, `model`, `metric` and `pairs` (see `rationale_agreement`); the baselines draw from the model's
+    own rationales. BLEU counts matches with any reference; the other metrics take the most similar one. Models are
+    the raters of the kind `model` or `persona` unless named, people those of the kind `person`.
+
+    >>> table = pl.DataFrame({"item": ["a", "a", "b", "b"], "rater": ["p", "m"] * 2, "value": [1, 2, 1, 2],
+    ...                       "rationale": ["he blames the office", "the office", "she hopes for rain", "rain"]})
+    >>> found = rationale_similarity(table, models=["m"], people=["p"], metrics=["rouge-1"], ci="none")
+    >>> found.select("model", "pairs", pl.col("estimate").round(2)).rows()[:2]
+    [('m', 'actual', 0.53), ('m', 'same question, other item', 0.0)]
+    """
+    likeness = Likeness(metrics, smoothing, tokens, weights or {}, encode, bertscore)
+    how = Resampling(ci, method, resamples, confidence, seed)
+    with_kind = has_column(data, "kind")
+    if not with_kind and (models is None or people is None):
+        raise InputError("nothing says which raters are models", remedy="name them with the options models and people")
+    rows: list[dict[str, Any]] = []
+    for part in parts(data, by, extra=[*_needed(data), *(["kind"] if with_kind else [])]):
+        told = _rationales(part)
+        kind = pl.col("kind").cast(pl.String) if with_kind else pl.lit("")
+        chosen = told.filter(pl.col("rater").is_in(models) if models is not None else kind.is_in(["model", "persona"]))
+        known = told.filter(pl.col("rater").is_in(people) if people is not None else kind == "person")
+        for model in chosen["rater"].unique().sort():
+            mine = chosen.filter(pl.col("rater") == model)
+            left = part.frame.filter(pl.col("rater") == model)
+            kinds = _kinds(model_pairs(mine, known), mine, draws, "alike", False, seed)
+            rows += _scored({**part.key, "model": str(model)}, kinds, likeness, how, len(left) - len(mine))
+    return table(rows, names(by))
+
+
+def _needed(data: Judgments) -> list[str]:
+    if not has_column(data, "rationale"):
+        raise InputError("the judgments have no column 'rationale'", remedy="these measures compare written reasons")
+    return ["rationale"]
+
+
+def _rationales(part: Part) -> pl.DataFrame:
+    """The judgments of a group that have a rationale, whatever their status."""
+    return part.frame.filter(pl.col("rationale").cast(pl.String).str.strip_chars().str.len_chars() > 0)
+
+
+def _kinds(
+    actual: Sequence[Compared], pool: pl.DataFrame, draws: int, writer: Writer, with_itself: bool, seed: int
+) -> Iterator[tuple[str, Sequence[Compared]]]:
+    yield ACTUAL, actual
+    for kind in KINDS[1:]:
+        yield kind, chance_pairs(actual, pool, kind, draws=draws, writer=writer, with_itself=with_itself, seed=seed)
+
+
+def _scored(
+    key: Mapping[str, Any],
+    kinds: Iterator[tuple[str, Sequence[Compared]]],
+    likeness: Likeness,
+    how: Resampling,
+    without: int,
+) -> Iterator[dict[str, Any]]:
+    """One row per metric and kind of pairs."""
+    by_metric: dict[str, list[dict[str, Any]]] = {name: [] for name in likeness.metrics}
+    for kind, compared in kinds:
+        scores, reasons = likeness.scores(texts_of(compared)) if compared else ({}, {})
+        about = pl.Series([pair.item for pair in compared], dtype=pl.String)
+        for metric in likeness.metrics:
+            row: dict[str, Any] = {**key, "metric": metric, "pairs": kind, "compared": len(compared)}
+            if metric in scores:
+                row |= mean_with_interval(about, np.asarray(scores[metric]), how)
+            else:
+                row["reason"] = reasons.get(metric, NO_PAIRS)
+            by_metric[metric].append(
+                {
+                    **row,
+                    "items": about.n_unique(),
+                    "raters": len({who for pair in compared for who in (pair.writer, *pair.authors)}),
+                    "judgments": len(compared),
+                    "left_out": {"no rationale": without} if without else {},
+                }
+            )
+    for rows in by_metric.values():
+        yield from rows

@@ -1,0 +1,95 @@
+"""Likeness of meaning: cosines of sentence vectors, and BERTScore.
+
+Both take any encoder. Scores of different encoders cannot be compared, so results name theirs.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+
+from vantage.errors import InputError
+from vantage.measures.ratings import Floats
+
+Encode: TypeAlias = Callable[[Sequence[str]], Floats]
+"""From texts to one vector each."""
+Pair: TypeAlias = tuple[str, Sequence[str]]
+"""A text and its references."""
+Score: TypeAlias = Callable[[Sequence[Pair]], Floats]
+"""From pairs to one score each, such as a `BertScore`."""
+
+
+def embedding_similarity(pairs: Sequence[Pair], encode: Encode) -> Floats:
+    """The cosine of each text's vector with that of its most similar reference.
+
+    >>> vectors = {"a": [1.0, 0.0], "b": [1.0, 1.0], "c": [0.0, 2.0]}
+    >>> embedding_similarity([("a", ["b", "c"])], lambda texts: np.array([vectors[t] for t in texts])).round(3).tolist()
+    [0.707]
+    """
+    texts = list(dict.fromkeys(text for candidate, references in pairs for text in (candidate, *references)))
+    if not texts:
+        return np.zeros(0)
+    matrix = np.asarray(encode(texts), dtype=np.float64)
+    if matrix.ndim != 2 or len(matrix) != len(texts):
+        raise InputError(f"the encoder gave {matrix.shape} numbers for {len(texts)} texts", remedy="one row per text")
+    vectors = dict(zip(texts, unit(matrix), strict=True))
+    return np.array([max(float(vectors[c] @ vectors[r]) for r in references) for c, references in pairs])
+
+
+@dataclass(frozen=True)
+class BertScore:
+    """BERTScore F1 (Zhang et al. 2020) by the package bert-score, with any Transformers encoder.
+
+    Every token is paired with the most similar one on the other side; of several references the highest F1 counts.
+
+    Args:
+        model: A folder or hub name.
+        layers: From which layer the token vectors are taken; the package knows the best one of many models.
+        baseline: The mean score of unrelated texts, if scores should be put on a scale on which that is 0 and identity
+            is 1: (F − b) / (1 − b).
+    """
+
+    model: str
+    layers: int | None = None
+    baseline: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not self.baseline < 1:
+            raise InputError(f"a baseline of {self.baseline} leaves no room below 1", remedy="use a lower one")
+
+    @property
+    def name(self) -> str:
+        """The encoder in words, for results."""
+        return f"bert-score with {Path(self.model).name}"
+
+    def __call__(self, pairs: Sequence[Pair]) -> Floats:
+        """One score per pair."""
+        try:
+            package = import_module("bert_score")
+        except ImportError:
+            problem = "BERTScore needs bert-score and torch, which are not installed"
+            raise InputError(problem, remedy="pip install bert-score, or leave it out") from None
+        texts, references = [text for text, _ in pairs], [list(known) for _, known in pairs]
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                found = package.score(
+                    texts, references, model_type=self.model, num_layers=self.layers, device=None, verbose=False
+                )
+        except (KeyError, OSError, ValueError, AssertionError) as error:
+            reason = " ".join(str(error).split())[:160].rstrip(".")
+            problem = f"the encoder '{self.model}' cannot be used for BERTScore ({reason})"
+            raise InputError(problem, remedy="name a Transformers encoder and its layers") from None
+        return (np.asarray(found[2].numpy(), dtype=np.float64) - self.baseline) / (1 - self.baseline)
+
+
+def unit(matrix: Floats) -> Floats:
+    """Rows to length one; rows of zeros stay."""
+    length = np.linalg.norm(matrix, axis=1, keepdims=True)
+    return np.asarray(matrix / np.where(length > 0, length, 1.0), dtype=np.float64)

@@ -1,0 +1,12 @@
+"""The stereomap study: where a model places social groups between warmth and competence, and how sure that is.
+
+`groups` holds the published groups and reads lists of one's own (`reference_groups()` gives the 24 with a human
+reference); `people` the human reference values; `elicitation` asks a model; `analysis` turns judgments into tables;
+`study` joins them. What another study could use as well lives in `vantage.measures` (clusters, dictionary, phrases …).
+"""
+
+from vantage.studies.stereomap.groups import Group as Group
+from vantage.studies.stereomap.groups import groups_corpus as groups_corpus
+from vantage.studies.stereomap.groups import published_groups as published_groups
+from vantage.studies.stereomap.groups import read_groups as read_groups
+from vantage.studies.stereomap.groups import reference_groups as reference_groups

@@ -1,0 +1,123 @@
+"""What is known of people: the clusters of Fiske et al. (2002) and the correlations of Cuddy et al. (2007)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from vantage.documents import Document
+from vantage.measures.dictionary import Dictionary
+
+
+@dataclass(frozen=True, slots=True)
+class HumanCluster:
+    """A cluster of groups as people see them: its means, and whether competence differed from warmth."""
+
+    id: str
+    title: str
+    competence: float
+    warmth: float
+    relation: str
+    """`>`, `<`, or `=` where the difference was not significant at .001."""
+
+    @property
+    def difference(self) -> float:
+        """Competence minus warmth."""
+        return self.competence - self.warmth
+
+    @property
+    def mixed(self) -> bool:
+        """Whether the cluster is high on one dimension and not on the other."""
+        return self.id in ("HC-LW", "LC-HW")
+
+
+@cache
+def _reference() -> Mapping[str, Any]:
+    text = (resources.files(__package__) / "reference.yaml").read_text("utf-8")
+    data: Mapping[str, Any] = Document.parse(text, "reference.yaml").data
+    return data
+
+
+def human_clusters() -> dict[str, HumanCluster]:
+    """The clusters of Fiske et al. (2002), by id. Means of single groups are not published.
+
+    >>> human_clusters()["HC-LW"].competence, human_clusters()["HC-LW"].mixed
+    (4.29, True)
+    """
+    means = _reference()["clusters"]["means"]
+    return {id_: HumanCluster(id_, **told) for id_, told in means.items()}
+
+
+def human_correlations() -> pl.DataFrame:
+    """The correlations of Cuddy et al. (2007) as printed, those in doubt marked with what they should rather be.
+
+    >>> human_correlations().filter("doubtful").select("first", "second", "printed", "otherwise").rows()
+    [('competence', 'passive-facilitation', -0.77, 0.77)]
+    """
+    told = _reference()["correlations"]
+    doubts = {(one["first"], one["second"]): one for one in told["doubtful"]}
+    rows = []
+    for first, values in told["printed"].items():
+        for second, value in zip(told["columns"], values, strict=True):
+            doubt = doubts.get((first, second))
+            rows.append(
+                {
+                    "first": first,
+                    "second": second,
+                    "printed": value,
+                    "doubtful": doubt is not None,
+                    "otherwise": doubt["otherwise"] if doubt else None,
+                    "why": doubt["why"] if doubt else None,
+                }
+            )
+    return pl.DataFrame(rows, schema_overrides={"otherwise": pl.Float64, "why": pl.String}, infer_schema_length=None)
+
+
+def published_models() -> pl.DataFrame:
+    """How the models of Jeoung et al. (2023) compare with people, from the clusters printed in their table 2.
+
+    The groups that a model refused are left out. `order` is Spearman's rho between people's competence minus warmth of
+    each cluster and the mean of the printed centroids of its groups.
+
+    >>> published_models().select("model", "groups", pl.col("estimate").round(2)).rows()
+    [('DAVINCI', 24, 0.23), ('GPT-3.5', 24, 0.2), ('BARD', 22, 0.54)]
+    """
+    from vantage.measures.cluster_stability import adjusted_rand
+    from vantage.measures.correlations import coefficient
+    from vantage.studies.stereomap.groups import reference_groups
+
+    human = {group.id: group.reference for group in reference_groups()}
+    rows = []
+    for model, clusters in _reference()["models"]["clusters"].items():
+        place = {group: (n, one) for n, one in enumerate(clusters) for group in one["groups"]}
+        apart = {group: one["competence"] - one["warmth"] for group, (_, one) in place.items()}
+        means = {
+            id_: np.mean([value for group, value in apart.items() if human[group] == id_]) for id_ in human_clusters()
+        }
+        people = np.array([human_clusters()[id_].difference for id_ in means])
+        rows.append(
+            {
+                "model": model,
+                "groups": len(place),
+                "estimate": adjusted_rand([n for n, _ in place.values()], [human[group] for group in place]),
+                "order": coefficient(people, np.array([*means.values()]), "spearman"),
+            }
+        )
+    return pl.DataFrame(rows)
+
+
+@cache
+def seed_dictionary() -> Dictionary:
+    """The small open dictionary that comes with the study.
+
+    >>> seed_dictionary().find("hard-working").entries[0].dimension
+    'Assertiveness'
+    """
+    text = (resources.files(__package__) / "seed_dictionary.yaml").read_text("utf-8")
+    return Dictionary.of(Document.parse(text, "seed_dictionary.yaml").data, "seed_dictionary.yaml")

@@ -1,0 +1,39 @@
+"""The human reference, and the published models beside it."""
+
+from __future__ import annotations
+
+import pytest
+from sklearn.metrics import adjusted_rand_score
+
+from vantage.studies.stereomap.groups import reference_groups
+from vantage.studies.stereomap.people import _reference, human_clusters, human_correlations, published_models
+
+
+def test_people_are_known_by_cluster_only_and_the_doubtful_sign_is_flagged() -> None:
+    clusters = human_clusters()
+    assert [id_ for id_, one in clusters.items() if one.mixed] == ["HC-LW", "LC-HW"]
+    assert all((one.difference > 0) == (one.relation == ">") for one in clusters.values() if one.relation != "=")
+    told = human_correlations()
+    assert len(told) == 24
+    assert told.filter("doubtful").select("first", "second", "printed", "otherwise").rows() == [
+        ("competence", "passive-facilitation", -0.77, 0.77)
+    ]
+
+
+def test_the_printed_clusters_of_models_hold_every_group_once() -> None:
+    known = {group.id for group in reference_groups()}
+    for model, clusters in _reference()["models"]["clusters"].items():
+        groups = [group for one in clusters for group in one["groups"]]
+        assert len(groups) == len(set(groups))
+        missing = known - set(groups)
+        assert set(groups) <= known
+        assert missing == ({"welfare-recipients", "white"} if model == "BARD" else set())
+
+
+@pytest.mark.parametrize("model", ["DAVINCI", "GPT-3.5", "BARD"])
+def test_the_agreement_of_published_models_is_that_of_the_peer(model: str) -> None:
+    human = {group.id: group.reference for group in reference_groups()}
+    clusters = _reference()["models"]["clusters"][model]
+    pairs = [(n, human[group]) for n, one in enumerate(clusters) for group in one["groups"]]
+    row = published_models().filter(model=model).row(0, named=True)
+    assert row["estimate"] == pytest.approx(adjusted_rand_score([n for n, _ in pairs], [id_ for _, id_ in pairs]))

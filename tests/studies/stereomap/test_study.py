@@ -1,0 +1,351 @@
+"""The whole study on recorded answers with a known structure: what was planted is found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tests.studies.stereomap.planted import recorded
+from vantage.corpora import Corpus
+from vantage.errors import InputError
+from vantage.report.folder import Report
+from vantage.studies import run
+from vantage.studies.stereomap.evaluation import response_items
+from vantage.studies.stereomap.groups import read_groups
+
+NAME = "recorded:answers.parquet"
+
+
+def tables(report: Report) -> dict[str, pl.DataFrame]:
+    return {table.name: table.frame for table in report.result.tables}
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    path = tmp_path_factory.mktemp("planted") / "answers.parquet"
+    recorded(path, refused={"muslims": 3}, unread={"jews": 2})
+    for number, (variant, words) in enumerate([("no-reasoning", False), ("no-instructions", True)]):
+        shift = 0.4 if variant == "no-instructions" else 0.0
+        recorded(path, condition=variant, keywords=words, runs=3, seed=number + 1, shift=shift)
+    return run(
+        "stereomap",
+        models=[f"recorded:{path}"],
+        groups="reference",
+        runs=6,
+        variants="no-reasoning, no-instructions",
+        variant_runs=3,
+        resamples=60,
+    )
+
+
+@pytest.fixture(scope="module")
+def found(planted: Report) -> dict[str, pl.DataFrame]:
+    return tables(planted)
+
+
+def test_planted_clusters_are_found_and_named(found: dict[str, pl.DataFrame]) -> None:
+    people = found["people"].row(0, named=True)
+    assert people["estimate"] > 0.8
+    assert people["estimate"] > people["chance_high"]
+    assert people["order"] > 0.85
+    assert set(found["clusters"]["cluster"]) == {"HC-LW", "LC-HW", "LC-LW", "HC-HW", "MC-MW"}
+    assert len(found["groups"]) == 24
+
+
+def test_competence_against_warmth_is_tested_over_runs(found: dict[str, pl.DataFrame]) -> None:
+    relation = dict(found["clusters"].select("cluster", "relation").iter_rows())
+    assert (relation["HC-LW"], relation["LC-HW"]) == (">", "<")
+    row = found["clusters"].filter(pl.col("cluster") == "HC-LW").row(0, named=True)
+    assert row["runs"] == 6
+    assert row["dz"] > 2
+    assert row["p"] <= row["p_holm"] < 0.05
+    assert row["difference_low"] < row["difference"] < row["difference_high"]
+
+
+def test_centroids_are_means_of_their_groups_on_both_axes(found: dict[str, pl.DataFrame]) -> None:
+    means = found["groups"].group_by("cluster").agg(pl.col("competence", "warmth").mean()).sort("cluster")
+    told = found["clusters"].select("cluster", "competence", "warmth").sort("cluster")
+    for one, two in zip(means.rows(), told.rows(), strict=True):
+        assert one[0] == two[0]
+        assert one[1:] == pytest.approx(two[1:])
+
+
+def test_mixed_clusters_of_people_are_recovered(found: dict[str, pl.DataFrame]) -> None:
+    mixed = found["recovered"].filter("mixed")
+    assert mixed["recovered"].to_list() == [True, True]
+    assert (mixed["jaccard"] > 0.6).all()
+
+
+def test_stability_is_told(found: dict[str, pl.DataFrame]) -> None:
+    row = found["stability"].row(0, named=True)
+    assert 0.5 < row["estimate"] <= 1
+    assert row["runs"] == 6
+    assert found["groups"]["held"].is_between(0, 1).all()
+    assert found["number-of-clusters"]["k"].to_list() == list(range(1, 9))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "sign"),
+    [
+        ("warmth", "active-facilitation", 1),
+        ("warmth", "active-harm", -1),
+        ("competence", "passive-facilitation", 1),
+        ("competence", "passive-harm", -1),
+        ("admiration", "passive-facilitation", 1),
+        ("status", "competence", 1),
+        ("competition", "warmth", -1),
+    ],
+)
+def test_planted_correlations_are_found(found: dict[str, pl.DataFrame], first: str, second: str, sign: int) -> None:
+    row = found["correlations"].filter(pl.col("first") == first, pl.col("second") == second).row(0, named=True)
+    assert row["estimate"] * sign > 0.4
+    assert row["p_adjusted"] < 0.05
+    assert row["low"] < row["estimate"] < row["high"]
+
+
+def test_the_doubtful_human_sign_is_flagged_and_not_subtracted(found: dict[str, pl.DataFrame]) -> None:
+    doubtful = found["correlations"].filter(pl.col("doubtful")).row(0, named=True)
+    assert (doubtful["first"], doubtful["second"]) == ("competence", "passive-facilitation")
+    assert (doubtful["human"], doubtful["otherwise"], doubtful["difference"]) == (-0.77, 0.77, None)
+    others = found["correlations"].filter(pl.col("doubtful").not_()).drop_nulls("human")
+    assert others["difference"].is_not_null().all()
+
+
+def test_planted_refusals_are_found_apart_from_what_was_not_read(found: dict[str, pl.DataFrame]) -> None:
+    groups = {row["item"]: row for row in found["refusals-by-group"].iter_rows(named=True)}
+    assert groups["muslims"]["estimate"] == pytest.approx(0.5)
+    assert groups["muslims"]["unparsed_share"] == 0.0
+    assert groups["jews"]["estimate"] == 0.0
+    assert groups["jews"]["unparsed_share"] == pytest.approx(1 / 3)
+    assert groups["women"]["estimate"] == 0.0
+    assert found["refusals-by-group"]["item"][0] == "muslims"
+
+
+def test_planted_keywords_are_found(found: dict[str, pl.DataFrame]) -> None:
+    told = found["keyword-dimensions"]
+    low = told.filter(pl.col("cluster") == "LC-LW", pl.col("dimension") == "Assertiveness").row(0, named=True)
+    assert low["direction"] == -1.0
+    high = told.filter(pl.col("cluster") == "HC-LW", pl.col("dimension") == "Assertiveness").row(0, named=True)
+    assert high["direction"] == 1.0
+    assert high["direction_chance"] < high["direction"]
+    # "not lazy" of the groups that are high on both is a negation.
+    both = told.filter(pl.col("cluster") == "HC-HW", pl.col("dimension") == "Assertiveness").row(0, named=True)
+    assert both["direction"] == 1.0
+    assert "zorbly" in found["unknown-keywords"]["keyword"].to_list()
+    covered = found["keyword-coverage"]["covered"].to_list()
+    assert covered == sorted(covered)
+    assert 0.8 < covered[-1] < 1
+
+
+def test_reasons_are_kept_by_cluster_and_names_are_masked(found: dict[str, pl.DataFrame]) -> None:
+    phrases = found["phrases-by-cluster"]
+    assert set(phrases["cluster"]) == {"HC-LW", "LC-HW", "LC-LW", "HC-HW", "MC-MW"}
+    text = " ".join(phrases["phrase"]).casefold()
+    for name in ("asian", "black", "jewish", "muslim", "hispanic", "native american", "christian"):
+        assert name not in text
+
+
+def test_variants_are_compared(found: dict[str, pl.DataFrame]) -> None:
+    variants = found["variants"]
+    assert set(variants["condition"]) == {"no-reasoning", "no-instructions"}
+    assert (variants["estimate"] > 0.7).all()
+    shifted = variants.filter(pl.col("condition") == "no-instructions")
+    assert (shifted["difference"] > 0.15).all()
+    assert found["run-spread"]["runs"].max() == 3
+    assert found["text-diversity"]["texts"].n_unique() == 1
+
+
+def test_extremes_have_variances(found: dict[str, pl.DataFrame]) -> None:
+    ends = found["extremes"]
+    assert {"traditional", "conservative", "wealthy", "high-status", "status", "competition"} == set(ends["question"])
+    status = ends.filter(pl.col("question") == "status").sort("place")
+    assert status["place"].to_list() == list(range(1, 11))
+    assert status["lowest_group"][0] in {
+        "homeless people",
+        "poor people",
+        "welfare recipients",
+        "people with disabilities",
+    }
+    assert status["highest_mean"].to_list() == sorted(status["highest_mean"].to_list(), reverse=True)
+    assert ends["highest_variance"].is_not_null().all()
+
+
+def test_the_findings_answer_an_auditor(planted: Report) -> None:
+    told = " ".join(finding.text for finding in planted.result.findings)
+    for words in (
+        "furthest towards competence",
+        "resampled runs",
+        "those of people",
+        "refused 2.1%",
+        "could not be read",
+    ):
+        assert words in told
+
+
+def test_the_same_seed_gives_the_same_report(planted: Report, tmp_path: Path) -> None:
+    path = recorded(tmp_path / "answers.parquet", "short", keywords=False, runs=3)
+    options: dict[str, Any] = {"groups": "reference", "form": "short", "runs": 3, "first": "nothing", "resamples": 20}
+    one, two = (tables(run("stereomap", models=[f"recorded:{path}"], seed=5, **options)) for _ in range(2))
+    assert all(one[name].equals(two[name]) for name in one)
+
+
+@pytest.mark.slow
+def test_several_models_and_all_of_them(tmp_path: Path) -> None:
+    one = recorded(tmp_path / "one.parquet", "short", runs=2, keywords=False)
+    two = recorded(tmp_path / "two.parquet", "short", runs=2, keywords=False, seed=3)
+    report = run(
+        "stereomap",
+        models=[f"recorded:{one}", f"recorded:{two}"],
+        groups="reference",
+        form="short",
+        first="nothing",
+        runs=2,
+        resamples=20,
+    )
+    told = tables(report)
+    assert set(told["groups"]["source"]) == {"recorded:one.parquet", "recorded:two.parquet", "all models"}
+    groups = told["groups"].filter(pl.col("item") == "men").select("source", "warmth").rows()
+    means = dict(groups)
+    assert means["all models"] == pytest.approx((means["recorded:one.parquet"] + means["recorded:two.parquet"]) / 2)
+    assert told["refusals"]["rater"].to_list() == ["recorded:one.parquet", "recorded:two.parquet"]
+
+
+@pytest.mark.slow
+def test_the_corpus_can_be_analysed_again_and_people_can_judge_the_answers(tmp_path: Path) -> None:
+    path = recorded(tmp_path / "answers.parquet", runs=3)
+    out = tmp_path / "out"
+    report = run("stereomap", models=[f"recorded:{path}"], groups="reference", runs=3, out=out, resamples=20)
+    assert (out / "report.html").stat().st_size > 10_000
+    corpus = Corpus.read(out / "corpus")
+    again = run("stereomap", data=out / "corpus", runs=3, resamples=20)
+    assert tables(report)["groups"].equals(tables(again)["groups"])
+    evaluated = response_items(corpus, per_group=2, seed=1)
+    assert len(evaluated.items) == 48
+    first = evaluated.items.row(0, named=True)
+    assert ":" in first["keywords"]
+    assert "Friendly: " in first["ratings"]
+    assert first["again"]
+    with pytest.raises(InputError, match="no keywords about"):
+        response_items(corpus, about="structure")
+
+
+def test_a_model_that_refuses_everything_gives_a_report_that_says_so(tmp_path: Path) -> None:
+    refused = dict.fromkeys(("nurses", "lawyers", "students", "women", "men", "poor"), 2)
+
+    groups = read_groups(", ".join(refused))
+    path = recorded(tmp_path / "answers.parquet", "short", groups=groups, runs=2, refused=refused)
+    report = run(
+        "stereomap", models=[f"recorded:{path}"], groups=", ".join(refused), form="short", runs=2, out=tmp_path / "out"
+    )
+    assert "clusters" not in tables(report)
+    assert tables(report)["refusals"]["estimate"].to_list() == [1.0]
+    assert any("answered none of the questions (refused" in sentence for sentence in report.result.warnings)
+    assert any("0 of 6 groups have both scores" in sentence for sentence in report.result.warnings)
+    assert (tmp_path / "out" / "report.html").exists()
+
+
+def test_missing_records_are_failures_and_no_refusals(tmp_path: Path) -> None:
+    path = recorded(tmp_path / "answers.parquet", "short", runs=2, keywords=False)
+    kept = pl.read_parquet(path).filter(
+        (pl.col("item") != "men") & ((pl.col("item") != "women") | (pl.col("sample") == 0))
+    )
+    kept.write_parquet(path)
+    report = run(
+        "stereomap",
+        models=[f"recorded:{path}"],
+        groups="reference",
+        form="short",
+        runs=2,
+        first="nothing",
+        resamples=20,
+    )
+    men = tables(report)["refusals-by-group"].filter(pl.col("item") == "men").row(0, named=True)
+    assert (men["estimate"], men["reason"]) == (None, "no reply was received")
+    assert men["failed"] == 42
+    groups = tables(report)["groups"]
+    assert "men" not in groups["item"].to_list()
+    assert groups.filter(pl.col("item") == "women")["runs"].to_list() == [1]
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"groups": "nurses, lawyers"}, "2 groups cannot make 5 clusters"),
+        ({"groups": "nurses, nurses"}, "occurs twice"),
+        ({"groups": "reference", "variants": "no-reasons"}, "did you mean 'no-reasoning'"),
+        ({"groups": "reference", "runs": 0}, "at least one run"),
+        ({"groups": "reference", "dictionary": "missing.csv"}, "no such file"),
+        ({"groups": "reference", "answers": "guessing"}, "guessing"),
+        ({"groups": "reference", "instrument": "irony"}, "no scores competence and warmth"),
+    ],
+)
+def test_bad_options_are_told_in_a_sentence(tmp_path: Path, options: dict[str, Any], says: str) -> None:
+    path = recorded(tmp_path / "answers.parquet", "short", runs=1, groups=())
+    with pytest.raises(InputError, match=says):
+        run("stereomap", models=[f"recorded:{path}"], **options)
+
+
+def test_a_corpus_about_something_else_is_refused(tmp_path: Path) -> None:
+    from vantage import demo_corpus
+
+    with pytest.raises(InputError, match="no judgments of stereotype content"):
+        run("stereomap", data=demo_corpus().write(tmp_path / "demo"))
+
+
+def test_scored_answers_enter_with_their_expected_values() -> None:
+    from vantage.instruments import Instrument
+    from vantage.studies.stereomap.placing import place
+
+    instrument = Instrument.load("stereotype-content:short")
+    rng = np.random.default_rng(0)
+    rows = []
+    for item in range(12):
+        for question in instrument.questions:
+            chances = rng.dirichlet(np.ones(5))
+            expected = float(chances @ np.arange(1, 6))
+            key = {"item": f"g{item:02}", "question": question.id, "rater": "m", "condition": "", "sample": 0}
+            value = float(np.argmax(chances) + 1)
+            rows.append(
+                {**key, "value": value, "status": "answered", "expected": expected, "probabilities": chances.tolist()}
+            )
+    (source,) = place(pl.DataFrame(rows), instrument, k=3, resamples=30)
+    assert source.clusters is not None
+    assert source.sure is not None
+    warm = [
+        row["expected"] for row in rows if row["item"] == "g00" and row["question"] in instrument.aggregates[0].members
+    ]
+    assert source.points[0, 1] == pytest.approx(np.mean(warm))
+    assert source.replicates.shape == (30, 12, 2)
+
+
+@pytest.mark.slow
+def test_a_run_that_is_cut_off_says_how_much_is_there_and_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from vantage.studies.running import redraw
+    from vantage.studies.stereomap.block_raters import PrimedRater
+
+    groups = "nurses, lawyers, students, women, men, poor"
+    path = recorded(tmp_path / "answers.parquet", groups=read_groups(groups), runs=1, keywords=False)
+    options: dict[str, Any] = {"groups": groups, "runs": 1, "first": "nothing", "k": 3, "resamples": 10}
+    plan = PrimedRater.plan
+
+    def cut_off(self: PrimedRater, *args: Any, **kwargs: Any) -> Any:
+        if self.block == "emotions":
+            raise KeyboardInterrupt
+        return plan(self, *args, **kwargs)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(PrimedRater, "plan", cut_off)
+        with pytest.raises(KeyboardInterrupt):
+            run("stereomap", models=[f"recorded:{path}"], out=tmp_path / "out", **options)
+    half = redraw(tmp_path / "out")
+    assert half.record.state == "interrupted"
+    assert any("run the same command again" in sentence for sentence in half.record.missing)
+    whole = run("stereomap", models=[f"recorded:{path}"], out=tmp_path / "out", **options)
+    assert whole.record.state == "complete"
+    assert "correlations" in tables(whole)
