@@ -1,0 +1,28 @@
+"""Trained raters: raters that learned from people's judgments and judge new items like anyone else.
+
+`fit` learns one from a corpus and `TrainedRater` judges, is saved and is loaded; `examples` turns a corpus into texts
+and labels, `folds` splits it so that no text stands on both sides, and each further module is one way to learn. May
+import what `raters` may. The next kind is a class with the methods of `base.Predictor`, listed in `fitting` and
+`rater`.
+"""
+
+from typing import TYPE_CHECKING
+
+from vantage._lazy import attach
+
+if TYPE_CHECKING:
+    from vantage.raters.trained.encoder_settings import EncoderSettings as EncoderSettings
+    from vantage.raters.trained.fitting import fit as fit
+    from vantage.raters.trained.folds import shared_texts as shared_texts
+    from vantage.raters.trained.linear import LinearSettings as LinearSettings
+    from vantage.raters.trained.rater import TrainedRater as TrainedRater
+
+_HOMES = {
+    "EncoderSettings": "vantage.raters.trained.encoder_settings",
+    "LinearSettings": "vantage.raters.trained.linear",
+    "TrainedRater": "vantage.raters.trained.rater",
+    "fit": "vantage.raters.trained.fitting",
+    "shared_texts": "vantage.raters.trained.folds",
+}
+
+__getattr__, __dir__ = attach(__name__, _HOMES)

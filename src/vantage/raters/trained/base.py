@@ -1,0 +1,152 @@
+"""What a trained rater reads, what it predicts, and what every way to learn can do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from vantage.instruments import Question
+from vantage.scales import Scale
+
+Floats: TypeAlias = NDArray[np.float64]
+Progress = Callable[[int, int], None]
+"""Called with the steps that are done and the steps there are."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The texts of items as a model reads them: a first part, and the target as the second where there is one."""
+
+    first: tuple[str, ...]
+    second: tuple[str, ...] | None = None
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def take(self, rows: Sequence[int] | NDArray[np.intp]) -> Reading:
+        """Some of the texts, in the order of `rows`."""
+        second = None if self.second is None else tuple(self.second[row] for row in rows)
+        return Reading(tuple(self.first[row] for row in rows), second)
+
+    def joined(self) -> list[str]:
+        """Both parts as one text."""
+        if self.second is None:
+            return list(self.first)
+        return [f"{a} [SEP] {b}" for a, b in zip(self.first, self.second, strict=True)]
+
+
+@dataclass(frozen=True, slots=True)
+class Predicted:
+    """What is predicted for one question: the shares of the options, or mean and spread on a continuous scale."""
+
+    shares: Floats | None
+    """One row per item, one column per option of the scale."""
+    mean: Floats | None = None
+    """Expected value; null for a nominal scale."""
+    spread: Floats | None = None
+    """Standard deviation of the predicted answers; null for a nominal scale."""
+
+    @classmethod
+    def of_shares(cls, shares: Floats, scale: Scale) -> Predicted:
+        """From shares of the options, with mean and spread where codes can be averaged."""
+        shares = np.asarray(shares, dtype=np.float64)
+        shares = shares / shares.sum(axis=1, keepdims=True)
+        if not scale.ordered:
+            return cls(shares)
+        codes = np.asarray(scale.codes)
+        mean = shares @ codes
+        return cls(shares, mean, np.sqrt(np.maximum(shares @ codes**2 - mean**2, 0.0)))
+
+    @classmethod
+    def of_numbers(cls, mean: Floats, spread: float, scale: Scale) -> Predicted:
+        """From a predicted mean and the spread of errors around it, taken as normal; means are kept on the scale.
+
+        >>> found = Predicted.of_numbers(np.array([9.0]), 0.5, Scale.points(1, 5))
+        >>> float(found.mean[0]), [round(float(share), 2) for share in found.shares[0]]
+        (5.0, [0.0, 0.0, 0.0, 0.16, 0.84])
+        """
+        low, high = scale.ends
+        mean = np.clip(np.asarray(mean, dtype=np.float64), low, high)
+        spreads = np.full(len(mean), spread)
+        if not scale.options:
+            return cls(None, mean, spreads)
+        codes = np.asarray(scale.codes)
+        edges = (codes[1:] + codes[:-1]) / 2
+        below = ndtr((edges - mean[:, None]) / max(spread, 1e-6))
+        whole = np.concatenate([np.zeros((len(mean), 1)), below, np.ones((len(mean), 1))], axis=1)
+        return cls(np.diff(whole, axis=1), mean, spreads)
+
+
+def mixture(parts: Sequence[tuple[float, Predicted]]) -> Predicted:
+    """Several predictions as one, each with its weight: shares and means are averaged, spreads take in the differences.
+
+    >>> one, two = (Predicted.of_numbers(np.array([m]), 1.0, Scale.continuous(0, 9)) for m in (2.0, 4.0))
+    >>> mixed = mixture([(0.5, one), (0.5, two)])
+    >>> float(mixed.mean[0]), round(float(mixed.spread[0]), 3)
+    (3.0, 1.414)
+    """
+    if len(parts) == 1:
+        return parts[0][1]
+    weights = np.array([weight for weight, _ in parts])
+    weights = weights / weights.sum()
+
+    def average(arrays: Sequence[Floats | None]) -> Floats | None:
+        there = [array for array in arrays if array is not None]
+        return sum((w * a for w, a in zip(weights, there, strict=True)), np.zeros(())) if there else None
+
+    shares, mean = average([p.shares for _, p in parts]), average([p.mean for _, p in parts])
+    if mean is None:
+        return Predicted(shares)
+    second = average([p.spread**2 + p.mean**2 for _, p in parts if p.spread is not None and p.mean is not None])
+    assert second is not None  # noqa: S101 - where there is a mean there is a spread
+    return Predicted(shares, mean, np.sqrt(np.maximum(second - mean**2, 0.0)))
+
+
+def decide(predicted: Predicted, scale: Scale, *, by_mean: bool) -> Floats:
+    """The answer on the scale: the option nearest to the mean (halves up), or the most probable one.
+
+    >>> shares = np.array([[0.4, 0.0, 0.3, 0.3]])
+    >>> found = Predicted.of_shares(shares, Scale.points(0, 3))
+    >>> decide(found, Scale.points(0, 3), by_mean=True), decide(found, Scale.points(0, 3), by_mean=False)
+    (array([2.]), array([0.]))
+    """
+    if not scale.options:
+        assert predicted.mean is not None  # noqa: S101 - a continuous scale has means
+        return predicted.mean
+    codes = np.asarray(scale.codes)
+    if by_mean and predicted.mean is not None:
+        return np.asarray(codes[nearest_option(predicted.mean, codes)])
+    assert predicted.shares is not None  # noqa: S101 - options have shares
+    return np.asarray(codes[predicted.shares.argmax(axis=1)])
+
+
+def nearest_option(values: Floats, codes: Floats) -> NDArray[np.intp]:
+    """The index of the code nearest to each value; a value half-way between two belongs to the higher one."""
+    edges = (codes[1:] + codes[:-1]) / 2
+    return np.asarray(np.searchsorted(edges, np.asarray(values) + 1e-9, side="right"), dtype=np.intp)
+
+
+class Predictor(Protocol):
+    """One way to learn, once it has learned."""
+
+    notes: list[str]
+    """What must be told: texts that were cut, a GPU that was not there."""
+
+    def predict(self, reading: Reading) -> dict[str, Predicted]:
+        """Predictions per question for the texts."""
+        ...
+
+    def save(self, folder: Path, name: str) -> Mapping[str, Any]:
+        """Writes what it learned into files that begin with `name`, without pickle; gives the rest as plain data."""
+        ...
+
+    @classmethod
+    def load(cls, folder: Path, name: str, data: Mapping[str, Any], questions: Sequence[Question]) -> Predictor:
+        """Reads what `save` wrote."""
+        ...

@@ -1,0 +1,101 @@
+"""How an encoder is fine-tuned; docs/trained.md says how the defaults were chosen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, Final, Literal, get_args
+
+from vantage.errors import InputError, nearest
+
+Loss = Literal["cross-entropy", "focal", "huber"]
+LOSSES: Final[tuple[Loss, ...]] = get_args(Loss)
+MEMBERS: Final = (1, 4)
+"""How many members an ensemble has where it is not said: for one question alone, and for several at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class EncoderSettings:
+    """How an encoder is fine-tuned.
+
+    Args:
+        model: `minilm` (comes in a package, works offline), a folder, or a name on the hub such as
+            `vinai/bertweet-base`.
+        loss: `cross-entropy` or `focal` over the options, or `huber` for a number (Huber 1964).
+        class_weights: Whether rare options weigh more, by the inverse of their frequency (of the first two losses).
+        focus: How much focal loss looks away from what is easy (Lin et al. 2017).
+        delta: Where Huber loss turns from squares to absolute values, in points of the scale.
+        members: How many networks are trained and averaged, each stopped on another part of the texts; null for four
+            where several questions are learned at once and one where one is.
+        folds: Into how many parts the texts are split for that.
+        epochs: The most passes over the data.
+        patience: Training stops after so many epochs without a gain on the held-out part.
+        batch: How many texts are learned from at a time.
+        rate: The highest learning rate, of the encoder's last layer.
+        head_rate: How many times that for the new layer on top.
+        layer_decay: By what the rate falls from each layer to the one below.
+        warm_up: The share of steps in which the rate rises; then it falls to nothing.
+        decay: Weight decay.
+        dropout: The share of activations dropped in training.
+        adversarial: Length of the step in which word vectors are moved against the loss, as a share of their own
+            length (Miyato, Dai and Goodfellow 2017); 0 for none, which halves the time.
+        train_embeddings: Whether the word vectors themselves change.
+        split_hashtags: Whether `#VoteThemOut` is read as `# Vote Them Out`.
+        longest: The most tokens that are read; longer texts are cut, and a note counts them.
+        mixed_precision: Whether a GPU that has bfloat16 computes in it; faster for large encoders.
+        device: Where it runs, such as `cpu` or `cuda`; otherwise on the GPU if there is one.
+    """
+
+    model: str = "minilm"
+    loss: Loss = "cross-entropy"
+    class_weights: bool = False
+    focus: float = 2.0
+    delta: float = 1.0
+    members: int | None = None
+    folds: int = 5
+    epochs: int = 4
+    patience: int = 2
+    batch: int = 16
+    rate: float = 2.5e-4
+    head_rate: float = 5.0
+    layer_decay: float = 0.9
+    warm_up: float = 0.1
+    decay: float = 0.01
+    dropout: float = 0.1
+    adversarial: float = 0.02
+    train_embeddings: bool = False
+    split_hashtags: bool = True
+    longest: int = 128
+    mixed_precision: bool = True
+    device: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.loss not in LOSSES:
+            raise InputError(f"there is no loss '{self.loss}'", remedy=nearest(self.loss, list(LOSSES)))
+        for name, lowest in (("epochs", 1), ("batch", 1), ("patience", 1), ("longest", 8), ("folds", 2)):
+            if getattr(self, name) < lowest:
+                raise InputError(f"{name} is {getattr(self, name)}", remedy=f"give at least {lowest}")
+        if self.members is not None and self.members < 1:
+            raise InputError(f"members is {self.members}", remedy="give at least 1")
+
+    def size(self, questions: int) -> int:
+        """How many members are trained for so many questions.
+
+        >>> EncoderSettings().size(1), EncoderSettings().size(3), EncoderSettings(members=1).size(3)
+        (1, 4, 1)
+        """
+        return self.members or MEMBERS[questions > 1]
+
+    @classmethod
+    def of(cls, **given: Any) -> EncoderSettings:
+        """Settings by name; one that does not exist is named.
+
+        >>> EncoderSettings.of(epoch=3)
+        Traceback (most recent call last):
+            ...
+        vantage.errors.InputError: an encoder has no setting 'epoch'; did you mean 'epochs'?
+        """
+        known = [part.name for part in fields(cls)]
+        for name in given:
+            if name not in known:
+                raise InputError(f"an encoder has no setting '{name}'", remedy=nearest(name, known))
+        return cls(**given)

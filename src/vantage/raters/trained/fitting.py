@@ -1,0 +1,172 @@
+"""Fitting: from a corpus to a rater that has learned from it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any, Final, Literal, cast, get_args
+
+import numpy as np
+
+from vantage.corpora import Corpus
+from vantage.errors import InputError, nearest
+from vantage.instruments import Instrument
+from vantage.raters.trained.base import Progress
+from vantage.raters.trained.baselines import Baseline, ConstantPredictor
+from vantage.raters.trained.encoder_settings import EncoderSettings
+from vantage.raters.trained.examples import Examples, Target, examples
+from vantage.raters.trained.folds import refuse_shared
+from vantage.raters.trained.linear import LinearPredictor, LinearSettings
+from vantage.raters.trained.rater import TrainedRater, Weighted
+
+Kind = Literal["encoder", "ridge", "logistic", "majority", "mean", "median"]
+KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+BASELINES: Final = ("majority", "mean", "median")
+
+
+def fit(
+    corpus: Corpus,
+    questions: str | Sequence[str] = (),
+    *,
+    kind: Kind = "encoder",
+    validation: Corpus | None = None,
+    target: Target | None = None,
+    coarse: bool = False,
+    raters: Sequence[str] = (),
+    condition: str | None = None,
+    name: str = "",
+    seed: int = 0,
+    checkpoints: str | Path | None = None,
+    progress: Progress | None = None,
+    **settings: Any,
+) -> TrainedRater:
+    """Learns to judge as people do.
+
+    Args:
+        corpus: What is learned from.
+        questions: One question, or several that are learned together; all of the corpus where none is named.
+        kind: `encoder`; `ridge` or `logistic` regression on words; or a baseline: `majority`, `mean`, `median`.
+        validation: What is never learned from but decides when to stop and what to choose; it may share no text with
+            `corpus`. Without it, texts of the corpus are held out in turn.
+        target: `individual` judgments, or their `mean`, `median` or `majority` per item. Encoders learn individual
+            judgments where nothing is said, the other kinds the mean (for a nominal scale the majority).
+        coarse: Learn the bands of the scale (low, neutral, high) instead of its options; the questions are then
+            called `QUESTION-coarse`, as in the coarse style of chat raters.
+        raters: Whose judgments are learned; people's where nobody is named.
+        condition: Only judgments under this condition.
+        name: The rater's id; otherwise it is made from kind and model.
+        seed: The seed of everything that is drawn by lot.
+        checkpoints: A folder from which a training that was cut off goes on (encoders).
+        progress: Called with steps done and steps in all (encoders).
+        settings: Those of `EncoderSettings` or `LinearSettings`.
+
+    >>> import vantage
+    >>> rater = fit(vantage.demo_corpus(), ["trust", "competence"], kind="ridge")
+    >>> rater.judge(vantage.demo_corpus()).columns[-3:]
+    ['probabilities', 'expected', 'uncertainty']
+    """
+    if kind not in KINDS:
+        raise InputError(f"there is no kind of trained rater '{kind}'", remedy=nearest(kind, list(KINDS)))
+    asked = [questions] if isinstance(questions, str) else list(questions) or [q.id for q in corpus.questions]
+    instrument = _instrument(corpus, asked)
+    if target is None:
+        nominal = any(not corpus.question(id_).scale.ordered for id_ in asked)
+        target = "individual" if kind == "encoder" else "majority" if nominal else "mean"
+    how: dict[str, Any] = {"target": target, "coarse": coarse, "raters": raters, "condition": condition}
+    learned = examples(corpus, asked, **how)
+    held = None if validation is None else examples(validation, asked, **how)
+    if held is not None:
+        refuse_shared({"the training part": learned.reading, "the validation part": held.reading})
+    if kind not in BASELINES:
+        _refuse_constant(learned)
+    ordered = all(one.question.scale.ordered for one in learned.labels)
+    by_mean = ordered and (kind in ("mean", "median", "ridge") or (kind == "encoder" and target == "individual"))
+    about: dict[str, Any] = {
+        "target": target,
+        "items": len(learned.items),
+        "judgments": learned.judgments,
+        "raters": learned.raters,
+        "seed": seed,
+    }
+    if kind == "encoder":
+        parts, told = _encoder(learned, held, seed, checkpoints, progress, settings)
+        by_mean = by_mean or told["settings"]["loss"] == "huber"
+    elif kind in ("ridge", "logistic"):
+        linear = _linear(kind, settings)
+        predictor = LinearPredictor.fit(learned, linear, held, seed=seed)
+        parts = (Weighted(1.0, "linear", predictor),)
+        told = {"model": f"tfidf-{kind}", "settings": asdict(linear), "chosen": dict(predictor.chosen)}
+    else:
+        if settings:
+            raise InputError(f"a baseline has no setting '{next(iter(settings))}'", remedy="leave it out")
+        constant = ConstantPredictor.fit(learned, cast(Baseline, kind))
+        parts, told = (Weighted(1.0, "constant", constant),), {"model": kind}
+    about |= {"style": _style(kind, target, told), **told}
+    used = instrument.coarse() if coarse else instrument
+    id_ = name or told["model"] + ("/coarse" if coarse else "")
+    return TrainedRater(id_, used, tuple(one.question for one in learned.labels), parts, by_mean, about)
+
+
+def _encoder(
+    learned: Examples,
+    held: Examples | None,
+    seed: int,
+    checkpoints: str | Path | None,
+    progress: Progress | None,
+    given: dict[str, Any],
+) -> tuple[tuple[Weighted, ...], dict[str, Any]]:
+    from vantage.raters.trained.encoder import EncoderPredictor
+
+    settings = EncoderSettings.of(**given)
+    place = None if checkpoints is None else Path(checkpoints)
+    predictor = EncoderPredictor.fit(learned, settings, held, seed=seed, checkpoints=place, progress=progress)
+    model = settings.model if settings.model == "minilm" else Path(settings.model).name
+    told = {
+        "model": f"encoder:{model}",
+        "settings": {**asdict(settings), "device": None},
+        "validation": predictor.validation,
+    }
+    return (Weighted(1.0, "encoder", predictor),), told
+
+
+def _linear(kind: Kind, given: dict[str, Any]) -> LinearSettings:
+    known = [part.name for part in fields(LinearSettings) if part.name != "model"]
+    for name in given:
+        if name not in known:
+            raise InputError(f"a {kind} regression has no setting '{name}'", remedy=nearest(name, known))
+    if kind == "ridge":
+        return LinearSettings("ridge", **given)
+    # Letter sequences make logistic regression many times slower and hardly better.
+    return LinearSettings("logistic", **{"characters": None, **given})
+
+
+def _style(kind: Kind, target: Target, told: dict[str, Any]) -> str:
+    if kind in BASELINES:
+        return f"{kind} of {target}"
+    loss = told["settings"]["loss"] if kind == "encoder" else kind
+    return f"{loss} on {target}"
+
+
+def _instrument(corpus: Corpus, questions: Sequence[str]) -> Instrument:
+    for id_ in questions:
+        corpus.question(id_)
+    for instrument in corpus.instruments:
+        if set(questions) <= {question.id for question in instrument.questions}:
+            return instrument
+    raise InputError(
+        f"the questions {', '.join(questions)} stand in different instruments", remedy="fit one rater per instrument"
+    )
+
+
+def _refuse_constant(learned: Examples) -> None:
+    """A question that everybody answered alike has nothing to be learned."""
+    for one in learned.labels:
+        shares = one.shares[one.answered]
+        different = len(np.unique(one.score[one.answered])) if not shares.size else int((shares.sum(axis=0) > 0).sum())
+        if different < 2:
+            value = float(one.score[one.answered][0])
+            raise InputError(
+                f"every answer to question '{one.question.id}' is {value:g}, so that there is nothing to learn",
+                remedy="choose another question, or a baseline",
+            )

