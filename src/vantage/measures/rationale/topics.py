@@ -71,13 +71,14 @@ def topics(
         bags = [[w for w in words(text) if w not in ignored and not w.isdigit()] for text in part["text"]]
         rows += [{**head, **row} for row in _topics(bags, count, shown, least_texts, fits, seed)]
     schema: dict[str, Any] = {
+        **{column: texts.schema[column] for column in columns},
         "topic": pl.Int64,
         "words": pl.String,
         **dict.fromkeys(("share", "coherence", "stability"), pl.Float64),
         "texts": pl.Int64,
         "reason": pl.String,
     }
-    return pl.DataFrame(rows, schema=schema if not rows and not columns else None, schema_overrides=schema)
+    return pl.DataFrame(rows, schema=schema)
 
 
 def npmi(top: Sequence[int], present: Floats) -> float | None:
