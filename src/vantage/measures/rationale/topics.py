@@ -140,12 +140,13 @@ def _topics(
 
 
 def _fit(counts: Floats, count: int, seed: int) -> tuple[Floats, Floats]:
+    from scipy.sparse import csr_matrix
     from sklearn.decomposition import LatentDirichletAllocation
 
     model = LatentDirichletAllocation(count, random_state=seed, learning_method="batch", max_iter=15)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        of_texts = model.fit_transform(counts)
+        of_texts = model.fit_transform(csr_matrix(counts))
     taken = of_texts * counts.sum(axis=1, keepdims=True)
     return np.asarray(model.components_), np.asarray(taken.sum(axis=0) / max(counts.sum(), 1.0))
 
