@@ -130,8 +130,14 @@ def opened(browser: Browser, size: str, *, script: bool = True, dark: bool = Fal
 
 def fits(page: Page) -> None:
     """No page is wider than the screen."""
+    page.wait_for_load_state("load")
+    # A page that is just being replaced has no elements for a moment.
+    while (
+        told := page.evaluate("document.documentElement && document.documentElement.scrollWidth <= innerWidth")
+    ) is None:
+        page.wait_for_timeout(50)
     # Without JavaScript the page cannot be asked; the same page with JavaScript is.
-    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), page.url
+    assert told, page.url
 
 
 SHORTEN = """() => {
@@ -311,6 +317,7 @@ def violations(page: Page) -> list[Any]:
     """What axe calls serious or critical."""
     from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 
+    page.wait_for_load_state("load")
     found = Axe().run(page).response["violations"]
     return [(v["id"], v["nodes"][0]["html"]) for v in found if v["impact"] in ("serious", "critical")]
 
