@@ -121,8 +121,6 @@ async def vantage_runs(pid: int, seconds: float, *, long: bool) -> float:
     if long:
         before, sent = resident(pid), 0
         while sent < 100_000:
-            people = [OfVantage(PORT, number) for number in range(PEOPLE)]
-            await entered(people)
             sent += len((await run(people, 30)).submits)
             print(f"  {sent:,} answers: {resident(pid):.0f} MB (at the start {before:.0f} MB)")
     return full
