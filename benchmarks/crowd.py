@@ -7,6 +7,7 @@ import json
 import random
 import re
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from http.cookies import SimpleCookie
@@ -86,20 +87,20 @@ class Wire:
         self.streams = None
 
 
-class Participant:
+class Participant(ABC):
     """Somebody at work: enters once, then answers page after page for as long as asked."""
 
     def __init__(self, port: int, number: int) -> None:
         self.wire, self.number, self.page = Wire(port), number, ""
         self.rng = random.Random(number)  # noqa: S311
 
+    @abstractmethod
     async def enter(self) -> None:
         """Goes to the first item."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def answer(self, tally: Tally) -> None:
         """Sends the answer to the open page and opens the next one."""
-        raise NotImplementedError
 
     async def work(self, tally: Tally, until: float, pace: float) -> None:
         """Answers until the time is over; about `pace` seconds lie between two answers (0: none)."""

@@ -31,7 +31,7 @@ from benchmarks.endpoint import endpoint
 from benchmarks.harness import measured
 from vantage import ChatRater, Corpus, demo_corpus
 from vantage.raters.models import Message, Request, load_model
-from vantage.raters.models.base import Completion, LogProbs
+from vantage.raters.models.base import Completion, LogProbs, ModelError
 from vantage.runs import Options, Plan, Store, judgments, run
 
 CALLS = int(os.environ.get("VANTAGE_CALLS", "20000"))
@@ -112,8 +112,8 @@ class Instant:
         return [Completion("2", "stop", 300, 1) for _ in requests]
 
     def score(self, requests: Sequence[Request], options: Sequence[str]) -> LogProbs:
-        """Not asked for."""
-        raise NotImplementedError
+        """As every model that cannot do it."""
+        raise ModelError("This model only answers.")
 
     def count_tokens(self, text: str) -> int:
         """About."""
