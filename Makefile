@@ -5,7 +5,7 @@ DATA   ?= ../shared/data
 WORKERS ?= auto
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test explore lint bench clean
+.PHONY: demo test explore lint docs reference bench clean
 
 demo: .venv/.ready
 	$(BIN)/vantage demo
@@ -44,3 +44,10 @@ clean:
 	# irrCAC declares an old SciPy that it does not need.
 	$(PIP) install --no-deps irrCAC==0.4.4
 	@touch $@
+
+docs: .venv/.ready-dev
+	$(BIN)/zensical build --clean --strict
+
+# The pages that follow from the code.
+reference: .venv/.ready-dev
+	$(BIN)/python scripts/reference.py

@@ -6,8 +6,6 @@ import http.client
 import random
 import re
 import socket
-import subprocess
-import sys
 import threading
 import time
 from contextlib import closing
@@ -19,6 +17,7 @@ import pytest
 from sqlalchemy import select
 
 from tests.collect.people import study
+from tests.nursery import Nursery
 from vantage.collect.answers import read
 from vantage.collect.desk import Desk
 from vantage.collect.study import Study
@@ -26,10 +25,8 @@ from vantage.collect.tables import items, pages, submissions
 from vantage.documents import dump
 
 KILLS = 30
-SERVE = (
-    "import sys; from vantage.collect.web.server import Source, serve;"
-    "serve(Source(study=sys.argv[1]), port=int(sys.argv[2]))"
-)
+IMPORTS = "from vantage.collect.web.server import Source, serve"
+SERVE = "serve(Source(study=sys.argv[1]), port=int(sys.argv[2]))"
 
 
 class Browser:
@@ -122,28 +119,28 @@ def test_nothing_is_lost_and_nothing_doubled_when_the_server_is_killed(tmp_path:
                 failures.append(error)
 
     people = [threading.Thread(target=run, args=(n,), daemon=True) for n in range(len(acknowledged))]
-    for kill in range(KILLS + 1):
-        server = subprocess.Popen([sys.executable, "-c", SERVE, str(file), str(port)])
-        try:
-            if kill == 0:
-                for person in people:
-                    person.start()
-            before = sum(map(len, acknowledged))
-            until = time.monotonic() + 60
-            # A moment that differs every time, counted from the first answer that this server took.
-            while sum(map(len, acknowledged)) <= before and time.monotonic() < until and not failures:
-                time.sleep(0.002)
-            assert not failures, failures
-            assert sum(map(len, acknowledged)) > before, "the server did not come back"
-            time.sleep(rng.uniform(0.0, 0.25))
-        except BaseException:
-            stop.set()
-            raise
-        finally:
-            if kill == KILLS:
+    with closing(Nursery(IMPORTS, SERVE, file, port)) as servers:
+        for kill in range(KILLS + 1):
+            server = servers.start()
+            try:
+                if kill == 0:
+                    for person in people:
+                        person.start()
+                before = sum(map(len, acknowledged))
+                until = time.monotonic() + 60
+                # A moment that differs every time, counted from the first answer that this server took.
+                while sum(map(len, acknowledged)) <= before and time.monotonic() < until and not failures:
+                    time.sleep(0.002)
+                assert not failures, failures
+                assert sum(map(len, acknowledged)) > before, "the server did not come back"
+                time.sleep(rng.uniform(0.0, 0.25))
+            except BaseException:
                 stop.set()
-            server.kill()
-            server.wait()
+                raise
+            finally:
+                if kill == KILLS:
+                    stop.set()
+                servers.kill(server)
     for person in people:
         person.join(20)
     assert not failures, failures

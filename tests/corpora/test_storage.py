@@ -2,16 +2,15 @@ from __future__ import annotations
 
 import os
 import random
-import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.nursery import Nursery
 from vantage import Corpus, InputError, demo_corpus
 from vantage.corpora import storage
 
@@ -91,8 +90,6 @@ def test_a_commit_in_a_read_only_folder_is_read_where_it_lies(tmp_path: Path) ->
 
 
 WRITER = """
-import sys
-from vantage import Corpus
 old, new = Corpus.read(sys.argv[2]), Corpus.read(sys.argv[3])
 old.judgments, new.judgments
 print("ready", flush=True)
@@ -107,12 +104,10 @@ def test_killing_the_writer_at_any_moment_leaves_the_old_or_the_new(tmp_path: Pa
     old, new = OLD.write(tmp_path / "old"), NEW.write(tmp_path / "new")
     folder = OLD.write(tmp_path / "c")
     rng = random.Random(0)  # noqa: S311
-    for _ in range(12):
-        writer = subprocess.Popen([sys.executable, "-c", WRITER, folder, old, new], stdout=subprocess.PIPE)
-        assert writer.stdout is not None
-        assert writer.stdout.readline() == b"ready\n"
-        time.sleep(rng.uniform(0, 0.08))
-        writer.send_signal(signal.SIGKILL)
-        writer.wait()
-        writer.stdout.close()
-        assert Corpus.read(folder) in (OLD, NEW)
+    with closing(Nursery("from vantage import Corpus", WRITER, folder, old, new)) as nursery:
+        for _ in range(20):
+            writer = nursery.start()
+            assert nursery.line() == "ready"
+            time.sleep(rng.uniform(0, 0.08))
+            nursery.kill(writer)
+            assert Corpus.read(folder) in (OLD, NEW)

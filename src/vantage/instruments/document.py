@@ -40,6 +40,7 @@ class BandPart(Part):
     """A coarse band such as low, neutral or high; applies to answers and to their mean."""
 
     name: Id
+    """What the band is called in tables."""
     at_least: float | None = None
     """The band starts here, this value included."""
     above: float | None = None
@@ -132,7 +133,9 @@ class AggregatePart(Part):
     """A score computed from several questions, or from aggregates that stand before it."""
 
     id: Id
+    """The name of the score."""
     title: Text
+    """How it is headed in tables and figures."""
     mean_of: Annotated[list[QuestionId], Field(min_length=1)]
     """Questions or earlier aggregates whose mean it is."""
     reversed: list[QuestionId] = []
@@ -143,7 +146,9 @@ class FormPart(Part):
     """A selection of the questions that is used as an instrument of its own."""
 
     title: Text
+    """What the form is called."""
     description: str = ""
+    """When to use it."""
     questions: Annotated[list[QuestionId], Field(min_length=1)]
     """Its questions, in the order in which they are asked."""
     aggregates: list[AggregatePart] | None = None
@@ -165,15 +170,20 @@ class ExamplePart(Part):
     item: dict[Id, Any]
     """The item's fields; a conversation is a list of `{speaker, text}`."""
     condition: str = ""
+    """The condition that the example belongs to, if there are several."""
     answers: dict[QuestionId, AnswerPart]
+    """The answers by question."""
 
 
 class CheckPart(Part):
     """An attention check: an instruction that has a known answer."""
 
     id: Id
+    """The name of the check in the export."""
     instruction: Text
+    """What the rater is told to answer."""
     question: QuestionId
+    """The question whose scale is used."""
     accept: Annotated[list[float], Field(min_length=1)]
     """The codes that pass."""
 
@@ -186,6 +196,7 @@ class InstrumentDocument(Part):
     version: Annotated[int, Field(ge=1)]
     """Raised whenever a wording or a scale changes; reported beside every result."""
     title: Text
+    """What it is called on pages and in reports."""
     description: Text
     """What it measures, for a reader who has not seen it."""
     language: Annotated[str, Field(pattern=r"^[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*$")] = "en"
@@ -203,13 +214,17 @@ class InstrumentDocument(Part):
     warning: str = ""
     """A content warning, shown before anything else."""
     scales: dict[Id, ScalePart]
+    """The scales by name; several questions may share one."""
     questions: Annotated[list[QuestionPart], Field(min_length=1)]
+    """What is asked, in this order."""
     forms: dict[Id, FormPart] = {}
     """Selections of the questions, used as `ID:FORM`."""
     aggregates: list[AggregatePart] = []
     """How questions add up to scores."""
     examples: list[ExamplePart] = []
+    """Worked examples, shown to people in the guidelines and to models in few-shot prompts."""
     checks: list[CheckPart] = []
+    """Attention checks that may be mixed in when people judge."""
     consent: str = ""
     """What a person agrees to before taking part."""
 

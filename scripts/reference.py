@@ -1,0 +1,62 @@
+"""Writes the pages of the documentation that follow from the code: `make reference`.
+
+tests/test_docs.py compares the pages with what is written here, so that they cannot fall behind.
+"""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+import vantage
+import vantage.perspective
+from vantage.collect.document import StudyDocument
+from vantage.instruments.document import InstrumentDocument
+from vantage.instruments.reference import reference
+
+DOCS = Path(__file__).resolve().parents[1] / "docs"
+
+INSTRUMENT = """
+Every key of an instrument file. It is written from the models that check the file, so it is complete and true for this
+version. How to write one is told in [instruments.md](instruments.md); `vantage instruments check FILE` reports every problem with
+its line, and `vantage instruments schema` prints the JSON Schema for editors.
+"""
+STUDY = """
+Every key of a study file for the annotation server. It is written from the models that check the file. What the keys are
+for is told in [collect-study.md](collect-study.md); `vantage collect check FILE` reports every problem with its line.
+"""
+API = """
+The names that `import vantage` offers. They keep their meaning between minor versions; everything else may move. Each has
+a docstring with an example that runs: `help(vantage.alpha)`.
+"""
+
+
+def pages() -> dict[str, str]:
+    """The text of every generated page by its file name."""
+    return {
+        "instrument-reference.md": reference(InstrumentDocument, "The keys of an instrument file", INSTRUMENT),
+        "study-reference.md": reference(StudyDocument, "The keys of a study file", STUDY),
+        "api.md": api(),
+    }
+
+
+def api() -> str:
+    """The public names with the first sentence of each."""
+    blocks = ["# Public names", API.strip()]
+    for title, module in (("vantage", vantage), ("vantage.perspective", vantage.perspective)):
+        rows = ["| name | what it is |", "| --- | --- |"]
+        rows += [f"| `{name}` | {_sentence(getattr(module, name))} |" for name in sorted(module.__all__, key=str.lower)]
+        blocks += [f"## `{title}`", "\n".join(rows)]
+    return "\n\n".join(blocks) + "\n"
+
+
+def _sentence(thing: object) -> str:
+    if isinstance(thing, str):
+        return "the version"
+    text = inspect.getdoc(thing) or ""
+    return " ".join(text.split("\n\n")[0].split()).replace("|", "\\|")
+
+
+if __name__ == "__main__":
+    for name, text in pages().items():
+        (DOCS / name).write_text(text, "utf-8")
