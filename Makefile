@@ -50,4 +50,4 @@ docs: .venv/.ready-dev
 
 # The pages that follow from the code.
 reference: .venv/.ready-dev
-	$(BIN)/python scripts/reference.py
+	$(BIN)/python -m tools.reference

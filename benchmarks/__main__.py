@@ -5,7 +5,18 @@ from __future__ import annotations
 import sys
 from importlib import import_module
 
-NAMES = ("table", "alpha", "split_half", "aggregation", "scoring", "runs", "engines", "collect")
+NAMES = (
+    "table",
+    "alpha",
+    "split_half",
+    "aggregation",
+    "scoring",
+    "runs",
+    "engines",
+    "collect",
+    "perspective",
+    "trained",
+)
 
 
 def main() -> None:

@@ -7,6 +7,7 @@ time. The peers need environments of their own; without them only ours is measur
     VANTAGE_INSPECT=peer/bin/python VANTAGE_EDSL=other/bin/python python -m benchmarks runs
 
 `VANTAGE_CALLS` (20,000) is the number of calls, `VANTAGE_STORED` (1,000,000) that of the calls to resume from.
+`python -m benchmarks.runs resume` measures only the latter.
 Processor time is that of our process, client library included; the line below it is the client library alone, sending
 the same requests and doing nothing else.
 """
@@ -130,31 +131,51 @@ def fill(case: tuple[Path, int]) -> list[float]:
 
     def look(tally: Any) -> None:
         if tally.conversations >= len(seen) * calls / 10:
-            status = Path("/proc/self/status").read_text(encoding="ascii")
-            seen.append(int(status.split("VmRSS:")[1].split()[0]) / 1024)
+            seen.append(_megabytes("VmRSS"))
 
     with Store(path) as store:
         run(plan(calls // SAMPLES, Instant(), SAMPLES), store, progress=look)
     return seen
 
 
-def resume(path: Path) -> tuple[float, float]:
-    """Seconds until a finished run is known to be finished: from the corpus, and from the store alone."""
-    calls = STORED
-    asked = plan(calls // SAMPLES, Instant(), SAMPLES)
-    part = asked.parts[0]
+def resume(path: Path) -> list[tuple[str, float, float, float]]:
+    """Seconds, seconds of processor and megabytes until a finished run is known to be finished and has its judgments.
+
+    From the corpus; from the store alone, where the end of the run was written down; and from the store alone where
+    it was not, so that the plan is gone through call by call, as after a kill just before the end.
+    """
+    asked = plan(STORED // SAMPLES, Instant(), SAMPLES)
+    part, told = asked.parts[0], []
     with Store(path) as store:
-        start = time.perf_counter()
-        outcome = judgments(asked, store)
-        assert (outcome.tally.stored, outcome.tally.missing) == (calls, 0)
-        alone = time.perf_counter() - start
+        known, outcome = _timed(lambda: run(asked, store))
+        assert (outcome.tally.stored, outcome.tally.sent, outcome.tally.missing) == (STORED, 0, 0)
         rows = outcome.judged[0].judgments
+        assert len(rows) == STORED
+        assert rows["value"].sum() == 2 * STORED
         whole = part.corpus.add(rows, pl.DataFrame([part.rater.row()]), part.instruments)
-        known = Plan.of(whole, part.rater, part.instrument, questions=["trust"])
-        start = time.perf_counter()
-        again = run(known, store)
-        assert (again.tally.skipped, again.tally.sent) == (calls, 0)
-        return time.perf_counter() - start, alone
+        again = Plan.of(whole, part.rater, part.instrument, questions=["trust"])
+        in_corpus, outcome = _timed(lambda: run(again, store))
+        assert (outcome.tally.skipped, outcome.tally.sent) == (STORED, 0)
+        store.writer.do(lambda connection: connection.execute("DELETE FROM finished"))
+        planned, outcome = _timed(lambda: judgments(asked, store))
+        assert (outcome.tally.stored, outcome.tally.missing) == (STORED, 0)
+        assert outcome.judged[0].judgments.equals(rows)
+    told += [("the corpus has its judgments", *in_corpus), ("from the store alone", *known)]
+    return [*told, ("from the store alone, its end not written down", *planned)]
+
+
+def _timed(work: Callable[[], Any]) -> tuple[tuple[float, float, float], Any]:
+    Path("/proc/self/clear_refs").write_text("5", encoding="ascii")  # forgets the peak so far
+    start, cpu, before = time.perf_counter(), time.process_time(), _megabytes("VmRSS")
+    result = work()
+    wall, cpu = time.perf_counter() - start, time.process_time() - cpu
+    return (wall, cpu, _megabytes("VmHWM") - before), result
+
+
+def _megabytes(name: str) -> float:
+    """The memory of this process, now or at its peak."""
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    return int(status.split(f"{name}:")[1].split()[0]) / 1024
 
 
 def main() -> None:
@@ -174,15 +195,21 @@ def main() -> None:
             print(f"{name:22} {row['per_second']:9.0f} {row['cpu_ms']:16.2f} {stored} {ratio:8.1f}x")
         own = rows["vantage"]["cpu_ms"] - rows["client library alone"]["cpu_ms"]
         print(f"{'our own share':22} {'':9} {own:16.2f}")
+    million()
+
+
+def million() -> None:
+    """Memory over one long run, what it takes on the disk, and resuming it."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "runs.sqlite"
+        start = time.perf_counter()
         seen = measured(fill, partial(_pair, path, STORED)).result
+        rate = STORED / (time.perf_counter() - start)
         print(f"\n{STORED:,} calls in one run: megabytes held at each tenth: {', '.join(f'{s:.0f}' for s in seen)}")
-        print(f"stored: {path.stat().st_size / STORED:.0f} bytes a call")
-        known, alone = measured(resume, partial(Path, path)).result
-        print(
-            f"resume of that run: {known:.1f} s when the corpus has its judgments, {alone:.1f} s from the store alone"
-        )
+        print(f"stored: {path.stat().st_size / STORED:.0f} bytes a call; {rate:,.0f} calls a second")
+        print(f"resume of that run {'':33} {'seconds':>9} {'of processor':>13} {'megabytes':>10}")
+        for name, wall, cpu, held in measured(resume, partial(Path, path)).result:
+            print(f"{name:52} {wall:9.1f} {cpu:13.1f} {held:10.0f}")
 
 
 def _one(case: Callable[..., Any], *args: Any) -> Callable[[Any], Any]:
@@ -201,4 +228,4 @@ def _pair(path: Path, calls: int) -> tuple[Path, int]:
 
 
 if __name__ == "__main__":
-    main()
+    million() if "resume" in sys.argv else main()

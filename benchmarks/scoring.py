@@ -4,12 +4,15 @@ Run with `python -m benchmarks scoring` for the embedded model on this machine's
 random weights of the shape of Llama 3.2 1B (`--size 8b`: of Llama 3.1 8B) instead. Needs torch, transformers, gguf,
 accelerate and lm_eval. Ours is timed from chat messages to scores; of the harness only its engine is timed
 (`_loglikelihood_tokens`, on tokens that are handed to it), with its own grouping of one-token continuations and at the
-faster of two batch sizes. On a processor the harness scores a sample of the prompts, and its time is scaled up.
+faster of two batch sizes. On a processor the harness scores a sample of the prompts, and its time is scaled up;
+the ratio is told in seconds and, for machines that others use as well, in seconds of processor. `VANTAGE_PROMPTS`
+(2,000) and `VANTAGE_SAMPLE` (60, the harness's on a processor) are the numbers of prompts.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import tempfile
 import time
 from collections.abc import Sequence
@@ -24,8 +27,8 @@ import numpy as np
 from benchmarks.harness import Taken, measured
 from vantage.raters.models.base import Message, Request
 
-PROMPTS: Final = 2000
-SAMPLE: Final = 60
+PROMPTS: Final = int(os.environ.get("VANTAGE_PROMPTS", "2000"))
+SAMPLE: Final = int(os.environ.get("VANTAGE_SAMPLE", "60"))
 """How many prompts the harness scores on a processor."""
 GPU_SAMPLE: Final = 256
 SHAPES: Final[dict[str, dict[str, Any]]] = {
@@ -139,7 +142,10 @@ def loaded(folder: Path, device: str) -> Any:
 
 
 def ours(model: Any, case: str, count: int) -> Any:
-    return model.score(*CASES[case](count))
+    """Scores, and the seconds of processor that they took."""
+    start = time.process_time()
+    scores = model.score(*CASES[case](count))
+    return scores, time.process_time() - start
 
 
 def embedded() -> Any:
@@ -162,16 +168,16 @@ def harness(folder: Path, device: str, batch: int, writer: Any = None) -> Any:
 
 
 def theirs(both: Any, case: str, count: int) -> Any:
-    """Log-likelihoods of every option behind every prompt, and the seconds of the engine alone."""
+    """Log-likelihoods of every option behind every prompt, and the seconds of the engine alone, also of processor."""
     peer, writer = both
     requests, options = CASES[case](count)
     texts = [writer._prompt(request.messages) for request in requests]
     behind = writer._option_tokens(texts[0], options)
     asked = [(("", ""), prompt, option) for prompt in writer._all_tokens(texts) for option in behind]
-    start = time.perf_counter()
+    start, processor = time.perf_counter(), time.process_time()
     found = peer._loglikelihood_tokens(asked, disable_tqdm=True)
-    seconds = time.perf_counter() - start
-    return np.array([logprob for logprob, _ in found]).reshape(count, len(options)), seconds
+    seconds, processor = time.perf_counter() - start, time.process_time() - processor
+    return np.array([logprob for logprob, _ in found]).reshape(count, len(options)), seconds, processor
 
 
 def tokens(model: Any, case: str, count: int) -> tuple[float, int]:
@@ -182,11 +188,11 @@ def tokens(model: Any, case: str, count: int) -> tuple[float, int]:
     return float(np.mean([len(prompt) for prompt in prompts])), stems(prompts, 10**9).stop
 
 
-def row(name: str, case: str, taken: Taken, peer: float, gap: float) -> None:
-    rate = PROMPTS / taken.seconds
+def row(name: str, case: str, taken: Taken, peer: float, peer_processor: float, gap: float) -> None:
+    rate, processor = PROMPTS / taken.seconds, peer_processor / taken.result[1]
     print(
-        f"{name:26} {case:20} {peer:9.1f} {taken.seconds:9.1f} {peer / taken.seconds:6.1f}x "
-        f"{rate:8.1f} {taken.megabytes:8.0f} {gap:9.1e}"
+        f"{name:22} {case:10} {peer:9.1f} {taken.seconds:9.1f} {peer / taken.seconds:6.1f}x "
+        f"{processor:9.1f}x {rate:8.1f} {taken.megabytes:8.0f} {gap:9.1e}"
     )
 
 
@@ -194,20 +200,23 @@ def on_processor(folder: Path) -> None:
     """Both sides on the embedded model's weights."""
     from vantage.raters.models import load_model
 
-    print(f"{'engine':26} {'options':20} {'peer s':>9} {'ours s':>9} {'ratio':>7} {'per s':>8} {'MB':>8} {'apart':>9}")
+    print(f"{PROMPTS:,} prompts; of lm-eval {SAMPLE}, scaled; processor: the ratio in seconds of processor")
+    head = f"{'engine':22} {'options':10} {'peer s':>9} {'ours s':>9} {'ratio':>7} {'processor':>10}"
+    print(f"{head} {'per s':>8} {'MB':>8} {'apart':>9}")
     for case in ("1 to 5", "-3 to 3"):
         sides = [
             measured(partial(theirs, case=case, count=SAMPLE), partial(harness, folder, "cpu", batch))
             for batch in (1, 8)
         ]
-        known, seconds = min((side.result for side in sides), key=lambda result: result[1])
-        scaled = seconds * PROMPTS / SAMPLE
+        known, seconds, processor = min((side.result for side in sides), key=lambda result: result[1])
+        scale = PROMPTS / SAMPLE
         memory = min(side.megabytes for side in sides)
         mean, shared = tokens(load_model(f"hf:{folder}", device="cpu"), case, SAMPLE)
         print(f"lm-eval: {SAMPLE} prompts in {seconds:.1f} s, {memory:.0f} MB; {mean:.0f} tokens each, {shared} shared")
         for name, load in (("transformers, float32", partial(loaded, folder, "cpu")), ("embedded (NumPy)", embedded)):
             taken = measured(partial(ours, case=case, count=PROMPTS), load)
-            row(name, case, taken, scaled, float(np.abs(taken.result[:SAMPLE] - known).max()))
+            gap = float(np.abs(taken.result[0][:SAMPLE] - known).max())
+            row(name, case, taken, seconds * scale, processor * scale, gap)
 
 
 def on_gpu(folder: Path) -> None:
@@ -251,7 +260,7 @@ def compare(both: Any, case: str, batch: int, scores: Any, ours_seconds: float) 
 
     theirs(both, case, batch)
     torch.cuda.reset_peak_memory_stats()
-    found, seconds = theirs(both, case, GPU_SAMPLE)
+    found, seconds, _ = theirs(both, case, GPU_SAMPLE)
     memory = torch.cuda.max_memory_allocated() / 2**20
     scaled = seconds * PROMPTS / GPU_SAMPLE
     gap = np.abs(found - scores[:GPU_SAMPLE])

@@ -1,14 +1,17 @@
 """How long the shipped encoder takes to train on this machine, and how good it is on the test part of W&C-Sent.
 
     python benchmarks/trained.py DATA_FOLDER [SEEDS]
+    VANTAGE_DATA=FOLDER_OF_ALL_DATA python -m benchmarks trained
 
 Prints minutes per training (all three questions at once) and per question, and the figures of docs/trained.md.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import time
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -28,8 +31,12 @@ def references(corpus: Corpus) -> dict[str, pl.DataFrame]:
     return {"released": released, "means": means}
 
 
-def main() -> None:
-    folder, seeds = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1
+def main(folder: Path | None = None, seeds: int = 1) -> None:
+    folder = folder or Path(os.environ.get("VANTAGE_DATA", "../shared/data")) / "wcsent"
+    if not folder.is_dir() or find_spec("torch") is None:
+        print(f"left out: it needs torch and the release of W&C-Sent in {folder}")
+        return
+    print(f"{os.cpu_count()} cores; load before it began: {os.getloadavg()[0]:.1f}")
     corpus = load("wcsent", folder)
     learned, test = corpus.filter(split=["train", "validation"]), corpus.filter(split="test")
     gold = references(test)
@@ -59,4 +66,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 1)

@@ -14,6 +14,7 @@ ORDER = [
     "_version",
     "_lazy",
     "errors",
+    "notebook",
     "scales",
     "documents",
     "instruments",
@@ -21,11 +22,13 @@ ORDER = [
     "measures",
     "perspective",
     "raters",
+    "interop",
     "runs",
     "context",
     "collect",
     "report",
     "studies",
+    "scaffold",
     "cli",
 ]
 MODULES = sorted(path for path in SOURCE.rglob("*.py") if path.parent != SOURCE or path.name != "__init__.py")

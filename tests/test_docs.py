@@ -6,12 +6,16 @@ import contextlib
 import io
 import re
 import shlex
+import shutil
+import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tools.reference import pages
 from vantage.cli import main
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -50,3 +54,24 @@ def run(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
     missing = [link for link in LINK.findall(page.read_text("utf-8")) if not (page.parent / link).exists()]
     assert missing == []
+
+
+@pytest.mark.parametrize(("name", "text"), pages().items(), ids=pages())
+def test_the_pages_that_follow_from_the_code_are_current(name: str, text: str) -> None:
+    assert (ROOT / "docs" / name).read_text("utf-8") == text, "run: make reference"
+
+
+def test_every_page_stands_in_the_navigation() -> None:
+    sections = tomllib.loads((ROOT / "zensical.toml").read_text("utf-8"))["project"]["nav"]
+    listed = [name for section in sections for names in section.values() for name in names]
+    assert sorted(listed) == sorted(page.name for page in PAGES if page.parent.name == "docs")
+
+
+@pytest.mark.slow
+def test_the_site_builds_with_strict_links(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "docs", tmp_path / "docs")
+    shutil.copy(ROOT / "zensical.toml", tmp_path)
+    words = [sys.executable, "-m", "zensical", "build", "--strict"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "from your table to a report" in (tmp_path / "site" / "start.html").read_text("utf-8")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from vantage.corpora.bundled import demo_corpus as demo_corpus
     from vantage.corpora.describe import describe as describe
     from vantage.corpora.readers import load as load
+    from vantage.corpora.writers import export as export
     from vantage.errors import InputError as InputError
     from vantage.errors import VantageError as VantageError
     from vantage.instruments import Instrument as Instrument
@@ -54,6 +55,7 @@ if TYPE_CHECKING:
     from vantage.measures.variation import entropy as entropy
     from vantage.measures.variation import opposed_items as opposed_items
     from vantage.measures.variation import split_items as split_items
+    from vantage.notebook.frames import to_pandas as to_pandas
     from vantage.raters.chat import ChatRater as ChatRater
     from vantage.raters.personas import Persona as Persona
     from vantage.raters.personas import Personas as Personas
@@ -61,8 +63,10 @@ if TYPE_CHECKING:
     from vantage.raters.replies import parse_replies as parse_replies
     from vantage.raters.replies import parse_reply as parse_reply
     from vantage.raters.style import Style as Style
+    from vantage.raters.trained import PairRater as PairRater
     from vantage.raters.trained import TrainedRater as TrainedRater
     from vantage.raters.trained import fit as fit
+    from vantage.raters.trained import fit_pairs as fit_pairs
     from vantage.runs.rating import rate as rate
     from vantage.scales import Band as Band
     from vantage.scales import Option as Option
@@ -78,6 +82,7 @@ _HOMES = {
     "Instrument": "vantage.instruments",
     "OptOut": "vantage.scales",
     "Option": "vantage.scales",
+    "PairRater": "vantage.raters.trained",
     "Persona": "vantage.raters.personas",
     "Personas": "vantage.raters.personas",
     "Question": "vantage.instruments",
@@ -88,7 +93,9 @@ _HOMES = {
     "VantageError": "vantage.errors",
     "demo_corpus": "vantage.corpora.bundled",
     "describe": "vantage.corpora.describe",
+    "export": "vantage.corpora.writers",
     "fit": "vantage.raters.trained",
+    "fit_pairs": "vantage.raters.trained",
     "load": "vantage.corpora.readers",
     "parse_replies": "vantage.raters.replies",
     "parse_reply": "vantage.raters.replies",
@@ -96,6 +103,7 @@ _HOMES = {
     "rate": "vantage.runs.rating",
     **_MEASURES,
     "raters": "vantage.raters",
+    "to_pandas": "vantage.notebook.frames",
 }
 
 __all__ = ["__version__", *_HOMES]  # noqa: PLE0604

@@ -45,3 +45,24 @@ def test_the_majority_predicts_those_who_agree_with_it() -> None:
     assert scores["against most"] == 0.0
     assert table["annotations"].sum() == len(votes)
     assert table["alone"].to_list() == [0, 0, 0]
+
+
+def test_over_texts_an_interval_needs_no_second_user() -> None:
+    corpus = made(people=2, texts=60, each=50)
+    people = corpus.judgments.select("item", "rater", "value")
+    wrong = pl.when(pl.col("rater") == "p0").then(1 - pl.col("value")).otherwise(pl.col("value"))
+    told = people.with_columns(pl.when(pl.int_range(pl.len()) % 3 == 0).then(wrong).otherwise("value").alias("value"))
+    few = gaps(evaluate(told, corpus, traits=["side"], resamples=100)).row(0, named=True)
+    assert few["low"] is None
+    assert few["chance"] is None
+    many = evaluate(told, corpus, traits=["side"], resamples=100, over="texts")
+    found = gaps(many).row(0, named=True)
+    assert found["gap"] == few["gap"]
+    assert 0 < found["low"] < found["gap"] < found["high"]
+    values = many.trait_values.filter(pl.col("class") == "macro")
+    served = values.filter(value="left").row(0, named=True)
+    assert (served["f1"], served["users"], served["texts"]) == (1.0, 1, 50)
+    with_one = values.filter(value="right").row(0, named=True)
+    assert with_one["low"] < with_one["f1"] < with_one["high"]
+    with pytest.raises(InputError, match="intervals over 'words' are not known"):
+        evaluate(told, corpus, over="words")  # type: ignore[arg-type]

@@ -17,6 +17,7 @@ from vantage.raters.style import PARTS, Style
         ("persona + scoring", "scoring+persona"),
         ("history:3", "history:3"),
         ("perspective:gender", "perspective:gender"),
+        ("history:3+perspective:gender", "perspective:gender+history:3"),
         ("together+json+coarse", "together+json+coarse"),
         ("selective-persona+two-step", "two-step+selective-persona"),
     ],
@@ -38,6 +39,7 @@ def test_styles_have_one_name(text: str, name: str) -> None:
         ("scoring+reasoning", "no room for reasoning"),
         ("scoring+together", "one question at a time"),
         ("perspective", "names its trait"),
+        ("history+perspective", "names its trait"),
         ("", "there is no style ''"),
     ],
 )

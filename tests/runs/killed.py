@@ -1,51 +1,100 @@
-"""Runs that are killed: `python -m tests.runs.killed URL FOLDER KILLS SEED` kills as many and tells what was found.
+"""Runs that are killed: `python -m tests.runs.killed FOLDER KILLS SEED` kills as many and tells what was found.
 
 Everything is imported once; each run is a fork of this process that is ended with SIGKILL after a random time: a
-quarter while it starts, the others after its first reply was stored. A run writes down every call that the store has
-acknowledged, so that what is found after a kill can be compared with it.
+quarter while it starts, the others after its first reply was stored. A run writes down every request that it sends and
+every call that the store has acknowledged, so that what is found after a kill can be compared with both. The model
+stands in this process and is asked as one behind a network is, several requests at a time.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import random
 import select
 import signal
 import sqlite3
-import ssl
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from contextlib import closing
 from pathlib import Path
+from typing import Any, TypeVar
 
 # A fork must not inherit the threads of Polars.
 os.environ["POLARS_MAX_THREADS"] = "1"
 
-import vantage.raters.models.openai
+import polars as pl
+
 import vantage.runs.engines.local  # noqa: F401 - imported once, not by every fork
-from tests.runs.conftest import corpus
-from vantage import ChatRater
+from vantage import ChatRater, Corpus, Instrument
+from vantage.corpora.schema import JUDGMENTS
+from vantage.raters.models.base import Completion, LogProbs, ModelError, Request
 from vantage.runs import Options, Plan, Store, run
 from vantage.runs.execution import Outcome
 from vantage.runs.faults import StoreError
 from vantage.runs.job import Job
 from vantage.runs.tables import Finished
 
-# Reading the certificates, which are not used here, takes most of the time in which a fork gets ready.
-CONTEXT = ssl.create_default_context()
-ITEMS = 1200
+T = TypeVar("T")
+
+INSTRUMENT = Instrument.load("warmth-competence")
+ITEMS = 1000
 CONCURRENCY = 4
+LATENCY = 0.03
+"""Seconds that the model takes, so that a run has not ended when it is killed."""
 
 
-def plan(url: str) -> Plan:
-    """The question of trust about many items, put to the endpoint's model."""
-    rater = ChatRater("openai:tester", settings={"base_url": url})
-    return Plan.of(corpus(ITEMS), rater, "warmth-competence", questions=["trust"])
+class Distant:
+    """A model that is waited for, and that writes down what it is asked before it answers."""
+
+    name = "distant"
+    window: int | None = None
+
+    def __init__(self, folder: Path, latency: float) -> None:
+        self.notes: list[str] = []
+        self._latency = latency
+        self._asked = os.open(folder / "asked", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+
+    def wait(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run(work)
+
+    async def attempt(self, request: Request, options: Sequence[str] = ()) -> Completion:
+        number = request.messages[-1].content.split("case ")[1][:4]
+        os.write(self._asked, number.encode())
+        await asyncio.sleep(self._latency)
+        return Completion(str(int(number) % 7 - 3), "stop", 10, 1)
+
+    def complete(self, requests: Sequence[Request]) -> list[Completion]:
+        raise ModelError("This model is waited for.")
+
+    def score(self, requests: Sequence[Request], options: Sequence[str]) -> LogProbs:
+        raise ModelError("This model only answers.")
+
+    def count_tokens(self, text: str) -> int:
+        return len(text)
+
+    def close(self) -> None:
+        os.close(self._asked)
 
 
-def go(url: str, folder: Path, tell: int | None = None) -> Outcome:
+def plan(model: Distant) -> Plan:
+    """The question of trust about many items."""
+    numbers = range(ITEMS)
+    items = pl.DataFrame(
+        {
+            "item": [f"i{n:04}" for n in numbers],
+            "text": [f"The baker gave back the wallet, case {n:04}." for n in numbers],
+            "target": ["the baker"] * ITEMS,
+        }
+    )
+    raters = pl.DataFrame({"rater": ["p"], "kind": ["person"]})
+    corpus = Corpus(items, raters, pl.DataFrame(schema=JUDGMENTS), [INSTRUMENT])
+    return Plan.of(corpus, ChatRater(model), INSTRUMENT, questions=["trust"])
+
+
+def go(folder: Path, tell: int | None = None, latency: float = LATENCY) -> Outcome:
     """One sitting of the run; acknowledged keys are appended to a file, and the first is told through a pipe."""
     acknowledged = os.open(folder / "acknowledged", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     durable = Job._durable
@@ -57,12 +106,14 @@ def go(url: str, folder: Path, tell: int | None = None) -> Outcome:
         durable(self, batch, error)
 
     Job._durable = noted  # type: ignore[method-assign]
+    model = Distant(folder, latency)
     try:
         with Store(folder / "runs.sqlite") as store:
-            return run(plan(url), store, Options(concurrency=CONCURRENCY))
+            return run(plan(model), store, Options(concurrency=CONCURRENCY))
     finally:
         Job._durable = durable  # type: ignore[method-assign]
         os.close(acknowledged)
+        model.close()
 
 
 def keys(folder: Path) -> set[bytes]:
@@ -83,23 +134,28 @@ def noted(folder: Path) -> set[bytes]:
     return {data[n : n + 16] for n in range(0, len(data) - 15, 16)}
 
 
+def asked(folder: Path) -> list[int]:
+    """The items that the model was asked about, as often as it was."""
+    told = (folder / "asked").read_text(encoding="ascii")
+    return [int(told[n : n + 4]) for n in range(0, len(told), 4)]
+
+
 def main() -> None:
-    url, folder, kills, seed = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3]), int(sys.argv[4])
+    folder, kills, seed = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
     draw = random.Random(seed)  # noqa: S311
-    ssl.create_default_context = lambda *_, **__: CONTEXT
     lost = unfinished = 0
     for number in range(kills):
         ready, tell = os.pipe()
         child = os.fork()
         if child == 0:
-            go(url, folder, tell)
+            go(folder, tell)
             os._exit(0)
         os.close(tell)
         if number % 4:
             select.select([ready], [], [], 10.0)
-            time.sleep(draw.uniform(0.0, 0.1))
+            time.sleep(draw.uniform(0.0, 0.03))
         else:
-            time.sleep(draw.uniform(0.0, 0.3))
+            time.sleep(draw.uniform(0.0, 0.1))
         os.kill(child, signal.SIGKILL)
         os.close(ready)
         _, status = os.waitpid(child, 0)

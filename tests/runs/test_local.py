@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from vantage import ChatRater
-from vantage.raters.models.base import Completion, LogProbs, Request
+from vantage.raters.models.base import GIVEN_UP, Completion, LogProbs, Request, never
 from vantage.runs import Options, Plan, Store, run
 from vantage.runs.engines import local
+from vantage.runs.tally import Tally
 
 from .conftest import corpus
 
@@ -62,6 +64,48 @@ def test_scores_are_asked_for_question_by_question(store: Store) -> None:
     assert failed.height == len(model.batches)
     assert failed["reply"].unique().to_list() == ["The first was too long."]
     assert rows.filter(status="answered")["probabilities"].list.sum().round(9).unique().to_list() == [1.0]
+
+
+class Slow(Here):
+    """A model that takes a while for each request and can be stopped between two."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stopped: Callable[[], bool] = never
+        self.answered = 0
+
+    def complete(self, requests: Sequence[Request]) -> list[Completion]:
+        self.batches.append(len(requests))
+        return [self._one() for _ in requests]
+
+    def _one(self) -> Completion:
+        if self.stopped():
+            return GIVEN_UP
+        time.sleep(0.02)
+        self.answered += 1
+        return Completion("2", "stop", 10, 1)
+
+
+def test_an_interrupted_batch_ends_after_the_request_under_way_and_loses_none(store: Store) -> None:
+    model = Slow()
+    asked = Plan.of(corpus(60), ChatRater(model), "warmth-competence", questions=["trust"])
+    interrupted: list[float] = []
+
+    def interrupt(tally: Tally) -> None:
+        if not interrupted:
+            interrupted.append(time.monotonic())
+            raise KeyboardInterrupt
+
+    outcome = run(asked, store, progress=interrupt)
+    assert time.monotonic() - interrupted[0] < 2
+    assert outcome.interrupted
+    # In the middle of the first batch, of which what was answered is kept and the rest has not failed.
+    assert 0 < model.answered < model.batches[0] == local.SMALLEST
+    assert store.count() == outcome.tally.sent == model.answered
+    assert (outcome.tally.failed, outcome.tally.missing) == (0, 60 - model.answered)
+    assert model.stopped is never
+    assert run(asked, store).complete
+    assert model.answered == 60
 
 
 def test_a_failed_batch_member_fails_alone_and_counts_for_fail_on(store: Store) -> None:

@@ -121,6 +121,26 @@ def test_a_perspective_gives_one_trait(endpoint: Endpoint) -> None:
             rate(corpus(), rater(endpoint, style, user=user), INSTRUMENT)
 
 
+def test_a_user_is_told_by_a_trait_and_shown_by_earlier_answers_of_another_part(endpoint: Endpoint) -> None:
+    whole = demo_corpus()
+    judged = whole.filter(target="the baker")
+    known = whole.filter(pl.col("target") != "the baker")
+    trait = whole.traits[0]
+    asked = rater(endpoint, f"perspective:{trait}+history:2", user="r1", training=known)
+    rate(judged, asked, INSTRUMENT, questions=["trust"])
+    value = whole.raters.filter(rater="r1")[trait][0]
+    for request in endpoint.requests:
+        system, *shown, _ = [message["content"] for message in request["messages"]]
+        assert f"{trait.capitalize()}: {value}." in system
+        assert len(shown) == 4
+        assert not any(text in example for example in shown for text in judged.items["text"])
+
+
+def test_a_user_without_history_is_refused_by_name(endpoint: Endpoint) -> None:
+    with pytest.raises(InputError, match="user 'nobody' has answered 'trust' about no item"):
+        rate(demo_corpus(), rater(endpoint, "history:2", user="nobody"), INSTRUMENT, questions=["trust"])
+
+
 def test_a_history_shows_the_users_own_answers(endpoint: Endpoint) -> None:
     whole = demo_corpus()
     rate(whole.filter(target="the baker"), rater(endpoint, "history:2", user="r1"), INSTRUMENT, questions=["trust"])
@@ -299,7 +319,7 @@ def test_the_embedded_model_answers_in_every_style(embedded: ChatModel, style: s
     whole = demo_corpus()
     answers = pl.DataFrame({"item": ["s02"], "question": "kind", "rater": "r1", "value": [1.0]})
     items = whole.add(answers, instruments=SHORT).filter(item=["s01", "s02"])
-    if style.startswith("few-shot"):
+    if style.startswith(("few-shot", "history")):
         options["training"] = items
     if style != "scoring":
         items = items._with(items=items.items.filter(item="s01"), judgments=items.judgments.filter(item="s01"))

@@ -7,9 +7,10 @@ import pytest
 
 from tests.raters.models.endpoint import Endpoint
 from tests.runs.test_rating import answering
-from vantage import Corpus, InputError, demo_corpus, rate
+from vantage import Corpus, InputError, Instrument, demo_corpus, rate
 from vantage.corpora.readers import load
 from vantage.runs.reparse import reparse
+from vantage.studies.stereomap.elicitation import keyword_instrument, recounted
 
 from .conftest import MakePlan, corpus
 
@@ -39,6 +40,34 @@ def test_every_style_reads_the_same_again(endpoint: Endpoint, plan: MakePlan, st
     done = reparse(rated)
     assert done.read == 9
     assert done.corpus.judgments.equals(rated.judgments)
+
+
+def test_lists_of_keywords_are_left_to_the_study_that_reads_them() -> None:
+    keywords = keyword_instrument(Instrument.load("stereotype-content"))
+    question = keywords.questions[0].id
+    base = corpus(3)
+    rows = pl.DataFrame(
+        {
+            "item": ["i0000", "i0001", "i0002"],
+            "question": [question, question, "trust"],
+            "rater": "model",
+            "condition": "",
+            "sample": 0,
+            "value": [None, None, 2.0],
+            "status": ["unparsed", "unparsed", "answered"],
+            "rationale": None,
+            "reply": ["1. Warm: 5 of them smile.\n2. Kind: They help.", "I'm sorry, I cannot generalise.", "2"],
+            "rule": [None, None, "whole:number"],
+        },
+        schema_overrides={"rationale": pl.String},
+    )
+    raters = pl.DataFrame({"rater": ["model"], "kind": ["model"]})
+    read = recounted(Corpus(base.items, raters, rows, [*base.instruments, keywords]))
+    assert read.judgments.filter(question=question)["value"].to_list() == [2.0, None]
+    done = reparse(read)
+    assert (done.read, done.left) == (1, {"keywords": 2})
+    assert done.changes.is_empty()
+    assert done.corpus.judgments.equals(read.judgments)
 
 
 def test_a_corpus_without_replies_is_told() -> None:

@@ -2,15 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from vantage._version import __version__
-from vantage.cli import collect, corpora, demo, instruments, measure, rate, report, runs, study, train
+from vantage.cli import collect, corpora, demo, doctor, instruments, measure, new, rate, report, runs, study, train
+
+ORDER = (
+    *("demo", "new", "instruments", "corpora", "collect", "rate", "train", "runs"),
+    *("measure", "study", "report", "doctor"),
+)
+"""The verbs as help lists them."""
+
+
+class _InOrder(TyperGroup):
+    """Lists the verbs in the order in which data flow through them, groups and single ones alike."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return sorted(self.commands, key=lambda name: ORDER.index(name) if name in ORDER else len(ORDER))
+
 
 app = typer.Typer(
+    cls=_InOrder,
     help="Measure how people and language models judge text when there is no single right answer.",
+    epilog="Begin with `vantage demo`, or with `vantage new project NAME` for data of your own. "
+    "`vantage VERB --help` explains a verb.",
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -34,13 +52,17 @@ def _vantage(
     pass
 
 
-app.command("demo")(demo.demo)
-app.add_typer(instruments.app, name="instruments")
-app.add_typer(corpora.app, name="corpora")
-app.add_typer(collect.app, name="collect")
-app.command("rate")(rate.rate)
-app.command("train")(train.train)
-app.add_typer(runs.app, name="runs")
-app.command("measure", context_settings=measure.CONTEXT)(measure.measure)
-app.command("study", context_settings=study.CONTEXT)(study.study)
-app.command("report")(report.report)
+app.command("demo", short_help="A first look, offline: a small model, a report.")(demo.demo)
+app.add_typer(new.app, name="new", short_help="Begin a project, an instrument or a study of your own.")
+app.add_typer(instruments.app, name="instruments", short_help="List, show and check instruments: what is asked.")
+app.add_typer(corpora.app, name="corpora", short_help="Import, describe, check and export judgments.")
+app.add_typer(collect.app, name="collect", short_help="Ask people: serve a study on the web.")
+app.command("rate", short_help="Ask a language model.")(rate.rate)
+app.command("train", short_help="Learn a rater from people's judgments.")(train.train)
+app.add_typer(runs.app, name="runs", short_help="Look at stored model calls; export or clean them.")
+app.command(
+    "measure", context_settings=measure.CONTEXT, short_help="Measure agreement, reliability, variation, accuracy."
+)(measure.measure)
+app.command("study", context_settings=study.CONTEXT, short_help="Run a whole study and write its report.")(study.study)
+app.command("report", short_help="Draw a report again, or compare two.")(report.report)
+app.command("doctor", short_help="Check the installation and say what to do.")(doctor.doctor)

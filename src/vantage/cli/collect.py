@@ -95,7 +95,10 @@ def export(
     database: Database = None,
     as_json: Json = False,
 ) -> None:
-    """Write the collected judgments into the corpus, or to another folder; excluded raters are marked."""
+    """Write the collected judgments into the corpus.
+
+    With --to they are written to another folder. Raters whom you excluded are marked, not removed.
+    """
     from vantage.collect import export as writing
     from vantage.errors import InputError
 
@@ -166,7 +169,10 @@ def password(
     study: StudyFile = None,
     database: Database = None,
 ) -> None:
-    """Set the password of the dashboard; it is asked for, or read from standard input."""
+    """Set the password of the dashboard.
+
+    It is asked for, or read from standard input.
+    """
     with _opened(_study(folder, instrument, study, database), database) as desk:
         if sys.stdin.isatty():
             desk.set_password(typer.prompt("Password", hide_input=True, confirmation_prompt=True))

@@ -12,13 +12,18 @@ from vantage.cli.output import Json, print_json, print_rows, show
 if TYPE_CHECKING:
     from vantage.corpora import Corpus
 
-app = typer.Typer(help="Import, describe, check and export corpora of judgments.", rich_markup_mode=None)
+app = typer.Typer(
+    help="Import, describe, check and export corpora of judgments. Without a command: list the formats.",
+    rich_markup_mode=None,
+)
 
 Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="A corpus folder.")]
 To = Annotated[Path, typer.Option("--to", help="Where the result is written.")]
 Where = Annotated[
     list[str] | None,
-    typer.Option("--where", metavar="COLUMN=VALUE[,VALUE]", help="Keep what fits; may be repeated."),
+    typer.Option(
+        "--where", metavar="COLUMN=VALUE[,VALUE]", help="Keep what fits, such as kind=person; may be repeated."
+    ),
 ]
 
 
@@ -42,7 +47,10 @@ def list_readers(context: typer.Context, as_json: Json = False) -> None:
 
 @app.command("import")
 def import_(
-    reader: Annotated[str, typer.Argument(help="The format, as listed by `vantage corpora`.")],
+    reader: Annotated[
+        str,
+        typer.Argument(metavar="READER", help="The format: table for your own, or one that `vantage corpora` lists."),
+    ],
     source: Annotated[Path, typer.Option("--from", help="The file or folder to read.")],
     to: To,
     mapping: Annotated[
@@ -67,7 +75,12 @@ def import_(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Read data in a known format and write a corpus folder."""
+    """Read data in a known format and write a corpus folder.
+
+    For a table of your own with one judgment per row:
+
+    vantage corpora import table --from ratings.csv --map item=ID,rater=worker,value=score --to FOLDER
+    """
     from vantage.corpora.readers import load
 
     options: dict[str, Any] = pairs(option or [], "--option")
@@ -88,7 +101,10 @@ def import_(
 
 @app.command()
 def describe(folder: Folder, as_json: Json = False) -> None:
-    """Print what a researcher checks first."""
+    """Print what a researcher checks first.
+
+    Sizes, judgments per item and rater, scales and answers, traits, and what looks odd.
+    """
     from vantage.corpora import Corpus
     from vantage.corpora.describe import describe as told
 
@@ -96,6 +112,8 @@ def describe(folder: Folder, as_json: Json = False) -> None:
     if as_json:
         print_json(description)
     else:
+        from vantage.cli.description import print_description
+
         print_description(description)
 
 
@@ -119,15 +137,38 @@ def validate(folder: Folder, as_json: Json = False) -> None:
 def export(
     folder: Folder,
     to: To,
-    form: Annotated[str, typer.Option("--as", metavar="FORMAT", help="csv, lewidi, huggingface or folder.")],
+    form: Annotated[
+        str,
+        typer.Option(
+            "--as",
+            metavar="FORMAT",
+            help="folder, csv, lewidi, huggingface, card, croissant, inspect or lm-eval.",
+        ),
+    ],
+    instrument: Annotated[
+        str | None, typer.Option(help="inspect, lm-eval: what is asked, where the corpus has several instruments.")
+    ] = None,
+    question: Annotated[
+        str | None, typer.Option(metavar="ID,…", help="inspect, lm-eval: some of the questions; all without it.")
+    ] = None,
+    style: Annotated[
+        str | None, typer.Option(help="inspect, lm-eval: how it is asked, such as few-shot:4+reasoning or scoring.")
+    ] = None,
+    condition: Annotated[str | None, typer.Option(help="inspect, lm-eval: the circumstances, such as context.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Write a corpus in another format."""
+    """Write a corpus in another format.
+
+    A corpus folder, one long CSV file, the files of the LeWiDi shared tasks, a Hugging Face dataset, its card alone, a
+    Croissant description with the tables, or the questions as a task of Inspect or of the lm-evaluation-harness.
+    """
     from vantage.corpora import Corpus
     from vantage.corpora.writers import export as write
 
-    written = write(Corpus.read(folder), form, to, overwrite=overwrite)
+    given = {"instrument": instrument, "question": question, "style": style, "condition": condition}
+    options = {name: value for name, value in given.items() if value is not None}
+    written = write(Corpus.read(folder), form, to, overwrite=overwrite, **options)
     if as_json:
         print_json([{"format": form, "written": str(written)}])
     else:
@@ -136,7 +177,7 @@ def export(
 
 @app.command("filter")
 def filter_(folder: Folder, to: To, where: Where = None, as_json: Json = False) -> None:
-    """Write the part of a corpus that fits."""
+    """Write the part of a corpus that fits --where."""
     from vantage.corpora import Corpus
 
     _written(Corpus.read(folder).filter(**conditions(where)), to, as_json=as_json)
@@ -144,7 +185,7 @@ def filter_(folder: Folder, to: To, where: Where = None, as_json: Json = False) 
 
 @app.command()
 def merge(
-    folders: Annotated[list[Path], typer.Argument(metavar="FOLDER FOLDER …", help="Two or more corpus folders.")],
+    folders: Annotated[list[Path], typer.Argument(metavar="FOLDER", help="Two or more corpus folders.")],
     to: To,
     as_json: Json = False,
 ) -> None:
@@ -163,7 +204,10 @@ def traits(
     to: Annotated[Path | None, typer.Option("--to", help="Where to write; without it the folder is changed.")] = None,
     as_json: Json = False,
 ) -> None:
-    """Join what is known of the raters, such as a Prolific demographics export."""
+    """Join what is known of the raters.
+
+    From a table with one row per rater, such as a Prolific demographics export.
+    """
     from vantage.corpora import Corpus
     from vantage.corpora.prolific import read_traits
 
@@ -174,81 +218,6 @@ def traits(
 def conditions(where: list[str] | None) -> dict[str, list[str]]:
     """`--where COLUMN=VALUE,VALUE` as keywords of `Corpus.filter`."""
     return {column: values.split(",") for column, values in pairs(where or [], "--where", comma=False).items()}
-
-
-def print_description(told: dict[str, Any]) -> None:
-    """A description for people."""
-    typer.echo(f"{told['title'] or told['name']}")
-    if told["source"]:
-        typer.echo(f"from {told['source']}" + (f"; licence: {told['licence']}" if told["licence"] else ""))
-    typer.echo("")
-    sizes = {key: told[key] for key in ("items", "targets", "raters", "judgments", "rationales") if told.get(key)}
-    typer.echo(", ".join(f"{show(size)} {name}" for name, size in sizes.items()))
-    for key in ("judgments_per_item", "judgments_per_rater"):
-        spread = told[key]
-        if spread["min"] is not None:
-            low, middle, high = (show(spread[part]) for part in ("min", "median", "max"))
-            typer.echo(f"{key.replace('_', ' ')}: {low} to {high}, median {middle}")
-    for key in ("kinds", "conditions", "statuses"):
-        counts = {name or "(none)": count for name, count in told[key].items()}
-        if len(counts) > 1 or key == "kinds":
-            typer.echo(f"{key}: {', '.join(f'{show(count)} {name}' for name, count in counts.items())}")
-    typer.echo("")
-    print_rows([_question_row(question) for question in told["questions"]])
-    for codes in dict.fromkeys(tuple(q["values"]) for q in told["questions"] if q["values"] and len(q["values"]) <= 11):
-        alike = [q for q in told["questions"] if q["values"] and tuple(q["values"]) == codes]
-        typer.echo("")
-        print_rows([{"answers": q["question"], **q["values"]} for q in alike])
-    for heading, columns in (
-        ("Traits of the raters", told["traits"]),
-        ("Columns of the items", told["item_columns"]),
-    ):
-        if columns:
-            typer.echo("")
-            print_rows([{"column": name, **_column_row(c)} for name, c in columns.items()], title=heading)
-    remarks = _remarks(told)
-    if remarks:
-        typer.echo("\n" + "\n".join(f"• {remark}" for remark in remarks))
-
-
-def _question_row(question: dict[str, Any]) -> dict[str, Any]:
-    spread = question["judgments_per_item"]
-    declined = {status: count for status, count in question["statuses"].items() if status != "answered"}
-    return {
-        "question": question["question"],
-        "scale": question["scale"],
-        "items": question["items"],
-        "raters": question["raters"],
-        "judgments": question["judgments"],
-        "per item": f"{show(spread['min'])}–{show(spread['max'])}",
-        "mean": question["mean"],
-        "no value": declined or None,
-    }
-
-
-def _column_row(column: dict[str, Any]) -> dict[str, Any]:
-    if "counts" in column:
-        parts = [f"{name} {show(count)}" for name, count in column["counts"].items()]
-        if "others" in column:
-            parts = [*parts[:4], f"… ({column['distinct']} different)"]
-        told = ", ".join(parts)
-    elif "median" in column:
-        told = f"{show(column['min'])} to {show(column['max'])}, median {show(column['median'])}"
-    else:
-        told = "nested"
-    return {"values": told, "missing": column["missing"]}
-
-
-def _remarks(told: dict[str, Any]) -> list[str]:
-    remarks = []
-    repeated = told["repeated_texts"]
-    if repeated["texts"]:
-        example = ", ".join(repeated["examples"][0])
-        texts, items = show(repeated["texts"]), show(repeated["items"])
-        remarks.append(f"{texts} texts occur in several items ({items} items), such as {example}")
-    lonely = [(what, told[f"{what}_without_judgments"]) for what in ("items", "raters")]
-    remarks += [f"{show(count)} {what} have no judgments" for what, count in lonely if count]
-    return [*remarks, *told["notes"]]
 
 
 def _written(corpus: Corpus, to: Path, *, as_json: bool) -> None:

@@ -11,7 +11,10 @@ from vantage.cli.output import Json, print_json, print_rows, printable
 if TYPE_CHECKING:
     from vantage.instruments import Instrument, Question
 
-app = typer.Typer(help="List, show and check instruments: what is asked, and on which scales.", rich_markup_mode=None)
+app = typer.Typer(
+    help="List, show and check instruments: what is asked, and on which scales. Without a command: list them.",
+    rich_markup_mode=None,
+)
 
 
 @app.callback(invoke_without_command=True)
@@ -41,7 +44,9 @@ def list_instruments(context: typer.Context, as_json: Json = False) -> None:
 
 @app.command()
 def show(
-    name: Annotated[str, typer.Argument(help="A bundled instrument (NAME or NAME:FORM) or an instrument file.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="A bundled instrument (NAME or NAME:FORM) or an instrument file.")
+    ],
     as_json: Json = False,
 ) -> None:
     """Show an instrument as a rater would read it."""
@@ -55,7 +60,9 @@ def show(
 
 
 @app.command()
-def check(file: Annotated[str, typer.Argument(help="An instrument file.")], as_json: Json = False) -> None:
+def check(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="An instrument file.")], as_json: Json = False
+) -> None:
     """Check an instrument file and report every problem with its line."""
     from pathlib import Path
 

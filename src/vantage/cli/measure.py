@@ -38,7 +38,9 @@ def measure(
 ) -> None:
     """Measure agreement, reliability, variation or accuracy on a corpus.
 
-    `vantage measure --list` names the measures, `vantage measure NAME --help` their options.
+    `vantage measure --list` names the measures, `vantage measure NAME --help` their options. For example:
+
+    vantage measure alpha FOLDER --by question --where kind=person
     """
     if help_ and name is None:
         typer.echo(context.get_help())
@@ -116,9 +118,9 @@ def convert(text: str, hint: Any, flag: str) -> Any:
         inner = arguments[0] if arguments else str
         return [convert(part.strip(), inner, flag) for part in text.split(",") if part.strip()]
     if hint is bool:
-        if text.lower() in ("true", "yes", "false", "no"):
-            return text.lower() in ("true", "yes")
-        raise InputError(f"{flag} is yes or no, not '{text}'")
+        if text.lower() in ("true", "yes", "on", "false", "no", "off"):
+            return text.lower() in ("true", "yes", "on")
+        raise InputError(f"{flag} is on or off, not '{text}'")
     if hint in (int, float):
         try:
             return hint(text)

@@ -25,7 +25,7 @@ Run = Annotated[int | None, typer.Option("--run", help="One run; all of them wit
 
 @app.command("list")
 def list_(store: Where, as_json: Json = False) -> None:
-    """The runs of a store, the oldest first."""
+    """List the runs of a store, the oldest first."""
     from vantage.runs.records import records
     from vantage.runs.store import Store
 
@@ -44,7 +44,10 @@ def show_(
     calls: Annotated[int, typer.Option(help="How many of its calls are printed, with their prompts.")] = 1,
     as_json: Json = False,
 ) -> None:
-    """A run: everything that was asked for, how it went, and some of its calls as they were sent."""
+    """Show one run.
+
+    Everything that was asked for, how it went, and some of its calls as they were sent.
+    """
     from vantage.runs.export import calls as stored
     from vantage.runs.records import record
     from vantage.runs.store import Store
@@ -93,7 +96,10 @@ def gc(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be removed.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Remove what no kept run uses, failures that were made good, and the space that they took."""
+    """Remove what no kept run uses.
+
+    Failures that were made good, and the space that all of it took, go as well.
+    """
     from dataclasses import asdict
 
     from vantage.errors import InputError
@@ -132,7 +138,10 @@ def reparse(
     as_json: Json = False,
     as_csv: Csv = False,
 ) -> None:
-    """Read recorded replies again with the parser as it is now; no model is called."""
+    """Read stored replies again.
+
+    Replies are read by the rules as they are now; no model is called.
+    """
     from vantage.corpora import Corpus
     from vantage.runs.reparse import reparse as again
 
@@ -143,6 +152,8 @@ def reparse(
         print_frame(done.changes, as_json=as_json, as_csv=as_csv)
         return
     typer.echo(f"Read {show(done.read)} replies again: {show(len(done.changes))} judgments changed")
+    for rule, count in done.left.items():
+        typer.echo(f"Left {show(count)} replies as they are, which another parser reads ({rule})")
     if len(done.changes):
         columns = ["status", "status_now", "rule", "rule_now"]
         counts = done.changes.group_by(columns).len("judgments").sort("judgments", descending=True)
@@ -152,7 +163,10 @@ def reparse(
 
 @app.command("recover")
 def recover(store: Where) -> None:
-    """Save what can be read of a damaged store into a new one; the damaged file is kept."""
+    """Save what can be read of a damaged store.
+
+    It is written into a new store; the damaged file is kept.
+    """
     from vantage.errors import InputError
     from vantage.runs.recovery import recover as saved
     from vantage.runs.store import place

@@ -22,12 +22,17 @@ CONTEXT = {"allow_extra_args": True, "ignore_unknown_options": True, "help_optio
 
 def study(
     context: typer.Context,
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="The study.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="The study, or a Python file of yours that holds one.")
+    ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="The folder for everything the study leaves.")] = None,
     data: Annotated[Path | None, typer.Option("--data", help="The published data or corpus that it reads.")] = None,
     model: Annotated[
         list[str] | None,
-        typer.Option(help="openai:NAME, gguf:PATH, hf:NAME_OR_PATH, recorded:PATH or embedded; several if repeated."),
+        typer.Option(
+            metavar="MODEL",
+            help="openai:NAME, gguf:PATH, hf:NAME_OR_PATH, recorded:PATH or embedded; several if repeated.",
+        ),
     ] = None,
     set_: Annotated[
         list[str] | None,
@@ -50,8 +55,9 @@ def study(
 ) -> None:
     """Run a study: collect judgments, measure, and write tables, figures and one report.
 
-    `vantage study --list` names the studies, `vantage study NAME --help` their options. Given again, the same command
-    goes on where it was interrupted.
+    `vantage study --list` names the studies, `vantage study NAME --help` their options. `vantage study FILE.py` runs a
+    study of your own; begin one with `vantage new study`. Given again, the same command goes on where it was
+    interrupted.
     """
     if help_ and name is None:
         typer.echo(context.get_help())
@@ -63,11 +69,12 @@ def study(
     from vantage.raters.estimate import read_prices
     from vantage.runs.options import Options
     from vantage.studies.base import find
+    from vantage.studies.own import is_path, load
     from vantage.studies.running import run
 
-    chosen = find(name)
+    chosen = load(name) if is_path(name) else find(name)
     if help_:
-        _explain(chosen)
+        _explain(chosen, name)
         return
     options = parse_options(chosen, set_ or [], context.args)
     if out is None:
@@ -179,10 +186,10 @@ def _list(*, as_json: bool) -> None:
         typer.echo("\nRun one with: vantage study NAME --out FOLDER; its options: vantage study NAME --help")
 
 
-def _explain(chosen: Study[Any]) -> None:
+def _explain(chosen: Study[Any], called: str) -> None:
     from vantage.cli.measure import values_of
 
-    typer.echo(f"vantage study {chosen.name} [--data PATH] [--model M …] [--OPTION VALUE …] --out FOLDER\n")
+    typer.echo(f"vantage study {called} [--data PATH] [--model M …] [--OPTION VALUE …] --out FOLDER\n")
     typer.echo(chosen.title)
     for question in chosen.questions:
         typer.echo(f"  {question}")

@@ -33,7 +33,7 @@ class Store:
     """An open database."""
 
     def __init__(self, url: str) -> None:
-        self.url = _parsed(url)
+        self.url = database_url(url)
         self.engine, self._reader = _engines(self.url)
         self.new = False
         self._writer: _Writer | None = None
@@ -167,7 +167,8 @@ def _together(connection: Connection, jobs: list[tuple[Job[Any], Future[Any]]]) 
         done.set_result(result)
 
 
-def _parsed(address: str) -> URL:
+def database_url(address: str) -> URL:
+    """The address of a database: a SQLite file, or PostgreSQL through its driver."""
     try:
         url = make_url(address if "://" in address else f"sqlite:///{address}")
     except (ArgumentError, ValueError):

@@ -17,6 +17,8 @@ from vantage.instruments import Instrument, Question
 
 FORMAT: Final = 1
 """The version of the folder format; a folder of a higher one was written by a newer Vantage."""
+SHOWN: Final = 5
+"""How many items a notebook shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,6 +282,17 @@ class Corpus:
         sizes = {name: self.scan(name).select(pl.len()).collect().item() for name in schema.TABLES}
         counts = ", ".join(f"{size:,} {name if size != 1 else name[:-1]}" for name, size in sizes.items())
         return f"Corpus({self.about.name}: {counts}, questions {', '.join(q.id for q in self.questions)})"
+
+    def _repr_html_(self) -> str:
+        from vantage.notebook import html
+
+        parts = [html.line(note, faint=True) for note in self.about.notes[:SHOWN]]
+        asked = [(q.id, q.ask, q.scale.describe()) for q in self.questions[: 4 * SHOWN]]
+        parts.append(html.grid(("question", "asks", "scale"), asked))
+        first = self.scan("items").head(SHOWN).collect()
+        columns = [name for name, dtype in first.schema.items() if not dtype.is_nested()][: 2 * SHOWN]
+        parts.append(html.grid(columns, first.select(columns).iter_rows()))
+        return str(html.block(self.about.title or self.about.name, *parts, note=repr(self)))
 
     def _columns(self, table: str) -> list[str]:
         return self.scan(table).collect_schema().names()

@@ -256,6 +256,23 @@ class Instrument:
         by_name = {field.name: field for field in self.fields}
         return tuple(by_name[name] for name in self.conditions[condition])
 
+    def _repr_html_(self) -> str:
+        from vantage.notebook import html
+
+        rows = []
+        for question in self.questions:
+            scale = question.scale
+            named = [f"{show_code(o.code)} {o.label}" for o in scale.options if o.label]
+            rows.append((question.id, question.ask, scale.describe(), "; ".join(named)))
+        shown = html.block(
+            self.title,
+            html.line(self.description),
+            html.grid(("question", "asks", "scale", "answers"), rows),
+            html.folded("Guidelines", *(html.line(part) for part in self.guidelines.split("\n\n"))),
+            note=f"{self.id}, version {self.version}",
+        )
+        return str(shown)
+
     @classmethod
     def _resolve(cls, document: Document) -> Instrument:
         from vantage.instruments.document import InstrumentDocument

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 import polars as pl
 
 from vantage.corpora import Corpus
-from vantage.errors import InputError, Problems, nearest
-from vantage.instruments import Question
+from vantage.errors import InputError, nearest
 from vantage.measures.ratings import Ints
+from vantage.perspective.pairing import paired
 from vantage.perspective.splits import Split, people_pairs, the_question
 from vantage.perspective.tally import SCORES, UNDEFINED, Average, Tally, Undefined, average, pooled
-from vantage.scales import show_code
 
 Missing: TypeAlias = Literal["wrong", "left_out", "class"]
 Level: TypeAlias = Literal["global", "user", "text", "trait"]
+Over: TypeAlias = Literal["users", "texts"]
 
-EXAMPLES: Final = 3
-"""How many examples a problem names."""
 _UNKNOWN: Final = ("", "UNK", "unknown")
 
 
@@ -44,20 +42,22 @@ class Evaluation:
     resamples: int
     confidence: float
     seed: int
+    over: Over = "users"
+    """What the intervals of pooled scores (all pairs, the pairs of a trait value) resample."""
 
     @cached_property
     def summary(self) -> pl.DataFrame:
         """Every level and class in one table, with F1's interval, its spread between groups, and how many groups count.
 
-        Global and trait values pool their pairs and resample users; the user and text levels average over users and
-        texts and resample these.
+        Global and trait values pool their pairs and resample users, or texts where `over` says so; the user and text
+        levels average over users and texts and resample these.
         """
-        users, texts = self._tally("rater"), self._tally("item")
-        rows = self._rows({"level": "global", "trait": None}, self._pooled(users), users)
+        (_, users), (_, texts) = self.tally("rater"), self.tally("item")
+        rows = self._rows({"level": "global", "trait": None}, self._pooled(self._resampled()), users)
         rows += self._rows({"level": "user", "trait": None}, self._averaged(users), users)
         rows += self._rows({"level": "text", "trait": None}, self._averaged(texts), texts)
         for trait in self.traits:
-            tally = self._tally(trait)
+            _, tally = self.tally(trait)
             told = self._averaged(tally, resamples=0)
             rows += self._rows({"level": "trait", "trait": trait}, told, tally)
         return _frame(rows)
@@ -74,15 +74,14 @@ class Evaluation:
 
     @cached_property
     def trait_values(self) -> pl.DataFrame:
-        """One row per trait, value and class, with an interval of F1 over the value's users."""
+        """One row per trait, value and class, with an interval of F1 over the value's users, or over texts."""
         rows: list[dict[str, Any]] = []
         for trait in self.traits:
             for value in self._values(trait):
-                chosen = self.pairs.filter(pl.col(trait) == value)
-                tally = self._tally("rater", chosen)
-                told = self._pooled(tally)
-                key = {"trait": trait, "value": value, "users": len(tally.rows), "texts": chosen["item"].n_unique()}
-                rows += self._rows(key, told, tally)
+                users, texts = self.members(trait, value)
+                tally = self.of_value(trait, value)
+                key = {"trait": trait, "value": value, "users": users, "texts": texts}
+                rows += self._rows(key, self._pooled(tally), tally)
         return _frame(rows).drop("groups", "spread", strict=False)
 
     def f1(self, level: Level = "global", label: str | None = None, trait: str | None = None) -> float | None:
@@ -96,30 +95,91 @@ class Evaluation:
         value: float | None = found["f1"][0]
         return value
 
+    def _repr_html_(self) -> str:
+        from vantage.notebook import html
+
+        names = ["level", "trait", "class", *SCORES, "low", "high", "support", "groups"]
+        # The classes once, over all pairs; users, texts and traits by their macro averages.
+        shown = self.summary.filter((pl.col("class") == "macro") | (pl.col("level") == "global")).select(names)
+        note = f"{len(self.pairs):,} pairs of text and user; low and high: {self.confidence:.0%} interval of F1"
+        numeric = [name not in ("level", "trait", "class") for name in names]
+        return str(html.block("Evaluation", html.grid(names, shown.iter_rows(), numeric=numeric), note=note))
+
     def tally(self, column: str) -> tuple[list[str], Tally]:
         """The counts of each group of a column of the pairs, in the order of the groups' names."""
-        return self._values(column), self._tally(column)
+        values, group = self._grouped(column)
+        if column not in self._tallies:
+            if column in self.traits:
+                # Everyone has one value of a trait, so its counts are sums of those of its users.
+                users = self.tally("rater")[1]
+                weight = np.zeros((len(values), len(users.rows)))
+                known = np.flatnonzero(self.value_of_user(column) >= 0)
+                weight[self.value_of_user(column)[known], known] = 1.0
+                self._tallies[column] = users.summed(weight)
+            else:
+                gold, predicted = self._labelled
+                self._tallies[column] = Tally.of(gold, predicted, group, len(values), len(self.names))
+        return values, self._tallies[column]
+
+    def of_value(self, trait: str, value: str) -> Tally:
+        """The counts of a trait value: one row per user who has it or, where texts are resampled, per text."""
+        place = self._values(trait).index(value)
+        if self.over == "users":
+            return self.tally("rater")[1].chosen(np.flatnonzero(self.value_of_user(trait) == place))
+        chosen = self._grouped(trait)[1] == place
+        gold, predicted = self._labelled
+        texts, group = self._grouped("item")
+        return Tally.of(gold[chosen], predicted[chosen], group[chosen], len(texts), len(self.names))
+
+    def members(self, trait: str, value: str) -> tuple[int, int]:
+        """How many users have a trait value, and how many texts they judged."""
+        place = self._values(trait).index(value)
+        texts, group = self._grouped("item")
+        judged = np.bincount(group[self._grouped(trait)[1] == place], minlength=len(texts))
+        return int((self.value_of_user(trait) == place).sum()), int((judged > 0).sum())
+
+    def _resampled(self) -> Tally:
+        return self.tally("rater" if self.over == "users" else "item")[1]
+
+    @cached_property
+    def _tallies(self) -> dict[str, Tally]:
+        return {}
+
+    @cached_property
+    def _codes(self) -> dict[str, tuple[list[str], Ints]]:
+        return {}
+
+    def _grouped(self, column: str) -> tuple[list[str], Ints]:
+        """The values of a column in order, and which of them each pair has (-1: none)."""
+        if column not in self._codes:
+            values = self.pairs[column].drop_nulls().unique().sort()
+            index = values.to_frame().with_row_index("place")
+            place = self.pairs.select(column).join(index, on=column, how="left", maintain_order="left")["place"]
+            codes = place.cast(pl.Int64).fill_null(-1).to_numpy()
+            self._codes[column] = ([str(value) for value in values], codes)
+        return self._codes[column]
+
+    def value_of_user(self, trait: str) -> Ints:
+        """Which value of a trait each user has, in the order of the users (-1: it is not known)."""
+        users, rater = self._grouped("rater")
+        found = np.full(len(users), -1, dtype=np.int64)
+        found[rater] = self._grouped(trait)[1]
+        return found
 
     def _values(self, column: str) -> list[str]:
-        return [str(v) for v in self.pairs[column].drop_nulls().unique().sort()]
+        return self._grouped(column)[0]
 
-    def _codes(self, frame: pl.DataFrame) -> tuple[Ints, Ints]:
+    @cached_property
+    def _labelled(self) -> tuple[Ints, Ints]:
         labels = np.array(self.labels)
-        gold = np.searchsorted(labels, frame["gold"].to_numpy()).astype(np.int64)
-        value = frame["predicted"].fill_null(float("nan")).to_numpy()
+        gold = np.searchsorted(labels, self.pairs["gold"].to_numpy()).astype(np.int64)
+        value = self.pairs["predicted"].fill_null(float("nan")).to_numpy()
         answered = np.isfinite(value)
         code = np.where(answered, np.searchsorted(labels, np.where(answered, value, labels[0])), -1)
         if self.missing == "class":
             # As a class of its own, after those of the scale.
             code = np.where(answered, code, len(labels))
         return gold, code.astype(np.int64)
-
-    def _tally(self, column: str, frame: pl.DataFrame | None = None) -> Tally:
-        frame = (self.pairs if frame is None else frame).filter(pl.col(column).is_not_null())
-        gold, predicted = self._codes(frame)
-        group = frame[column].rank("dense").to_numpy().astype(np.int64) - 1
-        groups = int(group.max()) + 1 if len(group) else 0
-        return Tally.of(gold, predicted, group, groups, len(self.names))
 
     def _averaged(self, tally: Tally, resamples: int | None = None) -> Average:
         wanted = self.resamples if resamples is None else resamples
@@ -174,6 +234,7 @@ def evaluate(
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
+    over: Over = "users",
 ) -> Evaluation:
     """Scores predictions of what each user says of each text.
 
@@ -190,6 +251,8 @@ def evaluate(
         resamples: For the intervals; 0 for none.
         confidence: Of the intervals.
         seed: Of the resamples.
+        over: What the intervals of pooled scores resample: `users`, to whom results are to hold for others, or
+            `texts`, where there are too few users for that; such an interval speaks of these users only.
 
     >>> from vantage import demo_corpus
     >>> corpus = demo_corpus()
@@ -201,6 +264,8 @@ def evaluate(
         raise InputError(f"undefined '{undefined}' is not known", remedy=nearest(undefined, UNDEFINED))
     if missing not in ("wrong", "left_out", "class"):
         raise InputError(f"missing '{missing}' is not known", remedy="use wrong, left_out or class")
+    if over not in get_args(Over):
+        raise InputError(f"intervals over '{over}' are not known", remedy="use users or texts")
     corpus = people.corpus if isinstance(people, Split) else people
     asked = corpus.question(people.question if isinstance(people, Split) else the_question(corpus, question))
     gold = people.test if isinstance(people, Split) else people_pairs(corpus, asked.id).select("item", "rater", "value")
@@ -222,7 +287,7 @@ def evaluate(
     names = [asked.scale.label(code) for code in labels]
     if missing == "class":
         names.append("no answer")
-    return Evaluation(pairs, labels, tuple(names), tuple(chosen), undefined, missing, resamples, confidence, seed)
+    return Evaluation(pairs, labels, tuple(names), tuple(chosen), undefined, missing, resamples, confidence, seed, over)
 
 
 def stood_for(corpus: Corpus, question: str, **raters: str) -> pl.DataFrame:
@@ -244,49 +309,6 @@ def stood_for(corpus: Corpus, question: str, **raters: str) -> pl.DataFrame:
     )
 
 
-def paired(predictions: pl.DataFrame, gold: pl.DataFrame, corpus: Corpus, question: Question) -> pl.DataFrame:
-    """Gold beside predictions; doubled, missing, unknown and unasked pairs and labels off the scale are all told."""
-    for column in ("item", "rater", "value"):
-        if column not in predictions.columns:
-            raise InputError(f"the predictions have no column '{column}'", remedy="they need item, rater and value")
-    told = predictions.select(
-        pl.col("item", "rater").cast(pl.String), pl.col("value").cast(pl.Float64).fill_nan(None).alias("predicted")
-    )
-    problems: list[str] = []
-    doubled = told.filter(told.select("item", "rater").is_duplicated())
-    if len(doubled):
-        many = len(doubled.unique(["item", "rater"]))
-        problems.append(f"{many} pairs are predicted more than once, such as {_named(doubled)}; keep one each")
-    strangers = told.join(corpus.raters, on="rater", how="anti")
-    if len(strangers):
-        some = ", ".join(strangers["rater"].unique().sort().head(EXAMPLES))
-        problems.append(
-            f"{len(strangers)} predictions are for users the corpus does not have, such as {some}; check the ids"
-        )
-    foreign = told.join(strangers, on="rater", how="anti").join(gold, on=["item", "rater"], how="anti")
-    if len(foreign):
-        problems.append(
-            f"{len(foreign)} predictions are for pairs that are not in the test set, such as {_named(foreign)}"
-        )
-    unpredicted = gold.join(told, on=["item", "rater"], how="anti")
-    if len(unpredicted):
-        problems.append(
-            f"{len(unpredicted)} of {len(gold)} test pairs have no prediction, such as {_named(unpredicted)}; "
-            "add them, with a null value where there was no answer"
-        )
-    labels = sorted(question.scale.codes)
-    off = told.filter(pl.col("predicted").is_not_null() & ~pl.col("predicted").is_in(labels))
-    if len(off):
-        problems.append(
-            f"{len(off)} predictions are off the scale of question '{question.id}', such as "
-            f"{show_code(off['predicted'][0])} for {_named(off.head(1))}; use {', '.join(map(show_code, labels))}, "
-            "or null where there is no answer"
-        )
-    if problems:
-        raise Problems("predictions", problems)
-    return gold.rename({"value": "gold"}).join(told, on=["item", "rater"], how="left", maintain_order="left")
-
-
 def _traits(known: pl.DataFrame, corpus: Corpus, wanted: Sequence[str] | None, people: Split | Corpus) -> list[str]:
     if wanted is None:
         if isinstance(people, Split) and people.users == "unnamed":
@@ -301,13 +323,6 @@ def _traits(known: pl.DataFrame, corpus: Corpus, wanted: Sequence[str] | None, p
                 remedy="leave the trait out",
             )
     return list(wanted)
-
-
-def _named(frame: pl.DataFrame) -> str:
-    pairs: Iterable[tuple[str, str]] = (
-        frame.select("item", "rater").unique(maintain_order=True).head(EXAMPLES).iter_rows()
-    )
-    return ", ".join(f"'{item}' by '{rater}'" for item, rater in pairs)
 
 
 def _number(value: float | np.floating[Any]) -> float | None:

@@ -18,21 +18,20 @@ from vantage.perspective.tally import Tally
 def gaps(evaluation: Evaluation, label: str = "macro") -> pl.DataFrame:
     """The distance in F1 between the value of each trait that a model serves best and the one it serves worst.
 
-    The interval comes from resampled users within each value. A gap is never negative, so its interval is biased
+    The interval comes from resampled users within each value or, in an evaluation over texts, from texts resampled for
+    all values alike. A gap is never negative, so its interval is biased
     upwards where the values hardly differ; `chance` is the mean gap when the same users are dealt out to values of the
     same sizes at random, which is what to compare it with.
     """
     column = _column(evaluation, label)
     rows: list[dict[str, Any]] = []
     for trait in evaluation.traits:
-        users = evaluation.pairs.filter(pl.col(trait).is_not_null()).select("rater", trait).unique().sort("rater")
-        _, tally = evaluation.tally("rater")
-        position = {rater: n for n, rater in enumerate(evaluation.pairs["rater"].unique().sort())}
-        values = users[trait].unique().sort().to_list()
-        members = [[position[r] for r in users.filter(pl.col(trait) == value)["rater"]] for value in values]
-        scores = [_f1(_chosen(tally, group), column) for group in members]
+        values, _ = evaluation.tally(trait)
+        members = [evaluation.of_value(trait, value) for value in values]
+        scores = [_f1(group, column) for group in members]
         best, worst = int(np.argmax(scores)), int(np.argmin(scores))
-        low, high = _gap_interval(evaluation, tally, members, column)
+        low, high = _gap_interval(evaluation, members, column)
+        users = sum(evaluation.members(trait, value)[0] for value in values)
         rows.append(
             {
                 "trait": trait,
@@ -44,9 +43,9 @@ def gaps(evaluation: Evaluation, label: str = "macro") -> pl.DataFrame:
                 "gap": scores[best] - scores[worst],
                 "low": low,
                 "high": high,
-                "chance": _chance(evaluation, tally, members, column),
+                "chance": _chance(evaluation, trait, column),
                 "values": len(values),
-                "users": len(users),
+                "users": users,
             }
         )
     return pl.DataFrame(rows, schema_overrides=dict.fromkeys(("low", "high", "chance"), pl.Float64))
@@ -64,7 +63,7 @@ def against_majority(evaluation: Evaluation, corpus: Corpus, question: str) -> p
     """Scores apart for judgments that agree with most other people on the text, that oppose them, and that face a tie.
 
     The majority is that of the *other* people of the corpus, so that a judgment never votes for itself. Pairs of which
-    nobody else judged the text are left out and counted.
+    nobody else judged the text are left out and counted. Intervals resample users, or texts where `over` says so.
     """
     votes = corpus.judgments.filter(pl.col("question") == question, pl.col("value").is_not_null())
     votes = votes.select("item", "rater", "value")
@@ -87,10 +86,11 @@ def against_majority(evaluation: Evaluation, corpus: Corpus, question: str) -> p
     for name in ("with most", "against most", "tied"):
         part = pairs.filter(pl.col("stance") == name)
         hits = part.filter(pl.col("gold") == pl.col("predicted"))
-        users = part.group_by("rater").agg(
+        unit = "rater" if evaluation.over == "users" else "item"
+        units = part.group_by(unit).agg(
             pl.len().alias("n"), (pl.col("gold") == pl.col("predicted")).fill_null(False).sum().alias("hits")
         )
-        low, high = _share_interval(users.sort("rater").select("hits", "n").to_numpy(), evaluation)
+        low, high = _share_interval(units.sort(unit).select("hits", "n").to_numpy(), evaluation)
         accuracy = len(hits) / len(part) if len(part) else None
         rows.append(
             {
@@ -99,7 +99,7 @@ def against_majority(evaluation: Evaluation, corpus: Corpus, question: str) -> p
                 "low": low,
                 "high": high,
                 "annotations": len(part),
-                "users": len(users),
+                "users": part["rater"].n_unique(),
                 "alone": int(pairs["stance"].null_count()),
             }
         )
@@ -113,39 +113,38 @@ def _column(evaluation: Evaluation, label: str) -> int:
     return names.index(label)
 
 
-def _chosen(tally: Tally, rows: list[int]) -> Tally:
-    return Tally(tally.hits[rows], tally.predicted[rows], tally.gold[rows], tally.rows[rows])
-
-
 def _f1(tally: Tally, column: int) -> float:
     scores, _ = tally.summed(np.ones((1, len(tally.rows)))).scored("gold")
     return float(scores[0, column, 2])
 
 
-def _gap_interval(
-    evaluation: Evaluation, tally: Tally, members: list[list[int]], column: int
-) -> tuple[float | None, float | None]:
-    if not evaluation.resamples or min(map(len, members)) < 2:
+def _gap_interval(evaluation: Evaluation, members: list[Tally], column: int) -> tuple[float | None, float | None]:
+    if not evaluation.resamples or min(len(group.rows) for group in members) < 2:
         return None, None
     drawn: list[Floats] = []
     for n, group in enumerate(members):
-        part = _chosen(tally, group)
-        blocks = weights(len(group), evaluation.resamples, evaluation.seed + n)
-        drawn.append(np.concatenate([part.summed(block).scored("gold")[0][:, column, 2] for block in blocks]))
+        # Users of different values are different people; texts are the same ones for every value.
+        seed = evaluation.seed + (n if evaluation.over == "users" else 0)
+        blocks = weights(len(group.rows), evaluation.resamples, seed)
+        drawn.append(np.concatenate([group.summed(block).scored("gold")[0][:, column, 2] for block in blocks]))
     every = np.stack(drawn)
     return percentile(every.max(axis=0) - every.min(axis=0), evaluation.confidence)
 
 
-def _chance(evaluation: Evaluation, tally: Tally, members: list[list[int]], column: int) -> float | None:
-    if not evaluation.resamples:
+def _chance(evaluation: Evaluation, trait: str, column: int) -> float | None:
+    """The mean gap when users are dealt out to values at random; null where no two users could change places."""
+    _, tally = evaluation.tally("rater")
+    value = evaluation.value_of_user(trait)
+    known = np.flatnonzero(value >= 0)
+    counts = np.bincount(value[known])
+    if not evaluation.resamples or len(known) <= len(counts):
         return None
     rng = np.random.default_rng(evaluation.seed)
-    pool = np.concatenate([np.array(group) for group in members])
-    cuts = np.cumsum([len(group) for group in members])[:-1]
     found = []
     for _ in range(min(200, evaluation.resamples)):
-        dealt = [_f1(_chosen(tally, part.tolist()), column) for part in np.split(rng.permutation(pool), cuts)]
-        found.append(max(dealt) - min(dealt))
+        dealt = np.split(rng.permutation(known), np.cumsum(counts)[:-1])
+        scores = [_f1(tally.chosen(part), column) for part in dealt]
+        found.append(max(scores) - min(scores))
     return float(np.mean(found))
 
 

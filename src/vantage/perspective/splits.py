@@ -123,6 +123,14 @@ class Split:
         held = pl.col("item").is_in(texts[chosen.tolist()].to_list())
         return self.train.filter(~held), self.train.filter(held)
 
+    def _repr_html_(self) -> str:
+        from vantage.notebook import html
+
+        title, *_ = str(self).splitlines()
+        heads = ("part", "users", "texts", "annotations", "users without any")
+        counts = html.grid(heads, self.counts.iter_rows(), numeric=[False, True, True, True, True])
+        return str(html.block("Split", counts, note=title))
+
     def __str__(self) -> str:
         variant = f"{self.users} users, adaptation {self.adapts}, {'extended' if self.extended else 'strict'}"
         lines = [f"{self.corpus.about.name}, {self.question}: {variant} ({self.method}, seed {self.seed})"]
@@ -268,8 +276,10 @@ def people_pairs(corpus: Corpus, question: str, stratify: str | None = None) -> 
         "rater", stratum.alias("stratum")
     )
     rows = corpus.judgments.filter(pl.col("question") == question, pl.col("value").is_not_null())
-    pairs = rows.join(people, on="rater").select("item", "rater", "value", "stratum")
-    twice = pairs.filter(pairs.select("item", "rater").is_duplicated())
+    pairs = rows.join(people, on="rater", maintain_order="left").select("item", "rater", "value", "stratum")
+    # Under one condition and sample a corpus has no pair twice, as it has checked itself.
+    once = rows["condition"].n_unique() <= 1 and rows["sample"].n_unique() <= 1
+    twice = pairs.clear() if once else pairs.filter(pairs.select("item", "rater").is_duplicated())
     if len(twice):
         item, rater = twice.row(0)[:2]
         raise InputError(

@@ -54,6 +54,10 @@ class Tally:
         """Groups added up with weights: one row per row of weights."""
         return Tally(weight @ self.hits, weight @ self.predicted, weight @ self.gold, weight @ self.rows)
 
+    def chosen(self, rows: Ints) -> Tally:
+        """Some of the groups."""
+        return Tally(self.hits[rows], self.predicted[rows], self.gold[rows], self.rows[rows])
+
     def classes(self) -> Floats:
         """Precision, recall and F1 of each group and class (groups × classes × 3); 0 where a denominator is 0."""
         parts = [(self.hits, self.predicted), (self.hits, self.gold), (2 * self.hits, self.predicted + self.gold)]
@@ -97,7 +101,14 @@ class Tally:
     def kinds(self) -> tuple[Tally, Ints]:
         """Groups of the same counts as one, and how many there are of each."""
         table = np.column_stack([self.hits, self.predicted, self.gold, self.rows])
-        kinds, multiplicity = np.unique(table, axis=0, return_counts=True)
+        bases = table.max(axis=0, initial=0) + 1
+        if np.prod(bases) < 2.0**62:
+            # One whole number per row is sorted many times faster than rows are.
+            places = np.concatenate([[1.0], np.cumprod(bases[:-1])]).astype(np.int64)
+            _, first, multiplicity = np.unique(table.astype(np.int64) @ places, return_index=True, return_counts=True)
+            kinds = table[first]
+        else:
+            kinds, multiplicity = np.unique(table, axis=0, return_counts=True)
         hits, predicted, gold = np.split(kinds[:, :-1], 3, axis=1)
         return Tally(hits, predicted, gold, kinds[:, -1]), multiplicity.astype(np.int64)
 

@@ -48,7 +48,8 @@ class ChatRater:
         user: A rater of the corpus whose trait (`perspective`) or earlier judgments (`history`) are given.
         samples: How often every question is asked.
         temperature: 0 for the most probable reply.
-        training: A corpus to draw few-shot examples from, instead of the instrument's own.
+        training: A corpus to draw few-shot examples from, instead of the instrument's own, and a user's history,
+            instead of the corpus that is judged.
         encode: With `history`: what makes two items similar; TF-IDF unless given (see `vantage.raters.encoders`).
         calibrate: With `scoring`: whether to take off what an option is given whatever the item (see
             `vantage.raters.models.calibration`); by default for the embedded model only.
@@ -157,6 +158,7 @@ class ChatRater:
         shots = _Shots(self, corpus, instrument, condition)
         chosen = corpus.items if items is None else items
         passes = [(group,) for group in groups] if self.parts.scoring else [tuple(groups)]
+        draws = [Sampling(self.temperature, self.top_p, self.max_tokens, self.seed + n) for n in range(self.samples)]
         for groups_of_pass in passes:
             for item in chosen.iter_rows(named=True):
                 for group in groups_of_pass:
@@ -167,9 +169,8 @@ class ChatRater:
                     examples = tuple(shots.for_item(group, item))
                     request = prompter.request(group, item, examples)
                     for sample in samples:
-                        seeded = Sampling(self.temperature, self.top_p, self.max_tokens, self.seed + sample)
                         tag = (id_, group[0].id if len(group) == 1 else "", sample)
-                        tagged = Request(request.messages, seeded, request.schema, tag)
+                        tagged = Request(request.messages, draws[sample], request.schema, tag)
                         yield Call(item, group, sample, tagged, prompter, examples)
 
     def prompter(self, corpus: Corpus, instrument: Instrument, condition: str = "") -> Prompter:
@@ -186,16 +187,17 @@ class ChatRater:
     def _voice(self, corpus: Corpus) -> str:
         if self.persona:
             return f"{self.persona.profile()}\n\nAnswer as this person would, from their own life and their own views."
+        trait = self.parts.trait
+        known = f"{trait.replace('_', ' ').capitalize()}: {self._trait(corpus, trait)}." if trait else ""
         if self.parts.voice == "perspective":
-            trait = self.parts.trait
-            value = self._trait(corpus, trait)
             return (
                 "Put yourself in the place of a person of whom one thing is known. "
-                f"{trait.replace('_', ' ').capitalize()}: {value}. Answer as you think this person would."
+                f"{known} Answer as you think this person would."
             )
         if self.parts.voice == "history":
+            of_whom = f" of whom one thing is known. {known}" if known else "."
             return (
-                "You answer for one particular person. The examples are this person's own earlier answers; "
+                f"You answer for one particular person{of_whom} The examples are this person's own earlier answers; "
                 "judge the last item as the same person would."
             )
         return ""
@@ -231,7 +233,14 @@ class _Shots:
                 raise InputError("a history shows one question at a time", remedy="leave together out of the style")
             if question.id not in self.histories:
                 assert self.rater.user is not None  # noqa: S101 - checked when the rater was made
-                self.histories[question.id] = History.of(self.corpus, self.rater.user, question, self.rater.encode)
+                known = self.corpus if self.rater.training is None else self.rater.training
+                history = History.of(known, self.rater.user, question, self.rater.encode)
+                if not history.shots:
+                    raise InputError(
+                        f"user '{self.rater.user}' has answered '{question.id}' about no item, so there is no history",
+                        remedy="leave the user out, or use a style without history",
+                    )
+                self.histories[question.id] = history
             found += self.histories[question.id].similar(item, style.neighbours)
         return found
 

@@ -78,6 +78,7 @@ class Conversations:
         retry_unparsed: int = 0,
     ) -> None:
         self.rater, self.condition, self.retry_unparsed = rater, condition, retry_unparsed
+        self._style = rater.parts
         self.prompter = rater.prompter(corpus, instrument, condition)
         self._relevance = relevance_instrument(instrument).questions[0]
         self._id = rater.id
@@ -85,22 +86,23 @@ class Conversations:
 
     def about(self, call: Call) -> Conversation:
         """The conversation that a planned call opens."""
-        if self.rater.parts.scoring:
+        if self._style.scoring:
             return (yield from self._scoring(call))
         rows: list[Row] = []
-        if self.rater.parts.voice == "selective-persona":
+        if self._style.voice == "selective-persona":
             reply = yield from self._relevant(call, rows)
             if reply.value is None or reply.value < RELEVANT:
                 return rows
         completion, replies = yield from self._answer(call)
         reason: str | None = None
-        if self.rater.parts.two_step and completion.finish != "failed":
+        if self._style.two_step and completion.finish != "failed":
             asked = replace(self.prompter.why(call.request, completion.text), sampling=call.request.sampling)
-            told = yield Ask(asked, sample=call.sample, step="why")
-            reason = told.text.strip() or None if told.finish != "failed" else None
+            why = yield Ask(asked, sample=call.sample, step="why")
+            reason = why.text.strip() or None if why.finish != "failed" else None
         for question in call.questions:
             found = replies[question.id]
-            rows.append(self._row(call, question.id, found, completion, reason or found.rationale))
+            told = self._told(found, completion, reason or found.rationale)
+            rows.append((*self._key(call, question.id, call.sample), *told))
         return rows
 
     def _relevant(self, call: Call, rows: list[Row]) -> Generator[Ask, Completion, Reply]:
@@ -109,27 +111,40 @@ class Conversations:
         request = replace(self.prompter.relevance(call.item), tag=(item, question.id, 0))
         completion = yield Ask(request, step="relevance")
         reply = read_reply(completion, [question], self.prompter.item_text(call.item))[question.id]
-        rows.append(self._row(call, question.id, reply, completion, reply.rationale, sample=0))
+        rows.append((*self._key(call, question.id, 0), *self._told(reply, completion, reply.rationale)))
         return reply
 
     def _answer(self, call: Call) -> Generator[Ask, Completion, tuple[Completion, Mapping[str, Reply]]]:
         attempt = 0
         while True:
             completion = yield Ask(_reseeded(call.request, attempt), sample=call.sample, attempt=attempt)
-            replies = self._read(completion, call)
+            replies = self._read(completion, call.questions, call.item)
             attempt += 1
             unread = any(reply.status == "unparsed" for reply in replies.values())
             if not unread or attempt > self.retry_unparsed:
                 return completion, replies
 
-    def _read(self, completion: Completion, call: Call) -> Mapping[str, Reply]:
+    def told(self, completion: Completion, questions: Sequence[Question], item: Mapping[str, Any]) -> list[Row]:
+        """What the reply to a first request says on each question: the columns of a judgment behind its key."""
+        if self._style.scoring:
+            return [self._scored(completion)]
+        replies = self._read(completion, questions, item)
+        return [self._told(replies[q.id], completion, replies[q.id].rationale) for q in questions]
+
+    def is_bare(self, completion: Completion, questions: Sequence[Question]) -> bool:
+        """Whether a reply was found to be nothing but an answer, which says the same about every item."""
+        return completion.finish == "stop" and (completion.text, questions[0].id) in self._known
+
+    def _read(
+        self, completion: Completion, questions: Sequence[Question], item: Mapping[str, Any]
+    ) -> Mapping[str, Reply]:
         """What a reply says. A bare answer says the same about every item, so it is worked out once."""
-        bare = completion.finish == "stop" and len(call.questions) == 1 and len(completion.text) <= _BARE
-        key = (completion.text, call.questions[0].id)
+        bare = completion.finish == "stop" and len(questions) == 1 and len(completion.text) <= _BARE
+        key = (completion.text, questions[0].id)
         if bare and key in self._known:
             return self._known[key]
-        source = " ".join([str(v) for v in call.item.values() if isinstance(v, str)])
-        replies = read_reply(completion, call.questions, source)
+        source = " ".join([str(v) for v in item.values() if isinstance(v, str)])
+        replies = read_reply(completion, questions, source)
         if bare and replies[key[1]].rule.startswith("whole:") and len(self._known) < _REMEMBERED:
             self._known[key] = replies
         return replies
@@ -143,27 +158,24 @@ class Conversations:
                 remedy="use another style than scoring",
             )
         completion = yield Ask(call.request, tuple(option.word for option in options))
-        # What could not be scored is told as failed; what it stands for is known when all items are there.
+        return [(*self._key(call, question.id, call.sample), *self._scored(completion))]
+
+    def _scored(self, completion: Completion) -> Row:
+        """What could not be scored is told as failed; what it stands for is known when all items are there."""
         scores = None if completion.scores is None else list(completion.scores)
         failed = Reply(None, "failed", None, "failed" if scores is None else "scoring")
-        return [self._row(call, question.id, failed, completion, None, scores=scores)]
+        return self._told(failed, completion, None, scores)
 
-    def _row(
-        self,
-        call: Call,
-        question: str,
-        reply: Reply,
-        completion: Completion,
-        rationale: str | None,
-        *,
-        sample: int | None = None,
-        scores: list[float] | None = None,
+    def _key(self, call: Call, question: str, sample: int) -> Row:
+        return (str(call.item["item"]), question, self._id, self.condition, sample)
+
+    def _told(
+        self, reply: Reply, completion: Completion, rationale: str | None, scores: list[float] | None = None
     ) -> Row:
         said = _whole(completion.error) or None if completion.finish == "failed" else _whole(completion.text)
-        key = (str(call.item["item"]), question, self._id, self.condition, call.sample if sample is None else sample)
-        written = None if self.rater.parts.scoring and completion.finish != "failed" else said
+        written = None if self._style.scoring and completion.finish != "failed" else said
         why = None if rationale is None else _whole(rationale)
-        return (*key, reply.value, reply.status, why, written, reply.rule, scores)
+        return (reply.value, reply.status, why, written, reply.rule, scores)
 
 
 def _whole(text: str) -> str:

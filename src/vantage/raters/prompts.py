@@ -197,4 +197,5 @@ def _turns(content: Any) -> str:
 
 
 def _plain(value: Any) -> str:
-    return _turns(value) if isinstance(value, list) else str(value)
+    spoken = isinstance(value, list) and all(isinstance(turn, Mapping) and "speaker" in turn for turn in value)
+    return _turns(value) if spoken else str(value)

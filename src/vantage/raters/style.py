@@ -16,6 +16,8 @@ A style is written as its parts joined by `+`, in any order: `few-shot:4+reasoni
 | `selective-persona` | the profile first says how relevant the item is to its life, and answers only if it is |
 | `perspective:TRAIT` | one trait of a user is given |
 | `history:K` | the K most similar items that the user judged before, with the user's own answers |
+
+A `perspective` may stand beside a `history`: then the user is told by a trait and shown by earlier answers.
 """
 
 from __future__ import annotations
@@ -52,7 +54,7 @@ class Style:
     coarse: bool = False
     voice: Voice = ""
     trait: str = ""
-    """The trait that a perspective gives."""
+    """The trait that a perspective gives, with or without a history."""
     neighbours: int = 5
     """How many earlier judgments a history shows."""
 
@@ -87,10 +89,9 @@ class Style:
     def name(self) -> str:
         """The parts in their fixed order; equal styles have equal names."""
         voice = self.voice
-        if voice == "perspective":
-            voiced = f"perspective:{self.trait}"
-        else:
-            voiced = f"history:{self.neighbours}" if voice == "history" else voice
+        told = f"perspective:{self.trait}" if self.trait else ""
+        shown = f"history:{self.neighbours}" if voice == "history" else ""
+        voiced = "+".join(filter(None, (told, shown))) or voice
         parts = [
             f"few-shot:{self.shots}" if self.shots else "",
             "reasoning" if self.reasoning else "",
@@ -112,10 +113,13 @@ def _read_part(part: str, detail: str, style: Style) -> dict[str, Any]:
     if part == "few-shot":
         return {"shots": _count(part, detail, 4)}
     if part in ("persona", "selective-persona", "perspective", "history"):
-        if style.voice:
+        if style.voice and {style.voice, part} != {"perspective", "history"}:
             raise InputError(f"{style.voice} and {part} both say who speaks", remedy="leave one of them out")
-        chosen: dict[str, Any] = {"voice": part}
+        # A user who is told by a trait and shown by earlier answers speaks through these.
+        chosen: dict[str, Any] = {"voice": "history" if style.voice else part}
         if part == "perspective":
+            if not detail:
+                raise InputError("a perspective names its trait: perspective:TRAIT")
             chosen["trait"] = detail
         if part == "history":
             chosen["neighbours"] = _count(part, detail, 5)

@@ -20,6 +20,7 @@ from vantage.corpora.writers import csv_text
 from vantage.corpora.writers.place import put_file, put_folder
 from vantage.errors import InputError
 from vantage.report.latex import latex_table
+from vantage.report.notebook import Shown
 from vantage.report.parts import Column, Figure, Finding, Result, Section, Table
 from vantage.report.record import Record
 from vantage.report.style import Drawn, drawn
@@ -35,7 +36,7 @@ T = TypeVar("T", Table, Figure)
 
 
 @dataclass(frozen=True)
-class Report:
+class Report(Shown):
     """A run and what it found: what a folder holds and a page shows."""
 
     record: Record

@@ -24,8 +24,10 @@ import polars as pl
 
 from vantage.errors import InputError
 from vantage.report.cells import MISSING, minus, show
+from vantage.report.notebook import Shown
 
 if TYPE_CHECKING:
+    import pandas as pd
     from matplotlib.figure import Figure as Drawing
 
 _NAME: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
@@ -98,7 +100,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Table:
+class Table(Shown):
     """A table of a report.
 
     Columns named `estimate`, `low` and `high`, as measures give them, are folded into one; columns that say
@@ -157,6 +159,12 @@ class Table:
         for row in (self.frame if limit is None else self.frame.head(limit)).iter_rows(named=True):
             yield [_cell(row, name, how, best.get(name)) for name, how in columns]
 
+    def to_pandas(self) -> pd.DataFrame:
+        """All data of the table as a pandas frame."""
+        from vantage.notebook.frames import to_pandas
+
+        return to_pandas(self.frame)
+
     def _folded(self) -> set[str]:
         return {end for name in self.frame.columns for end in self.column(name).interval or ()}
 
@@ -173,7 +181,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Figure:
+class Figure(Shown):
     """A figure of a report: a kind of chart, the frame it is drawn from, and the options of the chart.
 
     Args:
@@ -228,7 +236,7 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class Section(Shown):
     """A part of the report: a title, some paragraphs, then tables and figures in their order."""
 
     title: str
@@ -237,7 +245,7 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class Result(Shown):
     """What a study has found.
 
     Args:

@@ -53,6 +53,7 @@ def clean(store: Store, drop: Sequence[int] = (), *, dry_run: bool = False) -> C
         for number in drop:
             connection.execute("DELETE FROM runs WHERE id = ?", (number,))
             connection.execute("DELETE FROM uses WHERE run = ?", (number,))
+            connection.execute("DELETE FROM finished WHERE run = ?", (number,))
             # A call that another run rests on becomes that run's.
             connection.execute(
                 "UPDATE calls SET run = (SELECT MIN(uses.run) FROM uses WHERE uses.call = calls.id) "

@@ -179,6 +179,8 @@ def _watch(job: Job, work: Callable[[], None], progress: Callable[[Tally], None]
 def _collect(source: Source, outcome: Outcome, model: _Model) -> None:
     """The judgments of every rater, and what is to be told of them."""
     source.hear()
+    if outcome.run and source.store.lasting:
+        source.note_finished(len(outcome.judged))
     tables = [strand.rows.table() for strand in source.strands]
     source.close()
     for strand, table in zip(source.strands, tables, strict=True):

@@ -17,7 +17,7 @@ from typing import Any, Final
 from vantage.instruments import Instrument
 from vantage.raters.chat import ChatRater
 from vantage.raters.conversation import Ask
-from vantage.raters.models.base import Request
+from vantage.raters.models.base import Message, Request
 from vantage.runs.identity import identity
 
 SIZE: Final = 16
@@ -56,18 +56,26 @@ class Keys:
         self._also = {"rater": rater.id, "style": rater.parts.name}
         self._contexts: dict[Any, tuple[bytes, tuple[bytes, str]]] = {}
         self._texts: dict[str, bytes] = {}
+        self._last: tuple[tuple[Message, ...], tuple[bytes, ...], bytes] = ((), (), b"")
 
     def call(self, ask: Ask) -> Call:
         """The call that an ask amounts to."""
         context, told = self._context(ask)
-        texts = tuple([self._text(message.content) for message in ask.request.messages])
-        seed = ask.request.sampling.seed
-        roles = "".join([message.role[0] for message in ask.request.messages])
-        own = f"{seed} {ask.sample} {ask.attempt} {len(texts)}".encode()
-        parts = [context, own, roles.encode(), *texts]
+        texts, written = self._messages(ask.request.messages)
+        own = f"{ask.request.sampling.seed} {ask.sample} {ask.attempt} {len(texts)}".encode()
+        parts = [context, own, written]
         if self._tagged:
             parts.append(json.dumps(ask.request.tag).encode())
         return Call(blake2b(b"".join(parts), digest_size=SIZE).digest(), ask, told, texts)
+
+    def _messages(self, messages: tuple[Message, ...]) -> tuple[tuple[bytes, ...], bytes]:
+        """The fingerprints of the messages' texts, and what of the messages goes into the key."""
+        # All samples of a question share their messages and follow each other.
+        if messages is not self._last[0]:
+            texts = tuple([self._text(message.content) for message in messages])
+            roles = "".join([message.role[0] for message in messages])
+            self._last = (messages, texts, b"".join([roles.encode(), *texts]))
+        return self._last[1:]
 
     def _context(self, ask: Ask) -> tuple[bytes, tuple[bytes, str]]:
         """What many calls share: what of it is part of the key, and all of it as it is stored."""

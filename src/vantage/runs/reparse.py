@@ -20,6 +20,9 @@ from vantage.raters.replies import Reply, parse_replies, parse_reply
 
 KEPT: Final = ("scoring", "failed", "filtered")
 """Rules of judgments that were not read from a reply."""
+ELSEWHERE: Final = ("keywords",)
+"""Rules of judgments that another parser than the one for scales has read: lists of keywords are the study's to read,
+which does so from the replies whenever it is run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,21 +34,28 @@ class Reparsed:
     """How many replies were read."""
     changes: pl.DataFrame
     """The judgments whose value or status changed: before and after, with the reply and the rules."""
+    left: Mapping[str, int]
+    """How many replies were left as they are because another parser reads them, by its rule."""
 
 
 def reparse(corpus: Corpus) -> Reparsed:
     """Reads the column `reply` of a corpus again with the parser as it is now.
 
     The reason that stands beside an answer stays where the reply itself holds none, since it may come from a
-    second question or another column.
+    second question or another column. What another parser has read, such as a list of keywords, is left as it is
+    and counted.
     """
     judgments = corpus.judgments
     if "reply" not in judgments.columns:
         raise InputError("the judgments have no column 'reply'", remedy="only recorded replies can be read again")
     if "rule" not in judgments.columns:
         judgments = judgments.with_columns(pl.lit(None, dtype=pl.String).alias("rule"))
-    unread = pl.col("reply").is_not_null() & (pl.col("status") != "failed")
-    rows = judgments.with_row_index("__row").filter(unread & ~pl.col("rule").is_in(KEPT).fill_null(value=False))
+    replied = judgments.with_row_index("__row").filter(
+        pl.col("reply").is_not_null() & (pl.col("status") != "failed"),
+        ~pl.col("rule").is_in(KEPT).fill_null(value=False),
+    )
+    others = pl.col("rule").is_in(ELSEWHERE).fill_null(value=False)
+    rows, left = replied.filter(~others), dict(replied.filter(others)["rule"].value_counts().sort("rule").iter_rows())
     found = [(row, *_told(reply)) for row, reply in _read(corpus, rows)]
     schema = {
         "__row": pl.UInt32,
@@ -70,7 +80,7 @@ def reparse(corpus: Corpus) -> Reparsed:
         pl.when(known).then(pl.coalesce("why", "rationale")).otherwise("rationale").alias("rationale"),
         pl.when(known).then("rule_now").otherwise("rule").alias("rule"),
     ).select(judgments.columns)
-    return Reparsed(corpus._with(judgments=updated), len(fresh), changes)
+    return Reparsed(corpus._with(judgments=updated), len(fresh), changes, left)
 
 
 def _read(corpus: Corpus, rows: pl.DataFrame) -> Iterator[tuple[int, Reply]]:

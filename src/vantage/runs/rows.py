@@ -20,28 +20,42 @@ class Rows:
     """Collects rows as conversations end, and gives them back in the order of the plan."""
 
     def __init__(self) -> None:
-        self._schema: dict[str, Any] = {"__order": pl.Int64, **ROWS}
+        self._schema: dict[str, Any] = {"__order": pl.Int64, "__key": pl.Binary, **ROWS}
         self._held: list[tuple[Any, ...]] = []
+        self._whole: list[pl.DataFrame] = []
         self._files: list[Path] = []
         self._folder: tempfile.TemporaryDirectory[str] | None = None
 
-    def add(self, order: int, rows: Sequence[Row]) -> None:
-        """Takes the rows of a conversation; `order` is its place in the plan."""
-        self._held.extend([(order, *row) for row in rows])
+    def add(self, order: int, key: bytes, rows: Sequence[Row]) -> None:
+        """Takes the rows of a conversation, which has its place in the plan and ended with a call of this key."""
+        self._held.extend([(order, key, *row) for row in rows])
         if len(self._held) >= HELD:
             self._write()
 
+    def put(self, tables: Sequence[pl.DataFrame]) -> None:
+        """Takes all rows at once, each judgment once and in the order of the plan."""
+        self._whole = list(tables)
+
     def table(self) -> pl.DataFrame:
         """All rows, each judgment once."""
-        frames = [pl.read_parquet(file) for file in self._files]
+        if self._whole:
+            return pl.concat(self._whole)
+        frames = [pl.read_parquet(file, columns=["__order", *ROWS]) for file in self._files]
         frames = [frame.with_columns(pl.col("status").cast(ROWS["status"])) for frame in frames]
-        whole = pl.concat([*frames, self._frame()]).sort("__order", maintain_order=True).drop("__order")
+        whole = pl.concat([*frames, self._frame().drop("__key")]).sort("__order", maintain_order=True).drop("__order")
         # The relevance of an item is told by every conversation about it.
         return whole.unique(KEY, keep="first", maintain_order=True)
+
+    def keys(self) -> pl.Series:
+        """The keys of the calls that conversations ended with, in the order of the plan."""
+        columns = ["__order", "__key"]
+        frames = [pl.read_parquet(file, columns=columns) for file in self._files]
+        return pl.concat([*frames, self._frame().select(columns)]).unique("__order").sort("__order")["__key"]
 
     def close(self) -> None:
         """Removes what was written away."""
         self._held.clear()
+        self._whole.clear()
         if self._folder is not None:
             self._folder.cleanup()
             self._folder = None

@@ -7,7 +7,7 @@ many wait for it. When the reply is durable the conversations that waited for it
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
@@ -16,12 +16,13 @@ from vantage.raters.chat import Call as Planned
 from vantage.raters.conversation import Ask, Conversation, Conversations
 from vantage.raters.models.base import ChatModel, Completion
 from vantage.raters.windows import fitted
+from vantage.runs.finished import FinishedParts
 from vantage.runs.keys import Call, Keys
 from vantage.runs.options import Options
 from vantage.runs.plan import Part
+from vantage.runs.recall import recall
 from vantage.runs.rows import Rows
 from vantage.runs.store import Store
-from vantage.runs.tables import Stored
 from vantage.runs.tally import Tally
 
 BLOCK: Final = 256
@@ -43,6 +44,21 @@ class Strand:
         self._done = part.done(open_statuses)
         self.skipped = part.skipped(self._done)
         self.truncated = self.ended = self.calls = self.prompt_tokens = self.completion_tokens = 0
+        self.recalled = False
+
+    @property
+    def plain(self) -> bool:
+        """Whether every planned request is gone through, and none is cut, asked again or read only."""
+        return not (self.skipped or self.truncated or self.options.retry_unparsed)
+
+    def recall(self, finished: FinishedParts, store: Store, use: Callable[[Mapping[int, int]], None]) -> bool:
+        """Takes all judgments of a part that was brought to its end before from the store, if it was."""
+        known = finished.find(self.part, self.keys, self.conversations) if self.plain else None
+        tables = None if known is None else recall(self.part, known, store, self.conversations, use)
+        if tables is not None:
+            self.rows.put(tables)
+            self.recalled, self.ended = True, self.part.size
+        return self.recalled
 
     def count(self, completion: Completion) -> None:
         """Counts a request of this part that was sent."""
@@ -78,6 +94,8 @@ class _Turn:
     ask: Ask
     settled: bool
     """Whether it is only read, never sent."""
+    key: bytes = b""
+    """That of the call that it waits for."""
 
 
 class Source:
@@ -113,6 +131,7 @@ class Source:
         self._told: deque[tuple[Call, Completion]] = deque()
         self._planned = self._all_planned()
         self._ended = False
+        self.finished = FinishedParts(store)
         tally.planned += sum(part.size for part in parts)
         tally.skipped += sum(strand.skipped for strand in self.strands)
 
@@ -153,6 +172,12 @@ class Source:
         self.hear()
         self._ready.extend(self._claimed(list(self._away.values())))
 
+    def note_finished(self, first: int) -> None:
+        """Writes down which parts were brought to their end; the first has this number in the run."""
+        for number, strand in enumerate(self.strands, first):
+            if strand.plain and not strand.missing and not strand.recalled:
+                self.finished.note(self.run, number, strand.part, strand.rows.keys())
+
     def close(self) -> None:
         """Ends all conversations; those that did not come to their end are counted as missing."""
         self.tally.missing += sum(strand.missing for strand in self.strands)
@@ -173,6 +198,10 @@ class Source:
 
     def _all_planned(self) -> Iterator[tuple[Strand, int, Planned, bool]]:
         for strand in self.strands:
+            if strand.recall(self.finished, self.store, self._use):
+                self.tally.stored += strand.ended
+                self.tally.conversations += strand.ended
+                continue
             for order, (call, settled) in enumerate(strand.planned()):
                 yield strand, order, call, settled
 
@@ -194,10 +223,11 @@ class Source:
             calls = [turn.strand.keys.call(turn.ask) for turn in turns]
             unknown = list(dict.fromkeys([call.key for call in calls if call.key not in self._waiting]))
             stored = self.store.lookup(unknown, failures=not (self._sends and self.options.retry_failed))
-            self._use(stored)
+            self._use({one.id: one.run for one in stored.values()})
             answered: list[tuple[_Turn, Completion]] = []
             fresh: list[Call] = []
             for turn, call in zip(turns, calls, strict=True):
+                turn.key = call.key
                 if found := stored.get(call.key):
                     self.tally.stored += 1
                     answered.append((turn, found.completion))
@@ -217,7 +247,7 @@ class Source:
             try:
                 turn.ask = turn.conversation.send(completion)
             except StopIteration as end:
-                turn.strand.rows.add(turn.order, end.value)
+                turn.strand.rows.add(turn.order, turn.key, end.value)
                 if not turn.settled:
                     turn.strand.ended += 1
                     self.tally.conversations += 1
@@ -235,10 +265,10 @@ class Source:
                 self._away[call.key] = call
         return [call for call in calls if call.key in mine]
 
-    def _use(self, stored: dict[bytes, Stored]) -> None:
-        """Notes that this run rests on replies that another one asked for."""
-        ids = [(self.run, one.id) for one in stored.values() if one.run not in (0, self.run)]
-        if ids and self._sends:
+    def _use(self, senders: Mapping[int, int]) -> None:
+        """Notes that this run rests on replies that another one asked for; given is who sent which call."""
+        ids = [(self.run, call) for call, run in senders.items() if run not in (0, self.run)] if self._sends else []
+        if ids:
             self.store.writer.do(
                 lambda connection: connection.executemany("INSERT OR IGNORE INTO uses VALUES (?, ?)", ids)
             )

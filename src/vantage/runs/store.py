@@ -19,7 +19,17 @@ from vantage.raters.models.base import Completion
 from vantage.runs import recovery
 from vantage.runs.claims import Claims
 from vantage.runs.faults import StoreError, store_error
-from vantage.runs.tables import APPLICATION, SCHEMA, VERSION, Finished, Stored, checksum, completion_of, placeholders
+from vantage.runs.tables import (
+    APPLICATION,
+    LATER,
+    SCHEMA,
+    VERSION,
+    Finished,
+    Stored,
+    checksum,
+    completion_of,
+    placeholders,
+)
 from vantage.runs.writer import Acknowledge, Writer
 
 NAME: Final = "runs.sqlite"
@@ -79,6 +89,11 @@ class Store:
     def connection(self) -> sqlite3.Connection:
         """The connection for looking."""
         return self._reader
+
+    @property
+    def lasting(self) -> bool:
+        """Whether the file is there for a later run."""
+        return self._temporary is None and not self.read_only
 
     @property
     def writer(self) -> Writer:
@@ -185,7 +200,9 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     """Makes the tables of a new file; an older file would be brought up to date here, a newer one is refused."""
     if connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]:
         _check(connection, path)
+        connection.execute(LATER)
         return
+    connection.execute(LATER)
     for statement in SCHEMA.split(";"):
         if statement.strip():
             connection.execute(statement)

@@ -52,7 +52,7 @@ def ask(
         # Should this process be killed, the folder still says what was planned.
         Report(context.record, Result([])).note(context.folder)
     who = chosen[0].id if len(chosen) == 1 else f"{len(chosen)} raters"
-    with _store(context) as store, context.step(f"asking {who}", sum(part.size for part in plan.parts)) as moved:
+    with store_of(context) as store, context.step(f"asking {who}", sum(part.size for part in plan.parts)) as moved:
         outcome = run(plan, store, context.carried, progress=_advancing(moved))
     corpus = _taken(context, corpus, outcome)
     if outcome.interrupted:
@@ -62,7 +62,7 @@ def ask(
     return corpus
 
 
-def _store(context: Context[Any]) -> Store:
+def store_of(context: Context[Any]) -> Store:
     """The store of the study's folder; one that is gone afterwards where there is no folder."""
     return Store(context.folder / STORE) if context.folder else Store.temporary()
 

@@ -74,7 +74,9 @@ O = TypeVar("O")  # noqa: E741 - the options of a study
 
 STUDIES: Final[dict[str, str]] = {
     "appraisals": "vantage.studies.appraisals.study:STUDY",
+    "context": "vantage.studies.context.study:STUDY",
     "demo": "vantage.studies.demo:STUDY",
+    "perseval": "vantage.studies.perseval.study:STUDY",
     "stereomap": "vantage.studies.stereomap.study:STUDY",
     "wcsent": "vantage.studies.wcsent.study:STUDY",
 }
@@ -164,6 +166,7 @@ class Context(Generic[O]):
         carried: How models are called: concurrency, limits of cost and of failures.
         warnings: What must be told at the top of the report.
         reached: The corpus as far as it has come, for the report on a run that is cut off.
+        noted: What collecting leaves for analysing that has no place in the corpus, such as what calls cost.
     """
 
     options: O
@@ -177,6 +180,7 @@ class Context(Generic[O]):
     carried: RunOptions | None = None
     warnings: list[str] = field(default_factory=list)
     reached: Corpus | None = None
+    noted: dict[str, Any] = field(default_factory=dict)
 
     def raters(self, style: str = "zero-shot", **options: Any) -> list[ChatRater]:
         """One chat rater per model named, in one prompting style; `options` are those of `ChatRater`."""

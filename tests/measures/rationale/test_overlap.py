@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from vantage import load
 from vantage.errors import InputError
-from vantage.measures.rationale.overlap import Smoothing, bleu, bleu_scores, rouge, tokenized
+from vantage.measures.rationale.overlap import Smoothing, bleu, bleu_scores, longest_common, rouge, tokenized
 
 WORDS = st.lists(st.sampled_from(["the", "cat", "sat", "on", "a", "mat", "dog", "ran"]), min_size=1, max_size=9)
 
@@ -52,6 +52,29 @@ def test_effective_order_is_sacrebleus_sentence_bleu(one: list[str], two: list[s
     theirs = BLEU(smooth_method=smoothing, effective_order=True).sentence_score(text, [known]).score / 100
     ours = bleu(text, known, smoothing=smoothing, tokens="13a", effective_order=True)
     assert ours == pytest.approx(theirs if set(one) & set(two) else 0.0, abs=1e-9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(WORDS, st.lists(WORDS, min_size=1, max_size=3), st.sampled_from(["floor", "add-k", "exp", "none"]))
+def test_counts_are_those_of_sacrebleu(candidate: list[str], references: list[list[str]], smoothing: Smoothing) -> None:
+    from sacrebleu.metrics.bleu import BLEU
+
+    text, known = " ".join(candidate), [" ".join(r) for r in references]
+    metric = BLEU(tokenize="none", smooth_method=smoothing, max_ngram_order=2, force=True)
+    theirs = metric.corpus_score([text], [[reference] for reference in known])
+    ours = bleu(text, known, n=2, smoothing=smoothing, tokens="words")
+    if len(candidate) > 1 and theirs.counts[0]:
+        assert ours == pytest.approx(theirs.score / 100)
+
+
+@settings(max_examples=60, deadline=None)
+@given(WORDS, WORDS)
+def test_the_longest_common_subsequence_is_that_of_the_table(one: list[str], two: list[str]) -> None:
+    table = np.zeros((len(one) + 1, len(two) + 1), dtype=int)
+    for i, mine in enumerate(one):
+        for j, theirs in enumerate(two):
+            table[i + 1, j + 1] = table[i, j] + 1 if mine == theirs else max(table[i, j + 1], table[i + 1, j])
+    assert longest_common(one, two) == longest_common(two, one) == table[-1, -1]
 
 
 @settings(max_examples=40, deadline=None)
@@ -96,13 +119,9 @@ def test_what_cannot_be_is_named(wrong: dict[str, Any], said: str) -> None:
 
 
 def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    from vantage.measures.rationale import overlap
-
-    overlap._metric.cache_clear()
     monkeypatch.setitem(sys.modules, "sacrebleu.metrics", None)
     with pytest.raises(InputError, match=r"needs sacrebleu.*vantage\[text\]"):
         bleu("a", "b")
-    overlap._metric.cache_clear()
 
 
 @pytest.mark.data

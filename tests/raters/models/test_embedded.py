@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from vantage.raters.models import Message, ModelError, Request, Sampling, embedded, load_model
+from vantage.raters.models.base import GIVEN_UP, never
 from vantage.raters.models.embedded import EmbeddedModel, weights
 from vantage.raters.models.gguf import GGUFModel
 from vantage.raters.models.options import OptionTree
@@ -147,6 +148,16 @@ def test_a_prompt_beyond_the_window_fails_alone(model: EmbeddedModel) -> None:
     assert np.isfinite(scored[1]).all()
     assert "the model's window 512" in model.notes[-1]
     model.notes.clear()
+
+
+def test_a_model_that_is_stopped_ends_after_the_request_under_way(model: EmbeddedModel) -> None:
+    looks = iter([False])
+    model.stopped = lambda: next(looks, True)
+    try:
+        told = model.complete([Request(SHORT, Sampling(max_tokens=2))] * 3)
+    finally:
+        model.stopped = never
+    assert [one is GIVEN_UP for one in told] == [False, True, True]
 
 
 def test_its_weakness_is_stated(model: EmbeddedModel) -> None:

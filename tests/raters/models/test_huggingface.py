@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from vantage.raters.models import Message, ModelError, Request, Sampling, load_model
+from vantage.raters.models.base import GIVEN_UP, never
 from vantage.raters.models.options import OptionTree
 
 from .tiny import NO_SYSTEM, tiny_model
@@ -217,6 +218,31 @@ def test_a_model_without_a_template_reads_plain_text(tmp_path: Path) -> None:
     assert model._prompt(requests[0].messages).endswith("Lovely day!\n\nAnswer:")
     assert model.score(requests, ["1", "2"]) == pytest.approx(np.array(expected(model, requests, ["1", "2"])), abs=1e-4)
     assert any("no chat template" in note for note in model.notes)
+
+
+def test_a_model_that_is_stopped_gives_up_what_is_not_answered(model: Any) -> None:
+    requests = [ask(item, max_tokens=6, temperature=1.0, seed=number) for number, item in enumerate(ITEMS * 2)]
+    whole = model.complete(requests)
+    looks = 0
+
+    def stopped() -> bool:
+        nonlocal looks
+        looks += 1
+        return looks > 9
+
+    model.stopped = stopped
+    try:
+        told = model.complete(requests)
+        looks = 0
+        some = model.score(requests * 9, OPTIONS)
+    finally:
+        model.stopped = never
+    given_up = [one is GIVEN_UP for one in told]
+    assert 0 < sum(given_up) < len(requests)
+    assert all(one == other for one, other, gone in zip(told, whole, given_up, strict=True) if not gone)
+    assert model.complete(requests) == whole
+    known = ~np.isnan(some).any(axis=1)
+    assert some[known] == pytest.approx(model.score(requests * 9, OPTIONS)[known], abs=1e-4)
 
 
 def test_a_schema_is_noted_once(model: Any) -> None:

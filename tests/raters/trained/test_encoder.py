@@ -165,7 +165,7 @@ def test_validation_stops_training_and_is_never_learned_from(tiny: str) -> None:
 @pytest.mark.slow
 @pytest.mark.data
 def test_the_real_encoder_learns_trust_in_sentences(data_dir: Path) -> None:
-    """A sixth of the data and two epochs: enough to be above chance, quick enough for every run."""
+    """A tenth of the data, one epoch and short texts: enough to be above chance, quick enough for every run."""
     from vantage import load
     from vantage.raters.encoders import minilm_folder
 
@@ -174,9 +174,9 @@ def test_the_real_encoder_learns_trust_in_sentences(data_dir: Path) -> None:
     except ModelError as missing:
         pytest.skip(str(missing))
     whole = load("wcsent", data_dir / "wcsent")
-    train = whole.filter(item=whole.filter(split="train").items["item"].to_list()[::6])
-    test = whole.filter(item=whole.filter(split="test").items["item"].to_list()[::5])
-    rater = fit(train, ["trust"], members=1, epochs=2, batch=8, adversarial=0.0, device="cpu")
-    judged = rater.judge(test)
-    both = judged.join(test.items.select("item", "final_trust"), on="item")
+    short = whole.items.filter(pl.col("text").str.len_chars() < 90)
+    train = whole.filter(item=short.filter(split="train")["item"].to_list()[::3])
+    test = whole.filter(item=short.filter(split="test")["item"].to_list())
+    rater = fit(train, ["trust"], epochs=1, patience=1, batch=4, adversarial=0.0, device="cpu")
+    both = rater.judge(test).join(test.items.select("item", "final_trust"), on="item")
     assert spearman(both["expected"].to_numpy(), both["final_trust"].to_numpy()) > 0.15

@@ -39,6 +39,7 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "histogram": ("distribution", {"value": "estimate", "category": "name", "kind": "histogram"}),
     "heat": ("heat", {"row": "name", "column": "series", "diverging": True}),
     "bump": ("bump", {"name": "name", "stage": "stage", "highlight": ["trust"]}),
+    "lattice": ("lattice", {"sets": "name", "panel": "series"}),
     "curve": ("curve", {"x": "x", "series": "series", "reference": 0.5, "limits": (0, 1)}),
 }
 

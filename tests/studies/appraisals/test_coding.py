@@ -7,15 +7,7 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from vantage.studies.appraisals.coding import (
-    agreed_blanks,
-    bootstrap,
-    correlation,
-    delta,
-    first_integer,
-    matrix,
-    quick_correlation,
-)
+from vantage.studies.appraisals.coding import agreed_blanks, correlation, delta, first_integer, lines, matrix
 
 
 @pytest.mark.parametrize(
@@ -50,7 +42,7 @@ def test_correlations_along_each_way_are_scipys() -> None:
     found = correlation(one, two, "questions")
     assert found.r == pytest.approx(np.mean([t.statistic for t in told]))
     assert found.p == pytest.approx(np.mean([t.pvalue for t in told]))
-    assert quick_correlation(one, two, 0) == pytest.approx(found.r)
+    assert lines(one, two, "questions") == pytest.approx([t.statistic for t in told])
     posts = np.mean([stats.spearmanr(one[k], two[k]).statistic for k in range(9)])
     assert correlation(one, two, "posts", "spearman").r == pytest.approx(posts)
     assert correlation(one, two, "all").r == pytest.approx(stats.pearsonr(one.ravel(), two.ravel()).statistic)
@@ -61,7 +53,7 @@ def test_constant_and_missing_lines_are_left_out() -> None:
     two = np.array([[1.0, 1.0], [2.0, 2.0], [4.0, 3.0], [9.0, 4.0]])
     found = correlation(one, two, "questions")
     assert found.defined == 1
-    assert quick_correlation(one, two, 0) == pytest.approx(found.r)
+    assert lines(one, two, "questions") == [pytest.approx(found.r), None]
     assert correlation(one[:, 1:], two[:, 1:], "questions").r is None
     assert delta(np.full((2, 2), np.nan), np.ones((2, 2))) is None
 
@@ -72,13 +64,3 @@ def test_kappas_of_blanks() -> None:
     assert randolph == pytest.approx(0.5)
     assert fleiss == pytest.approx((0.75 - (0.375**2 + 0.625**2)) / (1 - (0.375**2 + 0.625**2)))
     assert agreed_blanks(np.zeros(3, dtype=bool), np.zeros(3, dtype=bool)) == (1.0, None)
-
-
-def test_the_bootstrap_is_seeded_and_needs_two_posts() -> None:
-    values = np.arange(30.0)
-    interval = bootstrap(30, lambda rows: float(values[rows].mean()), 100, 1)
-    assert interval == bootstrap(30, lambda rows: float(values[rows].mean()), 100, 1)
-    assert interval[0] is not None
-    assert interval[1] is not None
-    assert interval[0] < 14.5 < interval[1]
-    assert bootstrap(1, lambda _: 0.0, 10, 0) == (None, None)

@@ -85,3 +85,11 @@ def test_never_raises(text: str) -> None:
     found = read_keywords(text)
     assert found.status in ("answered", "refused", "unparsed")
     assert (found.status == "answered") == bool(found.keywords)
+
+
+def test_reasons_on_their_own_line_in_other_languages() -> None:
+    found = read_keywords("1. Fürsorglich\n   Grund: Sie pflegen Kranke.\n2. Fleißig\n   Begründung: Lange Schichten.")
+    assert [(keyword.word, keyword.reason) for keyword in found.keywords] == [
+        ("Fürsorglich", "Sie pflegen Kranke."),
+        ("Fleißig", "Lange Schichten."),
+    ]

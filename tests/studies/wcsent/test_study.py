@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -86,6 +87,28 @@ def test_neutral_answers_and_wrong_sides_are_counted(report: Any) -> None:
     assert neutral["says_neutral"].to_list() == [0.0, 0.0, 0.0]
     signs = table(told, "signs").filter(rater="tfidf-ridge")
     assert set(signs["sign"]) >= {"exclamation marks", "a hashtag"}
+
+
+def test_what_anyone_could_reach_stands_beside_what_raters_do(report: Any) -> None:
+    told, out = report
+    highest = table(told, "ceiling")
+    assert highest["question"].to_list() == ["trust", "sociability", "competence"]
+    assert (highest["highest"] ** 2).to_list() == pytest.approx(highest["reliability"].to_list())
+    assert (highest["one"] < highest["highest"]).all()
+    corpus = Corpus.read(out / "corpus")
+    rated = corpus.filter(kind="person", split="test").judgments.filter(question="trust")
+    near = []
+    for item, value in rated.select("item", "value").iter_rows():
+        values = rated.filter(item=item)["value"].to_list()
+        others = (sum(values) - value) / (len(values) - 1)
+        near.append(abs(np.floor(others + 0.5) - value) <= 1)
+    assert highest.filter(question="trust")["one_within"][0] == pytest.approx(np.mean(near))
+    section = next(part for part in told.result.sections if part.title == "Predicting the scores")
+    assert any("A single annotator comes to" in words for words in section.text)
+
+
+def test_raters_that_answer_everything_alike_are_not_said_to_be_misled(report: Any) -> None:
+    assert set(table(report[0], "signs")["rater"]) == {"tfidf-ridge", "tfidf-logistic"}
 
 
 def test_files_of_traits_and_stance_are_joined(release: Path, tmp_path: Path) -> None:

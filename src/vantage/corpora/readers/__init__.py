@@ -1,7 +1,8 @@
 """Readers: from published data sets and common formats to a `Corpus`.
 
 A reader is a function `read(path, **options) -> Corpus`; `files` opens what it needs and tells what is wrong
-with it. To add one, write the function in a module of its own and list it in `READERS`. Modules are loaded
+with it. To add one, write the function in a module of its own and list it in `READERS`; one that needs more than
+tables, such as reading what a model wrote, lives in `interop` and is listed here by its full name. Modules are loaded
 when a reader is used.
 """
 
@@ -29,6 +30,7 @@ class Reader:
     needs: str
     """What `path` has to be."""
     module: str
+    """Its module here, or the full name of one elsewhere."""
     function: str = "read"
     options: dict[str, str] = field(default_factory=dict)
     """Options of the reader and what they mean."""
@@ -40,7 +42,7 @@ class Reader:
                 raise InputError(
                     f"reader '{self.name}' has no option '{name}'", remedy=nearest(name, list(self.options))
                 )
-        module = import_module(f"vantage.corpora.readers.{self.module}")
+        module = import_module(self.module if "." in self.module else f"vantage.corpora.readers.{self.module}")
         corpus: Corpus = getattr(module, self.function)(Path(path), **options)
         return corpus
 
@@ -182,6 +184,18 @@ READERS: dict[str, Reader] = {
             "the folder with the annotation output",
             "potato",
             options={"instrument": "the instrument whose scales the answers are on (a name or a file)"},
+        ),
+        Reader(
+            "inspect",
+            "Inspect: the replies of models in evaluation logs",
+            "inspect.aisi.org.uk",
+            "a .eval or .json log, or a folder of logs",
+            "vantage.interop.inspect_log",
+            options={
+                "instrument": "what was asked, where the task is not one that Vantage wrote (a name or a file)",
+                "question": "which of its questions was asked, where it has several and the samples do not say it",
+                "condition": "the circumstances under which the judgments are to stand",
+            },
         ),
     )
 }

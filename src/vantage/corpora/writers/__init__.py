@@ -1,16 +1,17 @@
 """Writers: from a `Corpus` to formats that other tools read.
 
-A writer is a function `write(corpus, path, *, overwrite)` that returns what it wrote. All of them prepare
-everything beside the destination and then rename it, so that nothing half-written is ever seen. To add one,
-write the function in a module of its own and list it in `WRITERS`. Modules are loaded when a writer is used.
+A writer is a function `write(corpus, path, *, overwrite, **options)` that returns what it wrote. All of them prepare
+everything beside the destination and then rename it, so that nothing half-written is ever seen. To add one, write the
+function in a module of its own and list it in `WRITERS`; one that needs more than a corpus, such as a prompt, lives in
+`interop` and is listed here by its full name. Modules are loaded when a writer is used.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
 from vantage.corpora.writers.cells import csv_text
 from vantage.errors import InputError, nearest
@@ -30,13 +31,29 @@ class Writer:
     makes: str
     """What stands at the path afterwards."""
     module: str
+    """Its module here, or the full name of one elsewhere."""
+    options: dict[str, str] = field(default_factory=dict)
+    """Options of the writer and what they mean."""
 
-    def __call__(self, corpus: Corpus, path: str | Path, *, overwrite: bool = False) -> Path:
+    def __call__(self, corpus: Corpus, path: str | Path, *, overwrite: bool = False, **options: Any) -> Path:
         """Writes a corpus to a path."""
-        module = import_module(f"vantage.corpora.writers.{self.module}")
-        written: Path = module.write(corpus, Path(path), overwrite=overwrite)
+        for name in options:
+            if name not in self.options:
+                raise InputError(
+                    f"writer '{self.name}' has no option '{name}'", remedy=nearest(name, list(self.options))
+                )
+        module = import_module(self.module if "." in self.module else f"vantage.corpora.writers.{self.module}")
+        written: Path = module.write(corpus, Path(path), overwrite=overwrite, **options)
         return written
 
+
+ASKING: Final = {
+    "instrument": "what is asked, where the corpus has several instruments or another one is meant (a name or a file)",
+    "question": "some of its questions, joined by commas; all of them without it",
+    "style": "how it is asked, such as few-shot:4+reasoning (zero-shot)",
+    "condition": "the circumstances, such as context",
+}
+"""Options of the writers that put questions to models."""
 
 WRITERS: dict[str, Writer] = {
     writer.name: writer
@@ -60,12 +77,36 @@ WRITERS: dict[str, Writer] = {
             "a folder with README.md and data/",
             "huggingface",
         ),
+        Writer("card", "The dataset card alone", "a file, usually README.md", "card"),
+        Writer(
+            "croissant",
+            "Croissant: a description of the tables that dataset search and loaders read, with the tables",
+            "a folder with croissant.json and data/",
+            "croissant",
+        ),
+        Writer(
+            "inspect",
+            "An Inspect task: the items and questions, with how many people gave each answer",
+            "a folder with task.py that `inspect eval` runs",
+            "vantage.interop.inspect_task",
+            ASKING,
+        ),
+        Writer(
+            "lm-eval",
+            "Tasks of the lm-evaluation-harness, one per question (style scoring: multiple choice)",
+            "a folder for `lm_eval run --include_path`",
+            "vantage.interop.lm_eval",
+            ASKING,
+        ),
     )
 }
 
 
-def export(corpus: Corpus, format: str, path: str | Path, *, overwrite: bool = False) -> Path:  # noqa: A002
-    """Writes a corpus in a known format: `export(corpus, "csv", "judgments.csv")`."""
+def export(corpus: Corpus, format: str, path: str | Path, *, overwrite: bool = False, **options: Any) -> Path:  # noqa: A002
+    """Writes a corpus in a known format: `export(corpus, "csv", "judgments.csv")`.
+
+    `vantage corpora export --help` names the formats; their options are those of `WRITERS[format].options`.
+    """
     if format not in WRITERS:
         raise InputError(f"there is no writer '{format}'", remedy=nearest(format, list(WRITERS)))
-    return WRITERS[format](corpus, path, overwrite=overwrite)
+    return WRITERS[format](corpus, path, overwrite=overwrite, **options)

@@ -57,7 +57,7 @@ def _metadata(corpus: Corpus) -> dict[str, object]:
     about = corpus.about
     languages = [code for code in re.split(r"[,;\s]+", about.language) if code]
     return {
-        **_licence(about.licence),
+        **licence(about.licence),
         **({"language": languages} if languages else {}),
         "pretty_name": about.title or about.name,
         "size_categories": [_size(len(corpus.judgments))],
@@ -73,7 +73,8 @@ def _metadata(corpus: Corpus) -> dict[str, object]:
     }
 
 
-def _licence(told: str) -> dict[str, str]:
+def licence(told: str) -> dict[str, str]:
+    """The licence as the hub names it."""
     plain = re.sub(r"[\s-]+", " ", told.strip().lower().replace("creative commons", "cc"))
     if not plain or plain.startswith(("not stated", "unknown", "see ")):
         return {"license": "unknown"}

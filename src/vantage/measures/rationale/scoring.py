@@ -67,7 +67,7 @@ class Likeness:
     def _parts(self) -> list[tuple[tuple[str, ...], Callable[[Sequence[Pair], list[str]], dict[str, Floats]]]]:
         return [
             (tuple(name for name in KNOWN if name.startswith("bleu")), self._bleu),
-            (tuple(ROUGE), _rouge),
+            (ROUGE, _rouge),
             (("embedding",), partial(_with, self.encode, self._embedding)),
             (("bertscore",), partial(_with, self.bertscore, self._bertscore)),
         ]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
+from typing import Any, Final, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,6 +118,26 @@ class Remote(Protocol):
     async def attempt(self, request: Request, options: Sequence[str] = ()) -> Completion:
         """One try, on that loop: a reply, or the scores of options; a fault that may pass raises `Passing`."""
         ...
+
+
+@runtime_checkable
+class Stoppable(Protocol):
+    """A model in this process that can be stopped in the middle of a batch, within about one request.
+
+    What it had answered by then comes back as usual; for the rest there is a completion that failed, or a row of
+    not-a-numbers.
+    """
+
+    stopped: Callable[[], bool]
+    """Looked at between two steps: whether to give up what has not been answered."""
+
+
+GIVEN_UP: Final = Completion("", "failed", error="The model was stopped before it had answered.")
+
+
+def never() -> bool:
+    """What a model that nobody stops is told."""
+    return False
 
 
 def note_once(notes: list[str], sentence: str) -> None:

@@ -56,7 +56,7 @@ class EmbeddedModel(GGUFModel):
         if self._scorer is None:
             # Half a gigabyte and a second, spent by the first who asks for scores.
             self._scorer = PrefixScorer(LlamaNet(read(weights())), PROCESSOR)
-        return self._scorer.score(prompts, tree)
+        return self._scorer.score(prompts, tree, self.stopped)
 
 
 def weights() -> Path:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import mmap
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPConnection
 from pathlib import Path
@@ -15,12 +15,14 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from vantage.raters.models.base import (
+    GIVEN_UP,
     Completion,
     Finish,
     LogProbs,
     Message,
     ModelError,
     Request,
+    never,
     note_once,
     too_long,
 )
@@ -61,6 +63,7 @@ class GGUFModel:
     ) -> None:
         self.name = f"gguf:{path}"
         self.notes: list[str] = []
+        self.stopped: Callable[[], bool] = never
         file = Path(path).expanduser()
         self._has_template = _has_template(file)
         if not self._has_template:
@@ -137,9 +140,11 @@ class GGUFModel:
             ) from None
 
     def _scored(self, prompts: Sequence[list[int]], tree: OptionTree) -> LogProbs:
-        table = np.empty((len(prompts), len(tree.options)))
+        table = np.full((len(prompts), len(tree.options)), np.nan)
         # Neighbours in this order share the longest beginnings, which stay in the prompt cache.
         for row in sorted(range(len(prompts)), key=prompts.__getitem__):
+            if self.stopped():
+                break
             table[row] = tree.logprobs(
                 {node: self._following([*prompts[row], *node], tokens) for node, tokens in tree.nodes.items()}
             )
@@ -152,6 +157,8 @@ class GGUFModel:
         return self._server
 
     def _complete(self, request: Request) -> Completion:
+        if self.stopped():
+            return GIVEN_UP
         sampling = request.sampling
         body: dict[str, Any] = {
             "temperature": sampling.temperature,

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from vantage.raters.models.base import Completion, LogProbs, Message, ModelError, Request, note_once, too_long
+from vantage.raters.models.base import (
+    GIVEN_UP,
+    Completion,
+    LogProbs,
+    Message,
+    ModelError,
+    Request,
+    never,
+    note_once,
+    too_long,
+)
 from vantage.raters.models.extras import require
 from vantage.raters.models.options import OptionTree, option_tokens
 from vantage.raters.models.plain import LEAD, plain_prompt, turns
@@ -48,6 +58,7 @@ class HuggingFaceModel:
         self._transformers = transformers = require("transformers", "local")
         self.name = f"hf:{model}"
         self.notes: list[str] = []
+        self.stopped: Callable[[], bool] = never
         self._device = device or _best_device(torch)
         self._rows = batch_size or (8 if self._device == "cpu" else 32)
         budget = PROCESSOR if self._device == "cpu" else GPU
@@ -100,10 +111,12 @@ class HuggingFaceModel:
         todo = [row for row in range(len(requests)) if row not in done]
         budgets = {row: self._budget(requests[row], len(prompts[row])) for row in todo}
         for rows in self._batches(sorted(todo, key=lambda row: len(prompts[row])), prompts, budgets):
+            if self.stopped():
+                break
             chosen = [requests[row] for row in rows]
             replies = self._generate([prompts[row] for row in rows], chosen, [budgets[row] for row in rows])
             done.update(zip(rows, replies, strict=True))
-        return [done[row] for row in range(len(requests))]
+        return [done.get(row, GIVEN_UP) for row in range(len(requests))]
 
     def score(self, requests: Sequence[Request], options: Sequence[str]) -> LogProbs:
         """The log-probability that the reply begins with each option and with no longer one.
@@ -142,9 +155,14 @@ class HuggingFaceModel:
             self._shares = net.shares(max(prompts, key=len), tree)
             self._scorer = PrefixScorer(net, self._budgeted) if self._shares else None
         if self._scorer is not None:
-            return self._scorer.score(prompts, tree)
+            return self._scorer.score(prompts, tree, self.stopped)
         note_once(self.notes, f"{self.name} keeps no past that can be shared; each option is computed in full.")
-        return np.array([tree.logprobs(net.in_full(prompt, tree)) for prompt in prompts])
+        table = np.full((len(prompts), len(tree.options)), np.nan)
+        for row, prompt in enumerate(prompts):
+            if self.stopped():
+                break
+            table[row] = tree.logprobs(net.in_full(prompt, tree))
+        return table
 
     def _budget(self, request: Request, length: int) -> int:
         most = request.sampling.max_tokens
@@ -178,11 +196,21 @@ class HuggingFaceModel:
                 max_new_tokens=max(budgets),
                 do_sample=False,
                 logits_processor=self._transformers.LogitsProcessorList([sampler]),
+                stopping_criteria=self._transformers.StoppingCriteriaList([self._looks]),
             )
-        return [
+        replies = [
             self._reply(tokens[width:].tolist()[:budget], len(prompt))
             for tokens, prompt, budget in zip(written, prompts, budgets, strict=True)
         ]
+        # A reply that was stopped in the middle is none.
+        return [
+            GIVEN_UP if reply.finish == "length" and reply.completion_tokens < budget else reply
+            for reply, budget in zip(replies, budgets, strict=True)
+        ]
+
+    def _looks(self, input_ids: Any, scores: Any, **_: Any) -> Any:
+        """Whether the rows of a batch are done because the model was stopped; asked after every token."""
+        return self._torch.full((len(input_ids),), self.stopped(), dtype=self._torch.bool, device=input_ids.device)
 
     def _padded(self, rows: Sequence[Sequence[int]], width: int) -> tuple[Any, Any]:
         """Prompts of unequal length as one tensor that ends where they end, and which of its cells are real."""

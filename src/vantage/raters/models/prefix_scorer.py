@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from vantage.raters.models.base import LogProbs
+from vantage.raters.models.base import LogProbs, never
 from vantage.raters.models.options import OptionTree, Path
 from vantage.raters.models.prefix_plan import Stem, Tokens, batches, stems
 
@@ -63,20 +63,20 @@ class PrefixScorer:
         self._net, self._budget = net, budget
         self._kept: tuple[Tokens, Any] = ((), None)
 
-    def score(self, prompts: Sequence[Tokens], tree: OptionTree) -> LogProbs:
-        """One row per prompt, one column per option."""
+    def score(self, prompts: Sequence[Tokens], tree: OptionTree, stopped: Callable[[], bool] = never) -> LogProbs:
+        """One row per prompt, one column per option; not a number where it was stopped before that was known."""
         unique = list(dict.fromkeys(tuple(prompt) for prompt in prompts))
-        table = np.empty((len(unique), len(tree.options)))
+        table = np.full((len(unique), len(tree.options)), np.nan)
         root = stems(unique, self._budget.worth)
         waiting: list[tuple[Stem, Any]] = [(root, None)]
-        while waiting:
+        while waiting and not stopped():
             stem, past = waiting.pop()
             if stem is root:
                 past = self._begun(unique[stem.first][: stem.stop])
             elif stem.stop > stem.start:
                 past = self._net.extended(past, unique[stem.first][stem.start : stem.stop])
             waiting += [(grown, past) for grown in stem.stems]
-            self._go_on(past, stem, unique, tree, table)
+            self._go_on(past, stem, unique, tree, table, stopped)
         numbers = {prompt: number for number, prompt in enumerate(unique)}
         return table[[numbers[tuple(prompt)] for prompt in prompts]]
 
@@ -91,7 +91,15 @@ class PrefixScorer:
         self._kept = (tokens, past)
         return past
 
-    def _go_on(self, past: Any, stem: Stem, prompts: Sequence[Tokens], tree: OptionTree, table: LogProbs) -> None:
+    def _go_on(
+        self,
+        past: Any,
+        stem: Stem,
+        prompts: Sequence[Tokens],
+        tree: OptionTree,
+        table: LogProbs,
+        stopped: Callable[[], bool],
+    ) -> None:
         """Fills in the rows of the prompts that go on from a stem on their own."""
         nodes, tokens = list(tree.nodes), sorted({token for behind in tree.nodes.values() for token in behind})
         lengths = [len(prompt) - stem.stop + len(nodes) - 1 for prompt in prompts]
@@ -100,6 +108,7 @@ class PrefixScorer:
         asked = [
             (rows, self._net.following(past, [prompts[row][stem.stop :] for row in rows], nodes, tokens))
             for rows in batches(stem.rows, lengths, self._budget.tokens, most)
+            if not stopped()
         ]
         for rows, pending in asked:
             for row, told in zip(rows, pending().tolist(), strict=True):

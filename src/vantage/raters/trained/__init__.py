@@ -3,7 +3,7 @@
 `fit` learns one from a corpus and `TrainedRater` judges, is saved and is loaded; `examples` turns a corpus into texts
 and labels, `folds` splits it so that no text stands on both sides, and each further module is one way to learn. May
 import what `raters` may. The next kind is a class with the methods of `base.Predictor`, listed in `fitting` and
-`rater`.
+`rater`. Raters that predict what each user says have a folder of their own, `pairs`.
 """
 
 from typing import TYPE_CHECKING
@@ -15,13 +15,17 @@ if TYPE_CHECKING:
     from vantage.raters.trained.fitting import fit as fit
     from vantage.raters.trained.folds import shared_texts as shared_texts
     from vantage.raters.trained.linear import LinearSettings as LinearSettings
+    from vantage.raters.trained.pairs import PairRater as PairRater
+    from vantage.raters.trained.pairs import fit_pairs as fit_pairs
     from vantage.raters.trained.rater import TrainedRater as TrainedRater
 
 _HOMES = {
     "EncoderSettings": "vantage.raters.trained.encoder_settings",
     "LinearSettings": "vantage.raters.trained.linear",
+    "PairRater": "vantage.raters.trained.pairs",
     "TrainedRater": "vantage.raters.trained.rater",
     "fit": "vantage.raters.trained.fitting",
+    "fit_pairs": "vantage.raters.trained.pairs",
     "shared_texts": "vantage.raters.trained.folds",
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -18,14 +18,21 @@ from vantage.raters.trained.examples import Examples
 
 def fingerprint(examples: Examples, validation: Examples | None, settings: EncoderSettings, seed: int) -> str:
     """What makes two trainings the same: texts, labels, settings (but the device) and seed."""
-    told = {key: value for key, value in asdict(settings).items() if key != "device"}
-    digest = sha256(json.dumps([told, seed], sort_keys=True).encode())
+    pieces: list[bytes] = []
     for part in (examples, validation):
         if part is not None:
-            digest.update(json.dumps([part.reading.first, part.reading.second]).encode())
-            for labels in part.labels:
-                digest.update(labels.question.id.encode() + labels.shares.tobytes() + labels.score.tobytes())
-    return digest.hexdigest()[:32]
+            pieces.append(json.dumps([part.reading.first, part.reading.second]).encode())
+            pieces += [one.question.id.encode() + one.shares.tobytes() + one.score.tobytes() for one in part.labels]
+    return digest(pieces, settings, seed)
+
+
+def digest(pieces: Iterable[bytes], settings: EncoderSettings, seed: int) -> str:
+    """What is learned from, the settings (but the device) and the seed in 32 letters."""
+    told = {key: value for key, value in asdict(settings).items() if key != "device"}
+    found = sha256(json.dumps([told, seed], sort_keys=True).encode())
+    for piece in pieces:
+        found.update(piece)
+    return found.hexdigest()[:32]
 
 
 @dataclass

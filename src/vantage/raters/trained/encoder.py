@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -10,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from vantage.errors import InputError
 from vantage.instruments import Question
 from vantage.raters.models.base import note_once
 from vantage.raters.models.extras import require
@@ -21,7 +19,8 @@ from vantage.raters.trained.examples import Examples
 from vantage.raters.trained.folds import grouped_folds
 from vantage.raters.trained.losses import Head, goodness, heads, predicted
 from vantage.raters.trained.network import Tokens, build, pretrained
-from vantage.raters.trained.training import Part, outputs_of, train
+from vantage.raters.trained.training import Part, TextLesson, outputs_of, train
+from vantage.raters.trained.weights import put, read_weights, round_shared, write_weights
 
 
 @dataclass
@@ -64,7 +63,7 @@ class EncoderPredictor:
         outputs = heads(train_examples.labels, settings)
         training = fingerprint(train_examples, validation, settings, seed)
         steps = [settings.epochs * -(-len(one.items) // settings.batch) for one, _ in splits]
-        tally = _Tally(sum(steps), progress)
+        tally = Steps(sum(steps), progress)
         fresh = {name: value.detach().clone() for name, value in encoder.state_dict().items()}
         members, held_outputs, histories = [], [], []
         cuda = [torch.cuda.current_device()] if device.startswith("cuda") else []
@@ -77,9 +76,7 @@ class EncoderPredictor:
                 parts = [Part(Tokens(tokenizer, encoder.config, e.reading, settings), e) for e in (learned_from, held)]
                 done = train(
                     network,
-                    parts[0],
-                    parts[1],
-                    outputs,
+                    TextLesson(parts[0], parts[1], outputs, settings, device),
                     settings,
                     seed=seed * 101 + number,
                     device=device,
@@ -104,7 +101,7 @@ class EncoderPredictor:
             {"held_out": scores, "members": histories},
             notes,
         )
-        found._round_shared()
+        round_shared(network, members[0])
         return found
 
     def predict(self, reading: Reading) -> dict[str, Predicted]:
@@ -124,19 +121,7 @@ class EncoderPredictor:
 
     def save(self, folder: Path, name: str) -> Mapping[str, Any]:
         """Weights as safetensors in sixteen bits (members were rounded to them when trained); the rest as JSON."""
-        save = require("safetensors.torch", "local").save_file
-        for number, member in enumerate(self.members, 1):
-            halves = {key: value.half().contiguous() for key, value in member.items()}
-            save(halves, folder / f"{name}-member-{number}.safetensors")
-        shared = {
-            key: (value.half() if value.is_floating_point() else value).cpu().contiguous()
-            for key, value in self.network.state_dict().items()
-            if key not in self.members[0]
-        }
-        save(shared, folder / f"{name}-shared.safetensors")
-        home = folder / f"{name}-encoder"
-        self.network.encoder.config.save_pretrained(home)
-        self.tokenizer.save_pretrained(home)
+        write_weights(folder, name, self.network, self.tokenizer, self.members)
         return {
             "settings": {**asdict(self.settings), "device": None},
             "heads": [asdict(head) for head in self.heads],
@@ -149,29 +134,12 @@ class EncoderPredictor:
     @classmethod
     def load(cls, folder: Path, name: str, data: Mapping[str, Any], questions: Sequence[Question]) -> EncoderPredictor:
         """Reads what `save` wrote; weights that do not fit the encoder are refused."""
-        torch = require("torch", "local")
-        transformers = require("transformers", "local")
-        read = require("safetensors.torch", "local").load_file
         settings = EncoderSettings(**data["settings"])
         told = [Head(**{**head, "weights": tuple(head["weights"])}) for head in data["heads"]]
-        home = folder / f"{name}-encoder"
-        try:
-            config = transformers.AutoConfig.from_pretrained(home, trust_remote_code=False)
-            tokenizer = transformers.AutoTokenizer.from_pretrained(home, trust_remote_code=False)
-            with torch.random.fork_rng(devices=[]):
-                network = build(
-                    transformers.AutoModel.from_config(config), sum(h.width for h in told), settings.dropout
-                )
-            shared = read(folder / f"{name}-shared.safetensors")
-            members = [read(folder / f"{name}-member-{n}.safetensors") for n in range(1, data["members"] + 1)]
-        except (ImportError, KeyError, OSError, RuntimeError, ValueError) as error:
-            reason = " ".join(str(error).split())[:160].rstrip(".")
-            raise InputError(f"the encoder cannot be read ({reason})", file=folder, remedy="fit it again") from None
-        wanted = {key: tuple(value.shape) for key, value in network.state_dict().items()}
-        for member in members:
-            _refuse_other({**shared, **member}, wanted, folder)
-        network.load_state_dict({key: _full(value) for key, value in {**shared, **members[0]}.items()})
-        floats = [{key: _full(value) for key, value in member.items()} for member in members]
+        width = sum(head.width for head in told)
+        tokenizer, network, members = read_weights(
+            folder, name, data["members"], lambda encoder: build(encoder, width, settings.dropout)
+        )
         return cls(
             settings,
             tuple(questions),
@@ -179,35 +147,24 @@ class EncoderPredictor:
             data["spreads"],
             tokenizer,
             network,
-            floats,
+            members,
             data["validation"],
             list(data["notes"]),
         )
 
     def _outputs(self, member: Mapping[str, Any], tokens: Tokens, device: str) -> Floats:
-        torch = require("torch", "local")
-        parameters = dict(self.network.named_parameters())
-        with torch.no_grad():
-            for key, value in member.items():
-                parameters[key].copy_(value)
+        put(self.network, member)
         return outputs_of(self.network, tokens, self.settings, device)
 
-    def _round_shared(self) -> None:
-        """Rounds what all members share as it will be stored, so that a saved rater judges as the fitted one did."""
-        torch = require("torch", "local")
-        with torch.no_grad():
-            for key, value in self.network.state_dict().items():
-                if key not in self.members[0] and value.is_floating_point():
-                    value.copy_(value.half().float())
 
-
-class _Tally:
+class Steps:
     """Steps that are done, over all members."""
 
     def __init__(self, total: int, progress: Progress | None) -> None:
         self.total, self.done, self.progress = total, 0, progress
 
     def move(self, steps: int) -> None:
+        """So many more are done."""
         self.done += steps
         if self.progress:
             self.progress(self.done, self.total)
@@ -252,19 +209,3 @@ def _held_out(
         spreads[id_] = float(np.sqrt(np.mean(np.concatenate(errors) ** 2))) if errors else 0.0
         scores[id_] = float(np.mean(met))
     return spreads, scores
-
-
-def _refuse_other(tensors: Mapping[str, Any], wanted: Mapping[str, tuple[int, ...]], folder: Path) -> None:
-    found = {key: tuple(value.shape) for key, value in tensors.items()}
-    if found != dict(wanted):
-        key = next(iter(sorted({k for k in {*found, *wanted} if found.get(k) != wanted.get(k)})))
-        shape = json.dumps(found.get(key)), json.dumps(wanted.get(key))
-        raise InputError(
-            f"the weights are of another architecture: '{key}' has the shape {shape[0]}, the encoder needs {shape[1]}",
-            file=folder,
-            remedy="put back the files that were saved together, or fit it again",
-        )
-
-
-def _full(tensor: Any) -> Any:
-    return tensor.float() if tensor.is_floating_point() else tensor

@@ -26,7 +26,7 @@ class EncoderSettings:
         delta: Where Huber loss turns from squares to absolute values, in points of the scale.
         members: How many networks are trained and averaged, each stopped on another part of the texts; null for four
             where several questions are learned at once and one where one is.
-        folds: Into how many parts the texts are split for that.
+        folds: Into how many parts the texts are split for that; more parts leave more to learn from.
         epochs: The most passes over the data.
         patience: Training stops after so many epochs without a gain on the held-out part.
         batch: How many texts are learned from at a time.
@@ -51,7 +51,7 @@ class EncoderSettings:
     focus: float = 2.0
     delta: float = 1.0
     members: int | None = None
-    folds: int = 5
+    folds: int = 10
     epochs: int = 4
     patience: int = 2
     batch: int = 16

@@ -145,8 +145,8 @@ class LinearPredictor:
                     (features[folds != k], _rows(labels, folds != k), features[folds == k], _rows(labels, folds == k))
                     for k in range(FOLDS)
                 ]
-            best, spread = _chosen(trials, settings, labels.question)
-            weights, offsets, classes = _learned(whole, everything.labels[place], settings, best)
+            best, spread = chosen(trials, settings, labels.question)
+            weights, offsets, classes = learned(whole, everything.labels[place], settings, best)
             id_ = labels.question.id
             found.weights = {**found.weights, id_: weights}
             found.offsets = {**found.offsets, id_: offsets}
@@ -159,7 +159,7 @@ class LinearPredictor:
         """Numbers with the spread of the errors in validation, or probabilities of the classes."""
         features = self.vocabulary(reading.joined())
         return {
-            q.id: _predicted(
+            q.id: predicted_from(
                 features, self.weights[q.id], self.offsets[q.id], self.classes[q.id], self.spreads[q.id], q
             )
             for q in self.questions
@@ -208,8 +208,8 @@ class LinearPredictor:
         )
 
 
-def _learned(features: Any, labels: Labels, settings: LinearSettings, strength: float) -> tuple[Floats, Floats, Floats]:
-    """Weights, offsets, and the classes that the rows of weights stand for."""
+def learned(features: Any, labels: Labels, settings: LinearSettings, strength: float) -> tuple[Floats, Floats, Floats]:
+    """Weights, offsets, and the classes that the rows of weights stand for; shares may be counts, which weigh."""
     from sklearn.linear_model import LogisticRegression, Ridge
 
     there = labels.answered
@@ -230,9 +230,10 @@ def _learned(features: Any, labels: Labels, settings: LinearSettings, strength: 
     return weights, offsets, np.asarray(model.classes_, dtype=np.float64)
 
 
-def _predicted(
+def predicted_from(
     features: Any, weights: Floats, offsets: Floats, classes: Floats, spread: float, question: Question
 ) -> Predicted:
+    """What weights, offsets and classes say about features."""
     out = np.asarray(features @ weights.T) + offsets
     if not len(classes):
         return Predicted.of_numbers(out[:, 0], spread, question.scale)
@@ -242,7 +243,7 @@ def _predicted(
     return Predicted.of_shares(shares, question.scale)
 
 
-def _chosen(trials: Sequence[Any], settings: LinearSettings, question: Question) -> tuple[float, float]:
+def chosen(trials: Sequence[Any], settings: LinearSettings, question: Question) -> tuple[float, float]:
     """The strength with the smallest squared error or the highest macro F1, and the spread of its errors."""
     from sklearn.metrics import f1_score
 
@@ -250,9 +251,9 @@ def _chosen(trials: Sequence[Any], settings: LinearSettings, question: Question)
     for strength in settings.tried:
         errors, given, right = [], [], []
         for features, labels, held, wanted in trials:
-            learned = _learned(features, labels, settings, strength)
+            parts = learned(features, labels, settings, strength)
             there = wanted.answered
-            found = _predicted(held[there], *learned, 1.0, question)
+            found = predicted_from(held[there], *parts, 1.0, question)
             if found.mean is not None:
                 errors.append(found.mean - wanted.score[there])
             given.append(decide(found, question.scale, by_mean=settings.model == "ridge"))

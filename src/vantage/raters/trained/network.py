@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
@@ -54,14 +55,15 @@ def pretrained(settings: EncoderSettings) -> tuple[Any, Any]:
     return tokenizer, encoder.float()
 
 
-def build(encoder: Any, outputs: int, dropout: float) -> Any:
-    """The network over an encoder: what it returns are the raw outputs, one row per text."""
+@cache
+def network_class() -> Any:
+    """The class of networks over an encoder; made when torch is there."""
     torch = require("torch", "local")
 
     class Network(torch.nn.Module):  # type: ignore[name-defined, misc]
         """Mean pooling and a linear layer; `moved` is added to the word vectors where it is set."""
 
-        def __init__(self) -> None:
+        def __init__(self, encoder: Any, outputs: int, dropout: float) -> None:
             super().__init__()
             self.encoder = encoder
             self.top = torch.nn.Linear(encoder.config.hidden_size, outputs)
@@ -84,13 +86,21 @@ def build(encoder: Any, outputs: int, dropout: float) -> Any:
                 self.vectors = vectors
             return vectors
 
-        def forward(self, batch: dict[str, Any]) -> Any:
+        def pooled(self, batch: dict[str, Any]) -> Any:
+            """The mean of the last layer over what is no padding."""
             states = self.encoder(**batch).last_hidden_state
             mask = batch["attention_mask"].unsqueeze(-1).to(states.dtype)
-            mean = (states * mask).sum(1) / mask.sum(1).clamp(min=1)
-            return self.top(self.dropout(mean))
+            return (states * mask).sum(1) / mask.sum(1).clamp(min=1)
 
-    return Network()
+        def forward(self, batch: dict[str, Any]) -> Any:
+            return self.top(self.dropout(self.pooled(batch)))
+
+    return Network
+
+
+def build(encoder: Any, outputs: int, dropout: float) -> Any:
+    """The network over an encoder: what it returns are the raw outputs, one row per text."""
+    return network_class()(encoder, outputs, dropout)
 
 
 def groups(network: Any, settings: EncoderSettings) -> list[dict[str, Any]]:
@@ -156,21 +166,22 @@ class Tokens:
             made[name] = torch.from_numpy(table).to(device)
         return made
 
-    def shuffled(self, rows: NDArray[np.intp], size: int, rng: np.random.Generator) -> list[NDArray[np.intp]]:
-        """All rows in batches, drawn by lot; texts of a batch are of similar length, so that little is padding."""
-        order = rng.permutation(rows)
-        batches = []
-        for start in range(0, len(order), size * CHUNK):
-            part = order[start : start + size * CHUNK]
-            part = part[np.argsort(self.lengths[part], kind="stable")]
-            batches += [part[n : n + size] for n in range(0, len(part), size)]
-        return [batches[n] for n in rng.permutation(len(batches))]
-
     def in_order(self, size: int) -> Iterator[NDArray[np.intp]]:
         """All rows in batches from the shortest to the longest."""
         order = np.argsort(self.lengths, kind="stable")
         for start in range(0, len(order), size):
             yield order[start : start + size]
+
+
+def shuffled(lengths: NDArray[np.intp], size: int, rng: np.random.Generator) -> list[NDArray[np.intp]]:
+    """All rows in batches, drawn by lot; texts of a batch are of similar length, so that little is padding."""
+    order = rng.permutation(np.arange(len(lengths)))
+    batches = []
+    for start in range(0, len(order), size * CHUNK):
+        part = order[start : start + size * CHUNK]
+        part = part[np.argsort(lengths[part], kind="stable")]
+        batches += [part[n : n + size] for n in range(0, len(part), size)]
+    return [batches[n] for n in rng.permutation(len(batches))]
 
 
 def window(tokenizer: Any, config: Any) -> int:

@@ -27,6 +27,7 @@ CHARTS: Final = {
     "heat": "heat:heat",
     "bump": "ranks:bump",
     "curve": "curves:curve",
+    "lattice": "lattices:lattice",
 }
 """Kinds of charts and where they are drawn."""
 

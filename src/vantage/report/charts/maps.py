@@ -31,6 +31,7 @@ def group_map(
     centres: bool = False,
     cross: float | None = None,
     own_axes: bool = False,
+    beside: int = 2,
     width: float = PAGE,
     height: float = 3.7,
 ) -> Drawing:
@@ -42,13 +43,14 @@ def group_map(
         y: The column of the vertical score.
         name: The column of the labels; a point without a label is only a point.
         cluster: The column that gives colour and marker.
-        panel: The column of the panels, such as people and model; two stand in a row.
+        panel: The column of the panels, such as people and model.
         x_label: The title of the horizontal axis; the column's name without it.
         y_label: The title of the vertical axis.
         limits: The ends of both axes, such as those of the scale; those of the data without it.
         centres: Whether the mean of each cluster is marked.
         cross: Where two lines cross that part the map into four.
         own_axes: Whether every panel has axes of its own, for scores that cannot be compared across panels.
+        beside: How many panels stand in a row; a map of many groups needs the whole width.
         width: The width in inches.
         height: The height of a row of panels in inches.
     """
@@ -57,7 +59,7 @@ def group_map(
     if nothing(frame, x, y):
         return no_data()
     panels = distinct(known, panel)
-    columns = min(len(panels), 2)
+    columns = min(len(panels), beside)
     rows = -(-len(panels) // columns)
     shared = not own_axes and limits is None
     figure, all_axes = canvas(width, height * rows, rows, columns, sharex=shared, sharey=shared)

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 
 from vantage.raters.chat import ChatRater
-from vantage.raters.models.base import ChatModel, Completion, Passing, Remote
+from vantage.raters.models.base import ChatModel, Completion, Passing, Remote, Stoppable, never
 from vantage.raters.models.plain import estimate_tokens
 from vantage.runs.job import Job
 from vantage.runs.keys import Call
@@ -159,6 +159,17 @@ class _Remotely:
 
 def _in_batches(model: ChatModel, job: Job) -> None:
     """One batch after the other, of a size that takes some seconds; each is durable before the next begins."""
+    look = _Look(job)
+    if isinstance(model, Stoppable):
+        model.stopped = look
+    try:
+        _one_after_the_other(model, job, look)
+    finally:
+        if isinstance(model, Stoppable):
+            model.stopped = never
+
+
+def _one_after_the_other(model: ChatModel, job: Job, look: _Look) -> None:
     size = SMALLEST
     while not job.stopping.is_set():
         calls = job.take(size)
@@ -172,13 +183,25 @@ def _in_batches(model: ChatModel, job: Job) -> None:
             continue
         start = time.monotonic()
         for options in dict.fromkeys(call.ask.options for call in calls):
-            _batch(model, job, [call for call in calls if call.ask.options == options])
+            _batch(model, job, look, [call for call in calls if call.ask.options == options])
         job.settle()
         seconds = max(time.monotonic() - start, 1e-3)
         size = max(SMALLEST, min(LARGEST, 2 * size, int(len(calls) / seconds * BATCH_SECONDS)))
 
 
-def _batch(model: ChatModel, job: Job, calls: list[Call]) -> None:
+class _Look:
+    """Whether a job is stopping, and whether a model has noticed."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self.noticed = False
+
+    def __call__(self) -> bool:
+        self.noticed = self.noticed or self._job.stopping.is_set()
+        return self.noticed
+
+
+def _batch(model: ChatModel, job: Job, look: _Look, calls: list[Call]) -> None:
     start = time.monotonic()
     requests = [call.ask.request for call in calls]
     if not calls[0].ask.options:
@@ -193,4 +216,7 @@ def _batch(model: ChatModel, job: Job, calls: list[Call]) -> None:
         ]
     seconds = (time.monotonic() - start) / len(calls)
     for call, completion in zip(calls, completions, strict=True):
+        if look.noticed and completion.finish == "failed":
+            # It may only have been given up; the next run asks it again.
+            continue
         job.end(call, completion, seconds=seconds)

@@ -13,14 +13,8 @@ from vantage.measures.ratings import Floats
 from vantage.report.parts import Column, Figure, Finding, Section, Table
 from vantage.report.published import Published
 from vantage.studies.appraisals.analysis import SPARSE, Analysis
-from vantage.studies.appraisals.coding import (
-    agreed_blanks,
-    bootstrap,
-    correlation,
-    delta,
-    known_mean,
-    quick_correlation,
-)
+from vantage.studies.appraisals.coding import Along, Method, agreed_blanks, correlation, delta
+from vantage.studies.appraisals.intervals import correlation_interval, mean_interval
 
 
 def agreement(analysis: Analysis) -> tuple[Section, list[Finding], list[Published]]:
@@ -67,91 +61,115 @@ def agreement(analysis: Analysis) -> tuple[Section, list[Finding], list[Publishe
         )
     )
     groups = pl.DataFrame([_row(name, analysis.places(of), coded, plain) for name, of in analysis.groups.items()])
-    columns: dict[str, Column | str] = {"p": Column("mean p", digits=3), "blank_kappa": "kappa of blanks (Randolph)"}
-    parts.append(Table("agreement-groups", "The same for groups of questions.", groups, columns, keys=("questions",)))
+    columns: dict[str, Column | str] = {
+        "delta": Column("difference, blanks as 0", digits=2),
+        "delta_answers": Column("difference", digits=2),
+        "pearson_per_question": Column("r per question, blanks as 0", digits=2),
+        "p": Column("mean p", digits=3),
+        "pearson_per_post": Column("r per post, blanks as 0", digits=2),
+        "pearson_all_cells": Column("r over all cells, blanks as 0", digits=2),
+        "spearman_answers": Column("rho per question", digits=2),
+        "blank_kappa": Column("kappa of blanks (Randolph)", digits=2),
+    }
+    parts.append(
+        Table(
+            "agreement-groups",
+            "Agreement by group of six questions; blanks left out unless said otherwise.",
+            groups,
+            columns,
+            keys=("questions",),
+        )
+    )
     single = pl.DataFrame([_question(analysis, place, coded, plain) for place in range(len(analysis.questions))])
+    shown: dict[str, Column | str] = {
+        "delta_answers": Column("difference", digits=2, interval=("delta_low", "delta_high")),
+        "pearson_answers": Column("r", digits=2),
+        "spearman_answers": Column("rho", digits=2),
+        "pairs_answered": "posts both answer",
+        "delta": Column("difference, blanks as 0", digits=2),
+        "pearson": Column("r, blanks as 0", digits=2),
+        "blank_randolph": Column("blanks, Randolph", digits=2),
+        "blank_fleiss": Column("blanks, Fleiss", digits=2),
+    }
     parts.append(
         Table(
             "agreement-questions",
-            "The same per question; blanks left out where it says answers.",
+            "Agreement by question, with 95 % intervals over posts; blanks left out unless said otherwise, and kappas "
+            "of blanks.",
             single,
-            keys=("appraisal",),
+            shown,
+            ("appraisal", *shown),
+            ("appraisal",),
         )
     )
-    parts.append(
+    drawn = single.select(
+        "appraisal",
+        *(
+            pl.col(column).alias(name)
+            for column, name in (("delta_answers", "estimate"), ("delta_low", "low"), ("delta_high", "high"))
+        ),
+    ).drop_nulls("estimate")
+    # What a reader looks for first, the questions on which experts part, stands before the tables.
+    parts.insert(
+        1,
         Figure(
             "agreement-questions",
-            "Mean absolute difference of the two annotators per question, answers only.",
-            "One bar per question; the table has the numbers.",
-            "bars",
-            single.select("appraisal", pl.col("delta_answers").alias("estimate")).drop_nulls(),
+            "Where the two annotators part: mean absolute difference by question, answers only, with 95 % intervals "
+            "over posts.",
+            "One point per question with its interval, the largest difference at the top; a table below has the "
+            "numbers.",
+            "points",
+            drawn.sort("estimate", descending=True),
             {"category": "appraisal", "label": "mean absolute difference"},
-        )
+        ),
     )
     findings = [
         Finding(
-            "Two experts differ by {delta:.2f} points on average; per question over posts their ratings correlate "
-            "{dim:.2f} "
-            "with blanks as 0 and {plain:.2f} with blanks left out.",
+            "Two experts differ by {delta:.2f} [{low:.2f}, {high:.2f}] points of nine on average. Krippendorff's alpha "
+            "is {alpha:.2f} [{alpha_low:.2f}, {alpha_high:.2f}]; question by question their ratings correlate "
+            "{plain:.2f} [{plain_low:.2f}, {plain_high:.2f}] over posts ({dim:.2f} when a blank counts as 0). They "
+            "part most on {most} and least on {least}.",
             {
-                "delta": _value(overall, "mean absolute difference", "as 0"),
+                **_told(overall, "mean absolute difference", "as 0", "delta", "low", "high"),
+                **_told(overall, "Pearson per question", "left out", "plain", "plain_low", "plain_high"),
                 "dim": _value(overall, "Pearson per question", "as 0"),
-                "plain": _value(overall, "Pearson per question", "left out"),
+                **_first(alphas.filter(pl.col("blanks") == "left out"), "alpha", "alpha_low", "alpha_high"),
+                "most": drawn.sort("estimate")["appraisal"].last() if len(drawn) else None,
+                "least": drawn.sort("estimate")["appraisal"].first() if len(drawn) else None,
             },
         )
     ]
-    text = ["The draft writes 0 for blanks before every statistic. Both codings stand side by side here."]
+    text = [
+        "The draft writes 0 for a blank before every statistic, which mixes whether a post tells something with how "
+        "much of it there is. Both codings stand side by side here; the second leaves blanks out."
+    ]
     return Section("Do people agree?", text, parts), findings, _published(overall, kappas)
 
 
 def _overall(analysis: Analysis, coded: tuple[Floats, Floats], plain: tuple[Floats, Floats]) -> pl.DataFrame:
     rows: list[dict[str, Any]] = []
     for name, (one, two) in (("as 0", coded), ("left out", plain)):
-        posts = len(one)
-
-        def interval(statistic: Any, posts: int = posts) -> dict[str, float | None]:
-            low, high = bootstrap(posts, statistic, analysis.resamples, analysis.seed)
-            return {"low": low, "high": high}
-
-        apart = np.abs(one - two)
-        rows.append(
-            {
-                "statistic": "mean absolute difference",
-                "blanks": name,
-                "estimate": delta(one, two),
-                **interval(lambda rows, apart=apart: known_mean(apart[rows])),
-            }
+        low, high = mean_interval(np.abs(one - two), analysis.how)
+        # Of two ratings both standard deviations are a multiple of their distance.
+        for statistic, scale in (
+            ("mean absolute difference", 1.0),
+            ("standard deviation (population)", 0.5),
+            ("standard deviation (sample)", 0.5**0.5),
+        ):
+            told = [None if value is None else value * scale for value in (delta(one, two), low, high)]
+            rows.append({"statistic": statistic, "blanks": name, "estimate": told[0], "low": told[1], "high": told[2]})
+        ways: tuple[tuple[str, Along, Method], ...] = (
+            ("Pearson per question", "questions", "pearson"),
+            ("Spearman per question", "questions", "spearman"),
+            ("Pearson per post", "posts", "pearson"),
+            ("Spearman per post", "posts", "spearman"),
+            ("Pearson over all cells", "all", "pearson"),
         )
-        for ddof, kind in ((0, "population"), (1, "sample")):
-            scale = 0.5 if ddof == 0 else np.sqrt(0.5)
-            told = known_mean(apart) * scale
-            rows.append({"statistic": f"standard deviation ({kind})", "blanks": name, "estimate": told})
-        for along, axis in (("questions", 0), ("posts", 1)):
-            found = correlation(one, two, along)  # type: ignore[arg-type]
-            rows.append(
-                {
-                    "statistic": f"Pearson per {along.removesuffix('s')}",
-                    "blanks": name,
-                    "estimate": found.r,
-                    "p": found.p,
-                    "defined": found.defined,
-                    **interval(lambda rows, one=one, two=two, axis=axis: quick_correlation(one[rows], two[rows], axis)),
-                }
-            )
-            rank = correlation(one, two, along, "spearman")  # type: ignore[arg-type]
-            rows.append(
-                {
-                    "statistic": f"Spearman per {along.removesuffix('s')}",
-                    "blanks": name,
-                    "estimate": rank.r,
-                    "p": rank.p,
-                    "defined": rank.defined,
-                }
-            )
-        pooled = correlation(one, two, "all")
-        rows.append(
-            {"statistic": "Pearson over all cells", "blanks": name, "estimate": pooled.r, "p": pooled.p, "defined": 1}
-        )
+        for statistic, along, method in ways:
+            found = correlation(one, two, along, method)
+            low, high = correlation_interval([one], two, along, analysis.how, method)
+            told_of = {"estimate": found.r, "low": low, "high": high, "p": found.p, "defined": found.defined}
+            rows.append({"statistic": statistic, "blanks": name, **told_of})
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
@@ -196,10 +214,13 @@ def _question(
     one, two = coded[0][:, [place]], coded[1][:, [place]]
     first, second = plain[0][:, [place]], plain[1][:, [place]]
     randolph, fleiss = agreed_blanks(one == 0, two == 0)
+    low, high = mean_interval(np.abs(first - second), analysis.how)
     return {
         "appraisal": analysis.titles[analysis.questions[place]],
         "delta": delta(one, two),
         "delta_answers": delta(first, second),
+        "delta_low": low,
+        "delta_high": high,
         "pearson": correlation(one, two, "questions").r,
         "pearson_answers": correlation(first, second, "questions").r,
         "spearman_answers": correlation(first, second, "questions", "spearman").r,
@@ -212,6 +233,16 @@ def _question(
 def _value(overall: pl.DataFrame, statistic: str, blanks: str, column: str = "estimate") -> float | None:
     found = overall.filter((pl.col("statistic") == statistic) & (pl.col("blanks") == blanks))[column]
     return found[0] if len(found) else None
+
+
+def _told(overall: pl.DataFrame, statistic: str, blanks: str, *names: str) -> dict[str, float | None]:
+    """An estimate and its bounds under the names that a sentence has for them."""
+    return _first(overall.filter((pl.col("statistic") == statistic) & (pl.col("blanks") == blanks)), *names)
+
+
+def _first(frame: pl.DataFrame, *names: str) -> dict[str, float | None]:
+    told = frame.select("estimate", "low", "high").row(0) if len(frame) else (None, None, None)
+    return dict(zip(names, told, strict=True))
 
 
 def _published(overall: pl.DataFrame, kappas: pl.DataFrame) -> list[Published]:

@@ -11,6 +11,7 @@ import polars as pl
 from vantage.corpora import Corpus
 from vantage.measures.ratings import Floats
 from vantage.measures.rationale.scoring import OVERLAP, Likeness
+from vantage.measures.resampling import Resampling
 from vantage.studies.appraisals.coding import first_integer, matrix
 from vantage.studies.appraisals.collecting import EVALUATION, INSTRUMENT
 
@@ -26,13 +27,18 @@ class Analysis:
 
     corpus: Corpus
     seed: int = 0
-    resamples: int = 200
+    resamples: int = 1000
     likeness: Likeness = field(default_factory=lambda: Likeness(OVERLAP, weights=THIRDS))
     draws: int = 3
     topics: int = 3
     fits: int = 3
     folds: int = 5
     epsilon: float = 0.2
+
+    @property
+    def how(self) -> Resampling:
+        """How intervals over posts are made."""
+        return Resampling("items" if self.resamples > 0 else "none", resamples=self.resamples, seed=self.seed)
 
     @cached_property
     def questions(self) -> list[str]:

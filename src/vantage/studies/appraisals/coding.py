@@ -7,8 +7,7 @@ there is; so every comparison is also made with blanks left out.
 from __future__ import annotations
 
 import re
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
@@ -17,11 +16,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from vantage.measures.correlations import coefficient, p_value
-from vantage.measures.intervals import percentile
-from vantage.measures.ratings import Floats, Ints
+from vantage.measures.ratings import Floats
 
 Along: TypeAlias = Literal["questions", "posts", "all"]
 """Whether a correlation is taken per question over posts, per post over questions, or over all cells at once."""
+Method: TypeAlias = Literal["pearson", "spearman"]
 _DIGITS: Final = re.compile(r"\d+")
 
 
@@ -62,68 +61,48 @@ class Correlation:
     defined: int
 
 
-def correlation(
-    one: Floats, two: Floats, along: Along, method: Literal["pearson", "spearman"] = "pearson"
-) -> Correlation:
+def correlation(one: Floats, two: Floats, along: Along, method: Method = "pearson") -> Correlation:
     """The correlation of two matrices: the mean over questions or over posts, or one over all cells.
 
     >>> one = np.array([[1.0, 2.0], [2.0, 4.0], [3.0, 5.0]])
     >>> correlation(one, one, "questions")
     Correlation(r=1.0, p=0.0, defined=2)
     """
-    if along == "all":
-        lines = [(one.ravel(), two.ravel())]
-    else:
-        lines = list(zip(one.T, two.T, strict=True)) if along == "questions" else list(zip(one, two, strict=True))
-    found, chances = [], []
-    for x, y in lines:
-        known = ~(np.isnan(x) | np.isnan(y))
-        if known.sum() < 3 or np.ptp(x[known]) == 0 or np.ptp(y[known]) == 0:
-            continue
-        found.append(coefficient(x[known], y[known], method))
-        chances.append(p_value(x[known], y[known], method))
-    if not found:
+    told = [(x, y) for x, y in _lines(one, two, along) if _varies(x, y)]
+    if not told:
         return Correlation(None, None, 0)
-    known_p = [p for p in chances if p is not None]
-    return Correlation(float(np.mean(found)), float(np.mean(known_p)) if known_p else None, len(found))
+    chances = [p for x, y in told if (p := p_value(x, y, method)) is not None]
+    r = float(np.mean([coefficient(x, y, method) for x, y in told]))
+    return Correlation(r, float(np.mean(chances)) if chances else None, len(told))
+
+
+def lines(one: Floats, two: Floats, along: Along, method: Method = "pearson") -> list[float | None]:
+    """The single correlations, per question or per post; null where one is not defined.
+
+    >>> lines(np.array([[1.0, 2.0, 3.0], [1.0, 1.0, 1.0]]), np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), "posts")
+    [1.0, None]
+    """
+    return [coefficient(x, y, method) if _varies(x, y) else None for x, y in _lines(one, two, along)]
+
+
+def _lines(one: Floats, two: Floats, along: Along) -> Iterator[tuple[Floats, Floats]]:
+    if along == "all":
+        one, two = one.reshape(1, -1), two.reshape(1, -1)
+    elif along == "questions":
+        one, two = one.T, two.T
+    for x, y in zip(one, two, strict=True):
+        known = ~(np.isnan(x) | np.isnan(y))
+        yield x[known], y[known]
+
+
+def _varies(x: Floats, y: Floats) -> bool:
+    return len(x) > 2 and bool(np.ptp(x) > 0 and np.ptp(y) > 0)
 
 
 def delta(one: Floats, two: Floats) -> float | None:
     """The mean absolute difference of the cells that both have."""
     apart = np.abs(one - two)
     return None if np.isnan(apart).all() else float(np.nanmean(apart))
-
-
-def known_mean(values: Floats) -> float:
-    """The mean of the values that are there; NaN, without a warning, where none is.
-
-    >>> known_mean(np.array([1.0, np.nan, 3.0]))
-    2.0
-    """
-    known = values[~np.isnan(values)]
-    return float(known.mean()) if len(known) else float("nan")
-
-
-def quick_correlation(one: Floats, two: Floats, axis: int) -> float:
-    """The mean Pearson correlation along an axis, for resampling: 0 per question over posts, 1 per post."""
-    both = ~(np.isnan(one) | np.isnan(two))
-    x, y = np.where(both, one, np.nan), np.where(both, two, np.nan)
-    with warnings.catch_warnings(), np.errstate(invalid="ignore", divide="ignore"):
-        warnings.simplefilter("ignore")
-        x, y = x - np.nanmean(x, axis=axis, keepdims=True), y - np.nanmean(y, axis=axis, keepdims=True)
-        r = np.nansum(x * y, axis=axis) / np.sqrt(np.nansum(x**2, axis=axis) * np.nansum(y**2, axis=axis))
-        return float(np.nanmean(r))
-
-
-def bootstrap(
-    posts: int, statistic: Callable[[Ints], float], resamples: int, seed: int
-) -> tuple[float | None, float | None]:
-    """The 95 % interval of a statistic of posts that are drawn with replacement."""
-    if posts < 2 or resamples < 1:
-        return None, None
-    rng = np.random.default_rng(seed)
-    drawn = np.array([statistic(rng.integers(0, posts, posts)) for _ in range(resamples)])
-    return percentile(drawn)
 
 
 def agreed_blanks(one: NDArray[np.bool_], two: NDArray[np.bool_]) -> tuple[float | None, float | None]:

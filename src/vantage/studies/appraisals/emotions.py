@@ -10,8 +10,9 @@ import numpy as np
 import polars as pl
 
 from vantage.corpora.readers.appraisals import EMOTIONS
-from vantage.measures.intervals import percentile
+from vantage.measures.intervals import Bounds, percentile
 from vantage.measures.ratings import Floats, Ints
+from vantage.measures.resampling import Resampling, ratio
 from vantage.report.parts import Column, Figure, Finding, Section, Table
 from vantage.studies.appraisals.analysis import Analysis
 
@@ -30,64 +31,73 @@ def emotions(analysis: Analysis) -> tuple[Section, list[Finding]]:
     profiles = _profiles(analysis, seen)
     scores, weights = predictions(analysis, seen)
     parts: list[Table | Figure] = [
-        Table(
-            "emotion-profiles",
-            "Mean appraisal of the posts in which at least one of CovidET's two annotators saw the emotion; answers "
-            "only.",
-            profiles,
-            {"mean": Column(digits=2), "difference": Column("difference from all posts", digits=2, signed=True)},
-            keys=("emotion", "appraisal"),
-        ),
         Figure(
             "emotion-profiles",
             "How the mean appraisal of posts with an emotion differs from that of all posts, in rating points.",
             "A map of emotions by questions; the table has the numbers.",
             "heat",
-            profiles.select("emotion", "appraisal", "difference"),
+            profiles,
             {"row": "appraisal", "column": "emotion", "value": "difference", "diverging": True, "digits": 1},
         ),
+        _means(analysis, profiles, seen),
         Table(
             "emotion-prediction",
             "Predicting whether an emotion is seen in a post: class-weighted logistic regression, cross-validated. "
-            "AUC 0.5 "
-            "and a balanced accuracy of 0.5 are chance; F1 is that of the emotion, beside that of always predicting "
-            "it.",
+            "AUC 0.5 and a balanced accuracy of 0.5 are chance; F1 is that of the emotion, beside that of always "
+            "predicting it.",
             scores,
             {
-                "auc": Column("AUC", digits=2),
+                "auc": Column("AUC", digits=2, interval=("auc_low", "auc_high")),
                 "balanced_accuracy": Column(digits=2),
                 "f1": Column("F1", digits=2),
                 "f1_always": Column("F1 of always", digits=2),
             },
             keys=("emotion", "features"),
+            notes=["Intervals of the AUC are over posts, the fits being what they are."],
         ),
     ]
     if len(weights):
-        parts.append(
+        parts += [
+            Figure(
+                "emotion-weights",
+                "Weights of the logistic regression on standardised appraisals (blank as 0), all posts: log odds per "
+                "standard deviation.",
+                "A map of emotions by questions; the data behind it have intervals.",
+                "heat",
+                weights,
+                {"row": "appraisal", "column": "emotion", "value": "estimate", "diverging": True, "digits": 1},
+            ),
             Table(
                 "emotion-weights",
-                "Weights of the logistic regression on standardised appraisals (blank as 0), all posts, with 95 % "
-                "intervals "
-                "over posts.",
-                weights,
-                {"estimate": Column("weight", digits=2, signed=True), "clear": "interval without 0"},
+                "The weights whose 95 % interval over posts does not hold 0, the largest first; the data behind the "
+                "figure have all.",
+                weights.filter("clear").sort(pl.col("estimate").abs(), descending=True).drop("clear"),
+                {"estimate": Column("weight", digits=2, signed=True)},
                 keys=("emotion", "appraisal"),
-            )
-        )
-        strongest = weights.filter("clear").sort(pl.col("estimate").abs(), descending=True).head(24)
-        if len(strongest):
-            shown = strongest.with_columns(pl.format("{}: {}", "emotion", "appraisal").alias("weight of"))
-            parts.append(
-                Figure(
-                    "emotion-weights",
-                    "The strongest weights whose 95 % interval does not hold 0.",
-                    "One point per emotion and appraisal, with its interval; the table has all of them.",
-                    "points",
-                    shown.select("weight of", "estimate", "low", "high"),
-                    {"category": "weight of", "label": "weight (log odds per standard deviation)", "reference": 0.0},
-                )
-            )
+            ),
+        ]
     return Section("Appraisals and emotions", [_TEXT], parts), _findings(scores, weights)
+
+
+def _means(analysis: Analysis, profiles: pl.DataFrame, seen: Sequence[tuple[str, Floats]]) -> Table:
+    """Mean appraisals with one row per question, emotions side by side."""
+    everyone = analysis.gold_answers
+    known = [column[~np.isnan(column)] for column in everyone.T]
+    wide = pl.DataFrame(
+        {
+            "appraisal": [analysis.titles[question] for question in analysis.questions],
+            "all": [float(column.mean()) if len(column) else None for column in known],
+            **{emotion: profiles.filter(pl.col("emotion") == emotion)["mean"] for emotion, _ in seen},
+        }
+    )
+    counts = {emotion: int((present > 0).sum()) for emotion, present in seen}
+    columns: dict[str, Column | str] = {"all": Column(f"all ({len(everyone)})", digits=2)}
+    columns |= {emotion: Column(f"{emotion} ({count})", digits=2) for emotion, count in counts.items()}
+    caption = (
+        "Mean appraisal of the posts in which at least one of CovidET's two annotators saw the emotion, answers only; "
+        "in brackets the posts."
+    )
+    return Table("emotion-profiles", caption, wide, columns, keys=("appraisal",))
 
 
 _TEXT: Final = (
@@ -120,13 +130,15 @@ def predictions(analysis: Analysis, seen: Sequence[tuple[str, Floats]]) -> tuple
             for features in FEATURES
         ]
         weights += [{"emotion": emotion, **row} for row in _weights(ratings, target, analysis)]
-    numbers = dict.fromkeys(("auc", "balanced_accuracy", "f1", "f1_always"), pl.Float64)
+    numbers = dict.fromkeys(("auc", "auc_low", "auc_high", "balanced_accuracy", "f1", "f1_always"), pl.Float64)
     told = pl.DataFrame(rows, schema_overrides={"features": pl.String, "reason": pl.String}, infer_schema_length=None)
     told = told.with_columns([pl.lit(None, kind).alias(n) for n, kind in numbers.items() if n not in told.columns])
     return told, pl.DataFrame(weights)
 
 
-def _scores(ratings: Floats, words: list[str], target: Ints, features: str, analysis: Analysis) -> dict[str, float]:
+def _scores(
+    ratings: Floats, words: list[str], target: Ints, features: str, analysis: Analysis
+) -> dict[str, float | None]:
     from sklearn.metrics import balanced_accuracy_score, f1_score, roc_auc_score
     from sklearn.model_selection import StratifiedKFold
 
@@ -136,12 +148,33 @@ def _scores(ratings: Floats, words: list[str], target: Ints, features: str, anal
         known, unknown = _features(ratings, words, train, test, features)
         chance[test] = _fitted(known, target[train]).predict_proba(unknown)[:, 1]
     said = (chance >= 0.5).astype(np.int64)
+    low, high = how_sure(target, chance, analysis.how)
     return {
         "auc": float(roc_auc_score(target, chance)),
+        "auc_low": low,
+        "auc_high": high,
         "balanced_accuracy": float(balanced_accuracy_score(target, said)),
         "f1": float(f1_score(target, said, zero_division=0)),
         "f1_always": float(f1_score(target, np.ones_like(target))),
     }
+
+
+def how_sure(target: Ints, chance: Floats, how: Resampling) -> Bounds:
+    """The interval of an AUC over posts: the share of pairs in which the post with the emotion has the higher chance.
+
+    >>> how_sure(np.array([0, 0, 1, 1]), np.array([0.1, 0.2, 0.8, 0.9]), Resampling(resamples=20))
+    (1.0, 1.0)
+    """
+    present = target == 1
+    above = chance[present][:, None] - chance[~present][None, :]
+    won = (above > 0) + 0.5 * (above == 0)
+
+    def area(weight: Floats) -> Floats:
+        with_it, without = weight[:, present], weight[:, ~present]
+        pairs = with_it.sum(axis=1) * without.sum(axis=1)
+        return ratio(np.column_stack([((with_it @ won) * without).sum(axis=1), pairs]))[:, None]
+
+    return how.intervals(len(target), area)[0]
 
 
 def _features(ratings: Floats, words: list[str], train: Ints, test: Ints, features: str) -> tuple[Any, Any]:
@@ -229,12 +262,27 @@ def _findings(scores: pl.DataFrame, weights: pl.DataFrame) -> list[Finding]:
     if known.is_empty():
         return []
     means = {f: known.filter(pl.col("features") == f)["auc"].mean() for f in FEATURES}
-    clear = int(weights["clear"].sum())
+    mine = known.filter(pl.col("features") == "appraisals").sort("auc")
+    best, worst = mine.row(-1, named=True), mine.row(0, named=True)
+    clear, by_chance = int(weights["clear"].sum()), 0.05 * len(weights)
     return [
         Finding(
-            "From the 24 appraisals an emotion is told with a mean AUC of {appraisals:.2f}, from the words alone "
-            "with {words:.2f} "
-            "(0.5 is chance); {clear} of {all} weights have an interval without 0.",
-            {"appraisals": means["appraisals"], "words": means["words"], "clear": clear, "all": len(weights)},
+            "The 24 appraisals tell {best} best (AUC {high:.2f} [{high_low:.2f}, {high_high:.2f}]) and {worst} least "
+            "({low:.2f} [{low_low:.2f}, {low_high:.2f}]); on average over emotions {appraisals:.2f}, the post's words "
+            "alone {words:.2f}, both together {both:.2f} (0.5 is chance). {clear} of {all} weights have an interval "
+            "without 0, where about {chance:.0f} would by chance.",
+            {
+                **means,
+                **_named(best, "best", "high"),
+                **_named(worst, "worst", "low"),
+                "clear": clear,
+                "all": len(weights),
+                "chance": by_chance,
+            },
         )
     ]
+
+
+def _named(row: dict[str, Any], emotion: str, auc: str) -> dict[str, Any]:
+    names = {"emotion": emotion, "auc": auc, "auc_low": f"{auc}_low", "auc_high": f"{auc}_high"}
+    return {name: row[column] for column, name in names.items()}

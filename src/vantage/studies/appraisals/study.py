@@ -33,11 +33,11 @@ class Options:
     bertscore: str = option("", "minilm or a Transformers encoder, for BERTScore; needs torch and bert-score")
     bertscore_layers: int = option(0, "from which layer; 0 for what bert-score knows, 6 for minilm")
     draws: int = option(3, "how many texts the chance baselines draw for each pair")
-    topics: int = option(3, "how many topics per question")
+    topics: int = option(3, "how many topics per question; 0 for none")
     fits: int = option(3, "how many fits a topic's stability rests on")
     folds: int = option(5, "folds of the cross-validation")
     epsilon: float = option(0.2, "what a model saves, in the alternative annotator test; 0.2 is for experts")
-    resamples: int = option(200, "how often posts are resampled")
+    resamples: int = option(1000, "how often posts are resampled")
 
 
 def collect(context: Context[Options]) -> Corpus:

@@ -20,7 +20,9 @@ _TEXT: Final = 20_000
 _MARK: Final = re.compile(r"\s{0,12}(?:[-*•+>–]|\(?\d{1,2}[.):]|\(?[a-h][.)])\s{1,4}(?=\S)")
 _BOLD: Final = re.compile(r"\*{2}([^*\n]{1,60})\*{2}")
 _SPLIT: Final = re.compile(r"\s*(?::|\s[-–—]\s|—|\((?=[^()]{12,}\)?\s*$))\s*")
-_REASON: Final = re.compile(r"\s*(?:[-*•]\s*)?\**(?:reasons?|because|why)\**\s*[:–-]\s*\**\s*", re.IGNORECASE)
+_REASON: Final = re.compile(
+    r"\s*(?:[-*•]\s*)?\**(?:reasons?|because|why|grund|begründung|raison|motivo)\**\s*[:–-]\s*\**\s*", re.IGNORECASE
+)
 _LETTER: Final = re.compile(r"[^\W\d_]")
 _KEYS: Final = ("keyword", "word", "trait", "term", "feeling", "emotion", "verb", "behaviour", "behavior", "name")
 _WHYS: Final = ("reason", "reasons", "why", "explanation", "description", "because")

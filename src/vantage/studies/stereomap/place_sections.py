@@ -14,6 +14,8 @@ from vantage.studies.stereomap.placing import AXES, group_table, k_tables, stabi
 if TYPE_CHECKING:
     from vantage.studies.stereomap.sections import Analysis
 
+CROWD: Final = 40
+"""So many names fit into half of the page."""
 PEOPLE: Final = "people (means of clusters)"
 
 
@@ -32,7 +34,7 @@ def place_section(analysis: Analysis) -> Section:
             f"Scatter of {groups['item'].n_unique()} groups by competence and warmth, coloured by cluster.",
             "map",
             groups.select("source", "group", *AXES, pl.col("cluster").fill_null("none")),
-            {"panel": "source", "cluster": "cluster", "centres": True, "height": 5.2, "own_axes": True},
+            {"panel": "source", "cluster": "cluster", "centres": True, "own_axes": True, **_room(groups)},
         ),
         Table(
             "groups",
@@ -80,6 +82,12 @@ def place_section(analysis: Analysis) -> Section:
         caption = "What the names of the clusters mean, and which groups are in them."
         parts.append(Table("cluster-members", caption, members, keys=("source", "cluster")))
     return Section(title, [], parts)
+
+
+def _room(groups: pl.DataFrame) -> dict[str, float]:
+    """How large the panels are: the names of many groups need the width of the page."""
+    most = groups.group_by("source").len()["len"].max()
+    return {"beside": 1, "height": 8.2} if isinstance(most, int) and most > CROWD else {"beside": 2, "height": 5.2}
 
 
 def sure_section(analysis: Analysis) -> Section | None:

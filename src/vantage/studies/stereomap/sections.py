@@ -111,11 +111,13 @@ class Analysis:
 def report(analysis: Analysis) -> Result:
     """The whole report."""
     from vantage.studies.stereomap.answer_sections import refusal_section, sensitivity_section
+    from vantage.studies.stereomap.glance import glance_section
     from vantage.studies.stereomap.place_sections import people_section, place_section, sure_section
     from vantage.studies.stereomap.relation_sections import other_section, relation_section
     from vantage.studies.stereomap.word_sections import keyword_section, reason_section
 
     made = [
+        glance_section(analysis),
         place_section(analysis),
         sure_section(analysis),
         people_section(analysis),
@@ -166,7 +168,8 @@ def _certainty(analysis: Analysis) -> Iterator[Finding]:
         yield Finding(sentence, {name: row[name] for name in ("source", "estimate", "low", "high", "held")})
     if analysis.tested.is_empty():
         return
-    models = analysis.tested.filter(pl.col("source") != ALL)
+    # Of several models the tables tell; a list of twenty sentences tells nothing.
+    models = analysis.tested.filter(pl.col("source") != ALL) if len(analysis.models) == 1 else analysis.tested.clear()
     for (source,), mine in models.group_by("source", maintain_order=True):
         known = mine.drop_nulls("relation")
         if known.is_empty():
@@ -193,6 +196,8 @@ def _people(analysis: Analysis) -> Iterator[Finding]:
             {**{n: row[n] for n in ("source", "estimate", "groups")}, "verdict": verdict, "chance": row["chance_high"]},
         )
     mixed = analysis.recovered.filter(pl.col("mixed"), pl.col("source") != ALL)
+    if len(analysis.models) > 1:
+        return
     for row in mixed.drop_nulls("recovered").iter_rows(named=True):
         seen = "sees, as people do," if row["recovered"] else "does not see"
         yield Finding(
@@ -237,10 +242,17 @@ def warnings(analysis: Analysis) -> Iterator[str]:
         if not (statuses == "answered").any():
             kinds = ", ".join(f"{name} {n:,}" for name, n in sorted(statuses.value_counts().iter_rows()))
             yield f"{rater} answered none of the questions ({kinds}); whatever needs ratings is left out for it."
+    language = analysis.instrument.language or "en"
+    if language != "en":
+        yield (
+            f"The questions were asked in another language ({language}). Refusals are recognised in English only, so "
+            "that a refusal in another language counts as a reply that could not be read; the dictionary that comes "
+            "with Vantage, its spelling variants and the words left out of key phrases are English too."
+        )
     if not analysis.keywords.is_empty():
         from vantage.measures.lemmas import available
 
-        if not available(analysis.instrument.language or "en"):
+        if not available(language):
             yield (
                 "There is no lemmatizer for this language, so the lemma stage of the keyword lookup found nothing; "
                 "pip install vantage[text] brings those for English, German and Dutch."

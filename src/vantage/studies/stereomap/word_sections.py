@@ -40,7 +40,11 @@ def keyword_section(analysis: Analysis) -> Section | None:
         )
     ]
     traits = found.filter(pl.col("about") == "traits").join(analysis.clusters, on=["rater", "item"], how="inner")
-    if not traits.is_empty():
+    # A dictionary of another language, or a short list of words, may know none of them.
+    text: list[str] = []
+    if not traits["dimension"].count():
+        text = [] if traits.is_empty() else ["The dictionary knows none of the trait keywords."]
+    else:
         told = profile(traits, analysis.dictionary, of="cluster", by="rater", seed=analysis.seed)
         parts += [
             Figure(
@@ -112,7 +116,7 @@ def keyword_section(analysis: Analysis) -> Section | None:
     if not unknown.is_empty():
         caption = "The most frequent keywords that the dictionary does not know."
         parts.append(Table("unknown-keywords", caption, unknown, keys=("keyword",)))
-    return Section("Keywords", [], parts)
+    return Section("Keywords", text, parts)
 
 
 def reason_section(analysis: Analysis) -> Section | None:

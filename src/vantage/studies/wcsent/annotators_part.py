@@ -95,7 +95,7 @@ def annotators(people: Corpus, seed: int) -> tuple[Section, list[Finding]]:
     ]
     counts = dict(needed.unique("question").select("question", "needed").iter_rows())
     told = [f"{counts[q]} for {q}" for q in QUESTIONS if counts.get(q) is not None]
-    findings = [Finding(f"A reliability of 0.9 needs {', '.join(told)} annotators per item.")] if told else []
+    findings = [Finding(f"Annotators that a pair needs for a reliability of 0.9: {', '.join(told)}.")] if told else []
     text = [
         "Items are nested in blocks of annotators, so that differences between annotators are measured against "
         "those who "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import polars as pl
@@ -10,6 +11,7 @@ from vantage.corpora import Corpus
 from vantage.measures.accuracy import accuracy
 from vantage.report.parts import Column, Figure, Finding, Section, Table
 from vantage.report.published import Published
+from vantage.studies.wcsent.ceiling_part import ceiling
 from vantage.studies.wcsent.data_part import ordered
 from vantage.studies.wcsent.failure_part import failures
 from vantage.studies.wcsent.printed import BERTWEET, BERTWEET_COARSE, BERTWEET_SPEARMAN, DUMMY, LOGISTIC, QUESTIONS
@@ -17,7 +19,7 @@ from vantage.studies.wcsent.printed import BERTWEET, BERTWEET_COARSE, BERTWEET_S
 CLASSES: Final = ("accuracy", "f1_macro", "f1_weighted", "precision_macro", "recall_macro", "within")
 
 
-def predictions(corpus: Corpus) -> tuple[list[Section], list[Published], list[Finding]]:
+def predictions(corpus: Corpus, seed: int = 0) -> tuple[list[Section], list[Published], list[Finding]]:
     """Tables of scores, and of where raters fail; empty where nobody but people judged."""
     test = corpus.items.filter(split="test") if "split" in corpus.items.columns else corpus.items.clear()
     who = corpus.raters.filter(pl.col("kind").cast(pl.String).is_in(["trained", "model", "persona"]))["rater"]
@@ -36,22 +38,21 @@ def predictions(corpus: Corpus) -> tuple[list[Section], list[Published], list[Fi
             "and root mean squared error use expected values where a rater gives them.",
             table,
             {
+                "spearman": Column("Spearman", digits=2),
+                "spearman_mean": Column("Spearman, exact mean", digits=2),
+                "within": Column("within 1", digits=2),
+                "mae": Column("MAE", digits=2),
+                "rmse": Column("RMSE", digits=2),
                 "accuracy": Column(digits=2),
                 "f1_macro": Column("macro F1", digits=2),
                 "f1_weighted": Column("weighted F1", digits=2),
                 "precision_macro": Column("precision", digits=2),
                 "recall_macro": Column("recall", digits=2),
-                "within": Column("within 1", digits=2),
-                "mae": Column("MAE", digits=2),
-                "rmse": Column("RMSE", digits=2),
-                "spearman": Column("Spearman", digits=2),
-                "spearman_mean": Column("Spearman, exact mean", digits=2),
             },
             keys=("question", "rater"),
             notes=[
-                "The released scores are whole numbers; the last column compares with the means before "
-                "rounding, as the "
-                "published correlations of fine-tuned encoders (.77, .78, .63) most likely do."
+                "The released scores are whole numbers; exact means are the means of the ratings before rounding, with "
+                "which the published correlations of fine-tuned encoders (.77, .78, .63) were most likely computed."
             ],
         ),
         Figure(
@@ -75,8 +76,11 @@ def predictions(corpus: Corpus) -> tuple[list[Section], list[Published], list[Fi
         ),
     ]
     parts += _beside_bertweet(table)
+    people = corpus.filter(kind="person", item=test["item"].to_list())
+    highest = ceiling(people, table, seed)
+    parts.append(highest)
     sections = [
-        Section("Predicting the scores", [_text(corpus)], parts),
+        Section("Predicting the scores", [_text(corpus), *_in_words(table, highest.frame)], parts),
         Section(
             "Where predictions fail",
             [
@@ -118,7 +122,8 @@ def _fine(corpus: Corpus, fine: pl.DataFrame, gold: pl.DataFrame, test: pl.DataF
     found = classes.join(errors, on=["rater", "question"], how="left", maintain_order="left").join(
         means_met.rename({"spearman": "spearman_mean"}), on=["rater", "question"], how="left", maintain_order="left"
     )
-    return ordered(found.select("question", "rater", *CLASSES, "mae", "rmse", "spearman", "spearman_mean"))
+    told = found.select("question", "rater", "spearman", "spearman_mean", "within", "mae", "rmse", *CLASSES[:-1])
+    return ordered(told.sort("spearman_mean", "within", descending=True, nulls_last=True))
 
 
 def _coarse(fine: pl.DataFrame, coarse: pl.DataFrame, gold: pl.DataFrame) -> pl.DataFrame:
@@ -194,15 +199,17 @@ def _beside_bertweet(table: pl.DataFrame) -> list[Table | Figure]:
     )
     frame = ordered(pl.concat([means, printed], how="diagonal"))
     columns = {m: Column(_title(m), digits=3) for m in metrics}
+    shown = [name for m in ("spearman", "spearman_mean", "within") for name in (m, f"{m}_sd")]
     return [
         Table(
             "encoders",
             "Our encoders beside the fine-tuned BERTweet of the paper (Tables 3 and 14): means over seeds, and "
             "standard deviations where there are several.",
             frame,
-            {**columns, **{f"{m}_sd": Column(f"± {_title(m)}", digits=3) for m in metrics}},
-            keys=("training", "question"),
-            notes=["BERTweet has 135 million parameters and was made for tweets; the embedded MiniLM has 22 million."],
+            {**columns, **{f"{m}_sd": Column("±", digits=3) for m in metrics}},
+            ("training", "question", "seeds", *shown, "accuracy", "f1_macro"),
+            ("training", "question"),
+            ["BERTweet has 135 million parameters and was made for tweets; the embedded MiniLM has 22 million."],
         )
     ]
 
@@ -230,6 +237,34 @@ def _text(corpus: Corpus) -> str:
     )
 
 
+def _in_words(table: pl.DataFrame, highest: pl.DataFrame) -> list[str]:
+    """What the tables say: the best rater beside a dummy, one annotator and the noise."""
+    known = {row["question"]: row for row in highest.drop_nulls(["best_value", "one"]).iter_rows(named=True)}
+    if len(known) < len(QUESTIONS):
+        return []
+    near = table.filter(pl.col("rater") == "always −1")
+    words = [
+        f"Rank correlations of the best rater with the means of the ratings are "
+        f"{_listed([known[q]['best_value'] for q in QUESTIONS])} for {', '.join(QUESTIONS[:-1])} and {QUESTIONS[-1]}. "
+        f"A single annotator comes to {_listed([known[q]['one'] for q in QUESTIONS])} with the mean of the others, and "
+        f"the noise in the means allows no more than {_listed([known[q]['highest'] for q in QUESTIONS])}: what is "
+        "missing lies in the raters, not in the scores."
+    ]
+    if len(near) == len(QUESTIONS):
+        best = [table.filter(question=q, rater=known[q]["best"])["within"][0] for q in QUESTIONS]
+        dummy = [near.filter(question=q)["within"][0] for q in QUESTIONS]
+        words.append(
+            f"Of its answers {_listed(best, percent=True)} lie at most one point from the released score; always "
+            f"answering −1 gives {_listed(dummy, percent=True)}."
+        )
+    return words
+
+
+def _listed(values: Sequence[float], *, percent: bool = False) -> str:
+    *first, last = (f"{100 * value:.0f} %" if percent else f"{value:.2f}" for value in values)
+    return f"{', '.join(first)} and {last}"
+
+
 def _findings(table: pl.DataFrame) -> list[Finding]:
     """The best rater of each question by rank correlation."""
     known = table.drop_nulls("spearman")
@@ -242,7 +277,6 @@ def _findings(table: pl.DataFrame) -> list[Finding]:
         if len(mine):
             best = mine.row(0, named=True)
             numbers |= {f"{question}_rater": best["rater"], f"{question}_value": best["spearman"]}
-            words.append(f"{question} {{{question}_rater}} ({{{question}_value:.2f}})")
-    return [
-        Finding("Closest to the order of people's scores come, by rank correlation: " + ", ".join(words) + ".", numbers)
-    ]
+            words.append(f"for {question} {{{question}_rater}} ({{{question}_value:.2f}})")
+    told = "The order of the released scores is met best, by rank correlation, " + ", ".join(words) + "."
+    return [Finding(told, numbers)]

@@ -74,7 +74,7 @@ def analyse(corpus: Corpus, context: Context[Options]) -> Result:
     rows += more
     related, more, found = relations(people, stance, seed)
     rows, findings = rows + more, findings + found
-    predicted, more, found = predictions(corpus)
+    predicted, more, found = predictions(corpus, seed)
     rows, findings = rows + more, findings + found
     single, found = annotators(people, seed)
     findings += found

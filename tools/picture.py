@@ -1,4 +1,4 @@
-"""Draws the picture of a report that stands in the README: `python scripts/picture.py demo/report.html`.
+"""Draws the picture of a report that stands in the README: `python tools/picture.py demo/report.html`.
 
 Needs the dev dependencies and Chromium.
 """
@@ -14,6 +14,7 @@ PICTURE = Path(__file__).resolve().parents[1] / "docs" / "images" / "report.png"
 
 
 def main(report: Path) -> None:
+    """Photographs the first screen."""
     PICTURE.parent.mkdir(exist_ok=True)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])

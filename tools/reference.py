@@ -10,6 +10,7 @@ from pathlib import Path
 
 import vantage
 import vantage.perspective
+from tools.structure import drawing
 from vantage.collect.document import StudyDocument
 from vantage.instruments.document import InstrumentDocument
 from vantage.instruments.reference import reference
@@ -18,16 +19,17 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 INSTRUMENT = """
 Every key of an instrument file. It is written from the models that check the file, so it is complete and true for this
-version. How to write one is told in [instruments.md](instruments.md); `vantage instruments check FILE` reports every problem with
-its line, and `vantage instruments schema` prints the JSON Schema for editors.
+version. How to write one is told in [instruments.md](instruments.md); `vantage instruments check FILE` reports every
+problem with its line, and `vantage instruments schema` prints the JSON Schema for editors.
 """
 STUDY = """
-Every key of a study file for the annotation server. It is written from the models that check the file. What the keys are
-for is told in [collect-study.md](collect-study.md); `vantage collect check FILE` reports every problem with its line.
+Every key of a study file for the annotation server. It is written from the models that check the file. What the keys
+are for is told in [collect-study.md](collect-study.md); `vantage collect check FILE` reports every problem with
+its line.
 """
 API = """
-The names that `import vantage` offers. They keep their meaning between minor versions; everything else may move. Each has
-a docstring with an example that runs: `help(vantage.alpha)`.
+The names that `import vantage` offers. They keep their meaning between minor versions; everything else may move. Each
+has a docstring with an example that runs: `help(vantage.alpha)`.
 """
 
 
@@ -37,6 +39,7 @@ def pages() -> dict[str, str]:
         "instrument-reference.md": reference(InstrumentDocument, "The keys of an instrument file", INSTRUMENT),
         "study-reference.md": reference(StudyDocument, "The keys of a study file", STUDY),
         "api.md": api(),
+        "images/structure.svg": drawing(),
     }
 
 

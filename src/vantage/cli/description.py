@@ -1,0 +1,84 @@
+"""What `vantage corpora describe` prints for people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+
+from vantage.cli.output import print_rows, show
+
+
+def print_description(told: dict[str, Any]) -> None:
+    """A description for people."""
+    typer.echo(f"{told['title'] or told['name']}")
+    if told["source"]:
+        typer.echo(f"from {told['source']}" + (f"; licence: {told['licence']}" if told["licence"] else ""))
+    typer.echo("")
+    sizes = {key: told[key] for key in ("items", "targets", "raters", "judgments", "rationales") if told.get(key)}
+    typer.echo(", ".join(f"{show(size)} {name}" for name, size in sizes.items()))
+    for key in ("judgments_per_item", "judgments_per_rater"):
+        spread = told[key]
+        if spread["min"] is not None:
+            low, middle, high = (show(spread[part]) for part in ("min", "median", "max"))
+            typer.echo(f"{key.replace('_', ' ')}: {low} to {high}, median {middle}")
+    for key in ("kinds", "conditions", "statuses"):
+        counts = {name or "(none)": count for name, count in told[key].items()}
+        if len(counts) > 1 or key == "kinds":
+            typer.echo(f"{key}: {', '.join(f'{show(count)} {name}' for name, count in counts.items())}")
+    typer.echo("")
+    print_rows([_question_row(question) for question in told["questions"]])
+    for codes in dict.fromkeys(tuple(q["values"]) for q in told["questions"] if q["values"] and len(q["values"]) <= 11):
+        alike = [q for q in told["questions"] if q["values"] and tuple(q["values"]) == codes]
+        typer.echo("")
+        print_rows([{"answers": q["question"], **q["values"]} for q in alike])
+    for heading, columns in (
+        ("Traits of the raters", told["traits"]),
+        ("Columns of the items", told["item_columns"]),
+    ):
+        if columns:
+            typer.echo("")
+            print_rows([{"column": name, **_column_row(c)} for name, c in columns.items()], title=heading)
+    remarks = _remarks(told)
+    if remarks:
+        typer.echo("\n" + "\n".join(f"• {remark}" for remark in remarks))
+
+
+def _question_row(question: dict[str, Any]) -> dict[str, Any]:
+    spread = question["judgments_per_item"]
+    declined = {status: count for status, count in question["statuses"].items() if status != "answered"}
+    return {
+        "question": question["question"],
+        "scale": question["scale"],
+        "items": question["items"],
+        "raters": question["raters"],
+        "judgments": question["judgments"],
+        "per item": f"{show(spread['min'])}–{show(spread['max'])}",
+        "mean": question["mean"],
+        "no value": declined or None,
+    }
+
+
+def _column_row(column: dict[str, Any]) -> dict[str, Any]:
+    if "counts" in column:
+        parts = [f"{name} {show(count)}" for name, count in column["counts"].items()]
+        if "others" in column:
+            parts = [*parts[:4], f"… ({column['distinct']} different)"]
+        told = ", ".join(parts)
+    elif "median" in column:
+        told = f"{show(column['min'])} to {show(column['max'])}, median {show(column['median'])}"
+    else:
+        told = "nested"
+    return {"values": told, "missing": column["missing"]}
+
+
+def _remarks(told: dict[str, Any]) -> list[str]:
+    remarks = []
+    repeated = told["repeated_texts"]
+    if repeated["texts"]:
+        example = ", ".join(repeated["examples"][0])
+        texts, items = show(repeated["texts"]), show(repeated["items"])
+        remarks.append(f"{texts} texts occur in several items ({items} items), such as {example}")
+    lonely = [(what, told[f"{what}_without_judgments"]) for what in ("items", "raters")]
+    remarks += [f"{show(count)} {what} have no judgments" for what, count in lonely if count]
+    return [*remarks, *told["notes"]]

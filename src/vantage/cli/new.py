@@ -1,0 +1,61 @@
+"""`vantage new`: the first files of a project, an instrument or a study, with comments, ready to be changed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from vantage.cli.output import Json, print_json
+
+app = typer.Typer(
+    help="Begin something of your own: a project folder, an instrument or a study, with comments, that works at once.",
+    rich_markup_mode=None,
+    no_args_is_help=True,
+)
+
+Name = Annotated[Path, typer.Argument(metavar="NAME", help="Its name, or a path that ends in it.")]
+
+
+@app.command()
+def project(name: Name, as_json: Json = False) -> None:
+    """Make a project folder.
+
+    It holds an instrument, a small table of ratings, a study, a file for asking people, and a README with commands
+    that run as they stand.
+    """
+    from vantage.scaffold.writing import new_project
+
+    _told(new_project(name), f"Go on with: cd {name}, then read README.md; it has the commands.", as_json=as_json)
+
+
+@app.command()
+def instrument(name: Name, as_json: Json = False) -> None:
+    """Make an instrument file (NAME.yaml).
+
+    It asks two questions on two kinds of scales, with guidelines, examples and comments, to be replaced by your own.
+    """
+    from vantage.scaffold.writing import new_instrument
+
+    made = new_instrument(name)
+    _told(made, f"Change it, then check it with: vantage instruments check {made[0]}", as_json=as_json)
+
+
+@app.command()
+def study(name: Name, as_json: Json = False) -> None:
+    """Make a study of your own (NAME.py).
+
+    It is a Python file with an analysis that runs and writes a report.
+    """
+    from vantage.scaffold.writing import new_study
+
+    made = new_study(name)
+    _told(made, f"Run it with: vantage study {made[0]} --out results", as_json=as_json)
+
+
+def _told(made: list[Path], hint: str, *, as_json: bool) -> None:
+    if as_json:
+        print_json([{"written": str(path)} for path in made])
+        return
+    typer.echo("\n".join(["Wrote", *(f"  {path}" for path in made), hint]))

@@ -1,0 +1,293 @@
+"""Contexts for statements: a scenario, a conversation around it, the statement put into it unchanged, and a check.
+
+Every call goes through the run store, so that generation goes on where it was left, and every step of every item can
+be looked at: what was written, what was rejected, and why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import polars as pl
+
+from vantage.context.attempts import Attempts, Statement
+from vantage.context.controls import NO_OPPOSITE, Control, check_control, context_fields, real_turns, target
+from vantage.context.dialogue import CONVERSATION, EMPTY, Turn, cell, contains, fault, script
+from vantage.context.first_person import NOT_FIRST_PERSON, first_person
+from vantage.context.labels import Labels, original_labels
+from vantage.context.record import DROPPED, OUTCOME, Record
+from vantage.context.verification import LEAST, shared_models
+from vantage.context.wording import Wording
+from vantage.context.writing import TEMPERATURE, Asking, as_rater
+from vantage.corpora import Corpus
+from vantage.errors import InputError, nearest
+from vantage.instruments import Instrument, Question
+from vantage.raters.chat import ChatRater
+from vantage.raters.models import load_model
+from vantage.raters.models.base import ChatModel
+from vantage.runs import Options, Store
+
+FirstPerson = bool | Literal["rules", "model"]
+Insertion = Literal["position", "written"]
+Model = str | ChatModel | ChatRater
+NO_TEXT: Final = "the item has no text"
+NO_LABEL: Final = "the item has no original label"
+NO_TURNS: Final = "the item has no preceding turns"
+
+
+@dataclass(frozen=True)
+class Contexts:
+    """What generation came to.
+
+    Args:
+        corpus: The items that have a context, in the field of conversations; judge them under the condition `context`.
+        steps: One row per item, step and attempt: `item`, `step`, `attempt`, `status`, `text`, `reason`, `model`,
+            `calls`, `prompt_tokens`, `completion_tokens`. The last step of an item is its `outcome`, kept or dropped.
+        control: What the contexts were written for.
+        warnings: What must be known before they are used.
+    """
+
+    corpus: Corpus
+    steps: pl.DataFrame
+    control: Control
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def kept(self) -> int:
+        """How many items have a context."""
+        return len(self.corpus.items)
+
+    @property
+    def dropped(self) -> dict[str, int]:
+        """How many items have none, by reason, the most frequent first."""
+        lost = self.steps.filter(step=OUTCOME, status=DROPPED)
+        counts = lost.group_by("reason").len().sort("len", "reason", descending=[True, False])
+        return dict(counts.iter_rows())
+
+    @property
+    def cost(self) -> dict[str, int]:
+        """What it took, over all sittings: `calls`, `prompt_tokens` and `completion_tokens`."""
+        return {name: int(self.steps[name].sum()) for name in ("calls", "prompt_tokens", "completion_tokens")}
+
+
+def generate(
+    corpus: Corpus,
+    instrument: Instrument | str,
+    generator: Model | None,
+    verifier: Model | None = None,
+    *,
+    items: Sequence[str] | None = None,
+    control: Control = "label",
+    attempts: int = 3,
+    first_person: FirstPerson = True,
+    insertion: Insertion = "position",
+    least: float = LEAST,
+    question: str = "",
+    labels: Labels = None,
+    turns: str | None = None,
+    wording: str | Path = "",
+    store: Store | str | Path | None = None,
+    seed: int = 0,
+    options: Options | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Contexts:
+    """Conversations around the statements of a corpus, each with its statement in it, word for word.
+
+    A context is kept when it passes every check: two speakers, the statement once and unchanged, and the verifier's
+    agreement that it has the label, flows naturally and is free of repetition. Otherwise it is written anew, a bounded
+    number of times; then the item is dropped, and counted with the last reason. What the store holds is not asked
+    again, so that a generation that was cut off goes on where it was.
+
+    Args:
+        corpus: The statements, with their original labels.
+        instrument: The task, with a condition `context` that shows a conversation.
+        generator: The model that writes; a `ChatRater` where its settings matter. None is needed for `turns`.
+        verifier: The model that checks; the generator itself, with a warning, where none is given.
+        items: Some of the items; all where none are named.
+        control: What contexts are written for: the `label`, its `opposite`, no label (`blind`), or nothing at all,
+            since the `turns` that really came before are taken.
+        attempts: How often a context is written at most.
+        first_person: Whether only statements in the first person are used, as told by rules (`rules`, or true) or by
+            the generator (`model`).
+        insertion: Whether the generator names the `position` at which the statement is put in, or writes the whole
+            conversation anew (`written`), which is then checked.
+        least: The least answer on the five-point scale of `context-quality` that passes.
+        question: The question whose label counts; the first of the instrument without it.
+        labels: The original labels (see `vantage.context.labels`).
+        turns: With `turns`: the item column in which they stand.
+        wording: A file with another wording of what the generator is told.
+        store: Where every reply is kept; a file that is gone afterwards without it.
+        seed: The seed of everything that is drawn by lot.
+        options: How the run is carried out: concurrency, retries, limits.
+        progress: Called with the number of items that were kept or dropped.
+    """
+    chosen = Instrument.load(instrument) if isinstance(instrument, str) else instrument
+    asked = chosen.question(question) if question else chosen.questions[0]
+    check_control(control)
+    _check(attempts, first_person, insertion)
+    record = Record(progress)
+    pool = _pool(corpus, items, chosen)
+    if control == "turns":
+        return _with_real_turns(corpus, chosen, pool, turns, record)
+    if generator is None:
+        raise InputError(f"a model is needed to write contexts ({control})", remedy="name a generator")
+    known = dict(original_labels(corpus, asked, labels).iter_rows())
+    statements = list(_statements(pool, chosen, asked, known, control, record))
+    with ExitStack() as stack:
+        opened = (
+            store if isinstance(store, Store) else stack.enter_context(Store(store) if store else Store.temporary())
+        )
+        writes = _opened(as_rater(generator, temperature=TEMPERATURE, seed=seed), options, stack)
+        checks = writes if verifier is None else as_rater(verifier, seed=seed)
+        checks = _as_verifier(checks, writes, options, stack)
+        warnings = shared_models(writes.model_name, checks.model_name)
+
+        def tell(note: str) -> None:
+            if note not in warnings:
+                warnings.append(note)
+
+        asking = Asking(opened, options, tell, control)
+        tried = Attempts(
+            asking, writes, checks, chosen, asked, Wording.read(wording), record, seed, insertion, least, control
+        )
+        if first_person == "model":
+            statements = tried.first_person(statements)
+        elif first_person:
+            statements = _by_rules(statements, record)
+        kept = tried.run(statements, attempts)
+    return _contexts(corpus, chosen, kept, record, control, warnings)
+
+
+def _check(attempts: int, first: FirstPerson, insertion: str) -> None:
+    if attempts < 1:
+        raise InputError(f"{attempts} attempts were allowed", remedy="allow at least one")
+    if first not in (True, False, "rules", "model"):
+        raise InputError(f"first_person cannot be '{first}'", remedy="use rules, model or False")
+    if insertion not in ("position", "written"):
+        raise InputError(f"there is no insertion '{insertion}'", remedy="use position or written")
+
+
+def _pool(corpus: Corpus, items: Sequence[str] | None, instrument: Instrument) -> pl.DataFrame:
+    """The items that were asked for, with their statements."""
+    statement, _ = context_fields(instrument)
+    if statement.name not in corpus.items.columns:
+        raise InputError(
+            f"the items have no column '{statement.name}'", remedy=nearest(statement.name, corpus.items.columns)
+        )
+    if items is None:
+        return corpus.items
+    known = set(corpus.items["item"])
+    if strangers := [item for item in items if item not in known]:
+        raise InputError(f"there is no item '{strangers[0]}'", remedy="name items of the corpus")
+    return corpus.items.filter(pl.col("item").is_in(list(items)))
+
+
+def _statements(
+    pool: pl.DataFrame,
+    instrument: Instrument,
+    question: Question,
+    known: dict[str, float],
+    control: Control,
+    record: Record,
+) -> Iterator[Statement]:
+    """The items that a context can be written for, each with the label that it is written for."""
+    field, _ = context_fields(instrument)
+    for item, text in pool.select("item", pl.col(field.name).cast(pl.String)).iter_rows():
+        if text is None or not text.strip():
+            record.drop(item, NO_TEXT)
+        elif control == "blind":
+            yield Statement(item, text, None)
+        elif item not in known:
+            record.drop(item, NO_LABEL)
+        elif (aim := target(question.scale, known[item], control)) is None:
+            record.drop(item, NO_OPPOSITE)
+        else:
+            yield Statement(item, text, aim)
+
+
+def _by_rules(statements: Sequence[Statement], record: Record) -> list[Statement]:
+    kept = []
+    for one in statements:
+        passes = first_person(one.text)
+        if passes:
+            record.add(one.item, "first-person", 0, "passed", text="rules")
+            kept.append(one)
+        else:
+            record.add(one.item, "first-person", 0, "rejected", text="rules", reason=NOT_FIRST_PERSON)
+            record.drop(one.item, NOT_FIRST_PERSON)
+    return kept
+
+
+def _opened(rater: ChatRater, options: Options | None, stack: ExitStack) -> ChatRater:
+    """The rater with its model loaded once for all steps, where this process is the one that runs it."""
+    if not isinstance(rater.model, str) or (options or Options()).engine != "local":
+        return rater
+    model = load_model(rater.model, **rater.settings)
+    stack.callback(model.close)
+    return replace(rater, model=model)
+
+
+def _as_verifier(rater: ChatRater, generator: ChatRater, options: Options | None, stack: ExitStack) -> ChatRater:
+    """The verifier as it is asked: the same loaded model where it is the generator, the most probable answer."""
+    if rater is generator:
+        rater = replace(generator, style="zero-shot", temperature=0.0)
+    elif rater.model == generator.model_name and rater.settings == generator.settings:
+        rater = replace(rater, model=generator.model)
+    if rater.model_name == "embedded" and rater.parts.name == "zero-shot":
+        # It seldom keeps to the form of an answer, but its probabilities can always be read.
+        rater = replace(rater, style="scoring")
+    return replace(_opened(rater, options, stack), name=f"{rater.model_name}+{rater.parts.name}+verification")
+
+
+def _with_real_turns(
+    corpus: Corpus, instrument: Instrument, pool: pl.DataFrame, column: str | None, record: Record
+) -> Contexts:
+    """What was really said before, with the statement behind it where it does not stand there yet."""
+    field, _ = context_fields(instrument)
+    kept: dict[str, list[Turn]] = {}
+    before = real_turns(pool, column)
+    for item, text in pool.select("item", pl.col(field.name).cast(pl.String)).iter_rows():
+        said = before[item]
+        whole = said if text and contains(said, text) else [*said, Turn(_speaker(said), text or "")]
+        reason = NO_TEXT if not text or not text.strip() else fault(said, "", speakers=None)
+        reason = NO_TURNS if reason == EMPTY or (reason is None and len(whole) < 2) else reason
+        if reason:
+            record.drop(item, reason)
+            continue
+        record.add(item, "turns", 0, "passed", text=script(whole))
+        record.keep(item, 0)
+        kept[item] = whole
+    return _contexts(corpus, instrument, kept, record, "turns", [])
+
+
+def _speaker(said: Sequence[Turn]) -> str:
+    """Who speaks next: the one before last, or somebody new."""
+    if not said:
+        return "Person B"
+    others = [turn.speaker for turn in said if turn.speaker != said[-1].speaker]
+    return others[-1] if others else "Person B" if said[-1].speaker != "Person B" else "Person A"
+
+
+def _contexts(
+    corpus: Corpus,
+    instrument: Instrument,
+    kept: dict[str, list[Turn]],
+    record: Record,
+    control: Control,
+    warnings: Sequence[str],
+) -> Contexts:
+    _, field = context_fields(instrument)
+    rows: dict[str, Any] = {"item": list(kept), field.name: [cell(turns) for turns in kept.values()]}
+    told = pl.DataFrame(rows, schema={"item": pl.String, field.name: CONVERSATION})
+    items = corpus.items.drop(field.name, strict=False).join(told, on="item", maintain_order="left")
+    judgments = corpus.judgments.join(items, on="item", how="semi", maintain_order="left")
+    others = [known for known in corpus.instruments if known.id != instrument.id]
+    with_contexts = Corpus(items, corpus.raters, judgments, [*others, instrument], corpus.about)
+    found = list(warnings)
+    if not kept:
+        found.append("No context passed all checks, so that there is nothing to judge under the condition context.")
+    return Contexts(with_contexts, record.table(), control, tuple(found))

@@ -1,0 +1,224 @@
+"""Simulation: a model answers, plainly or as many personas, so often that its doubt can be seen.
+
+What simulated readers say stands in the judgments table like anyone's answers, and every reply is kept in a store, so
+that nothing is asked twice and the cost of a method can be told.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from vantage.context.readers import Simulator, find_method
+from vantage.corpora import Corpus
+from vantage.instruments import Instrument, Question
+from vantage.raters.asked import relevance_instrument
+from vantage.raters.chat import ChatRater
+from vantage.raters.models.base import ChatModel
+from vantage.raters.prompts import RELEVANT
+from vantage.runs import Options, Outcome, Part, Plan, RunEnded, Store, added, run
+from vantage.runs.tally import Tally
+
+STATIC: Final = "static"
+METHOD: Final = "method"
+"""The column of the raters table that says which method a simulated reader belongs to."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a method took: calls and tokens; tokens are null where the model does not count them."""
+
+    calls: int = 0
+    prompt_tokens: int | None = 0
+    completion_tokens: int | None = 0
+
+    @classmethod
+    def of_run(cls, store: Store, number: int) -> Cost:
+        """All calls that a run rests on, in whatever sitting they were made and whoever asked for them first."""
+        rows = store.select(
+            "SELECT COUNT(*), SUM(prompt_tokens), SUM(completion_tokens) FROM calls "
+            "WHERE run = ? OR id IN (SELECT call FROM uses WHERE run = ?)",
+            (number, number),
+        )
+        calls, prompt, completion = rows[0]
+        # Option scoring reports no tokens; none at all is not the same as none counted.
+        return cls(int(calls), int(prompt) if prompt else None, int(completion) if prompt else None)
+
+    def __add__(self, other: Cost) -> Cost:
+        """The cost of both; unknown if one of them is."""
+
+        def total(one: int | None, two: int | None) -> int | None:
+            return None if one is None or two is None else one + two
+
+        return Cost(
+            self.calls + other.calls,
+            total(self.prompt_tokens, other.prompt_tokens),
+            total(self.completion_tokens, other.completion_tokens),
+        )
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """What simulated readers answered.
+
+    Args:
+        method: The method's name.
+        corpus: The corpus with their judgments; their raters have the method in the column `method`.
+        question: The question that they answered.
+        raters: Their ids.
+        cost: What it took.
+        notes: What must be told of it.
+    """
+
+    method: str
+    corpus: Corpus
+    question: Question
+    raters: tuple[str, ...]
+    cost: Cost
+    notes: tuple[str, ...] = ()
+
+
+def simulate(
+    corpus: Corpus,
+    instrument: Instrument | str,
+    simulator: Simulator | str | ChatModel,
+    method: str = "selective",
+    *,
+    question: str = "",
+    condition: str = STATIC,
+    store: Store | str | Path | None = None,
+    options: Options | None = None,
+    progress: Callable[[int], None] | None = None,
+) -> Simulation:
+    """Lets simulated readers answer one question about every item.
+
+    With sampling, a selective persona first says from 1 to 10 how relevant the item is to its life and recalls an
+    occasion, and answers from 5 on. With scoring, the same scale of relevance is scored, and personas whose expected
+    relevance is 5 or more are scored on the question itself; there is no occasion to be read then.
+
+    Args:
+        corpus: The items.
+        instrument: What is asked.
+        simulator: The model, or a `Simulator` that says more about how it is asked.
+        method: A name in `METHODS`.
+        question: The question; the first of the instrument without it.
+        condition: The circumstances, where the instrument has such a condition.
+        store: Where every reply is kept, so that nothing is asked twice.
+        options: How the run is carried out: concurrency, retries, limits.
+        progress: Called with the number of requests that were answered.
+    """
+    chosen, how = find_method(method), _simulator(simulator)
+    used = Instrument.load(instrument) if isinstance(instrument, str) else instrument
+    asked = used.question(question) if question else used.questions[0]
+    where = condition if condition in used.conditions else ""
+    raters = how.raters(chosen)
+    with _opened(store) as opened:
+        work = _Work(opened, options, progress)
+        if chosen.voice == "selective-persona" and how.scores(chosen):
+            corpus, parts = _gated(work, corpus, used, asked, raters, where)
+        else:
+            parts = [Part(rater, corpus, used, (asked.id,), where) for rater in raters]
+        corpus = work.done(corpus, parts)
+    told = _labelled(corpus, [rater.id for rater in raters], chosen.name)
+    ids = tuple(rater.id for rater in raters)
+    return Simulation(chosen.name, told, asked, ids, work.cost, tuple(dict.fromkeys(work.notes)))
+
+
+def _simulator(given: Simulator | str | ChatModel) -> Simulator:
+    return given if isinstance(given, Simulator) else Simulator(given)
+
+
+def _opened(store: Store | str | Path | None) -> AbstractContextManager[Store]:
+    if isinstance(store, Store):
+        return nullcontext(store)
+    return Store(store) if store is not None else Store.temporary()
+
+
+class _Work:
+    """Plans that are carried out one after the other on one store."""
+
+    def __init__(self, store: Store, options: Options | None, progress: Callable[[int], None] | None) -> None:
+        self.store, self.options, self.progress = store, options, progress
+        self.cost, self.notes = Cost(), list[str]()
+
+    def done(self, corpus: Corpus, parts: Sequence[Part]) -> Corpus:
+        """The corpus with the judgments of a plan."""
+        if not parts:
+            return corpus
+        outcome = run(Plan(tuple(parts)), self.store, self.options, progress=self._advancing())
+        if outcome.interrupted:
+            raise KeyboardInterrupt
+        if outcome.tally.ended:
+            raise RunEnded(outcome)
+        self._note(outcome)
+        return added(corpus, *outcome.judged)
+
+    def _note(self, outcome: Outcome) -> None:
+        self.cost += Cost.of_run(self.store, outcome.run)
+        self.notes += [note for judged in outcome.judged for note in judged.notes]
+
+    def _advancing(self) -> Callable[[Tally], None]:
+        told = 0
+
+        def advance(tally: Tally) -> None:
+            nonlocal told
+            if self.progress is not None and tally.conversations > told:
+                self.progress(tally.conversations - told)
+                told = tally.conversations
+
+        return advance
+
+
+def _gated(
+    work: _Work,
+    corpus: Corpus,
+    instrument: Instrument,
+    question: Question,
+    raters: Sequence[ChatRater],
+    condition: str,
+) -> tuple[Corpus, list[Part]]:
+    """The corpus with scored relevance, and what is left to ask: each persona about the items relevant to it."""
+    gate = scored_relevance(instrument)
+    id_ = gate.questions[0].id
+    corpus = work.done(corpus, [Part(rater, corpus, gate, (id_,), condition) for rater in raters])
+    relevant = corpus.judgments.filter(pl.col("question") == id_, pl.col("expected") >= RELEVANT)
+    touched = {str(rater): items["item"] for (rater,), items in relevant.group_by("rater")}
+    parts = []
+    for rater in raters:
+        if rater.id in touched:
+            items = corpus.items.filter(pl.col("item").is_in(touched[rater.id].implode()))
+            part = Corpus(items, corpus.raters.clear(), corpus.judgments.clear(), corpus.instruments)
+            parts.append(Part(rater, part, instrument, (question.id,), condition))
+    return corpus, parts
+
+
+def scored_relevance(instrument: Instrument) -> Instrument:
+    """How relevant an item is to a persona's life, as an instrument whose options can be scored.
+
+    >>> scored_relevance(Instrument.load("sarcasm")).questions[0].id
+    'sarcasm-relevance'
+    """
+    data: dict[str, Any] = copy.deepcopy(dict(relevance_instrument(instrument).document))
+    data["description"] = "How relevant an item is to the life of whoever reads it."
+    data["guidelines"] = "Say how much the item has to do with your own life, before you judge it."
+    data["fields"] = copy.deepcopy(instrument.document["fields"])
+    if "conditions" in instrument.document:
+        data["conditions"] = copy.deepcopy(instrument.document["conditions"])
+    data["questions"][0] |= {"title": "Relevance", "ask": "How relevant is this to your own life?"}
+    return Instrument.from_document(data, file=instrument.id)
+
+
+def _labelled(corpus: Corpus, ids: Sequence[str], method: str) -> Corpus:
+    """The corpus whose raters of a method say so."""
+    raters = corpus.raters
+    known = pl.col(METHOD) if METHOD in raters.columns else pl.lit(None, dtype=pl.String)
+    mine = pl.when(pl.col("rater").is_in(list(ids))).then(pl.lit(method)).otherwise(known)
+    return Corpus(
+        corpus.items, raters.with_columns(mine.alias(METHOD)), corpus.judgments, corpus.instruments, corpus.about
+    )

@@ -1,0 +1,222 @@
+"""Inspect's logs (`.eval` and `.json`) as judgments: every reply is read again by Vantage's own rules.
+
+A log of a task that Vantage wrote knows its instrument and its items. For any other log the instrument is named, and
+the question where it has several; the id of a sample is the item, its input the text, and the model is the rater.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from vantage.corpora import About, Corpus
+from vantage.corpora.schema import JUDGMENTS
+from vantage.documents import Document
+from vantage.errors import InputError
+from vantage.instruments import Instrument, Question
+from vantage.interop.zipped import archive
+from vantage.raters.conversation import read_reply
+from vantage.raters.models.base import Completion, Finish
+
+HOME: Final = "inspect.aisi.org.uk"
+FINISHED: Final[dict[str, Finish]] = {"max_tokens": "length", "model_length": "length", "content_filter": "filtered"}
+"""Why a reply ended, as Inspect says it; everything else is an ordinary end."""
+_ATTACHED: Final = "attachment://"
+_ROWS: Final = {**JUDGMENTS, "reply": pl.String, "rule": pl.String}
+
+
+@dataclass(frozen=True, slots=True)
+class Log:
+    """One log: what was run, and its samples."""
+
+    path: Path
+    head: Mapping[str, Any]
+    samples: Iterable[Mapping[str, Any]]
+
+    @property
+    def ours(self) -> Mapping[str, Any]:
+        """What Vantage wrote into the task; nothing for another task."""
+        told = (self.head.get("metadata") or {}).get("vantage")
+        return told if isinstance(told, Mapping) else {}
+
+    @property
+    def model(self) -> str:
+        """The model that was evaluated."""
+        return f"inspect:{self.head.get('model') or 'model'}"
+
+
+def read(
+    path: Path, *, instrument: str | Instrument | None = None, question: str | None = None, condition: str = ""
+) -> Corpus:
+    """Reads a log, or all logs of a folder, as one corpus.
+
+    Args:
+        path: A `.eval` or `.json` log, or a folder of logs.
+        instrument: What was asked, where the task is not one that Vantage wrote.
+        question: Which of its questions, where it has several.
+        condition: The circumstances under which the judgments are to stand.
+    """
+    corpora = [_corpus(file, instrument, question, condition) for file in _files(path)]
+    return corpora[0].merge(*corpora[1:])
+
+
+def _files(path: Path) -> list[Path]:
+    if path.is_dir():
+        found = sorted(file for file in path.iterdir() if file.suffix == ".eval")
+        found = found or sorted(file for file in path.iterdir() if file.suffix == ".json" and _is_log(file))
+        if not found:
+            raise InputError("the folder has no logs of Inspect", file=path, remedy="name a .eval or .json log")
+        return found
+    if not path.is_file():
+        raise InputError("there is no such file or folder", file=path, remedy="check the path")
+    return [path]
+
+
+def _is_log(file: Path) -> bool:
+    with file.open("rb") as stream:
+        return b'"eval"' in stream.read(4096)
+
+
+def _corpus(path: Path, named: str | Instrument | None, question: str | None, condition: str) -> Corpus:
+    log = _open(path)
+    instrument = _instrument(log, named)
+    condition = condition or str(log.ours.get("condition") or "")
+    items: dict[str, dict[str, Any]] = {}
+    rows: list[tuple[Any, ...]] = []
+    for place, sample in enumerate(log.samples, 1):
+        if not isinstance(sample, Mapping) or "id" not in sample:
+            raise InputError("this sample has no id", file=path, row=place, remedy="this is no log of Inspect")
+        told = _mapping(sample.get("metadata"))
+        asked = _question(instrument, question or (str(told["question"]) if "question" in told else None), path)
+        id_ = str(told.get("item", sample["id"]))
+        shown = told.get("shown")
+        items.setdefault(id_, {"item": id_, **(shown if isinstance(shown, Mapping) else {"text": _input(sample)})})
+        completion = _completion(sample)
+        reply = read_reply(completion, [asked], _words(items[id_]))[asked.id]
+        said = completion.error if completion.finish == "failed" else completion.text
+        key = (id_, asked.id, _rater(log), condition, int(sample.get("epoch") or 1) - 1)
+        rows.append((*key, reply.value, reply.status, reply.rationale, said, reply.rule))
+    if not rows:
+        raise InputError("the log has no samples", file=path, remedy="import a log of a finished evaluation")
+    return Corpus(
+        items=pl.DataFrame(list(items.values()), infer_schema_length=None),
+        raters=pl.DataFrame([{"rater": _rater(log), "kind": "model", "model": log.model, **_asked_how(log)}]),
+        judgments=pl.DataFrame(rows, schema=_ROWS, orient="row"),
+        instruments=instrument,
+        about=About(
+            name=str(log.head.get("task") or "inspect"), title=f"{log.head.get('task')} in Inspect", source=HOME
+        ),
+        place=lambda table, index: {"file": path} if table != "judgments" else {"file": path, "row": index + 1},
+    )
+
+
+def _open(path: Path) -> Log:
+    with path.open("rb") as file:
+        zipped = file.read(4) == b"PK\x03\x04"
+    if zipped:
+        with archive(path) as opened:
+            names = opened.names
+            head = next((name for name in ("header.json", "_journal/start.json") if name in names), None)
+            if head is None:
+                raise InputError("the archive is no log of Inspect", file=path, remedy="name a .eval or .json log")
+            header = _mapping(_mapping(opened.json(head)).get("eval"))
+        return Log(path, header, _samples(path))
+    try:
+        data = json.loads(path.read_bytes())
+    except (ValueError, RecursionError):
+        raise InputError("this is neither a .eval nor a .json log of Inspect", file=path) from None
+    if not isinstance(data, Mapping) or not isinstance(data.get("eval"), Mapping):
+        raise InputError("this is no log of Inspect", file=path, remedy="name a .eval or .json log")
+    return Log(path, data["eval"], data.get("samples") or [])
+
+
+def _samples(path: Path) -> Iterator[Mapping[str, Any]]:
+    with archive(path) as opened:
+        for name in opened.names:
+            if name.startswith("samples/") and name.endswith(".json"):
+                yield opened.json(name)
+
+
+def _instrument(log: Log, named: str | Instrument | None) -> Instrument:
+    if isinstance(named, Instrument):
+        return named
+    if named is not None:
+        return Instrument.load(named)
+    text = log.ours.get("instrument")
+    document = Document.parse(text, str(log.path)).data if isinstance(text, str) else None
+    if not isinstance(document, Mapping):
+        raise InputError(
+            f"task '{log.head.get('task')}' does not say what was asked",
+            file=log.path,
+            remedy="name the instrument with --instrument",
+        )
+    return Instrument.from_document(document, file=str(log.path))
+
+
+def _question(instrument: Instrument, id_: str | None, path: Path) -> Question:
+    if id_ is not None:
+        return instrument.question(id_)
+    if len(instrument.questions) > 1:
+        known = ", ".join(question.id for question in instrument.questions)
+        raise InputError(
+            f"the log does not say which question was asked: {known}", file=path, remedy="name it with --question"
+        )
+    return instrument.questions[0]
+
+
+def _rater(log: Log) -> str:
+    return f"{log.model}+{log.ours['style']}" if log.ours.get("style") else log.model
+
+
+def _asked_how(log: Log) -> dict[str, str]:
+    return {"style": str(log.ours["style"])} if log.ours.get("style") else {}
+
+
+def _completion(sample: Mapping[str, Any]) -> Completion:
+    """The reply of a sample; one that ended with an error has failed."""
+    error = sample.get("error")
+    output = _mapping(sample.get("output"))
+    choices = output.get("choices")
+    first = _mapping(choices[0]) if isinstance(choices, list) and choices else {}
+    if error or (not first and not output.get("completion")):
+        told = _mapping(error).get("message") or output.get("error") or "there is no reply"
+        return Completion("", "failed", error=str(told))
+    text = output.get("completion") or _text(_mapping(first.get("message")).get("content"))
+    return Completion(_attached(str(text), sample), FINISHED.get(str(first.get("stop_reason")), "stop"))
+
+
+def _input(sample: Mapping[str, Any]) -> str:
+    """The input of a sample as text: what was said to the model last, where it is a conversation."""
+    given = sample.get("input")
+    if isinstance(given, list):
+        said = [_mapping(turn) for turn in given]
+        users = [turn for turn in said if turn.get("role") == "user"] or said
+        given = _text(users[-1].get("content")) if users else ""
+    return _attached(str(given or ""), sample)
+
+
+def _text(content: Any) -> str:
+    if isinstance(content, list):
+        parts = [_mapping(part) for part in content]
+        return "\n".join(str(part.get("text", "")) for part in parts if part.get("type") == "text")
+    return str(content or "")
+
+
+def _attached(text: str, sample: Mapping[str, Any]) -> str:
+    """Long texts may stand among the attachments of a sample, under their name."""
+    if not text.startswith(_ATTACHED):
+        return text
+    return str(_mapping(sample.get("attachments")).get(text.removeprefix(_ATTACHED), text))
+
+
+def _words(item: Mapping[str, Any]) -> str:
+    return " ".join(value for value in item.values() if isinstance(value, str))
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

@@ -1,0 +1,77 @@
+"""Pairs as a model reads them: each text once, and per pair which text it is and whose judgment is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from vantage.corpora import Corpus
+from vantage.errors import InputError, nearest
+from vantage.raters.trained.base import Reading
+from vantage.raters.trained.examples import fields_of, reading
+from vantage.raters.trained.folds import grouped_folds, key
+from vantage.raters.trained.pairs.people import Profile, profiles_of
+
+
+@dataclass(frozen=True, slots=True)
+class PairTable:
+    """Some pairs, with everything that a model may know of them."""
+
+    items: tuple[str, ...]
+    """The ids of the texts."""
+    texts: Reading
+    text: NDArray[np.intp]
+    """Per pair the row of its text."""
+    users: tuple[str, ...]
+    """Per pair the user."""
+    profiles: Mapping[str, Profile]
+    """The trait values of each user."""
+
+    def __len__(self) -> int:
+        return len(self.users)
+
+    @classmethod
+    def of(cls, pairs: pl.DataFrame, corpus: Corpus, question: str, traits: Sequence[str]) -> PairTable:
+        """From rows of `item` and `rater`, with texts and traits from a corpus."""
+        for column in ("item", "rater"):
+            if column not in pairs.columns:
+                raise InputError(
+                    f"the pairs have no column '{column}'", remedy=nearest(column, pairs.columns) or "they need it"
+                )
+        wanted = pairs["item"].cast(pl.String)
+        items = corpus.items.join(pl.DataFrame({"item": wanted.unique()}), on="item", how="semi")
+        row = {item: n for n, item in enumerate(items["item"])}
+        if strange := [item for item in wanted.unique(maintain_order=True) if item not in row]:
+            some = ", ".join(f"'{item}'" for item in strange[:3])
+            raise InputError(f"{len(strange)} texts are not in the corpus, such as {some}", remedy="check the ids")
+        users = tuple(pairs["rater"].cast(pl.String))
+        return cls(
+            tuple(items["item"]),
+            reading(items, fields_of(corpus.instruments, [question])),
+            np.array([row[item] for item in wanted], dtype=np.intp),
+            users,
+            profiles_of(corpus, users, traits),
+        )
+
+    def take(self, rows: NDArray[np.intp]) -> PairTable:
+        """Some of the pairs; the texts stay as they are."""
+        users = tuple(self.users[row] for row in rows)
+        return PairTable(self.items, self.texts, self.text[rows], users, self.profiles)
+
+    def held_out(self, parts: int, seed: int, kept: frozenset[str] = frozenset()) -> NDArray[np.bool_]:
+        """Which pairs are set aside to decide when to stop: one part of the texts, all pairs of each.
+
+        Texts of the items in `kept` are learned from, unless more than half of all texts are in it.
+        """
+        if 2 * len(kept & set(self.items)) > len(self.items):
+            kept = frozenset()
+        folds = grouped_folds(self.texts.first, parts, seed)
+        # Equal texts under two ids stay on one side, also where only one of the two is kept.
+        keys = [key(text) for text in self.texts.first]
+        learned = {text for item, text in zip(self.items, keys, strict=True) if item in kept}
+        held = np.array([fold == 0 and text not in learned for fold, text in zip(folds, keys, strict=True)])
+        return np.asarray((held if held.any() else folds == 0)[self.text])

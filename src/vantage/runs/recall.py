@@ -1,0 +1,142 @@
+"""Recalling a finished part: its replies are read as a table, in the order of the plan, without writing a prompt.
+
+Replies are read many at a time, and what is the same is worked out once: a bare answer once for all items, any other
+reply once for each item that it was given to.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import blake2b
+from operator import ne
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+
+from vantage.instruments import Question
+from vantage.raters.chat import chosen_questions
+from vantage.raters.conversation import ROWS, Conversations, Row
+from vantage.runs.faults import store_error
+from vantage.runs.finished import Finished, Layout, Numbers
+from vantage.runs.keys import SIZE
+from vantage.runs.plan import Part
+from vantage.runs.store import Store
+from vantage.runs.tables import checksum, completion_of
+
+BLOCK: Final = 20_000
+"""Replies that are read at a time."""
+_KEY: Final = 5
+"""Columns of a judgment that say what it is about, before those that say what was judged."""
+_SQL: Final = "SELECT key, run, checksum, finish, reply, scores FROM calls WHERE id"
+
+
+def recall(
+    part: Part, finished: Finished, store: Store, conversations: Conversations, use: Callable[[Mapping[int, int]], None]
+) -> list[pl.DataFrame] | None:
+    """Reads the replies of a part that was brought to its end; null where not all of its calls are there any more.
+
+    Args:
+        part: What was asked.
+        finished: The calls.
+        store: Where they are.
+        conversations: What reads the replies.
+        use: Told the numbers of calls, with the run that sent each.
+    """
+    tables: list[pl.DataFrame] = []
+    digest = blake2b(digest_size=SIZE)
+    reader = _Reader(part, conversations)
+    for start in range(0, len(finished.calls), BLOCK):
+        numbers, places = np.unique(finished.calls[start : start + BLOCK], return_inverse=True)
+        rows = _rows(store, numbers)
+        if len(rows) != len(numbers):
+            return None
+        keys, runs, checks, *told = zip(*rows, strict=True)
+        if any(map(ne, map(checksum, keys, *told), checks)):
+            raise store_error(sqlite3.DatabaseError("a reply is malformed"), store.path)
+        digest.update(np.frombuffer(b"".join(keys), dtype=f"V{SIZE}")[places].tobytes())
+        use(dict(zip(numbers.tolist(), runs, strict=True)))
+        tables.append(reader.table(start, places, told))
+    return tables if digest.digest() == finished.keys else None
+
+
+def _rows(store: Store, numbers: Numbers) -> list[Any]:
+    """Calls in the order of their numbers, which mostly follow each other without a gap."""
+    first, last = int(numbers[0]), int(numbers[-1])
+    if last - first == len(numbers) - 1:
+        return store.select(f"{_SQL} BETWEEN ? AND ? ORDER BY id", (first, last))
+    sql = f"{_SQL} IN (SELECT value FROM json_each(?)) ORDER BY id"  # noqa: S608
+    return store.select(sql, (json.dumps(numbers.tolist()),))
+
+
+class _Reader:
+    """Makes judgments of stored replies."""
+
+    def __init__(self, part: Part, conversations: Conversations) -> None:
+        self.part, self.conversations = part, conversations
+        self.layout = Layout.of(part)
+        asked = chosen_questions(part.used, part.asked)
+        self.groups: list[Sequence[Question]] = [asked] if part.rater.parts.together else [[q] for q in asked]
+        self._schema = dict(list(ROWS.items())[_KEY:])
+
+    def table(self, start: int, places: Numbers, told: Sequence[Sequence[Any]]) -> pl.DataFrame:
+        """The judgments of consecutive requests of the plan.
+
+        Args:
+            start: The place of the first of them in the plan.
+            places: Which of the calls each has.
+            told: Finishes, replies and scores of the calls.
+        """
+        items, groups, samples = self.layout.places(start + np.arange(len(places)))
+        rows, which = self._read(places, items, groups, told)
+        several = len(self.groups[0])
+        spread = (which[:, None] * several + np.arange(several)).ravel()
+        questions = pl.Series([question.id for group in self.groups for question in group], dtype=pl.String)
+        asked = (groups[:, None] * several + np.arange(several)).ravel()
+        frame = pl.DataFrame(rows, schema=self._schema, orient="row").select(pl.all().gather(spread))
+        about = {
+            "item": self.part.corpus.items["item"].gather(np.repeat(items, several)),
+            "question": questions.gather(asked),
+            "rater": pl.repeat(self.part.rater.id, len(frame), dtype=pl.String, eager=True),
+            "condition": pl.repeat(self.part.condition, len(frame), dtype=pl.String, eager=True),
+            "sample": pl.Series(np.repeat(samples, several), dtype=ROWS["sample"]),
+        }
+        return pl.DataFrame(about).hstack(frame)
+
+    def _read(
+        self, places: Numbers, items: Numbers, groups: Numbers, told: Sequence[Sequence[Any]]
+    ) -> tuple[list[Row], Numbers]:
+        """What different replies say, question by question, and which of these each request got."""
+        # Equal replies get the number of the first of them.
+        first: dict[Any, int] = {}
+        same = np.array([first.setdefault(one, number) for number, one in enumerate(zip(*told, strict=True))])
+        _, met, kinds = np.unique(same[places] * len(self.groups) + groups, return_index=True, return_inverse=True)
+        rows: list[Row] = []
+
+        def read(place: int) -> tuple[int, bool]:
+            finish, reply, scores = (column[places[place]] for column in told)
+            completion = completion_of(finish, reply, scores, 0, 0)
+            asked, number = self.groups[groups[place]], len(rows) // len(self.groups[0])
+            rows.extend(self.conversations.told(completion, asked, self._item(int(items[place]))))
+            return number, self.conversations.is_bare(completion, asked)
+
+        bare = np.full(len(met), -1)
+        own: dict[tuple[int, int], int] = {}
+        for kind, place in enumerate(met.tolist()):
+            number, says_the_same = read(place)
+            if says_the_same:
+                bare[kind] = number
+            else:
+                own[kind, int(items[place])] = number
+        which = bare[kinds]
+        for place in np.flatnonzero(which < 0).tolist():
+            about = (int(kinds[place]), int(items[place]))
+            if about not in own:
+                own[about], _ = read(place)
+            which[place] = own[about]
+        return rows, which
+
+    def _item(self, place: int) -> Mapping[str, Any]:
+        return self.part.corpus.items.row(place, named=True)

@@ -1,0 +1,70 @@
+"""Writing the first files of a project, an instrument or a study; nothing that exists is ever replaced."""
+
+from __future__ import annotations
+
+import re
+from importlib import resources
+from pathlib import Path
+from string import Template
+from typing import Final
+
+from vantage.corpora.writers.place import put_file, put_folder
+from vantage.errors import InputError
+
+PROJECT: Final = ("README.md", "instrument.yaml", "ratings.csv", "study.py", "collect.yaml")
+"""The files of a project, in the order of reading."""
+
+
+def new_project(path: Path) -> list[Path]:
+    """Writes a folder with an instrument, invented ratings, a study, and a file for collecting."""
+    name = _name(path.name)
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise InputError("there is something already", file=path, remedy="choose another name")
+
+    def prepare(folder: Path) -> None:
+        for file in PROJECT:
+            (folder / file).write_text(_filled(file, name, file), encoding="utf-8")
+
+    put_folder(path, prepare, ours=())
+    return [path / file for file in PROJECT]
+
+
+def new_instrument(path: Path) -> list[Path]:
+    """Writes an instrument file; `.yaml` is added to a name without it."""
+    return [_put(path if path.suffix in (".yaml", ".yml") else path.with_name(f"{path.name}.yaml"), "instrument.yaml")]
+
+
+def new_study(path: Path) -> list[Path]:
+    """Writes the module of a study; `.py` is added to a name without it."""
+    return [_put(path if path.suffix == ".py" else path.with_name(f"{path.name}.py"), "study.py")]
+
+
+def _put(path: Path, template: str) -> Path:
+    if path.exists():
+        raise InputError("there is something already", file=path, remedy="choose another name")
+    text = _filled(template, _name(path.stem), path.name)
+
+    def prepare(file: Path) -> None:
+        file.write_text(text, encoding="utf-8")
+
+    put_file(path, prepare)
+    return path
+
+
+def _filled(file: str, name: str, called: str) -> str:
+    text = (resources.files("vantage.scaffold") / "files" / f"{file}.txt").read_text("utf-8")
+    # What is filled in are letters, digits and hyphens, and a name of a file that is one of ours or holds no more.
+    called = called if re.fullmatch(r"[\w. -]+", called) else file
+    return Template(text).substitute(name=name, title=name.replace("-", " ").capitalize(), file=called)
+
+
+def _name(text: str) -> str:
+    """The name inside the files: small letters, digits and hyphens, a letter first.
+
+    >>> _name("My Study_2")
+    'my-study-2'
+    """
+    name = re.sub(r"[^a-z0-9]+", "-", text.casefold()).strip("-")
+    if not name[:1].isalpha():
+        raise InputError(f"'{text}' cannot be the name", remedy="use a name that begins with a letter from a to z")
+    return name

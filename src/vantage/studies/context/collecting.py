@@ -1,0 +1,252 @@
+"""How the study collects: simulated readers, written contexts, and models that judge with and without them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, cast
+
+import polars as pl
+
+from vantage.context.controls import CONTEXT, Control, attached, check_control, condition_of
+from vantage.context.generation import Contexts, generate
+from vantage.context.readers import Simulator, find_method
+from vantage.context.simulation import STATIC, simulate
+from vantage.context.surface import SURFACE
+from vantage.context.verification import shared_models
+from vantage.context.writing import TEMPERATURE
+from vantage.corpora import Corpus
+from vantage.corpora.storage import is_corpus
+from vantage.errors import InputError
+from vantage.instruments import Instrument
+from vantage.raters.chat import ChatRater
+from vantage.raters.style import Style
+from vantage.runs.store import Store
+from vantage.studies.asking import store_of
+from vantage.studies.context.detecting import judging_of, spread_of
+from vantage.studies.context.model_raters import ask_models, example_corpus
+from vantage.studies.context.tasks import LABEL, Task, chosen_tasks, labels_of, question_of, read_task, sampled
+
+if TYPE_CHECKING:
+    from vantage.studies.base import Context
+    from vantage.studies.context.study import Options
+
+COSTS: Final = "costs"
+POOR: Final = (
+    "The contexts were written by the embedded model, which is far too small for it: what it writes is poor, often "
+    "not a conversation at all, and says nothing about whether context helps. The machinery is what is shown."
+)
+DETECTED_POORLY: Final = (
+    "Ambiguity was simulated with the embedded model, whose judgments are not valid measurements; read its rows beside "
+    "those that need no model."
+)
+
+
+def listed(words: str) -> list[str]:
+    """The words of an option, which stand between commas."""
+    return [word.strip() for word in words.split(",") if word.strip()]
+
+
+def collect(context: Context[Options]) -> Corpus:
+    """The sample of every task with people's votes, simulated readers, contexts, and what the models say."""
+    assert context.data is not None  # noqa: S101 - the study needs data
+    tasks = chosen_tasks(context.options.tasks)
+    _check(context)
+    people = _people(context.options.people)
+    corpora: list[Corpus] = []
+    context.noted[COSTS] = {}
+    for task in tasks:
+        whole = read_task(context.data, task)
+        part = sampled(whole, context.options.items, context.seed)
+        part = _with_people(part, task, people, context.options.people)
+        part = _simulated(context, part, task)
+        part = _evaluated(context, whole, *_with_contexts(context, part, task))
+        corpora.append(part)
+        context.reached = corpora[0].merge(*corpora[1:])
+    _warn(context)
+    return corpora[0].merge(*corpora[1:])
+
+
+def _check(context: Context[Options]) -> None:
+    """Refuses options that would only be found wrong after everything was asked."""
+    options = context.options
+    spread_of(options)
+    judging_of(options, context.seed)
+    modelled = [name for name in listed(options.methods) if name not in SURFACE]
+    for name in modelled:
+        find_method(name)
+    for control in listed(options.controls):
+        check_control(control)
+    if modelled and not context.models:
+        context.warn("No model was named, so that only methods of detection that need none were used.")
+
+
+def simulator(context: Context[Options], model: str) -> Simulator:
+    """A model as the study's options say that readers are simulated with it."""
+    options = context.options
+    return Simulator(
+        model,
+        personas=options.personas,
+        count=options.persona_count,
+        answers=cast(Any, options.answers),
+        samples=options.samples,
+        seed=context.seed,
+        settings=dict(context.settings),
+    )
+
+
+def _simulated(context: Context[Options], corpus: Corpus, task: Task) -> Corpus:
+    """The corpus with the answers of simulated readers, one run for each model and method."""
+    for model in context.models:
+        for method in listed(context.options.methods):
+            if method in SURFACE:
+                continue
+            title = f"{task.name}: {method} readers by {model}"
+            with store_of(context) as store, context.step(title) as moved:
+                found = simulate(
+                    corpus,
+                    task.instrument,
+                    simulator(context, model),
+                    method,
+                    store=store,
+                    options=context.carried,
+                    progress=moved,
+                )
+            corpus = found.corpus
+            context.noted[COSTS][task.name, model, method] = found.cost
+            for note in found.notes:
+                context.warn(note)
+    return corpus
+
+
+def _with_contexts(context: Context[Options], corpus: Corpus, task: Task) -> tuple[Corpus, Instrument, list[str]]:
+    """The corpus with written contexts, the instrument that shows them, and the conditions that it has for them."""
+    options, instrument = context.options, Instrument.load(task.instrument)
+    controls = cast(list[Control], listed(options.controls))
+    if not options.generator:
+        told = "conversation" in corpus.items.columns and corpus.items["conversation"].count() > 0
+        return corpus, instrument, [CONTEXT] if told else []
+    written = []
+    for control in controls:
+        title = f"{task.name}: contexts ({control}) by {options.generator}"
+        with store_of(context) as store, context.step(title, len(corpus.items)) as moved:
+            made = _generated(context, corpus, instrument, control, store, moved)
+        written.append(made)
+        for sentence in made.warnings:
+            context.warn(sentence)
+    corpus, extended = attached(corpus, instrument, *written)
+    kept = {one.control: one.kept for one in written}
+    return corpus, extended, [condition_of(control) for control in controls if kept[control]]
+
+
+def _generated(
+    context: Context[Options],
+    corpus: Corpus,
+    instrument: Instrument,
+    control: Control,
+    store: Store,
+    moved: Callable[[int], None],
+) -> Contexts:
+    """Contexts of one kind as the study's options say that they are written and checked."""
+    options = context.options
+    common: dict[str, Any] = {"seed": context.seed, "settings": dict(context.settings)}
+    return generate(
+        corpus,
+        instrument,
+        ChatRater(options.generator, temperature=TEMPERATURE, **common),
+        ChatRater(options.verifier, **common) if options.verifier else None,
+        control=control,
+        attempts=options.attempts,
+        first_person=options.first_person,
+        least=options.least,
+        labels=LABEL,
+        store=store,
+        seed=context.seed,
+        options=context.carried,
+        progress=moved,
+    )
+
+
+def _examples(context: Context[Options], pool: Corpus, instrument: Instrument, conditions: Sequence[str]) -> Corpus:
+    """Worked examples with contexts of their own, for styles that show examples; none where nothing needs them."""
+    shots = any(Style.parse(style).shots for style in listed(context.options.styles))
+    if CONTEXT not in conditions or not shots:
+        return pool.filter(pl.lit(False))
+    title = f"contexts of examples by {context.options.generator}"
+    with store_of(context) as store, context.step(title, len(pool.items)) as moved:
+        return _generated(context, pool, instrument, "label", store, moved).corpus
+
+
+def _evaluated(
+    context: Context[Options], whole: Corpus, corpus: Corpus, instrument: Instrument, conditions: Sequence[str]
+) -> Corpus:
+    """The corpus with the models' own judgments: static, and with every kind of context where it is."""
+    options = context.options
+    if not (options.evaluate and context.models):
+        return corpus
+    labels = labels_of(whole.items)
+    pool = example_corpus(whole.items, labels, instrument, instrument.questions[0], corpus.items, seed=context.seed)
+    return ask_models(
+        context,
+        corpus,
+        instrument,
+        conditions=[STATIC, *conditions],
+        styles=listed(options.styles),
+        runs=options.runs,
+        temperature=options.temperature,
+        examples={STATIC: pool, CONTEXT: _examples(context, pool, instrument, conditions)},
+    )
+
+
+def _people(folder: str) -> Corpus | None:
+    """The corpus that was collected from people, if one was named."""
+    if not folder:
+        return None
+    if not is_corpus(Path(folder)):
+        raise InputError(
+            "this is no corpus folder", file=folder, remedy="name the folder that vantage collect exported"
+        )
+    return Corpus.read(folder)
+
+
+def _with_people(corpus: Corpus, task: Task, people: Corpus | None, folder: str) -> Corpus:
+    """The corpus with what people said at a collect server, in the place of third-party votes on the same items."""
+    if people is None:
+        return corpus
+    question = question_of(task)
+    known = [one for one in people.questions if one.id == question.id]
+    if not known:
+        return corpus
+    if known[0].scale != question.scale:
+        raise InputError(
+            f"people answered question '{question.id}' on another scale than the instrument of the task",
+            file=folder,
+            remedy=f"its answers must be {question.scale.describe()}",
+        )
+    persons = people.raters.filter(pl.col("kind").cast(pl.String) == "person")
+    said = people.judgments.filter(pl.col("question") == question.id).join(persons, on="rater", how="semi")
+    said = said.join(corpus.items, on="item", how="semi")
+    if said.is_empty():
+        raise InputError(
+            f"people judged none of the items of the task '{task.name}'",
+            file=folder,
+            remedy="collect on the corpus folder that this study wrote, with the same seed and number of items",
+        )
+    said = said.with_columns(pl.when(pl.col("condition") == "").then(pl.lit(STATIC)).otherwise("condition"))
+    columns = [name for name in said.columns if name in corpus.judgments.columns]
+    raters = persons.join(said, on="rater", how="semi").select("rater", "kind")
+    conversation = [c for c in people.items.columns if c.startswith("conversation") and c not in corpus.items.columns]
+    items = corpus.items.join(people.items.select("item", *conversation), on="item", how="left", maintain_order="left")
+    empty = Corpus(items, corpus.raters.clear(), corpus.judgments.clear(), corpus.instruments, corpus.about)
+    return empty.add(said.select(columns), raters)
+
+
+def _warn(context: Context[Options]) -> None:
+    options = context.options
+    if options.generator == "embedded":
+        context.warn(POOR)
+    if "embedded" in context.models and set(listed(options.methods)) - set(SURFACE):
+        context.warn(DETECTED_POORLY)
+    if options.generator:
+        for sentence in shared_models(options.generator, options.verifier or options.generator, context.models):
+            context.warn(sentence)

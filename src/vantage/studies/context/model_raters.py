@@ -1,0 +1,147 @@
+"""The models that judge: in every style, several times, without and with context, examples from outside the sample."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import polars as pl
+
+from vantage.context.controls import CONTEXT, STATIC, with_context
+from vantage.corpora import Corpus
+from vantage.corpora.schema import KEY
+from vantage.instruments import Instrument, Question
+from vantage.raters.chat import ChatRater
+from vantage.raters.shots import corpus_shots
+from vantage.raters.style import Style
+
+if TYPE_CHECKING:
+    from vantage.studies.base import Context
+
+STYLES: Final = ("zero-shot", "reasoning", "few-shot:3", "few-shot:5", "few-shot:10")
+RUNS: Final = 3
+TEMPERATURE: Final = 0.2
+EXAMPLES: Final = 24
+"""Items that examples are drawn from: twice as many as the longest prompt shows, and some to spare."""
+EXAMPLE_RATER: Final = "label"
+
+
+def example_corpus(
+    items: pl.DataFrame,
+    labels: pl.DataFrame,
+    instrument: Instrument,
+    question: Question,
+    sample: pl.DataFrame,
+    *,
+    count: int = EXAMPLES,
+    seed: int = 0,
+) -> Corpus:
+    """Items with their labels to draw few-shot examples from, as many of every label; never one of the sample.
+
+    Neither is one with the text of a sampled item, whatever its id.
+
+    >>> sarcasm = Instrument.load("sarcasm")
+    >>> pool = pl.DataFrame({"item": ["a", "b", "c"], "text": ["Fine.", "fine. ", "Great."]})
+    >>> labels = pl.DataFrame({"item": ["a", "b", "c"], "value": [0.0, 0.0, 1.0]})
+    >>> example_corpus(pool, labels, sarcasm, sarcasm.questions[0], pool.head(1)).items["item"].to_list()
+    ['c']
+
+    Args:
+        items: All items, with the column `text`.
+        labels: The labels, as codes: `item` and `value`.
+        instrument: The task.
+        question: Its question.
+        sample: The items that are judged.
+        count: How many there are at most.
+        seed: The seed of the draw.
+    """
+    key = pl.col("text").str.to_lowercase().str.replace_all(r"\s+", " ").str.strip_chars()
+    told = labels.select("item", "value").drop_nulls()
+    pool = items.filter(pl.col("text").is_not_null()).join(told, on="item").with_columns(key.alias("__key"))
+    taken = sample.select(key.alias("__key"), "item")
+    pool = pool.join(taken, on="item", how="anti").join(taken, on="__key", how="anti")
+    pool = pool.unique("__key", keep="first", maintain_order=True)
+    order = np.random.default_rng(seed).permutation(len(pool))
+    drawn = pool[order].with_columns(pl.int_range(pl.len()).over("value").alias("__turn"))
+    drawn = drawn.sort("__turn", "value").head(count)
+    judged = drawn.select("item", pl.lit(question.id).alias("question"), pl.lit(EXAMPLE_RATER).alias("rater"), "value")
+    raters = pl.DataFrame({"rater": [EXAMPLE_RATER], "kind": ["slot"]})
+    return Corpus(drawn.drop("value", "__key", "__turn"), raters, judged, instrument)
+
+
+def ask_models(
+    context: Context[Any],
+    corpus: Corpus,
+    instrument: Instrument,
+    *,
+    conditions: Sequence[str] = (STATIC, CONTEXT),
+    styles: Sequence[str] = STYLES,
+    runs: int = RUNS,
+    temperature: float = TEMPERATURE,
+    examples: Mapping[str, Corpus] | None = None,
+) -> Corpus:
+    """The corpus with the judgments of every model of a study, in every style and under every condition.
+
+    Under a condition with context, only the items that have one are judged. A style with examples is left out, with a
+    warning, under a condition for which there are not enough of them. Under the controls of context, models are asked
+    without examples only.
+
+    Args:
+        context: The study, with its models.
+        corpus: The sample; contexts stand in it as `vantage.context.controls.attached` puts them there.
+        instrument: The task, with a condition for each kind of context.
+        conditions: What is asked.
+        styles: How it is asked.
+        runs: How often; a style that scores options is asked once, since it gives the whole distribution.
+        temperature: Of the models.
+        examples: What few-shot examples are drawn from under each condition (see `example_corpus`).
+    """
+    (question,) = instrument.questions[:1]
+    pools = {name: corpus_shots(part, [question]) for name, part in (examples or {}).items()}
+    for style in map(Style.parse, styles):
+        how: dict[str, Any] = {} if style.scoring else {"samples": runs, "temperature": temperature}
+        for condition in conditions:
+            if style.shots and condition not in (STATIC, CONTEXT):
+                continue
+            if style.shots:
+                if len(pools.get(condition, ())) < style.shots:
+                    there = len(pools.get(condition, ()))
+                    context.warn(
+                        f"{style.name} was left out under the condition {condition} of {instrument.id}: there are "
+                        f"{there} worked examples for it outside the sample."
+                    )
+                    continue
+                how["training"] = (examples or {})[condition]
+            raters = context.raters(style.name, **how)
+            corpus = _asked(context, corpus, raters, instrument, question, condition)
+    return corpus
+
+
+def _asked(
+    context: Context[Any],
+    corpus: Corpus,
+    raters: Sequence[ChatRater],
+    instrument: Instrument,
+    question: Question,
+    condition: str,
+) -> Corpus:
+    """The corpus with what the raters say under one condition about the items that can be shown under it."""
+    part = corpus if condition == STATIC else with_context(corpus, condition, instrument)
+    if part.items.is_empty():
+        return corpus
+    rated = context.rate(part, raters, instrument, questions=[question.id], condition=condition)
+    new = rated.judgments.join(part.judgments, on=list(KEY), how="anti")
+    if len(new):
+        known = corpus.raters["rater"].to_list()
+        fresh = rated.raters.filter(~pl.col("rater").is_in(known))
+        corpus = corpus.add(new, fresh if len(fresh) else None, [instrument])
+    context.reached = corpus
+    return corpus
+
+
+def conditions_asked(corpus: Corpus) -> Collection[str]:
+    """The conditions under which models have judged, those without and with context first."""
+    models = corpus.raters.filter(pl.col("kind").cast(pl.String) == "model")
+    found = set(corpus.judgments.join(models, on="rater", how="semi")["condition"])
+    return [name for name in (STATIC, CONTEXT) if name in found] + sorted(found - {STATIC, CONTEXT})

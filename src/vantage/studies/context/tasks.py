@@ -1,0 +1,221 @@
+"""The tasks of the study: where their statements come from, and a sample with as many of every label.
+
+Two of the six data sets are read from their releases. The other four are not public in one place: a CSV file with
+`text` and `label`, or a corpus folder whose items have them, named after the task, is enough.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from vantage.corpora import Corpus
+from vantage.corpora.corpus import About
+from vantage.corpora.readers import load
+from vantage.corpora.storage import is_corpus
+from vantage.errors import InputError, nearest
+from vantage.instruments import Instrument, Question
+from vantage.raters.trained.folds import key
+
+TASK: Final = "task"
+LABEL: Final = "label"
+_KEPT: Final = ("conversation", "turns", "preceding")
+"""Further columns of items that are kept: real conversations, where the data have them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One task: its instrument, and where its statements are looked for under `--data`."""
+
+    name: str
+    title: str
+    instrument: str
+    reader: str = ""
+    folder: str = ""
+
+
+TASKS: Final = {
+    task.name: task
+    for task in (
+        Task("sarcasm", "sarcasm", "sarcasm", "isarcasm", "isarcasmeval"),
+        Task("politeness", "politeness", "politeness", "tydip", "tydip"),
+        Task("vaccine-stance", "stance on vaccination", "vaccine-stance"),
+        Task("abortion-stance", "stance on abortion", "abortion-stance"),
+        Task("emotion-sentiment", "sentiment of comments", "sentiment"),
+        Task("tweet-sentiment", "sentiment of tweets", "sentiment"),
+    )
+}
+"""The six tasks of the paper."""
+
+
+def chosen_tasks(names: str) -> list[Task]:
+    """The tasks that were named, with commas.
+
+    >>> [task.name for task in chosen_tasks("politeness, sarcasm")]
+    ['politeness', 'sarcasm']
+    """
+    wanted = [name.strip() for name in names.split(",") if name.strip()]
+    if not wanted:
+        raise InputError("no task was named", remedy=f"tasks are {', '.join(TASKS)}")
+    for name in wanted:
+        if name not in TASKS:
+            raise InputError(f"there is no task '{name}'", remedy=nearest(name, list(TASKS)))
+    return [TASKS[name] for name in dict.fromkeys(wanted)]
+
+
+def question_of(task: Task) -> Question:
+    """The question of a task."""
+    return Instrument.load(task.instrument).questions[0]
+
+
+def read_task(data: Path, task: Task) -> Corpus:
+    """All usable statements of a task, with the columns `task` and `label`, and people's votes on them.
+
+    Items are named after the task, so that several tasks fit into one corpus. Statements without text or label, and
+    all but the first of equal ones, are left out.
+    """
+    whole = _read(data, task)
+    items, question = _usable(whole.items), question_of(task)
+    people = whole.raters.filter(pl.col("kind").cast(pl.String).is_in(["person", "slot"]))
+    kept = whole.judgments.filter(pl.col("question") == question.id)
+    kept = kept.join(items, on="item", how="semi").join(people, on="rater", how="semi")
+    extra = [name for name in _KEPT if name in items.columns]
+    named = pl.format(f"{task.name}-{{}}", "item").alias("item")
+    return Corpus(
+        items=items.select(named, "text", pl.lit(task.name).alias(TASK), LABEL, *extra),
+        raters=people.join(kept, on="rater", how="semi"),
+        judgments=kept.with_columns(named),
+        instruments=Instrument.load(task.instrument),
+        about=About(name="context", title="Statements with and without context", notes=whole.about.notes),
+    )
+
+
+def sampled(corpus: Corpus, size: int, seed: int) -> Corpus:
+    """A sample of statements with as many of every label as there are to be had."""
+    if size < 2:
+        raise InputError(f"{size} items per task are too few", remedy="ask for at least two")
+    items = _stratified(corpus.items, size, seed)
+    return corpus.filter(pl.col("item").is_in(items["item"].implode()))
+
+
+def labels_of(items: pl.DataFrame) -> pl.DataFrame:
+    """The original labels as codes: `item`, `question` and `value`."""
+    rows = []
+    for task, item, label in items.select(TASK, "item", LABEL).iter_rows():
+        question = question_of(TASKS[task])
+        rows.append({"item": item, "question": question.id, "value": question.scale.code(label)})
+    return pl.DataFrame(rows, schema={"item": pl.String, "question": pl.String, "value": pl.Float64})
+
+
+def _read(data: Path, task: Task) -> Corpus:
+    """The statements of a task with a column `label`: one's own corpus or CSV file, or else the release."""
+    question, path = question_of(task), data / f"{task.name}.csv"
+    if is_corpus(data / task.name):
+        corpus = Corpus.read(data / task.name)
+        _require(corpus.items, data / task.name)
+        _check_scale(corpus, question, data / task.name)
+        return corpus._with(items=_labelled(corpus.items, question, data / task.name))
+    if path.is_file():
+        return _table(path, task)
+    if task.reader:
+        return _release(data / task.folder if (data / task.folder).is_dir() else data, task)
+    raise InputError(
+        f"there are no data of the task '{task.name}'",
+        file=data,
+        remedy=f"put {path.name} there, with the columns text and label, or a corpus folder named {task.name}",
+    )
+
+
+def _release(folder: Path, task: Task) -> Corpus:
+    """One of the two data sets that are read as they were released."""
+    corpus = load(task.reader, folder)
+    if task.reader == "isarcasm":
+        # Only test tweets were put to readers, and these votes are the human reference here.
+        items = corpus.items.filter(pl.col("votes").is_not_null())
+        label = _named(items["author_sarcastic"].cast(pl.Float64), question_of(task))
+    else:
+        items = corpus.items
+        names = {"impolite": "no", "polite": "yes"}
+        label = items["binary"].replace_strict(names, default=None, return_dtype=pl.String).alias(LABEL)
+    kept = corpus.judgments.filter(pl.col("item").is_in(items["item"].implode()))
+    return corpus._with(items=items.with_columns(label), judgments=kept)
+
+
+def _table(path: Path, task: Task) -> Corpus:
+    """Statements from a CSV file, which nobody has voted on."""
+    try:
+        table = pl.read_csv(path, infer_schema=False)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise InputError(f"the file cannot be read ({error})", file=path, remedy="give a CSV file") from None
+    _require(table, path)
+    if "item" not in table.columns:
+        numbers = pl.int_range(1, pl.len() + 1).cast(pl.String).alias("item")
+        table = table.with_columns(numbers)
+    nobody = pl.DataFrame(schema={"rater": pl.String})
+    nothing = pl.DataFrame(schema={"item": pl.String, "question": pl.String, "rater": pl.String, "value": pl.Float64})
+    return Corpus(_labelled(table, question_of(task), path), nobody, nothing, Instrument.load(task.instrument))
+
+
+def _require(items: pl.DataFrame, place: Path) -> None:
+    for column in ("text", LABEL):
+        if column not in items.columns:
+            raise InputError(f"the statements have no column '{column}'", file=place, remedy="add it")
+
+
+def _check_scale(corpus: Corpus, question: Question, place: Path) -> None:
+    for known in corpus.questions:
+        if known.id == question.id and known.scale != question.scale:
+            raise InputError(
+                f"question '{question.id}' has other answers here than in the instrument of the task",
+                file=place,
+                remedy=f"its answers must be {question.scale.describe()}",
+            )
+
+
+def _labelled(items: pl.DataFrame, question: Question, place: Path) -> pl.DataFrame:
+    """Items whose labels are those of the scale; one that is none is named with its row."""
+    codes = []
+    for row, label in enumerate(items[LABEL].cast(pl.String).to_list(), 1):
+        code = None if label is None else question.scale.code(label.strip())
+        if code is None and label is not None and label.strip():
+            raise InputError(
+                f"'{label}' is no answer of question '{question.id}'",
+                file=place,
+                row=row,
+                column=LABEL,
+                remedy=f"use {question.scale.describe()}",
+            )
+        codes.append(code)
+    return items.with_columns(_named(pl.Series(LABEL, codes, dtype=pl.Float64), question))
+
+
+def _named(codes: pl.Series, question: Question) -> pl.Series:
+    """Codes as the wording of the scale."""
+    names = {option.code: option.name for option in question.scale.options}
+    return codes.replace_strict(names, default=None, return_dtype=pl.String).alias(LABEL)
+
+
+def _usable(items: pl.DataFrame) -> pl.DataFrame:
+    told = items.filter(pl.col("text").str.strip_chars().str.len_chars() > 0).drop_nulls(LABEL)
+    first = pl.Series([key(text) for text in told["text"]], dtype=pl.String).is_first_distinct()
+    return told.filter(first)
+
+
+def _stratified(items: pl.DataFrame, size: int, seed: int) -> pl.DataFrame:
+    """As many items of every label as possible, drawn by lot; where one label runs short, the others fill up."""
+    rng = np.random.default_rng(seed)
+    labels = sorted(items[LABEL].unique().to_list())
+    if not labels:
+        raise InputError("no statement has both a text and a label", remedy="check the data of the task")
+    order = {label: rng.permutation(np.flatnonzero((items[LABEL] == label).to_numpy())) for label in labels}
+    drawn: list[int] = []
+    place = 0
+    while len(drawn) < min(size, len(items)):
+        turn = [int(order[label][place]) for label in labels if place < len(order[label])]
+        drawn += turn[: size - len(drawn)]
+        place += 1
+    return items[sorted(drawn)]

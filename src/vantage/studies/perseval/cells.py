@@ -1,0 +1,149 @@
+"""The cells of the study: who is known how, when they are met, on which texts, and by which rater; feasible or not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import TYPE_CHECKING, Final, Literal
+
+import polars as pl
+
+from vantage.errors import InputError, nearest
+from vantage.perspective.splits import Adaptation, Users
+from vantage.raters.trained.pairs import PAIR_METHODS
+from vantage.studies.perseval.sources import Task
+
+if TYPE_CHECKING:
+    from vantage.studies.perseval.study import Options
+
+PROMPTS: Final = ("base", "perspective", "history")
+"""Ways to prompt: nothing of the user, one trait at a time, earlier answers."""
+QUICK_ENCODERS: Final = ("baseline", "tokens")
+NOT_KNOWN: Final = "of an unnamed user without adaptation nothing is known"
+NO_TRAITS: Final = "the corpus tells no traits of its people"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One rater in one variant of the task; null where the variant does not matter to the rater."""
+
+    rater: str
+    kind: Literal["trained", "prompted"]
+    users: Users | None = None
+    adaptation: Adaptation | None = None
+    extended: bool | None = None
+    reason: str = ""
+    """Why it cannot be run; empty where it can."""
+
+    @property
+    def variant(self) -> str:
+        """The variant in words: the `style` of its raters in the study's corpus."""
+        known = [self.users, self.adaptation, None if self.extended is None else _texts(self.extended)]
+        return "/".join(part for part in known if part) or "any"
+
+    @property
+    def name(self) -> str:
+        """Rater and variant."""
+        return self.rater if self.variant == "any" else f"{self.rater} ({self.variant.replace('/', ', ')})"
+
+    @property
+    def knows_users(self) -> bool:
+        """Whether it is told anything about the user."""
+        return self.users is not None
+
+    def row(self) -> dict[str, str]:
+        """The variant as columns of a table, in the paper's order."""
+        extended = "–" if self.extended is None else "yes" if self.extended else "no"
+        return {
+            "rater": self.rater,
+            "users": self.users or "–",
+            "adaptation": self.adaptation or "–",
+            "extended": extended,
+        }
+
+
+def planned(task: Task, options: Options, models: Sequence[str] = ()) -> list[Cell]:
+    """Every cell of a corpus, with the reason for each that cannot be run."""
+    cells = [cell for method in methods(options) for cell in _trained(task, method)]
+    if options.quick:
+        cells = [replace(cell, reason=cell.reason or _left_out(cell)) for cell in cells]
+    wanted = _words(options.prompts, PROMPTS, "way to prompt")
+    for model in models:
+        cells += [cell for prompt in wanted for cell in _prompted(task, f"{model}: {prompt}", prompt)]
+    return cells
+
+
+def methods(options: Options) -> list[str]:
+    """The ways to learn that are run."""
+    known = list(PAIR_METHODS)
+    chosen = known if options.methods == "all" else _words(options.methods, known, "method")
+    return [m for m in chosen if not PAIR_METHODS[m].torch] if options.encoder == "none" else chosen
+
+
+def infeasible(tasks_cells: Sequence[tuple[str, Cell]]) -> pl.DataFrame:
+    """The cells that cannot be run, counted by reason."""
+    rows = [{"corpus": name, **cell.row(), "reason": cell.reason} for name, cell in tasks_cells if cell.reason]
+    if not rows:
+        return pl.DataFrame(schema=dict.fromkeys(("corpus", "raters", "users", "adaptation", "reason"), pl.String))
+    return (
+        pl.DataFrame(rows)
+        .group_by("corpus", "users", "adaptation", "reason", maintain_order=True)
+        .agg(pl.col("rater").unique(maintain_order=True).str.join(", ").alias("raters"), pl.len().alias("cells"))
+    )
+
+
+def _trained(task: Task, method: str) -> list[Cell]:
+    if not PAIR_METHODS[method].users:
+        cells = [Cell(method, "trained", extended=extended) for extended in (False, True)]
+        if method == "text-majority":
+            cells[0] = replace(cells[0], reason="no text of the test set is in training, so nobody's vote is known")
+        return cells
+    found = []
+    for extended, users, adaptation in product((False, True), ("named", "unnamed"), ("none", "train", "test")):
+        reason = _unknown(task, users, adaptation)
+        found.append(Cell(method, "trained", users, adaptation, extended, reason))  # type: ignore[arg-type]
+    return found
+
+
+def _prompted(task: Task, rater: str, prompt: str) -> list[Cell]:
+    if prompt == "base":
+        return [Cell(rater, "prompted")]
+    found = []
+    for users, adaptation in product(("named", "unnamed"), ("none", "train", "test")):
+        reason = _unknown(task, users, adaptation)
+        if not reason and adaptation == "train":
+            reason = "a prompted model is not trained"
+        if not reason and prompt == "perspective" and (users == "unnamed" or adaptation == "test"):
+            reason = "a perspective is told by traits alone"
+        if not reason and prompt == "history" and adaptation == "none":
+            reason = "without adaptation there is no history to show"
+        found.append(Cell(rater, "prompted", users, adaptation, None, reason))  # type: ignore[arg-type]
+    return found
+
+
+def _unknown(task: Task, users: str, adaptation: str) -> str:
+    if users == "unnamed" and adaptation == "none":
+        return NOT_KNOWN
+    return NO_TRAITS if users == "named" and not task.traits else ""
+
+
+def _left_out(cell: Cell) -> str:
+    """Encoders take minutes each; a quick run trains two, of which one tells named users apart, on the strict split."""
+    if cell.rater not in PAIR_METHODS or not PAIR_METHODS[cell.rater].torch:
+        return ""
+    if cell.rater not in QUICK_ENCODERS or cell.extended or cell.users == "unnamed" or cell.adaptation == "train":
+        return "left out by quick"
+    return ""
+
+
+def _texts(extended: bool) -> str:
+    return "extended" if extended else "strict"
+
+
+def _words(text: str, known: Sequence[str], what: str) -> list[str]:
+    chosen = [part.strip() for part in text.split(",") if part.strip() and part.strip() != "none"]
+    for name in chosen:
+        if name not in known:
+            raise InputError(f"there is no {what} '{name}'", remedy=nearest(name, list(known)))
+    return chosen

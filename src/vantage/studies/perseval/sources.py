@@ -1,0 +1,228 @@
+"""The corpora of the study, joined into one: where they lie, what is asked, what is told of people, how to split."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from vantage.corpora import Corpus
+from vantage.corpora.readers import READERS, load
+from vantage.corpora.storage import is_corpus
+from vantage.errors import InputError, nearest
+from vantage.perspective import Split, split
+from vantage.perspective.splits import PEOPLE, Adaptation, Method, Users
+
+GENERATIONS: Final = ((58, "Boomer"), (42, "GenX"), (26, "GenY"))
+"""From which age on somebody counts to a generation, as in the paper; whoever is younger is GenZ."""
+TRAITS: Final = (
+    *("group", "gender", "generation", "age_group", "nationality", "ethnicity", "race"),
+    *("education", "income", "ideology"),
+)
+"""Traits that are told of users unless others are named: those of the paper."""
+MOST: Final = 8
+"""A trait of more values keeps the most frequent ones; the rest count as unknown."""
+RARE: Final = 3
+"""A value that fewer people have counts as unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A published corpus: its reader, its folder, what is asked, and how the paper's library draws from it."""
+
+    reader: str
+    folders: tuple[str, ...]
+    question: str = ""
+    method: Method = "balanced"
+    stratify: str | None = None
+    doubled: tuple[tuple[str, str], ...] = ()
+    options: dict[str, Any] = field(default_factory=dict)
+
+
+SOURCES: Final[dict[str, Source]] = {
+    "hs-brexit": Source("hs-brexit", ("HS-Brexit",), "hate-speech", "perseval-dense", "group"),
+    "md-agreement": Source(
+        "md-agreement", ("MD-Agreement",), "offensive", "perseval", doubled=(("test-2038", "Ann448"),)
+    ),
+    "mp": Source("mp", ("MP",), "irony"),
+    "mp-en": Source("mp", ("MP",), "irony", options={"language": "en"}),
+    "csc": Source("csc", ("CSC",)),
+    "convabuse": Source("convabuse", ("ConvAbuse",)),
+    "epic": Source("epic", ("EPIC",), "irony", "perseval"),
+    "mhs": Source("measuring-hate-speech", ("MHS", "measuring-hate-speech"), "hatespeech", "perseval"),
+    "dices": Source("dices", ("DICES", "dices-dataset"), "unsafe", "perseval"),
+}
+"""The corpora that are known by name; any corpus folder can be given besides."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One corpus of the study: its people, the question, and the splits that all variants share."""
+
+    name: str
+    people: Corpus
+    question: str
+    method: Method
+    stratify: str | None
+    doubled: tuple[tuple[str, str], ...]
+    seed: int
+    _splits: dict[tuple[str, str, bool], Split] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def traits(self) -> list[str]:
+        """What is known of the people."""
+        return self.people.traits
+
+    @property
+    def tested_traits(self) -> list[str]:
+        """The traits in which the test users differ."""
+        users = self.people.raters.join(self.split().test, on="rater", how="semi")
+        return [trait for trait in self.traits if users[trait].drop_nulls().n_unique() > 1]
+
+    @property
+    def label(self) -> str:
+        """The class whose F1 is looked at, as in the paper: the positive one of two, else the average over all."""
+        scale = self.people.question(self.question).scale
+        return scale.label(max(scale.codes)) if len(scale.codes) == 2 else "macro"
+
+    def split(self, users: Users = "unnamed", adaptation: Adaptation = "test", *, extended: bool = False) -> Split:
+        """The split of a variant; the test set is the same for all."""
+        key = (users, adaptation, extended)
+        if key not in self._splits:
+            self._splits[key] = split(
+                self.people,
+                question=self.question,
+                users=users,
+                adaptation=adaptation,
+                extended=extended,
+                method=self.method,
+                stratify=self.stratify,
+                doubled=self.doubled,
+                seed=self.seed,
+            )
+        return self._splits[key]
+
+
+def read(data: Path, names: Sequence[str], *, question: str = "", traits: str = "auto", groups: str = "hub") -> Corpus:
+    """The corpora that are named as one corpus; `corpus` of items and raters says where they come from.
+
+    With several, ids get the name of their corpus in front.
+    """
+    several = len(names) > 1
+    parts = []
+    for name in names:
+        corpus = _found(data, name, groups)
+        asked = _question(corpus, name, question)
+        parts.append(_prepared(corpus, name, asked, traits, f"{name}:" if several else ""))
+    return parts[0].merge(*parts[1:])
+
+
+def tasks(corpus: Corpus, names: Sequence[str], *, draw: str = "auto", seed: int = 42) -> Iterator[Task]:
+    """The corpora of the study, taken apart again, each with how it is split."""
+    for name in names:
+        prefix = f"{name}:" if len(names) > 1 else ""
+        items = corpus.items.filter(corpus=name)
+        raters = corpus.raters.filter(pl.col("corpus") == name, pl.col("kind").cast(pl.String).is_in(PEOPLE))
+        known = [t for t in _trait_columns(corpus) if raters[t].drop_nulls().n_unique() > 1]
+        judgments = corpus.judgments.join(raters, on="rater", how="semi").join(items, on="item", how="semi")
+        question = judgments["question"][0]
+        people = Corpus(
+            _bare(items), raters.select("rater", "kind", *known), judgments, corpus.instruments, corpus.about
+        )
+        source = SOURCES.get(name, Source("", ()))
+        method: Method = source.method if draw in ("auto", "paper") else "balanced"
+        if draw == "paper" and method == "balanced":
+            method = "perseval"
+        doubled = tuple((prefix + item, prefix + rater) for item, rater in source.doubled)
+        stratify = source.stratify if source.stratify in known else None
+        yield Task(name, people, question, method, stratify, doubled if method == "perseval" else (), seed)
+
+
+def _trait_columns(corpus: Corpus) -> list[str]:
+    return [t for t in corpus.traits if t not in ("corpus", "model", "style", "stands_for")]
+
+
+def _bare(items: pl.DataFrame) -> pl.DataFrame:
+    """Items without the columns that only other corpora have."""
+    return items.select([column for column in items.columns if items[column].null_count() < len(items)])
+
+
+def _found(data: Path, name: str, groups: str) -> Corpus:
+    if is_corpus(data):
+        return Corpus.read(data)
+    if name not in SOURCES:
+        if is_corpus(data / name):
+            return Corpus.read(data / name)
+        raise InputError(f"there is no corpus '{name}'", remedy=nearest(name, list(SOURCES)))
+    source = SOURCES[name]
+    options = {"groups": groups} if name == "hs-brexit" else source.options
+    wanted = {folder.casefold() for folder in (*source.folders, name)}
+    places = [data] if data.name.casefold() in wanted or data.is_file() else []
+    places += [path for path in sorted(data.glob("*")) if path.is_dir() and path.name.casefold() in wanted]
+    places += [path for path in sorted(data.glob("*/*")) if path.is_dir() and path.name.casefold() in wanted]
+    if not places:
+        needs = READERS[source.reader].needs
+        raise InputError(
+            f"corpus '{name}' is not here", file=data, remedy=f"put it into a folder {source.folders[0]}: {needs}"
+        )
+    return load(source.reader, places[0], **options)
+
+
+def _question(corpus: Corpus, name: str, given: str) -> str:
+    """The question that is looked at: the one given (for one corpus as CORPUS=QUESTION), the paper's, or the first."""
+    told = dict(part.rpartition("=")[::2] for part in given.replace(" ", "").split(",") if part)
+    wanted = told.get(name) or told.get("") or SOURCES.get(name, Source("", ())).question
+    return corpus.question(wanted).id if wanted else corpus.questions[0].id
+
+
+def _prepared(corpus: Corpus, name: str, question: str, traits: str, prefix: str) -> Corpus:
+    """People's answers to one question with the traits that are told, ids with the corpus in front."""
+    people = corpus.raters.filter(pl.col("kind").cast(pl.String).is_in(PEOPLE))
+    people = people.select("rater", "kind", *(_told(people, trait) for trait in _chosen(people, corpus, traits)))
+    judged = corpus.judgments.filter(pl.col("question") == question, pl.col("value").is_not_null())
+    judged = judged.join(people, on="rater", how="semi")
+    people = people.join(judged, on="rater", how="semi")
+    if people.is_empty():
+        raise InputError(f"nobody answered question '{question}' of corpus '{name}'", remedy="choose another question")
+    items = corpus.items.join(judged, on="item", how="semi", maintain_order="left")
+    instrument = next(i for i in corpus.instruments if question in {q.id for q in i.questions})
+
+    def moved(frame: pl.DataFrame) -> pl.DataFrame:
+        ids = [column for column in ("item", "rater") if column in frame.columns]
+        return frame.with_columns((pl.lit(prefix) + pl.col(column)).alias(column) for column in ids)
+
+    return Corpus(
+        moved(items).with_columns(pl.lit(name).alias("corpus")),
+        moved(people).with_columns(pl.lit(name).alias("corpus")),
+        moved(judged),
+        instrument,
+        corpus.about,
+    )
+
+
+def _chosen(people: pl.DataFrame, corpus: Corpus, traits: str) -> list[str]:
+    known = [t for t in corpus.traits if people[t].drop_nulls().n_unique() > 1]
+    if "age" in known and people["age"].dtype.is_numeric():
+        known[known.index("age")] = "generation"
+    if traits == "auto":
+        return [t for t in TRAITS if t in known] or known[:5]
+    wanted = [t.strip() for t in traits.split(",") if t.strip() and t.strip() != "none"]
+    # A trait that one corpus has need not be in the next.
+    return [t for t in wanted if t in known]
+
+
+def _told(people: pl.DataFrame, trait: str) -> pl.Expr:
+    """A trait in words: ages as generations, rare values as unknown."""
+    if trait == "generation" and "generation" not in people.columns:
+        told: Any = pl.lit("GenZ")
+        for start, name in reversed(GENERATIONS):
+            told = pl.when(pl.col("age") >= start).then(pl.lit(name)).otherwise(told)
+        value: pl.Expr = pl.when(pl.col("age").is_not_null()).then(told)
+    else:
+        value = pl.col(trait).cast(pl.String)
+    counts = people.select(value.alias("value"))["value"].drop_nulls().value_counts().sort("count", "value")
+    kept = counts.filter(pl.col("count") >= RARE).tail(MOST)["value"].to_list()
+    return pl.when(value.is_in(kept)).then(value).alias(trait)

@@ -1,0 +1,118 @@
+"""Predictions as judgments: a rater that stands for a user, in the study's corpus and in one file per finished cell."""
+
+from __future__ import annotations
+
+import re
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import polars as pl
+
+from vantage.corpora import Corpus
+from vantage.studies.perseval.sources import Task
+
+if TYPE_CHECKING:
+    from vantage.studies.base import Context
+
+FOLDER: Final = "predictions"
+PAIR: Final = ("item", "rater", "value")
+
+
+class Predictions:
+    """Predictions of one corpus, by rater and variant: kept in the folder as they come, added to the corpus at the end.
+
+    A variant is that of a cell, `trait:NAME` (told one trait only) or `jury` (for people of a chosen composition).
+    """
+
+    def __init__(self, task: Task, context: Context[Any]) -> None:
+        self.task = task
+        self._folder = None if context.folder is None else context.folder / FOLDER
+        self._found: dict[tuple[str, str, str], pl.DataFrame] = {}
+        self._test = _digest(task, context.record.options, context.seed)
+
+    def find(self, rater: str, variant: str, kind: str = "trained") -> pl.DataFrame | None:
+        """The predictions of a cell that was finished before; null where there are none."""
+        key = (rater, variant, kind)
+        path = self._path(rater, variant)
+        if key not in self._found and path is not None and path.is_file():
+            try:
+                self._found[key] = pl.read_parquet(path).select(PAIR)
+            except (OSError, pl.exceptions.PolarsError):
+                # A file that was cut off is made again.
+                path.unlink(missing_ok=True)
+        return self._found.get(key)
+
+    def put(self, rater: str, variant: str, frame: pl.DataFrame, kind: str = "trained") -> pl.DataFrame:
+        """Keeps the predictions of a finished cell: `item`, `rater` (the user), `value`."""
+        told = frame.select(pl.col("item", "rater"), pl.col("value").cast(pl.Float64))
+        path = self._path(rater, variant)
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            beside = path.with_suffix(".part")
+            told.write_parquet(beside)
+            beside.replace(path)
+        self._found[rater, variant, kind] = told
+        return told
+
+    def added(self, corpus: Corpus) -> Corpus:
+        """The corpus with all of them; each user whom a rater stands for is a row of the raters table."""
+        if not self._found:
+            return corpus
+        judged, raters = [], []
+        for (rater, variant, kind), frame in self._found.items():
+            named = frame.with_columns(
+                pl.format("{}/{}/{}/@{}", pl.lit(self.task.name), pl.lit(rater), pl.lit(variant), "rater").alias("id")
+            )
+            status = pl.when(pl.col("value").is_null()).then(pl.lit("unparsed")).otherwise(pl.lit("answered"))
+            judged.append(
+                named.select(
+                    "item",
+                    pl.lit(self.task.question).alias("question"),
+                    pl.col("id").alias("rater"),
+                    "value",
+                    status.alias("status"),
+                )
+            )
+            raters.append(
+                named.unique("id", maintain_order=True).select(
+                    pl.col("id").alias("rater"),
+                    pl.lit("trained" if kind == "trained" else "persona").alias("kind"),
+                    pl.lit(rater).alias("model"),
+                    pl.lit(variant).alias("style"),
+                    pl.col("rater").alias("stands_for"),
+                    pl.lit(self.task.name).alias("corpus"),
+                )
+            )
+        return corpus.add(pl.concat(judged), pl.concat(raters))
+
+    def _path(self, rater: str, variant: str) -> Path | None:
+        if self._folder is None:
+            return None
+        told = f"{self.task.name}-{rater}-{variant}"
+        slug = re.sub(r"[^a-z0-9]+", "-", told.casefold()).strip("-")[:80]
+        digest = blake2b(f"{told}\0{self._test}".encode(), digest_size=6).hexdigest()
+        return self._folder / f"{slug}-{digest}.parquet"
+
+
+def by_rater(corpus: Corpus, task: Task) -> dict[tuple[str, str], pl.DataFrame]:
+    """The predictions of a corpus of the study, by rater and variant: what `Predictions.added` put there."""
+    if "stands_for" not in corpus.raters.columns:
+        return {}
+    chosen = corpus.raters.filter(pl.col("stands_for").is_not_null(), corpus=task.name)
+    chosen = chosen.select("rater", "stands_for", "model", "style")
+    rows = corpus.judgments.filter(pl.col("question") == task.question).join(chosen, on="rater")
+    rows = rows.select("item", pl.col("stands_for").alias("rater"), "value", "model", "style").sort("rater", "item")
+    return {
+        (str(model), str(style)): part.select(PAIR)
+        for (model, style), part in rows.group_by("model", "style", maintain_order=True)
+    }
+
+
+def _digest(task: Task, options: dict[str, Any], seed: int) -> str:
+    """What predictions depend on besides rater and variant: the test set, the options and the seed."""
+    digest = blake2b(digest_size=8)
+    for row in task.split().test.sort("item", "rater").iter_rows():
+        digest.update(repr(row).encode("utf-8", "surrogatepass"))
+    digest.update(repr((sorted(options.items()), seed)).encode("utf-8", "surrogatepass"))
+    return digest.hexdigest()

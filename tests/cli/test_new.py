@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Vantage
+
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.slow
+def test_every_command_of_a_new_project_runs(vantage: Vantage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = vantage("new", "project", "my-study")
+    assert done.code == 0
+    assert "README.md; it has the commands" in done.out
+    monkeypatch.chdir(tmp_path / "my-study")
+    blocks = BLOCK.findall(Path("README.md").read_text("utf-8"))
+    lines = [line for kind, code in blocks if kind == "sh" for line in code.splitlines()]
+    assert len(lines) == 8
+    for line in lines:
+        words = shlex.split(line)
+        assert words[0] == "vantage"
+        done = vantage(*words[1:])
+        assert done.code == 0, f"{line}: {done.err}"
+    assert "Raters agree most about" in Path("results/report.html").read_text("utf-8")
+    # What needs a model or a browser is at least a verb with these options.
+    for kind, code in blocks:
+        for line in code.splitlines() if kind == "console" else ():
+            verb = [word for word in shlex.split(line)[1:3] if word.isalpha() and word not in ("corpus", "alpha")]
+            shown = vantage(*verb, "--help").out
+            assert all(flag in shown for flag in re.findall(r"--[a-z-]+", line) if verb != ["collect"]), line
+
+
+def test_an_instrument_and_a_study_work_at_once(
+    vantage: Vantage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert vantage("new", "instrument", "tone", "--json").json == [{"written": "tone.yaml"}]
+    assert "no problems" in vantage("instruments", "check", "tone.yaml").out
+    assert "vantage study first.py --out results" in vantage("new", "study", "first").out
+    told = vantage("study", "first.py", "--help").out
+    assert "vantage study first.py" in told
+    assert "--confidence" in told
+    done = vantage("study", "first.py", "--out", "results")
+    assert done.code == 0, done.err
+    assert "competence" in done.out
+    again = vantage("new", "study", "first")
+    assert (again.code, "there is something already" in again.err) == (2, True)

@@ -1,0 +1,80 @@
+"""What the study collects: people's answers from a collect server take the place of third-party votes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from tests.context.planted import planted_corpus
+from vantage import Corpus, Instrument, Scale
+from vantage.errors import InputError
+from vantage.report.record import Record
+from vantage.studies import run
+from vantage.studies.base import Context
+from vantage.studies.context.collecting import DETECTED_POORLY, POOR, _warn, collect, listed
+from vantage.studies.context.study import Options
+
+
+def context(data: Path, **options: Any) -> Context[Options]:
+    chosen = {"tasks": "sarcasm", "items": 12, "methods": "constant,length", "resamples": 10, **options}
+    return Context(Options(**chosen), Record("context", "Context"), data=data)
+
+
+def answers(folder: Path, item: str, instrument: Instrument | None = None) -> Path:
+    """Two people, who are in doubt about a statement alone and agree with context."""
+    used = instrument or Instrument.load("sarcasm")
+    rows = [("ann", "static", 0.0), ("bob", "static", 1.0), ("ann", "context", 1.0), ("bob", "context", 1.0)]
+    judged = pl.DataFrame(rows, schema=["rater", "condition", "value"], orient="row")
+    Corpus(
+        pl.DataFrame({"item": [item], "text": ["Fine."]}),
+        pl.DataFrame({"rater": ["ann", "bob"], "age": [30, 40]}),
+        judged.with_columns(pl.lit(item).alias("item"), pl.lit("sarcasm").alias("question")),
+        used,
+    ).write(folder)
+    return folder
+
+
+def test_collected_answers_replace_released_votes(planted_data: Path, tmp_path: Path) -> None:
+    plain = collect(context(planted_data))
+    item = plain.items["item"][0]
+    found = collect(context(planted_data, people=str(answers(tmp_path / "people", item))))
+    assert set(found.raters["rater"]) == {"ann", "bob"}
+    assert set(found.judgments["item"]) == {item}
+    assert len(found.items) == 12
+    report = run(
+        "context", data=planted_data, tasks="sarcasm", items=12, methods="length", resamples=10,
+        people=str(tmp_path / "people"),
+    )  # fmt: skip
+    told = " ".join(finding.text for finding in report.result.findings)
+    assert "Context lowers people's doubt: 0.50 alone, 0.00 with context." in told
+
+
+def test_answers_on_another_scale_or_about_other_items_are_refused(planted_data: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="people judged none of the items of the task 'sarcasm'"):
+        collect(context(planted_data, people=str(answers(tmp_path / "other", "elsewhere"))))
+    scale = Instrument.of_questions("mine", "Mine", {"sarcasm": Scale.labels("no", "yes")})
+    item = collect(context(planted_data)).items["item"][0]
+    with pytest.raises(InputError, match="on another scale"):
+        collect(context(planted_data, people=str(answers(tmp_path / "scale", item, scale))))
+
+
+def test_the_report_warns_of_the_embedded_model(planted_data: Path) -> None:
+    told = context(planted_data, generator="embedded", methods="direct")
+    told.models = ("embedded",)
+    _warn(told)
+    assert POOR in told.warnings
+    assert DETECTED_POORLY in told.warnings
+    assert any("embedded wrote the contexts" in warning for warning in told.warnings)
+
+
+def test_words_stand_between_commas() -> None:
+    assert listed(" a, b,,c ") == ["a", "b", "c"]
+
+
+def test_planted_data_are_what_they_say(planted_data: Path) -> None:
+    corpus = planted_corpus(["clear", "ambiguous"])
+    assert corpus.judgments.filter(item="s001")["value"].to_list() == [0, 1, 0, 1, 0]
+    assert (planted_data / "sarcasm" / "corpus.yaml").is_file()

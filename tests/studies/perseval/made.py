@@ -1,0 +1,43 @@
+"""A made-up corpus in which people of two sides see different things, written as a corpus folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from vantage import Corpus, Instrument, Scale
+from vantage.corpora.corpus import About
+
+WORDS = ("the rain stays", "a loud crowd", "quiet streets", "taxes again", "they came here", "send them home")
+
+
+def corpus(people: int = 16, texts: int = 60, each: int = 24, seed: int = 0) -> Corpus:
+    """Two sides and two ages; a text about 'them' is offensive to one side only."""
+    rng = np.random.default_rng(seed)
+    words = [f"{WORDS[n % len(WORDS)]} number {n}" for n in range(texts)]
+    rows = []
+    for person in range(people):
+        for text in rng.permutation(texts)[:each]:
+            loud = "crowd" in words[text] or ("them" in words[text] and person % 2 == 1)
+            value = float(loud) if rng.random() < 0.95 else float(not loud)
+            rows.append({"item": f"t{text:02}", "rater": f"p{person:02}", "question": "offensive", "value": value})
+    return Corpus(
+        items=pl.DataFrame({"item": [f"t{n:02}" for n in range(texts)], "text": words}),
+        raters=pl.DataFrame(
+            {
+                "rater": [f"p{n:02}" for n in range(people)],
+                "group": ["target" if n % 2 else "control" for n in range(people)],
+                "gender": ["f" if n % 4 < 2 else "m" for n in range(people)],
+            }
+        ),
+        judgments=pl.DataFrame(rows),
+        instruments=Instrument.of_questions("made", "Made", {"offensive": Scale.labels("no", "yes")}),
+        about=About(name="made"),
+    )
+
+
+def write(folder: Path, **options: int) -> Path:
+    """The corpus as a folder."""
+    return corpus(**options).write(folder / "made")
