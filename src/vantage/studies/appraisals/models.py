@@ -147,7 +147,7 @@ def _alternative(analysis: Analysis) -> Table | None:
 def _findings(told: pl.DataFrame) -> list[Finding]:
     known = told.filter((pl.col("read_by") == "parser") & (pl.col("blanks") == "as 0")).drop_nulls("delta")
     # A model that was asked about a few posts cannot be set beside one that was asked about all.
-    known = known.filter(pl.col("posts") == pl.col("posts").max())
+    known = known.filter(pl.col("posts") >= 0.9 * pl.col("posts").max())
     profile = told.filter(pl.col("rater") == PROFILE).row(0, named=True)
     if known.is_empty():
         return []
