@@ -38,6 +38,7 @@ def test_styles_have_one_name(text: str, name: str) -> None:
         ("reasoning+two-step", "both ask for the reason"),
         ("scoring+reasoning", "no room for reasoning"),
         ("scoring+together", "one question at a time"),
+        ("scoring+selective-persona", "relevant to it"),
         ("perspective", "names its trait"),
         ("history+perspective", "names its trait"),
         ("", "there is no style ''"),

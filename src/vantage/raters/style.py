@@ -65,6 +65,10 @@ class Style:
             (self.scoring and self.two_step, "scoring reads no text, so it cannot be asked why"),
             (self.scoring and self.together, "scoring compares the options of one question at a time"),
             (self.scoring and self.json, "scoring reads no text, so there is no JSON to read"),
+            (
+                self.scoring and self.voice == "selective-persona",
+                "scoring reads no text, so a persona cannot say whether the item is relevant to it",
+            ),
             (self.two_step and self.together, "two-step asks one question at a time"),
             (self.shots < 0, "the number of examples cannot be negative"),
             (self.neighbours < 1, "a history needs at least one earlier judgment"),
