@@ -1,4 +1,4 @@
-"""Draws the picture of a report that stands in the README: `python tools/picture.py demo/report.html`.
+"""Draws the picture of a report that stands in the README: `python tools/picture.py results/wcsent/report.html`.
 
 Needs the dev dependencies and Chromium.
 """
@@ -14,13 +14,16 @@ PICTURE = Path(__file__).resolve().parents[1] / "docs" / "images" / "report.png"
 
 
 def main(report: Path) -> None:
-    """Photographs the first screen."""
+    """Photographs the section on agreement of the wcsent study."""
     PICTURE.parent.mkdir(exist_ok=True)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path="/usr/bin/chromium", args=["--no-sandbox"])
-        page = browser.new_page(viewport={"width": 1100, "height": 1100}, device_scale_factor=1.25)
+        page = browser.new_page(viewport={"width": 1000, "height": 1200}, device_scale_factor=1.5)
         page.goto(report.resolve().as_uri())
-        page.screenshot(path=PICTURE)
+        heading = page.get_by_role("heading", name="Agreement and reliability").bounding_box()
+        assert heading is not None
+        top = heading["y"] - 30
+        page.screenshot(path=PICTURE, full_page=True, clip={"x": 0, "y": top, "width": 1000, "height": 860})
         browser.close()
 
 

@@ -48,6 +48,7 @@ class Column:
         signed: Whether positive numbers get a plus sign, as differences should.
         interval: The two columns that are folded into this one: `0.51 [0.45, 0.57]`.
         best: Whether the highest or the lowest value is set in bold.
+        chance: Whether it holds p values, of which small ones are shown as `< 0.001`; columns called `p` or `p_…` do.
     """
 
     title: str = ""
@@ -56,15 +57,20 @@ class Column:
     signed: bool = False
     interval: tuple[str, str] | None = None
     best: Literal["max", "min"] | None = None
+    chance: bool = False
 
     def text(self, value: Any) -> str:
         """A value of this column for people.
 
         >>> Column(percent=True, digits=1).text(0.269), Column(signed=True, digits=2).text(0.1), Column().text(None)
         ('26.9 %', '+0.10', '–')
+        >>> Column(chance=True, digits=3).text(0.00004)
+        '< 0.001'
         """
         if not isinstance(value, int | float) or isinstance(value, bool):
             return show(value, self.digits)
+        if self.chance and value < 10.0 ** -(self.digits or 3):
+            return f"< {show(10.0 ** -(self.digits or 3), self.digits)}"
         told = minus(
             show(
                 100 * value if self.percent else value,
@@ -140,6 +146,8 @@ class Table(Shown):
         assert isinstance(how, Column)  # noqa: S101 - read in __post_init__
         if how.interval is None and name == "estimate" and {"low", "high"} <= set(self.frame.columns):
             how = replace(how, interval=("low", "high"))
+        if name == "p" or name.startswith("p_"):
+            how = replace(how, chance=True)
         if how.digits is None and not how.percent and self.frame.schema[name].is_float():
             # One number with digits after the point gives them to its whole column.
             known = self.frame[name].drop_nulls()
