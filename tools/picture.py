@@ -21,8 +21,7 @@ def main(report: Path) -> None:
         page = browser.new_page(viewport={"width": 1000, "height": 1200}, device_scale_factor=1.5)
         page.goto(report.resolve().as_uri())
         heading = page.get_by_role("heading", name="Agreement and reliability").bounding_box()
-        assert heading is not None
-        top = heading["y"] - 30
+        top = heading["y"] - 30 if heading else 0
         page.screenshot(path=PICTURE, full_page=True, clip={"x": 0, "y": top, "width": 1000, "height": 860})
         browser.close()
 
