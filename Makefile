@@ -10,8 +10,9 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 demo: .venv/.ready
 	$(BIN)/vantage demo
 
+# One thread for each worker: more would only wait for each other.
 test: .venv/.ready-dev
-	VANTAGE_DATA="$${VANTAGE_DATA-$(DATA)}" $(BIN)/python -m pytest -n $(WORKERS)
+	OMP_NUM_THREADS=1 VANTAGE_DATA="$${VANTAGE_DATA-$(DATA)}" $(BIN)/python -m pytest -n $(WORKERS)
 
 # Property tests with other and more examples than in `make test`.
 explore: .venv/.ready-dev

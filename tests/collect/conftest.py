@@ -18,6 +18,12 @@ from vantage.collect.study import Study
 Open = Callable[..., Desk]
 
 
+@pytest.fixture(autouse=True)
+def never_busy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine figures are slow to compute, and would then be held for a while."""
+    monkeypatch.setattr("vantage.collect.office.QUICK", float("inf"))
+
+
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[str]:
     """The address of a PostgreSQL server; tests are skipped where none can be started."""

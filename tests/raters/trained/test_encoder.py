@@ -88,7 +88,7 @@ def test_a_training_that_was_cut_off_goes_on_where_it_stopped(
     resumed = fit(
         corpus(30), ["q0"], model=tiny, checkpoints=tmp_path, progress=lambda *told: steps.append(told), **how
     )
-    assert steps[0][0] == 3, "one epoch of three batches was there already"
+    assert steps[0][0] == 4, "one epoch of four batches was there already"
     assert steps[-1][0] == steps[-1][1]
     unseen = corpus(10, seed=1)
     assert np.allclose(resumed.judge(unseen)["expected"], whole.judge(unseen)["expected"], atol=1e-6)
