@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -20,11 +20,13 @@ from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument, Question
 from vantage.raters.trained.base import Floats, Predicted, Predictor, decide, mixture
 from vantage.raters.trained.examples import fields_of, reading
+from vantage.raters.trained.saved import described
 from vantage.scales import Scale
 
 FORMAT: Final = 1
 """The version of the folder; one of a higher version was written by a newer Vantage."""
 FILE: Final = "rater.json"
+KEYS: Final = ("instrument", "questions", "parts", "rater", "by_mean", "about")
 _HOME: Final = "vantage.raters.trained"
 KINDS: Final = {
     "constant": (f"{_HOME}.baselines", "ConstantPredictor"),
@@ -145,7 +147,7 @@ class TrainedRater:
     def load(cls, folder: str | Path) -> TrainedRater:
         """Reads a rater from its folder."""
         folder = Path(folder)
-        told = _read(folder)
+        told = described(folder, FILE, "trained rater", FORMAT, KEYS, "make one with: vantage train")
         instrument = Instrument.from_document(told["instrument"], file=FILE)
         questions = tuple(instrument.question(id_) for id_ in told["questions"])
         parts = tuple(
@@ -192,22 +194,6 @@ def uncertainty(found: Predicted, scale: Scale) -> Floats:
     logs = np.log(np.where(shares > 0, shares, 1.0))
     entropy: Floats = np.abs((shares * logs).sum(axis=1)) / np.log(len(scale.codes))
     return entropy
-
-
-def _read(folder: Path) -> Mapping[str, Any]:
-    file = folder / FILE
-    if not file.exists():
-        raise InputError("there is no trained rater here", file=folder, remedy="make one with: vantage train")
-    try:
-        told: Mapping[str, Any] = json.loads(file.read_text("utf-8"))
-        version = int(told["format"])
-    except (KeyError, TypeError, ValueError):
-        raise InputError("this does not describe a trained rater", file=file, remedy="fit it again") from None
-    if version > FORMAT:
-        raise InputError(
-            f"the rater was saved by a newer Vantage ({told.get('vantage')})", file=file, remedy="update Vantage"
-        )
-    return told
 
 
 def _kind(kind: str, folder: Path) -> type[Predictor]:

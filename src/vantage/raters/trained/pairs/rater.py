@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -26,10 +26,12 @@ from vantage.raters.trained.pairs.offsets import moved
 from vantage.raters.trained.pairs.people import People
 from vantage.raters.trained.pairs.table import PairTable
 from vantage.raters.trained.rater import SCHEMA, uncertainty
+from vantage.raters.trained.saved import described
 
 FORMAT: Final = 1
 """The version of the folder; one of a higher version was written by a newer Vantage."""
 FILE: Final = "pair-rater.json"
+KEYS: Final = ("instrument", "question", "people", "method", "learned", "notes", "rater", "offsets", "about", "told")
 _HOME: Final = "vantage.raters.trained.pairs"
 _MAJORITIES: Final = (f"{_HOME}.majorities", "MajorityPairs")
 _WORDS: Final = (f"{_HOME}.words", "WordPairs")
@@ -132,7 +134,7 @@ class PairRater:
     def load(cls, folder: str | Path, split: Split | None = None) -> PairRater:
         """Reads a rater from its folder; `split` is whose test pairs it judges unless told otherwise."""
         folder = Path(folder)
-        told = _read(folder)
+        told = described(folder, FILE, "pair rater", FORMAT, KEYS, "make one with vantage.fit_pairs")
         instrument = Instrument.from_document(told["instrument"], file=FILE)
         question, people = instrument.question(told["question"]), People.read(told["people"])
         kind = _kind(told["method"], folder)
@@ -185,22 +187,6 @@ class PairRater:
             },
             schema=SCHEMA,
         )
-
-
-def _read(folder: Path) -> Mapping[str, Any]:
-    file = folder / FILE
-    if not file.exists():
-        raise InputError("there is no pair rater here", file=folder, remedy="make one with vantage.fit_pairs")
-    try:
-        told: Mapping[str, Any] = json.loads(file.read_text("utf-8"))
-        version = int(told["format"])
-    except (KeyError, TypeError, ValueError):
-        raise InputError("this does not describe a pair rater", file=file, remedy="fit it again") from None
-    if version > FORMAT:
-        raise InputError(
-            f"the rater was saved by a newer Vantage ({told.get('vantage')})", file=file, remedy="update Vantage"
-        )
-    return told
 
 
 def _kind(method: str, folder: Path) -> type[PairPredictor]:
