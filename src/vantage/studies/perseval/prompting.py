@@ -30,7 +30,7 @@ from vantage.studies.perseval.stored import Predictions
 if TYPE_CHECKING:
     from vantage.studies.perseval.study import Options
 
-QUICK_TEXTS: Final = 40
+QUICK_TEXTS: Final = 12
 """How many texts a quick run puts to models."""
 PAIR: Final = ["item", "rater"]
 
