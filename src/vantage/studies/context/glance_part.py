@@ -8,21 +8,30 @@ from typing import Any, Final
 import polars as pl
 
 from vantage.context.controls import CONTEXT, attached_steps
-from vantage.context.simulation import METHOD, STATIC
+from vantage.context.simulation import STATIC
 from vantage.corpora import Corpus
-from vantage.measures.accuracy import accuracy
 from vantage.report.parts import Column, Finding, Section, Table
 from vantage.studies.context.detecting import Detection
-from vantage.studies.context.tasks import TASK, labels_of
+from vantage.studies.context.model_scores import ALL
+from vantage.studies.context.tasks import TASK
 
+F1: Final = "models-f1"
+"""The table of the section on models that has their scores."""
 EXAMPLES: Final = 2
 """How many ambiguous statements are quoted at the top."""
 _QUOTED: Final = 90
 
 
-def glance(found: Sequence[Detection], corpus: Corpus) -> tuple[Section, list[Finding]]:
-    """One row per task, and the answer to the study's question in one or two sentences."""
-    rows = [_row(one, corpus) for one in found]
+def glance(found: Sequence[Detection], corpus: Corpus, judged: Sequence[Section] = ()) -> tuple[Section, list[Finding]]:
+    """One row per task, and the answer to the study's question in one or two sentences.
+
+    Args:
+        found: What was found about the statements of each task.
+        corpus: Statements, contexts and judgments.
+        judged: The sections on models, whose scores are repeated here.
+    """
+    scores = next((part.frame for s in judged for part in s.parts if isinstance(part, Table) and part.name == F1), None)
+    rows = [_row(one, corpus, scores) for one in found]
     frame = pl.DataFrame(rows, schema=_SCHEMA, orient="row")
     table = Table(
         "glance",
@@ -45,13 +54,13 @@ def glance(found: Sequence[Detection], corpus: Corpus) -> tuple[Section, list[Fi
     return Section("At a glance", quotes, [table]), [_answer(frame)]
 
 
-def _row(one: Detection, corpus: Corpus) -> dict[str, Any]:
+def _row(one: Detection, corpus: Corpus, scores: pl.DataFrame | None) -> dict[str, Any]:
     target = one.judging.target
     marked = one.votes.filter(pl.col(target.column) >= target.mark - 1e-9)
     both = one.votes.join(one.after.select("item", pl.col("doubt").alias("after")), on="item")
     part = corpus.filter(pl.col(TASK) == one.task.name)
     steps = attached_steps(part).get("label")
-    static, context = _models(part)
+    static, context = _models(scores, one.question.id)
     return {
         TASK: one.task.name,
         "statements": len(one.items),
@@ -65,29 +74,15 @@ def _row(one: Detection, corpus: Corpus) -> dict[str, Any]:
     }
 
 
-def _models(part: Corpus) -> tuple[float | None, float | None]:
-    """Mean macro F1 of the models that judged for themselves, alone and with context, on the same items."""
-    models = part.raters.filter(pl.col("kind").cast(pl.String) == "model")
-    if METHOD in models.columns:
-        models = models.filter(pl.col(METHOD).is_null())
-    said = part.judgments.join(models, on="rater", how="semi")
-    with_context = said.filter(pl.col("condition") == CONTEXT).select("item", "rater").unique()
-    if with_context.is_empty():
+def _models(scores: pl.DataFrame | None, question: str) -> tuple[float | None, float | None]:
+    """Mean F1 of the models, alone and with context, as the section on models gives it for all items."""
+    if scores is None or CONTEXT not in scores.columns:
         return None, None
-    both = said.filter(pl.col("condition").is_in([STATIC, CONTEXT])).join(
-        with_context, on=["item", "rater"], how="semi"
-    )
-    scored = accuracy(
-        both,
-        by=["rater", "condition"],
-        reference=labels_of(part.items),
-        metric="f1_macro",
-        missing="wrong",
-        opt_outs="wrong",
-        ci="none",
-    )
-    means = dict(scored.group_by("condition").agg(pl.col("estimate").mean()).iter_rows())
-    return means.get(STATIC), means.get(CONTEXT)
+    both = scores.filter((pl.col("task") == question) & (pl.col("part") == ALL)).drop_nulls([STATIC, CONTEXT])
+    if both.is_empty():
+        return None, None
+    alone, with_context = both.select(pl.col(STATIC).mean(), pl.col(CONTEXT).mean()).row(0)
+    return alone, with_context
 
 
 def _answer(frame: pl.DataFrame) -> Finding:

@@ -234,11 +234,12 @@ def _findings(table: pl.DataFrame, controlled: list[dict[str, Any]]) -> list[Fin
         for (task,), rows in whole.group_by("task", maintain_order=True):
             best = rows.sort(CONTEXT, "rater", descending=[True, False]).row(0, named=True)
             numbers = {name: best[name] for name in (STATIC, CONTEXT, "difference_low", "difference_high", "items")}
+            sure = best["difference_low"] is not None
+            spread = "from {difference_low:+.2f} to {difference_high:+.2f}" if sure else "not to be had from so few"
             findings.append(
                 Finding(
                     "{task}: with context, the best model ({model}, {style}) reaches an F1 of {context:.2f} instead of "
-                    "{static:.2f} on {items} statements (difference from {difference_low:+.2f} to "
-                    "{difference_high:+.2f}).",
+                    f"{{static:.2f}}; interval of the difference, over {{items}} items: {spread}.",
                     {"task": task, "model": best["model"], "style": best["style"], **numbers},
                 )
             )

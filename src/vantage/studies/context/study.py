@@ -92,7 +92,7 @@ def analyse(corpus: Corpus, context: Context[Options]) -> Result:
     written, said = contexts_sections(corpus, attached_steps(corpus))
     flagged = {item for one in found for item in one.flagged()}
     judged, heard = models_sections(judges(corpus), labels, flagged=flagged, **how)
-    first, answer = glance(found, corpus)
+    first, answer = glance(found, corpus, judged)
     return Result(
         [first, *sections, *settled, *written, *judged],
         [*ambiguous, *answer, *findings, *said, *heard],
