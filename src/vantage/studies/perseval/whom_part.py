@@ -165,7 +165,7 @@ def _findings(one: Evaluated, threshold: float) -> list[Finding]:
     evaluation, label = one.evaluations[cell], one.task.label
     told = []
     gap = widest(one, cell)
-    if gap:
+    if gap and gap["gap"]:
         numbers = {**gap, "corpus": one.task.name, "rater": cell.name, "trait": str(gap["trait"]).replace("_", " ")}
         sentence = (
             "{corpus}: {rater} works best for {trait} {best} (F1 {best_f1:.2f}) and worst for {trait} {worst} "
@@ -178,18 +178,20 @@ def _findings(one: Evaluated, threshold: float) -> list[Finding]:
         told.append(Finding(f"{sentence}.", numbers))
     blind = one.best(c for c in one.done if not c.knows_users and c.kind == cell.kind)
     numbers = {"corpus": one.task.name, "rater": cell.name, "user": evaluation.f1("user", label)}
-    sentence = "{corpus}: of all raters, {rater} meets the average user best (F1 {user:.2f})"
+    among = "of the raters that know who answers" if cell.knows_users else "of all raters"
+    sentence = f"{{corpus}}: {among}, {{rater}} meets the average user best (F1 {{user:.2f}})"
     if blind is not None and blind != cell:
-        numbers |= {"blind": blind.name, "less": one.score(blind, "user")}
-        sentence += "; {blind}, which does not know who answers, reaches {less:.2f}"
+        numbers |= {"blind": blind.name, "other": one.score(blind, "user")}
+        better = (numbers["other"] or 0.0) > (numbers["user"] or 0.0)
+        sentence += f"; {{blind}}, which does not know it, {'is better with' if better else 'reaches'} {{other:.2f}}"
     told.append(Finding(f"{sentence}.", numbers))
     users = evaluation.users.filter(pl.col("class") == label).drop_nulls("f1")
     few = len(below(evaluation, threshold, label))
     stances = dict(
         against_majority(evaluation, one.task.people, one.task.question).select("stance", "accuracy").iter_rows()
     )
-    sentence = "{corpus}: for {few} of {users} users its F1 is below {threshold:g}"
-    numbers = {"corpus": one.task.name, "few": few, "users": len(users), "threshold": threshold}
+    sentence = "{corpus}: for {few} of {users} users the F1 of {rater} is below {threshold:g}"
+    numbers = {"corpus": one.task.name, "rater": cell.name, "few": few, "users": len(users), "threshold": threshold}
     if stances.get("against most") is not None and stances.get("with most") is not None:
         numbers |= {"against": 100 * stances["against most"], "with": 100 * stances["with most"]}
         sentence += (
