@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import resources
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -100,6 +101,15 @@ class Document:
             row = error.object[: error.start].count(b"\n") + 1
             raise InputError("the file is not UTF-8", file=path, row=row, remedy="save it as UTF-8") from None
         return cls.parse(text, str(path))
+
+    @classmethod
+    def bundled(cls, package: str, *path: str) -> Document:
+        """Reads a file that ships with a package.
+
+        >>> Document.bundled("vantage.instruments", "bundled", "irony.yaml").data["id"]
+        'irony'
+        """
+        return cls.parse(resources.files(package).joinpath(*path).read_text("utf-8"), path[-1])
 
     @classmethod
     def parse(cls, text: str, file: str = "document") -> Document:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
@@ -48,11 +47,7 @@ class Wording:
     @classmethod
     def read(cls, source: str | Path = "") -> Wording:
         """The bundled wording, or that of a file of the same shape."""
-        if source:
-            document = Document.read(source)
-        else:
-            text = (resources.files(__package__) / "wording.yaml").read_text("utf-8")
-            document = Document.parse(text, "wording.yaml")
+        document = Document.read(source) if source else Document.bundled(__package__, "wording.yaml")
         data = document.data if isinstance(document.data, Mapping) else {}
         for name in _WORDS:
             if not isinstance(data.get(name), str):

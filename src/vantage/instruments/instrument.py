@@ -132,8 +132,7 @@ class Instrument:
         stem, _, form = name.partition(":")
         if stem not in bundled():
             raise InputError(f"there is no bundled instrument '{stem}'", remedy=nearest(stem, bundled()))
-        text = (resources.files("vantage.instruments") / "bundled" / f"{stem}.yaml").read_text("utf-8")
-        instrument = cls._resolve(Document.parse(text, f"{stem}.yaml"))
+        instrument = cls._resolve(Document.bundled("vantage.instruments", "bundled", f"{stem}.yaml"))
         return instrument.form(form) if form else instrument
 
     @classmethod

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 import polars as pl
 
@@ -24,6 +24,16 @@ from vantage.raters.style import Style
 
 PEOPLE = ("person", "slot")
 """The kinds of raters whose answers are counted."""
+
+
+class Choice(TypedDict, total=False):
+    """What may be chosen of a sheet, as `Sheet.of` explains it."""
+
+    instrument: str | Instrument | None
+    question: str | Sequence[str]
+    style: str
+    condition: str
+    seed: int
 
 
 @dataclass(frozen=True, slots=True)

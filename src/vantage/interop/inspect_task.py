@@ -8,11 +8,10 @@ The prompts are those of a Vantage run in the same style. The log carries the in
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from importlib import resources
 from pathlib import Path
 from string import Template
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 from vantage._version import __version__
 from vantage.corpora import Corpus
@@ -20,35 +19,15 @@ from vantage.corpora.writers.cells import json_text
 from vantage.corpora.writers.place import put_folder
 from vantage.documents import dump
 from vantage.errors import InputError
-from vantage.instruments import Instrument
-from vantage.interop.asked import Asked, Sheet, plain_name
+from vantage.interop.asked import Asked, Choice, Sheet, plain_name
 
 OURS: Final = ("task.py", "dataset.jsonl", "instrument.json", "__pycache__/*")
 REFUSED: Final = ("scoring", "two-step", "together", "voice")
 
 
-def write(
-    corpus: Corpus,
-    path: Path,
-    *,
-    overwrite: bool = False,
-    instrument: str | Instrument | None = None,
-    question: str | Sequence[str] = (),
-    style: str = "zero-shot",
-    condition: str = "",
-    seed: int = 0,
-) -> Path:
+def write(corpus: Corpus, path: Path, *, overwrite: bool = False, **chosen: Unpack[Choice]) -> Path:
     """Writes the folder of the task."""
-    sheet = Sheet.of(
-        corpus,
-        instrument=instrument,
-        question=question,
-        style=style,
-        condition=condition,
-        seed=seed,
-        refused=REFUSED,
-        tool="an Inspect task",
-    )
+    sheet = Sheet.of(corpus, **chosen, refused=REFUSED, tool="an Inspect task")
     samples = "".join(f"{json_text(_sample(sheet, asked))}\n" for asked in sheet.asked())
     if not samples:
         raise InputError("the corpus has no items to ask about", remedy="export a corpus with items")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Unpack
 
 import yaml
 
@@ -18,8 +18,8 @@ from vantage.corpora import Corpus
 from vantage.corpora.writers.cells import json_text
 from vantage.corpora.writers.place import put_folder
 from vantage.errors import InputError
-from vantage.instruments import Instrument, Question
-from vantage.interop.asked import Asked, Sheet, plain_name
+from vantage.instruments import Question
+from vantage.interop.asked import Asked, Choice, Sheet, plain_name
 from vantage.interop.inspect_task import template
 from vantage.raters.answers import choices
 
@@ -41,28 +41,9 @@ _Dumper.add_representer(
 )
 
 
-def write(
-    corpus: Corpus,
-    path: Path,
-    *,
-    overwrite: bool = False,
-    instrument: str | Instrument | None = None,
-    question: str | Sequence[str] = (),
-    style: str = "zero-shot",
-    condition: str = "",
-    seed: int = 0,
-) -> Path:
+def write(corpus: Corpus, path: Path, *, overwrite: bool = False, **chosen: Unpack[Choice]) -> Path:
     """Writes the folder of the tasks."""
-    sheet = Sheet.of(
-        corpus,
-        instrument=instrument,
-        question=question,
-        style=style,
-        condition=condition,
-        seed=seed,
-        refused=REFUSED,
-        tool="the harness",
-    )
+    sheet = Sheet.of(corpus, **chosen, refused=REFUSED, tool="the harness")
     if corpus.items.is_empty():
         raise InputError("the corpus has no items to ask about", remedy="export a corpus with items")
     files: dict[str, str] = {"people.py": template("lm_eval_people.py") + template("read_answer.py")}

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -117,8 +116,7 @@ class Personas(tuple[Persona, ...]):
         """The bundled `pool`, the bundled `control`, or all personas and controls of a YAML or JSON file."""
         name = str(name_or_path)
         if name in BUNDLED and not isinstance(name_or_path, Path):
-            text = (resources.files("vantage.raters") / "bundled" / "personas.yaml").read_text("utf-8")
-            return cls(_read(Document.parse(text, "personas.yaml"), (BUNDLED[name],)))
+            return cls(_read(Document.bundled("vantage.raters", "bundled", "personas.yaml"), (BUNDLED[name],)))
         if isinstance(name_or_path, Path) or name.endswith((".yaml", ".yml", ".json")) or set("/\\") & set(name):
             return cls(_read(Document.read(name_or_path), ("personas", "controls")))
         raise InputError(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -69,11 +68,7 @@ class Plan:
 
 def keyword_words(source: str | Path = "") -> dict[str, str]:
     """The wording of the keyword questions: the bundled one, or that of a file of the same shape."""
-    if source:
-        document = Document.read(source)
-    else:
-        text = (resources.files(__package__) / "prompts.yaml").read_text("utf-8")
-        document = Document.parse(text, "prompts.yaml")
+    document = Document.read(source) if source else Document.bundled(__package__, "prompts.yaml")
     data = document.data if isinstance(document.data, Mapping) else {}
     for name in _WORDS:
         if not isinstance(data.get(name), str):

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
@@ -57,8 +56,7 @@ def published_groups() -> tuple[Group, ...]:
     >>> len(published_groups()), published_groups()[5].group, published_groups()[5].published
     (99, 'blind people', 'Blinds')
     """
-    text = (resources.files(__package__) / "groups.yaml").read_text("utf-8")
-    rows = Document.parse(text, "groups.yaml").data["groups"]
+    rows = Document.bundled(__package__, "groups.yaml").data["groups"]
     return _checked((_group(row) for row in rows), "groups.yaml")
 
 

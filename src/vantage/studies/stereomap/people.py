@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
 from typing import Any
 
 import numpy as np
@@ -39,8 +38,7 @@ class HumanCluster:
 
 @cache
 def _reference() -> Mapping[str, Any]:
-    text = (resources.files(__package__) / "reference.yaml").read_text("utf-8")
-    data: Mapping[str, Any] = Document.parse(text, "reference.yaml").data
+    data: Mapping[str, Any] = Document.bundled(__package__, "reference.yaml").data
     return data
 
 
@@ -119,5 +117,5 @@ def seed_dictionary() -> Dictionary:
     >>> seed_dictionary().find("hard-working").entries[0].dimension
     'Assertiveness'
     """
-    text = (resources.files(__package__) / "seed_dictionary.yaml").read_text("utf-8")
-    return Dictionary.of(Document.parse(text, "seed_dictionary.yaml").data, "seed_dictionary.yaml")
+    document = Document.bundled(__package__, "seed_dictionary.yaml")
+    return Dictionary.of(document.data, document.file)
