@@ -60,9 +60,11 @@ class CheckPart(Part):
     """An attention check of the study's own: an instruction that has a known answer."""
 
     id: Id
+    """The name of the check in the export."""
     instruction: Text
     """What the participant is told to choose; it stands with the item."""
     question: QuestionId
+    """The question whose scale is used."""
     accept: Annotated[list[float], Field(min_length=1)]
     """The codes that pass."""
 
@@ -82,7 +84,9 @@ class RangePart(Part):
     """A stretch of a scale, both ends included."""
 
     from_: Annotated[float, Field(alias="from")]
+    """The lowest answer that passes."""
     to: float
+    """The highest answer that passes."""
 
     @model_validator(mode="after")
     def _rises(self) -> RangePart:
@@ -154,7 +158,9 @@ class QuizQuestionPart(Part):
     """One question of the comprehension quiz."""
 
     ask: Text
+    """The question as the participant reads it."""
     options: Annotated[list[Text], Field(min_length=2)]
+    """The answers to choose from."""
     answer: Annotated[int, Field(ge=1)]
     """Which option is right, counted from 1."""
     explain: str = ""
