@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -16,14 +16,25 @@ from vantage.raters.trained.encoder_settings import EncoderSettings
 from vantage.raters.trained.examples import Examples
 
 
-def fingerprint(examples: Examples, validation: Examples | None, settings: EncoderSettings, seed: int) -> str:
-    """What makes two trainings the same: texts, labels, settings (but the device) and seed."""
-    pieces: list[bytes] = []
+def fingerprint(
+    examples: Examples,
+    validation: Examples | None,
+    settings: EncoderSettings,
+    seed: int,
+    begun: Sequence[Mapping[str, Any]] = (),
+) -> str:
+    """What makes two trainings the same: texts, labels, settings (but the device), seed and what members begin with."""
+    pieces = state_pieces(begun)
     for part in (examples, validation):
         if part is not None:
             pieces.append(json.dumps([part.reading.first, part.reading.second]).encode())
             pieces += [one.question.id.encode() + one.shares.tobytes() + one.score.tobytes() for one in part.labels]
     return digest(pieces, settings, seed)
+
+
+def state_pieces(states: Sequence[Mapping[str, Any]]) -> list[bytes]:
+    """Encoders that were trained before, for a fingerprint."""
+    return [key.encode() + value.numpy().tobytes() for state in states for key, value in sorted(state.items())]
 
 
 def digest(pieces: Iterable[bytes], settings: EncoderSettings, seed: int) -> str:

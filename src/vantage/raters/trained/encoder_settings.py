@@ -39,7 +39,11 @@ class EncoderSettings:
         adversarial: Length of the step in which word vectors are moved against the loss, as a share of their own
             length (Miyato, Dai and Goodfellow 2017); 0 for none, which halves the time.
         train_embeddings: Whether the word vectors themselves change.
-        split_hashtags: Whether `#VoteThemOut` is read as `# Vote Them Out`.
+        split_hashtags: Whether `#VoteThemOut` and `@votethemout` are read as `# Vote Them Out` and `@ vote them out`.
+        starts: Encoders that members begin with in turn instead of the model: folders of saved raters, which have
+            learned other judgments, or names like the model's. All must have been made from the model.
+        neighbours: The share of an answer that comes from how similar texts were judged, similar in the eyes of the
+            model before it learned anything; 0 for none.
         longest: The most tokens that are read; longer texts are cut, and a note counts them.
         mixed_precision: Whether a GPU that has bfloat16 computes in it; faster for large encoders.
         device: Where it runs, such as `cpu` or `cuda`; otherwise on the GPU if there is one.
@@ -64,6 +68,8 @@ class EncoderSettings:
     adversarial: float = 0.02
     train_embeddings: bool = False
     split_hashtags: bool = True
+    starts: tuple[str, ...] = ()
+    neighbours: float = 0.25
     longest: int = 128
     mixed_precision: bool = True
     device: str | None = None
@@ -74,6 +80,8 @@ class EncoderSettings:
         for name, lowest in (("epochs", 1), ("batch", 1), ("patience", 1), ("longest", 8), ("folds", 2)):
             if getattr(self, name) < lowest:
                 raise InputError(f"{name} is {getattr(self, name)}", remedy=f"give at least {lowest}")
+        if not 0 <= self.neighbours < 1:
+            raise InputError(f"neighbours is {self.neighbours}", remedy="give a share of the answer, such as 0.25")
         if self.members is not None and self.members < 1:
             raise InputError(f"members is {self.members}", remedy="give at least 1")
 
@@ -98,4 +106,6 @@ class EncoderSettings:
         for name in given:
             if name not in known:
                 raise InputError(f"an encoder has no setting '{name}'", remedy=nearest(name, known))
-        return cls(**given)
+        starts = given.get("starts", ())
+        # From the command line and from JSON.
+        return cls(**{**given, "starts": tuple(starts.split(",") if isinstance(starts, str) else starts)})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -14,23 +15,14 @@ from vantage.errors import InputError
 from vantage.raters.encoders import MINILM, minilm_folder
 from vantage.raters.models.base import ModelError
 from vantage.raters.models.extras import require
-from vantage.raters.trained.base import Reading
+from vantage.raters.trained.base import Floats, Reading
 from vantage.raters.trained.encoder_settings import EncoderSettings
+from vantage.raters.trained.tags import Splitter
 
+PREDICTION_BATCH: Final = 64
 CHUNK: Final = 8
 """Batches are made of texts of similar length within so many batches' worth of shuffled texts."""
-_HASHTAG: Final = re.compile(r"#(\w+)")
-_CAMEL: Final = re.compile(r"(?<=[a-z])(?=[A-Z0-9])|(?<=[A-Z])(?=[A-Z][a-z])|_")
 _LAYER: Final = re.compile(r"\.(?:layers?|h|block)\.(\d+)\.")
-
-
-def split_hashtags(text: str) -> str:
-    """Hashtags as the words that they are made of.
-
-    >>> split_hashtags("So true! #VoteThemOut2016")
-    'So true! # Vote Them Out 2016'
-    """
-    return " ".join(_HASHTAG.sub(lambda tag: "# " + _CAMEL.sub(" ", tag.group(1)), text).split())
 
 
 def pretrained(settings: EncoderSettings) -> tuple[Any, Any]:
@@ -38,6 +30,8 @@ def pretrained(settings: EncoderSettings) -> tuple[Any, Any]:
     require("torch", "local")
     transformers = require("transformers", "local")
     name = str(minilm_folder()) if settings.model == "minilm" else settings.model
+    if any(Path(name).glob("*-encoder/config.json")):
+        raise InputError("this is a saved rater", file=Path(name), remedy="give it as starts, and as model its encoder")
     try:
         tokenizer = transformers.AutoTokenizer.from_pretrained(name, trust_remote_code=False)
         config = transformers.AutoConfig.from_pretrained(name, trust_remote_code=False)
@@ -103,13 +97,20 @@ def build(encoder: Any, outputs: int, dropout: float) -> Any:
     return network_class()(encoder, outputs, dropout)
 
 
+def learns(name: str, settings: EncoderSettings) -> bool:
+    """Whether a parameter of the network changes in training; the others are shared by all members."""
+    if name.startswith("encoder.pooler"):
+        return False
+    return settings.train_embeddings or "embed" not in name or _LAYER.search(name) is not None
+
+
 def groups(network: Any, settings: EncoderSettings) -> list[dict[str, Any]]:
     """The parameters that learn, with the rate and the decay of each (discriminative rates, Howard and Ruder 2018)."""
     depth = 1 + max((int(m.group(1)) for n, _ in network.named_parameters() if (m := _LAYER.search(n))), default=0)
     found: dict[tuple[float, float], list[Any]] = {}
     for name, parameter in network.named_parameters():
         layer = _LAYER.search(name)
-        if name.startswith("encoder.pooler") or (layer is None and "embed" in name and not settings.train_embeddings):
+        if not learns(name, settings):
             parameter.requires_grad_(False)
             continue
         if not name.startswith("encoder."):
@@ -121,11 +122,25 @@ def groups(network: Any, settings: EncoderSettings) -> list[dict[str, Any]]:
     return [{"params": p, "lr": rate, "weight_decay": decay} for (rate, decay), p in found.items()]
 
 
+def layer_means(encoder: Any, tokens: Tokens, layers: int, device: str) -> Floats:
+    """The means of the last layers of an encoder over the words of each text: text, layer, dimension."""
+    torch = require("torch", "local")
+    encoder.to(device).eval()
+    found = np.zeros((len(tokens), layers, encoder.config.hidden_size))
+    with torch.inference_mode():
+        for rows in tokens.in_order(PREDICTION_BATCH):
+            batch = tokens.batch(rows, device)
+            states = torch.stack(encoder(**batch, output_hidden_states=True).hidden_states[-layers:], 1)
+            mask = batch["attention_mask"][:, None, :, None].to(states.dtype)
+            found[rows] = ((states * mask).sum(2) / mask.sum(2).clamp(min=1)).double().cpu().numpy()
+    return found
+
+
 class Tokens:
     """Texts as numbers, cut to what the encoder can read, in batches of similar length."""
 
     def __init__(self, tokenizer: Any, config: Any, reading: Reading, settings: EncoderSettings) -> None:
-        clean: Callable[[str], str] = split_hashtags if settings.split_hashtags else str
+        clean: Callable[[str], str] = Splitter(tokenizer.get_vocab()) if settings.split_hashtags else str
         first = [clean(text) for text in reading.first]
         self.longest = min(settings.longest, window(tokenizer, config))
         pair = None if reading.second is None else list(reading.second)

@@ -20,10 +20,8 @@ from vantage.raters.trained.checkpoints import Checkpoint, State, optimizer_tens
 from vantage.raters.trained.encoder_settings import EncoderSettings
 from vantage.raters.trained.examples import Examples
 from vantage.raters.trained.losses import Goal, Head, goodness, predicted
-from vantage.raters.trained.network import Tokens, groups, shuffled
+from vantage.raters.trained.network import PREDICTION_BATCH, Tokens, groups, shuffled
 from vantage.raters.trained.weights import put
-
-PREDICTION_BATCH = 64
 
 
 class Lesson(Protocol):

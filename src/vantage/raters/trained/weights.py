@@ -20,30 +20,35 @@ def put(network: Any, member: Mapping[str, Any]) -> None:
             parameters[key].copy_(value)
 
 
-def round_shared(network: Any, member: Mapping[str, Any]) -> None:
-    """Rounds what all members share as it will be stored, so that a saved rater judges as the fitted one did."""
-    torch = require("torch", "local")
-    with torch.no_grad():
-        for key, value in network.state_dict().items():
-            if key not in member and value.is_floating_point():
-                value.copy_(value.half().float())
+def rounded(tensors: Mapping[str, Any]) -> dict[str, Any]:
+    """Copies rounded as they will be stored, so that a saved rater judges as the fitted one did."""
+    return {key: _full(_half(value.detach().cpu())).clone() for key, value in tensors.items()}
 
 
 def write_weights(folder: Path, name: str, network: Any, tokenizer: Any, members: Sequence[Mapping[str, Any]]) -> None:
     """Writes files that begin with `name`; members were rounded to sixteen bits when they were trained."""
-    save = require("safetensors.torch", "local").save_file
     for number, member in enumerate(members, 1):
-        halves = {key: value.half().contiguous() for key, value in member.items()}
-        save(halves, folder / f"{name}-member-{number}.safetensors")
-    shared = {
-        key: (value.half() if value.is_floating_point() else value).cpu().contiguous()
-        for key, value in network.state_dict().items()
-        if key not in members[0]
-    }
-    save(shared, folder / f"{name}-shared.safetensors")
+        write_tensors(folder / f"{name}-member-{number}.safetensors", member)
+    shared = {key: value for key, value in network.state_dict().items() if key not in members[0]}
+    write_tensors(folder / f"{name}-shared.safetensors", shared)
     home = folder / f"{name}-encoder"
     network.encoder.config.save_pretrained(home)
     tokenizer.save_pretrained(home)
+
+
+def write_tensors(file: Path, tensors: Mapping[str, Any]) -> None:
+    """Writes tensors in sixteen bits."""
+    halves = {key: _half(value).cpu().contiguous() for key, value in tensors.items()}
+    require("safetensors.torch", "local").save_file(halves, file)
+
+
+def read_tensors(file: Path) -> dict[str, Any]:
+    """Reads tensors in full precision; a file that is missing or broken is named."""
+    try:
+        return {k: _full(v) for k, v in require("safetensors.torch", "local").load_file(file).items()}
+    except (OSError, require("safetensors", "local").SafetensorError) as error:
+        reason = " ".join(str(error).split())[:160].rstrip(".")
+        raise InputError(f"the weights cannot be read ({reason})", file=file, remedy="fit it again") from None
 
 
 def read_weights(
@@ -52,26 +57,39 @@ def read_weights(
     """Tokenizer, network (which `build` makes over an encoder) and members; weights that do not fit are refused."""
     torch = require("torch", "local")
     transformers = require("transformers", "local")
-    read = require("safetensors.torch", "local").load_file
     home = folder / f"{name}-encoder"
     try:
         config = transformers.AutoConfig.from_pretrained(home, trust_remote_code=False)
         tokenizer = transformers.AutoTokenizer.from_pretrained(home, trust_remote_code=False)
         with torch.random.fork_rng(devices=[]):
             network = build(transformers.AutoModel.from_config(config))
-        shared = read(folder / f"{name}-shared.safetensors")
-        members = [read(folder / f"{name}-member-{n}.safetensors") for n in range(1, count + 1)]
     except (ImportError, KeyError, OSError, RuntimeError, ValueError) as error:
         reason = " ".join(str(error).split())[:160].rstrip(".")
         raise InputError(f"the encoder cannot be read ({reason})", file=folder, remedy="fit it again") from None
+    shared = read_tensors(folder / f"{name}-shared.safetensors")
+    members = [read_tensors(folder / f"{name}-member-{n}.safetensors") for n in range(1, count + 1)]
     wanted = {key: tuple(value.shape) for key, value in network.state_dict().items()}
     for member in members:
-        _refuse_other({**shared, **member}, wanted, folder)
-    network.load_state_dict({key: _full(value) for key, value in {**shared, **members[0]}.items()})
-    return tokenizer, network, [{key: _full(value) for key, value in member.items()} for member in members]
+        refuse_other({**shared, **member}, wanted, folder)
+    network.load_state_dict({**shared, **members[0]})
+    return tokenizer, network, members
 
 
-def _refuse_other(tensors: Mapping[str, Any], wanted: Mapping[str, tuple[int, ...]], folder: Path) -> None:
+def encoder_states(folder: Path) -> list[dict[str, Any]]:
+    """The encoders of a saved rater, one per member; none where the folder holds no such rater."""
+    homes = sorted(folder.glob("*-encoder"))
+    if not homes:
+        return []
+    name = homes[0].name.removesuffix("-encoder")
+    shared = read_tensors(folder / f"{name}-shared.safetensors")
+    members = sorted(folder.glob(f"{name}-member-*.safetensors"), key=lambda file: (len(file.name), file.name))
+    whole = [{**shared, **read_tensors(member)} for member in members]
+    head = "encoder."
+    return [{k.removeprefix(head): v for k, v in one.items() if k.startswith(head)} for one in whole]
+
+
+def refuse_other(tensors: Mapping[str, Any], wanted: Mapping[str, tuple[int, ...]], folder: Path) -> None:
+    """Refuses tensors whose names or shapes are not the wanted ones."""
     found = {key: tuple(value.shape) for key, value in tensors.items()}
     if found != dict(wanted):
         key = next(iter(sorted({k for k in {*found, *wanted} if found.get(k) != wanted.get(k)})))
@@ -85,3 +103,7 @@ def _refuse_other(tensors: Mapping[str, Any], wanted: Mapping[str, tuple[int, ..
 
 def _full(tensor: Any) -> Any:
     return tensor.float() if tensor.is_floating_point() else tensor
+
+
+def _half(tensor: Any) -> Any:
+    return tensor.half() if tensor.is_floating_point() else tensor

@@ -15,7 +15,7 @@ from vantage.instruments import Question
 from vantage.raters.models.base import note_once
 from vantage.raters.models.extras import require
 from vantage.raters.trained.base import Floats, Progress
-from vantage.raters.trained.checkpoints import Checkpoint, digest
+from vantage.raters.trained.checkpoints import Checkpoint, digest, state_pieces
 from vantage.raters.trained.encoder import Steps, chosen_device
 from vantage.raters.trained.network import Tokens, pretrained, window
 from vantage.raters.trained.pairs.lesson import PairLesson, Sheet, shares_of
@@ -23,8 +23,9 @@ from vantage.raters.trained.pairs.methods import PairSettings
 from vantage.raters.trained.pairs.network import build_pairs
 from vantage.raters.trained.pairs.people import People
 from vantage.raters.trained.pairs.table import PairTable
+from vantage.raters.trained.starts import beginnings
 from vantage.raters.trained.training import train
-from vantage.raters.trained.weights import put, read_weights, round_shared, write_weights
+from vantage.raters.trained.weights import put, read_weights, write_weights
 
 NAME: Final = "part"
 """What the files of the weights begin with."""
@@ -74,16 +75,17 @@ class EncoderPairs:
             notes.append(note)
         parts = (sheet.take(learned), labels[learned]), (sheet.take(aside), labels[aside])
         lesson = PairLesson(*parts, question, settings, device)
-        training = digest(_pieces(method, table, labels, held, people), settings, seed)
+        begun = beginnings(settings, encoder)
+        before = state_pieces(begun) if settings.starts else []
+        training = digest([*_pieces(method, table, labels, held, people), *before], settings, seed)
         count = settings.size(1)
         steps = Steps(count * settings.epochs * -(-len(lesson) // settings.batch), progress)
-        fresh = {name: value.detach().clone() for name, value in encoder.state_dict().items()}
         members, histories = [], []
         cuda = [torch.cuda.current_device()] if device.startswith("cuda") else []
         network: Any = None
         with torch.random.fork_rng(devices=cuda):
             for number in range(count):
-                encoder.load_state_dict(fresh)
+                encoder.load_state_dict(begun[number % len(begun)])
                 torch.manual_seed((seed * 1009 + 500 + number) % 2**31)
                 network = build_pairs(encoder, method, people, len(question.scale.options), settings.dropout)
                 done = train(
@@ -97,7 +99,6 @@ class EncoderPairs:
                 )
                 members.append(done.tensors)
                 histories.append({"best_epoch": done.state.best_epoch, "macro_f1": done.state.history})
-        round_shared(network, members[0])
         validation = {"pairs": len(aside), "texts": len(np.unique(table.text[aside])), "members": histories}
         return cls(method, settings, people, question, tokenizer, network, members, validation, notes)
 

@@ -14,12 +14,12 @@ from vantage.raters.models.extras import require
 from vantage.raters.trained.base import Floats
 from vantage.raters.trained.examples import Labels
 from vantage.raters.trained.losses import Goal, heads
-from vantage.raters.trained.network import Tokens, shuffled
+from vantage.raters.trained.network import PREDICTION_BATCH, Tokens, shuffled
 from vantage.raters.trained.pairs.methods import PairSettings
 from vantage.raters.trained.pairs.network import Units
 from vantage.raters.trained.pairs.people import People
 from vantage.raters.trained.pairs.table import PairTable
-from vantage.raters.trained.training import PREDICTION_BATCH, half_precision
+from vantage.raters.trained.training import half_precision
 
 
 @dataclass(frozen=True, slots=True)
