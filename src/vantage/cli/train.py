@@ -20,10 +20,17 @@ def train(
     question: Annotated[
         str | None, typer.Option("--question", metavar="ID,…", help="What is learned, several at once; all without it.")
     ] = None,
-    kind: Annotated[str, typer.Option(help="encoder, ridge, logistic, majority, mean or median.")] = "encoder",
+    kind: Annotated[
+        str, typer.Option(help="encoder, probe, blend, ridge, logistic, majority, mean or median.")
+    ] = "encoder",
     model: Annotated[
-        str, typer.Option(help="The encoder: minilm, a folder, or a name on the hub such as vinai/bertweet-base.")
-    ] = "minilm",
+        str | None,
+        typer.Option(
+            help="The encoder (minilm, a folder, or a name on the hub such as vinai/bertweet-base), or the language "
+            "model that is probed (embedded, hf:NAME); minilm and embedded without it.",
+            show_default=False,
+        ),
+    ] = None,
     on: Annotated[
         list[str] | None,
         typer.Option("--on", metavar="COLUMN=VALUE[,VALUE]", help="Learn from these items, such as split=train."),
@@ -76,8 +83,10 @@ def train(
     else:
         options: dict[str, Any] = {"target": target, "coarse": coarse, "raters": names(raters), "name": name}
         options |= {"kind": kind, "seed": seed, **settings(setting)}
-        if kind == "encoder":
-            options |= {"model": model, "checkpoints": checkpoints}
+        if kind in ("encoder", "blend"):
+            options["checkpoints"] = checkpoints
+        if model is not None:
+            options["model"] = model
         rater = _fitted(whole, on, validation, part if judge else None, names(question), options)
     if save is not None:
         rater.save(save, overwrite=overwrite)

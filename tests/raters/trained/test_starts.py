@@ -44,7 +44,7 @@ def test_members_take_turns_at_what_they_begin_with(tiny: str, saved: str) -> No
 
 
 def test_a_start_changes_what_is_learned_and_a_checkpoint_knows_it(tiny: str, saved: str, tmp_path: Path) -> None:
-    how = {**QUICK, "model": tiny, "members": 1, "neighbours": 0.0}
+    how = {**QUICK, "model": tiny, "members": 1}
     unseen = corpus(8, seed=1)
     plain = fit(corpus(20), ["q0"], **how)
     started = fit(corpus(20), ["q0"], starts=saved, checkpoints=tmp_path, **how)

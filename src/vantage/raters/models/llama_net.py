@@ -100,6 +100,20 @@ class LlamaNet:
         found = logits[..., list(tokens)] - total
         return lambda: found
 
+    def states(self, rows: Sequence[Tokens], last: int) -> Weights:
+        """What is known behind each of the last tokens of each row: row × token × dimension."""
+        width = max(len(row) for row in rows)
+        lengths = np.array([len(row) for row in rows])
+        ids = np.zeros((len(rows), width), dtype=np.int64)
+        for n, row in enumerate(rows):
+            ids[n, width - len(row) :] = row
+        columns = np.arange(width)[None] - (width - lengths)[:, None]
+        own = np.tril(np.ones((width, width), dtype=bool))
+        # What fills up a row sees itself, so that its own scores are numbers.
+        seen = (own[None] & (columns >= 0)[:, None]) | np.eye(width, dtype=bool)
+        hidden, _ = self._read(None, ids, columns.clip(min=0), seen, last)
+        return hidden
+
     def _read(
         self, past: Past | None, ids: NDArray[np.int64], places: NDArray[np.int64], seen: NDArray[np.bool_], last: int
     ) -> tuple[Weights, Past]:

@@ -110,6 +110,22 @@ class TransformersNet:
             found = answer.index_select(2, wanted) - answer.logsumexp(dim=2, keepdim=True)
         return lambda: found.double().cpu().numpy()
 
+    def states(self, rows: Sequence[Tokens], last: int) -> Any:
+        """What is known behind each of the last tokens of each row: row × token × dimension."""
+        torch, width = self._torch, max(len(row) for row in rows)
+        ids = np.full((len(rows), width), self._pad, dtype=np.int64)
+        for n, row in enumerate(rows):
+            ids[n, : len(row)] = row
+        with torch.inference_mode():
+            # What fills up a row stands behind everything that is looked at, which cannot see it.
+            answer = self._forward(self._tensor(ids), 1, use_cache=False, output_hidden_states=True)
+            hidden = answer.hidden_states[-1].double().cpu().numpy()
+        found = np.zeros((len(rows), last, hidden.shape[-1]))
+        for n, row in enumerate(rows):
+            mine = hidden[n, max(0, len(row) - last) : len(row)]
+            found[n, last - len(mine) :] = mine
+        return found
+
     def in_full(self, prompt: Tokens, tree: OptionTree) -> dict[Path, dict[int, float]]:
         """The same for one prompt without keeping anything, for models whose past cannot be shared."""
         found: dict[Path, dict[int, float]] = {}

@@ -17,12 +17,14 @@ if TYPE_CHECKING:
     from vantage.raters.trained.linear import LinearSettings as LinearSettings
     from vantage.raters.trained.pairs import PairRater as PairRater
     from vantage.raters.trained.pairs import fit_pairs as fit_pairs
+    from vantage.raters.trained.probe import ProbeSettings as ProbeSettings
     from vantage.raters.trained.rater import TrainedRater as TrainedRater
 
 _HOMES = {
     "EncoderSettings": "vantage.raters.trained.encoder_settings",
     "LinearSettings": "vantage.raters.trained.linear",
     "PairRater": "vantage.raters.trained.pairs",
+    "ProbeSettings": "vantage.raters.trained.probe",
     "TrainedRater": "vantage.raters.trained.rater",
     "fit": "vantage.raters.trained.fitting",
     "fit_pairs": "vantage.raters.trained.pairs",

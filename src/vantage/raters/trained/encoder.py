@@ -18,11 +18,10 @@ from vantage.raters.trained.encoder_settings import EncoderSettings
 from vantage.raters.trained.examples import Examples
 from vantage.raters.trained.folds import grouped_folds
 from vantage.raters.trained.losses import Head, goodness, heads, predicted
-from vantage.raters.trained.neighbours import LAYERS, MOST, Neighbours
-from vantage.raters.trained.network import Tokens, build, layer_means, pretrained
+from vantage.raters.trained.network import Tokens, build, pretrained
 from vantage.raters.trained.starts import beginnings
 from vantage.raters.trained.training import Part, TextLesson, outputs_of, train
-from vantage.raters.trained.weights import put, read_tensors, read_weights, rounded, write_tensors, write_weights
+from vantage.raters.trained.weights import put, read_weights, write_weights
 
 
 @dataclass
@@ -37,9 +36,6 @@ class EncoderPredictor:
     tokenizer: Any
     network: Any
     members: list[dict[str, Any]]
-    untouched: dict[str, Any] = field(default_factory=dict)
-    """What members learn, before they have: for the neighbours."""
-    neighbours: Neighbours | None = None
     validation: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
@@ -70,9 +66,6 @@ class EncoderPredictor:
         training = fingerprint(train_examples, validation, settings, seed, begun if settings.starts else ())
         steps = [settings.epochs * -(-len(one.items) // settings.batch) for one, _ in splits]
         tally = Steps(sum(steps), progress)
-        untouched = rounded(encoder.state_dict())
-        encoder.load_state_dict(untouched)
-        near = _neighbours(train_examples, outputs, tokenizer, encoder, settings, seed, device)
         members, held_outputs, histories = [], [], []
         cuda = [torch.cuda.current_device()] if device.startswith("cuda") else []
         network: Any = None
@@ -106,8 +99,6 @@ class EncoderPredictor:
             tokenizer,
             network,
             members,
-            {f"encoder.{key}": value for key, value in untouched.items() if f"encoder.{key}" in members[0]},
-            near,
             {"held_out": scores, "members": histories},
             notes,
         )
@@ -120,29 +111,17 @@ class EncoderPredictor:
             note_once(self.notes, note)
         self.network.to(device)
         outputs = [self._outputs(member, tokens, device) for member in self.members]
-        share = (1 - self.settings.neighbours if self.neighbours else 1.0) / len(self.members)
-        parts = {
-            question.id: [(share, predicted(out, head, question.scale, self.spreads[question.id])) for out in outputs]
+        return {
+            question.id: mixture(
+                [(1.0, predicted(out, head, question.scale, self.spreads[question.id])) for out in outputs]
+            )
             for question, head in zip(self.questions, self.heads, strict=True)
         }
-        if self.neighbours:
-            put(self.network, self.untouched)
-            alone = Tokens(self.tokenizer, self.network.encoder.config, Reading(reading.first), self.settings)
-            layers = layer_means(self.network.encoder, alone, LAYERS, device)
-            said = self.neighbours.predict(layers, reading, self.questions, self.spreads)
-            for id_, one in said.items():
-                parts[id_].append((self.settings.neighbours, one))
-        return {id_: mixture(several) for id_, several in parts.items()}
 
     def save(self, folder: Path, name: str) -> Mapping[str, Any]:
         """Weights as safetensors in sixteen bits (members were rounded to them when trained); the rest as JSON."""
         write_weights(folder, name, self.network, self.tokenizer, self.members)
-        near = None
-        if self.neighbours:
-            write_tensors(folder / f"{name}-untouched.safetensors", self.untouched)
-            near = self.neighbours.save(folder / f"{name}-neighbours.safetensors")
         return {
-            "neighbours": near,
             "settings": {**asdict(self.settings), "device": None},
             "heads": [asdict(head) for head in self.heads],
             "spreads": self.spreads,
@@ -160,10 +139,6 @@ class EncoderPredictor:
         tokenizer, network, members = read_weights(
             folder, name, data["members"], lambda encoder: build(encoder, width, settings.dropout)
         )
-        untouched, near = {}, None
-        if data.get("neighbours"):
-            untouched = read_tensors(folder / f"{name}-untouched.safetensors")
-            near = Neighbours.load(folder / f"{name}-neighbours.safetensors", data["neighbours"])
         return cls(
             settings,
             tuple(questions),
@@ -172,8 +147,6 @@ class EncoderPredictor:
             tokenizer,
             network,
             members,
-            untouched,
-            near,
             data["validation"],
             list(data["notes"]),
         )
@@ -204,25 +177,6 @@ def chosen_device(asked: str | None, notes: list[str]) -> str:
         return asked or there
     notes.append(f"There is no device '{asked}' here; '{there}' was used.")
     return there
-
-
-def _neighbours(
-    examples: Examples,
-    heads: Sequence[Head],
-    tokenizer: Any,
-    encoder: Any,
-    settings: EncoderSettings,
-    seed: int,
-    device: str,
-) -> Neighbours | None:
-    """What is remembered of texts, of some drawn by lot where there are very many."""
-    if not settings.neighbours:
-        return None
-    chosen = np.sort(np.random.default_rng(seed).permutation(len(examples.items))[:MOST])
-    part = examples.take(chosen)
-    tokens = Tokens(tokenizer, encoder.config, Reading(part.reading.first), settings)
-    layers = layer_means(encoder, tokens, LAYERS, device)
-    return Neighbours.fit(layers, part.reading, part.labels, [head.number for head in heads])
 
 
 def _splits(

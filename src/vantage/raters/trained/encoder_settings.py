@@ -9,7 +9,7 @@ from vantage.errors import InputError, nearest
 
 Loss = Literal["cross-entropy", "focal", "huber"]
 LOSSES: Final[tuple[Loss, ...]] = get_args(Loss)
-MEMBERS: Final = (1, 4)
+MEMBERS: Final = (1, 3)
 """How many members an ensemble has where it is not said: for one question alone, and for several at once."""
 
 
@@ -24,7 +24,7 @@ class EncoderSettings:
         class_weights: Whether rare options weigh more, by the inverse of their frequency (of the first two losses).
         focus: How much focal loss looks away from what is easy (Lin et al. 2017).
         delta: Where Huber loss turns from squares to absolute values, in points of the scale.
-        members: How many networks are trained and averaged, each stopped on another part of the texts; null for four
+        members: How many networks are trained and averaged, each stopped on another part of the texts; null for three
             where several questions are learned at once and one where one is.
         folds: Into how many parts the texts are split for that; more parts leave more to learn from.
         epochs: The most passes over the data.
@@ -42,8 +42,6 @@ class EncoderSettings:
         split_hashtags: Whether `#VoteThemOut` and `@votethemout` are read as `# Vote Them Out` and `@ vote them out`.
         starts: Encoders that members begin with in turn instead of the model: folders of saved raters, which have
             learned other judgments, or names like the model's. All must have been made from the model.
-        neighbours: The share of an answer that comes from how similar texts were judged, similar in the eyes of the
-            model before it learned anything; 0 for none.
         longest: The most tokens that are read; longer texts are cut, and a note counts them.
         mixed_precision: Whether a GPU that has bfloat16 computes in it; faster for large encoders.
         device: Where it runs, such as `cpu` or `cuda`; otherwise on the GPU if there is one.
@@ -69,7 +67,6 @@ class EncoderSettings:
     train_embeddings: bool = False
     split_hashtags: bool = True
     starts: tuple[str, ...] = ()
-    neighbours: float = 0.25
     longest: int = 128
     mixed_precision: bool = True
     device: str | None = None
@@ -80,8 +77,6 @@ class EncoderSettings:
         for name, lowest in (("epochs", 1), ("batch", 1), ("patience", 1), ("longest", 8), ("folds", 2)):
             if getattr(self, name) < lowest:
                 raise InputError(f"{name} is {getattr(self, name)}", remedy=f"give at least {lowest}")
-        if not 0 <= self.neighbours < 1:
-            raise InputError(f"neighbours is {self.neighbours}", remedy="give a share of the answer, such as 0.25")
         if self.members is not None and self.members < 1:
             raise InputError(f"members is {self.members}", remedy="give at least 1")
 
@@ -89,7 +84,7 @@ class EncoderSettings:
         """How many members are trained for so many questions.
 
         >>> EncoderSettings().size(1), EncoderSettings().size(3), EncoderSettings(members=1).size(3)
-        (1, 4, 1)
+        (1, 3, 1)
         """
         return self.members or MEMBERS[questions > 1]
 

@@ -20,9 +20,13 @@ from vantage.raters.trained.folds import refuse_shared
 from vantage.raters.trained.linear import LinearPredictor, LinearSettings
 from vantage.raters.trained.rater import TrainedRater, Weighted
 
-Kind = Literal["encoder", "ridge", "logistic", "majority", "mean", "median"]
+Kind = Literal["encoder", "probe", "blend", "ridge", "logistic", "majority", "mean", "median"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 BASELINES: Final = ("majority", "mean", "median")
+_DISTRIBUTIONS: Final = ("encoder", "probe")
+"""The kinds that learn individual judgments where nothing else is said."""
+PROBE_SHARE: Final = 0.3
+"""What the probe counts in a blend."""
 
 
 def fit(
@@ -46,7 +50,8 @@ def fit(
     Args:
         corpus: What is learned from.
         questions: One question, or several that are learned together; all of the corpus where none is named.
-        kind: `encoder`; `ridge` or `logistic` regression on words; or a baseline: `majority`, `mean`, `median`.
+        kind: `encoder`; `probe`, a regression on the states of a language model; `blend`, an encoder and a probe
+            together; `ridge` or `logistic` regression on words; or a baseline: `majority`, `mean`, `median`.
         validation: What is never learned from but decides when to stop and what to choose; it may share no text with
             `corpus`. Without it, texts of the corpus are held out in turn.
         target: `individual` judgments, or their `mean`, `median` or `majority` per item. Encoders learn individual
@@ -59,7 +64,8 @@ def fit(
         seed: The seed of everything that is drawn by lot.
         checkpoints: A folder from which a training that was cut off goes on (encoders).
         progress: Called with steps done and steps in all (encoders).
-        settings: Those of `EncoderSettings` or `LinearSettings`.
+        settings: Those of `EncoderSettings`, `ProbeSettings` or `LinearSettings`; of a blend those of the encoder, and
+            `reader` (the language model that is probed) and `share` (what the probe counts).
 
     >>> import vantage
     >>> rater = fit(vantage.demo_corpus(), ["trust", "competence"], kind="ridge")
@@ -68,20 +74,24 @@ def fit(
     """
     if kind not in KINDS:
         raise InputError(f"there is no kind of trained rater '{kind}'", remedy=nearest(kind, list(KINDS)))
+    if kind == "blend":
+        learned_by_both = {"target": target, "coarse": coarse, "raters": raters, "condition": condition, "seed": seed}
+        of_encoder = {"validation": validation, "checkpoints": checkpoints, "progress": progress}
+        return _blend(corpus, questions, learned_by_both, {**of_encoder, **settings}, name)
     asked = [questions] if isinstance(questions, str) else list(questions) or [q.id for q in corpus.questions]
     instrument = _instrument(corpus, asked)
     if target is None:
         nominal = any(not corpus.question(id_).scale.ordered for id_ in asked)
-        target = "individual" if kind == "encoder" else "majority" if nominal else "mean"
-    how: dict[str, Any] = {"target": target, "coarse": coarse, "raters": raters, "condition": condition}
-    learned = examples(corpus, asked, **how)
-    held = None if validation is None else examples(validation, asked, **how)
+        target = "individual" if kind in _DISTRIBUTIONS else "majority" if nominal else "mean"
+    chosen: dict[str, Any] = {"target": target, "coarse": coarse, "raters": raters, "condition": condition}
+    learned = examples(corpus, asked, **chosen)
+    held = None if validation is None else examples(validation, asked, **chosen)
     if held is not None:
         refuse_shared({"the training part": learned.reading, "the validation part": held.reading})
     if kind not in BASELINES:
         _refuse_constant(learned)
     ordered = all(one.question.scale.ordered for one in learned.labels)
-    by_mean = ordered and (kind in ("mean", "median", "ridge") or (kind == "encoder" and target == "individual"))
+    by_mean = ordered and (kind in ("mean", "median", "ridge") or (kind in _DISTRIBUTIONS and target == "individual"))
     about: dict[str, Any] = {
         "target": target,
         "items": len(learned.items),
@@ -92,6 +102,8 @@ def fit(
     if kind == "encoder":
         parts, told = _encoder(learned, held, seed, checkpoints, progress, settings)
         by_mean = by_mean or told["settings"]["loss"] == "huber"
+    elif kind == "probe":
+        parts, told = _probe(learned, seed, progress, settings)
     elif kind in ("ridge", "logistic"):
         linear = _linear(kind, settings)
         predictor = LinearPredictor.fit(learned, linear, held, seed=seed)
@@ -121,13 +133,41 @@ def _encoder(
     settings = EncoderSettings.of(**given)
     place = None if checkpoints is None else Path(checkpoints)
     predictor = EncoderPredictor.fit(learned, settings, held, seed=seed, checkpoints=place, progress=progress)
-    model = settings.model if settings.model == "minilm" else Path(settings.model).name
     told = {
-        "model": f"encoder:{model}",
+        "model": f"encoder:{short_name(settings.model)}",
         "settings": {**asdict(settings), "device": None},
         "validation": predictor.validation,
     }
     return (Weighted(1.0, "encoder", predictor),), told
+
+
+def _probe(
+    learned: Examples, seed: int, progress: Progress | None, given: dict[str, Any]
+) -> tuple[tuple[Weighted, ...], dict[str, Any]]:
+    from vantage.raters.trained.probe import ProbePredictor, ProbeSettings
+
+    settings = ProbeSettings.of(**given)
+    predictor = ProbePredictor.fit(learned, settings, seed=seed, progress=progress)
+    told = {"model": f"probe:{short_name(settings.model)}", "settings": asdict(settings), "errors": predictor.errors}
+    return (Weighted(1.0, "probe", predictor),), told
+
+
+def _blend(
+    corpus: Corpus, questions: str | Sequence[str], both: dict[str, Any], of_encoder: dict[str, Any], name: str
+) -> TrainedRater:
+    """An encoder and a probe. The probe comes first: a model that is missing should be known before the long part."""
+    share, reader = of_encoder.pop("share", PROBE_SHARE), of_encoder.pop("reader", "embedded")
+    probe = fit(corpus, questions, kind="probe", model=reader, **both)
+    return fit(corpus, questions, **both, **of_encoder).blended(probe, share, name)
+
+
+def short_name(model: str) -> str:
+    """A model's name without the folders before it.
+
+    >>> short_name("hf:/home/me/models/big"), short_name("vinai/bertweet-base"), short_name("embedded")
+    ('big', 'bertweet-base', 'embedded')
+    """
+    return Path(model.removeprefix("hf:")).name
 
 
 def _linear(kind: Kind, given: dict[str, Any]) -> LinearSettings:

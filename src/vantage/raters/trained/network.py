@@ -15,7 +15,7 @@ from vantage.errors import InputError
 from vantage.raters.encoders import MINILM, minilm_folder
 from vantage.raters.models.base import ModelError
 from vantage.raters.models.extras import require
-from vantage.raters.trained.base import Floats, Reading
+from vantage.raters.trained.base import Reading
 from vantage.raters.trained.encoder_settings import EncoderSettings
 from vantage.raters.trained.tags import Splitter
 
@@ -120,20 +120,6 @@ def groups(network: Any, settings: EncoderSettings) -> list[dict[str, Any]]:
             rate = settings.rate * settings.layer_decay**below
         found.setdefault((rate, 0.0 if parameter.ndim < 2 else settings.decay), []).append(parameter)
     return [{"params": p, "lr": rate, "weight_decay": decay} for (rate, decay), p in found.items()]
-
-
-def layer_means(encoder: Any, tokens: Tokens, layers: int, device: str) -> Floats:
-    """The means of the last layers of an encoder over the words of each text: text, layer, dimension."""
-    torch = require("torch", "local")
-    encoder.to(device).eval()
-    found = np.zeros((len(tokens), layers, encoder.config.hidden_size))
-    with torch.inference_mode():
-        for rows in tokens.in_order(PREDICTION_BATCH):
-            batch = tokens.batch(rows, device)
-            states = torch.stack(encoder(**batch, output_hidden_states=True).hidden_states[-layers:], 1)
-            mask = batch["attention_mask"][:, None, :, None].to(states.dtype)
-            found[rows] = ((states * mask).sum(2) / mask.sum(2).clamp(min=1)).double().cpu().numpy()
-    return found
 
 
 class Tokens:

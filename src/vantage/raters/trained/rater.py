@@ -32,6 +32,7 @@ KINDS: Final = {
     "constant": (f"{_HOME}.baselines", "ConstantPredictor"),
     "linear": (f"{_HOME}.linear", "LinearPredictor"),
     "encoder": (f"{_HOME}.encoder", "EncoderPredictor"),
+    "probe": (f"{_HOME}.probe", "ProbePredictor"),
 }
 SCHEMA: Final[dict[str, Any]] = {
     **JUDGMENTS,
@@ -111,6 +112,31 @@ class TrainedRater:
             if not questions or question.id in questions
         ]
         return pl.concat(frames)
+
+    def blended(self, other: TrainedRater, share: float, name: str = "") -> TrainedRater:
+        """One rater out of two that learned the same questions: this one, and the other for a share of the answer.
+
+        >>> import vantage
+        >>> from vantage.raters.trained import fit
+        >>> low, high = (fit(vantage.demo_corpus(), ["trust"], kind=kind) for kind in ("median", "majority"))
+        >>> low.blended(high, 0.25).id, [part.weight for part in low.blended(high, 0.25).parts]
+        ('median+majority', [0.75, 0.25])
+        """
+        if not 0 < share < 1:
+            raise InputError(f"share is {share}", remedy="give what the second rater counts, between 0 and 1")
+        mine, others = ([question.id for question in rater.questions] for rater in (self, other))
+        if mine != others:
+            raise InputError(
+                f"'{self.id}' learned {', '.join(mine)} and '{other.id}' {', '.join(others)}",
+                remedy="blend raters of the same questions",
+            )
+        parts = [(1 - share, part) for part in self.parts] + [(share, part) for part in other.parts]
+        weighted = tuple(Weighted(weight * part.weight, part.kind, part.predictor) for weight, part in parts)
+        model = "+".join(str(rater.about.get("model", rater.id)) for rater in (self, other))
+        about = {**self.about, "model": model, "blended": {"share": share, "about": other.about}}
+        return TrainedRater(
+            name or f"{self.id}+{other.id}", self.instrument, self.questions, weighted, self.by_mean, about
+        )
 
     def rate(self, corpus: Corpus, items: Corpus | pl.DataFrame | None = None, *, condition: str = "") -> Corpus:
         """The corpus with this rater's judgments of all its items, or of some; what it has judged stays."""

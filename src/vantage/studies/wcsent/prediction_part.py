@@ -209,7 +209,11 @@ def _beside_bertweet(table: pl.DataFrame) -> list[Table | Figure]:
             {**columns, **{f"{m}_sd": Column("±", digits=3) for m in metrics}},
             ("training", "question", "seeds", *shown, "accuracy", "f1_macro"),
             ("training", "question"),
-            ["BERTweet has 135 million parameters and was made for tweets; the embedded MiniLM has 22 million."],
+            [
+                "BERTweet has 135 million parameters and was made for tweets; the embedded MiniLM has 22 million. "
+                "A blend is the encoder and, for three tenths, a probe of the embedded language model, which has as "
+                "many parameters as BERTweet and is not changed."
+            ],
         )
     ]
 

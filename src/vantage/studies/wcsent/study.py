@@ -33,6 +33,9 @@ class Options:
     encoder: str = option(
         "auto", "auto (the embedded MiniLM where it is installed), none, a folder or a name on the hub"
     )
+    probe: str = option(
+        "auto", "the language model that is probed: auto (the embedded one where it is installed), none, or hf:NAME"
+    )
     variants: str = option(
         "distribution", "distribution, huber-mean, huber-median, coarse-mean, coarse-median, coarse-focal"
     )
@@ -86,10 +89,11 @@ def analyse(corpus: Corpus, context: Context[Options]) -> Result:
 
 METHODS: Final = [
     "The corpus is the public release of W&C-Sent. Dummies, regressions on words and encoders learn from the "
-    "training and "
-    "validation parts of the official split; encoders learn the distribution of single ratings, hold out texts in turn "
-    "to decide when to stop, and are averaged. The majority dummy and logistic regression follow the paper: they learn "
-    "from the training part, and the strength of the latter is chosen on the validation part.",
+    "training and validation parts of the official split; encoders learn the distribution of single ratings, hold out "
+    "texts in turn to decide when to stop, and are averaged. A probe is a regression on the inner states of a language "
+    "model that has read the sentence; a blend is an encoder and a probe together. The majority dummy and logistic "
+    "regression follow the paper: they learn from the training part, and the strength of the latter is chosen on the "
+    "validation part.",
     "Gold labels are the released scores (means rounded half up) and, for three labels, their signs.",
 ]
 

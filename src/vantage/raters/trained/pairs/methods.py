@@ -82,7 +82,6 @@ class PairSettings(EncoderSettings):
     folds: int = 5
     epochs: int = 5
     adversarial: float = 0.0
-    neighbours: float = 0.0
     forget: float = 0.25
 
     def __post_init__(self) -> None:
@@ -90,7 +89,5 @@ class PairSettings(EncoderSettings):
         EncoderSettings.__post_init__(self)
         if self.loss == "huber":
             raise InputError("pairs have labels, which loss 'huber' does not learn", remedy="use focal")
-        if self.neighbours:
-            raise InputError("pairs have no neighbours", remedy="leave the setting out")
         if not 0 <= self.forget < 1:
             raise InputError(f"forget is {self.forget}", remedy="give a share of pairs, such as 0.25")

