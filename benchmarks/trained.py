@@ -1,9 +1,10 @@
-"""How long the shipped encoder takes to train on this machine, and how good it is on the test part of W&C-Sent.
+"""How long the shipped blend of encoder and probe takes to train on this machine, and how good it is on W&C-Sent.
 
     python benchmarks/trained.py DATA_FOLDER [SEEDS]
     VANTAGE_DATA=FOLDER_OF_ALL_DATA python -m benchmarks trained
 
-Prints minutes per training (all three questions at once) and per question, and the figures of docs/trained.md.
+Prints minutes per training (all three questions at once) and per question, and the figures of docs/trained.md for the
+encoder alone and for the blend.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ import numpy as np
 import polars as pl
 
 from vantage import Corpus, accuracy, load
-from vantage.raters.trained import fit
+from vantage.raters.trained import TrainedRater, fit
+from vantage.raters.trained.fitting import PROBE_SHARE
 
 QUESTIONS = ("trust", "sociability", "competence")
 
@@ -40,29 +42,45 @@ def main(folder: Path | None = None, seeds: int = 1) -> None:
     corpus = load("wcsent", folder)
     learned, test = corpus.filter(split=["train", "validation"]), corpus.filter(split="test")
     gold = references(test)
+    started = time.perf_counter()
+    probe = fit(learned, QUESTIONS, kind="probe", progress=_show)
+    read = (time.perf_counter() - started) / 60
+    print(f"\rprobe: {read:.1f} minutes", probe.notes)
     rows = []
     for seed in range(seeds):
         started = time.perf_counter()
-        rater = fit(learned, QUESTIONS, seed=seed, progress=lambda done, total: print(f"\r{done}/{total}", end=""))
+        encoder = fit(learned, QUESTIONS, seed=seed, progress=_show)
         minutes = (time.perf_counter() - started) / 60
-        print(f"\rseed {seed}: {minutes:.1f} minutes, {minutes / len(QUESTIONS):.1f} per question", rater.notes)
-        judged = rater.judge(test)
-        expected = judged.select("item", "question", "rater", value="expected")
-        for question in QUESTIONS:
-            row: dict[str, float | str] = {"question": question}
-            for name, reference in gold.items():
-                found = accuracy(expected.filter(question=question), reference=reference, metric="spearman", ci="none")
-                row[f"spearman, {name}"] = found["estimate"][0]
-            answers = judged.filter(question=question).select("item", "question", "rater", "value")
-            labels = list(range(-3, 4))
-            near = accuracy(answers, reference=gold["released"], metric="within", labels=labels, ci="none")
-            rows.append({**row, "within": near["estimate"][0]})
+        each = (minutes + read) / len(QUESTIONS)
+        print(f"\rseed {seed}: {minutes:.1f} minutes; with the probe {each:.1f} per question", encoder.notes)
+        for rater in (encoder, encoder.blended(probe, PROBE_SHARE, "blend")):
+            rows += _figures(rater, test, gold)
     frame = pl.DataFrame(rows)
-    for question in QUESTIONS:
-        mine = frame.filter(question=question).drop("question").to_numpy()
+    for (rater_, question), part in frame.group_by("rater", "question", maintain_order=True):
+        mine = part.drop("rater", "question").to_numpy()
         spread = mine.std(axis=0, ddof=1) if seeds > 1 else np.zeros(mine.shape[1])
-        told = [f"{n} {m:.3f} ± {s:.3f}" for n, m, s in zip(frame.columns[1:], mine.mean(axis=0), spread, strict=True)]
-        print(f"{question}: {'; '.join(told)}")
+        told = [f"{n} {m:.3f} ± {s:.3f}" for n, m, s in zip(frame.columns[2:], mine.mean(axis=0), spread, strict=True)]
+        print(f"{rater_}, {question}: {'; '.join(told)}")
+
+
+def _show(done: int, total: int) -> None:
+    print(f"\r{done}/{total}", end="")
+
+
+def _figures(rater: TrainedRater, test: Corpus, gold: dict[str, pl.DataFrame]) -> list[dict[str, float | str]]:
+    judged = rater.judge(test)
+    expected = judged.select("item", "question", "rater", value="expected")
+    rows = []
+    for question in QUESTIONS:
+        row: dict[str, float | str] = {"rater": rater.id, "question": question}
+        for name, reference in gold.items():
+            found = accuracy(expected.filter(question=question), reference=reference, metric="spearman", ci="none")
+            row[f"spearman, {name}"] = found["estimate"][0]
+        answers = judged.filter(question=question).select("item", "question", "rater", "value")
+        labels = list(range(-3, 4))
+        near = accuracy(answers, reference=gold["released"], metric="within", labels=labels, ci="none")
+        rows.append({**row, "within": near["estimate"][0]})
+    return rows
 
 
 if __name__ == "__main__":
