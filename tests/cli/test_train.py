@@ -5,6 +5,7 @@ from pathlib import Path
 import polars as pl
 
 from tests.cli.conftest import Vantage
+from tests.raters.models.tiny import tiny_model
 from vantage import Corpus
 
 
@@ -41,3 +42,11 @@ def test_a_text_on_two_sides_of_the_split_ends_it(vantage: Vantage, demo: Path, 
     done = vantage(*words, "--on", "item=s01,s02", "--judge", "item=s02,s03")
     assert done.code == 2
     assert "the training part and what is judged share 1 text" in done.err
+
+
+def test_a_language_model_is_probed_from_the_command_line(vantage: Vantage, demo: Path, tmp_path: Path) -> None:
+    words = ("train", demo, "--kind", "probe", "--model", f"hf:{tiny_model(tmp_path / 'tiny')}", "--question", "trust")
+    done = vantage(*words, "--to", tmp_path / "out", "--json")
+    assert done.code == 0, done.err
+    assert done.json["about"]["model"] == "probe:tiny"
+    assert Corpus.read(tmp_path / "out").judgments.filter(rater="probe:tiny").height == 30

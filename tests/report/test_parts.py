@@ -84,3 +84,12 @@ def test_no_two_tables_of_a_report_have_one_name() -> None:
 )
 def test_a_finding_fills_in_its_numbers_and_nothing_else(sentence: str, numbers: dict[str, object], text: str) -> None:
     assert Finding(sentence, numbers).text == text
+
+
+def test_a_standard_deviation_is_folded_into_its_mean() -> None:
+    data = pl.DataFrame({"rater": ["a", "b"], "mean": [0.5, 0.25], "sd": [0.125, None]})
+    shown = Table("a", "c", data, {"mean": Column(digits=2, spread="sd")})
+    assert [head.column for head in shown.heads()] == ["rater", "mean"]
+    assert [row[1].text for row in shown.rows()] == ["0.50 ± 0.12", "0.25"]
+    with pytest.raises(InputError, match="no column 'none'"):
+        Table("a", "c", data, {"mean": Column(spread="none")})

@@ -47,6 +47,7 @@ class Column:
         percent: Whether shares are shown as percentages.
         signed: Whether positive numbers get a plus sign, as differences should.
         interval: The two columns that are folded into this one: `0.51 [0.45, 0.57]`.
+        spread: The column that is folded into this one as its standard deviation: `0.51 ± 0.02`.
         best: Whether the highest or the lowest value is set in bold.
         chance: Whether it holds p values, of which small ones are shown as `< 0.001`; columns called `p` or `p_…` do.
     """
@@ -56,8 +57,14 @@ class Column:
     percent: bool = False
     signed: bool = False
     interval: tuple[str, str] | None = None
+    spread: str | None = None
     best: Literal["max", "min"] | None = None
     chance: bool = False
+
+    @property
+    def folds(self) -> tuple[str, ...]:
+        """The columns that are shown within this one."""
+        return (*(self.interval or ()), *((self.spread,) if self.spread else ()))
 
     def text(self, value: Any) -> str:
         """A value of this column for people.
@@ -136,7 +143,7 @@ class Table(Shown):
         check_name(self.name, "table")
         told = {name: Column(how) if isinstance(how, str) else how for name, how in self.columns.items()}
         object.__setattr__(self, "columns", told)
-        wanted = [*told, *self.shown, *self.keys, *(end for how in told.values() for end in how.interval or ())]
+        wanted = [*told, *self.shown, *self.keys, *(part for how in told.values() for part in how.folds)]
         if missing := [name for name in wanted if name not in self.frame.columns]:
             raise InputError(f"table '{self.name}' has no column '{missing[0]}'")
 
@@ -174,7 +181,7 @@ class Table(Shown):
         return to_pandas(self.frame)
 
     def _folded(self) -> set[str]:
-        return {end for name in self.frame.columns for end in self.column(name).interval or ()}
+        return {part for name in self.frame.columns for part in self.column(name).folds}
 
     def _told(self) -> list[str]:
         """The columns that say something in at least one row; all where there are no rows."""
@@ -323,5 +330,7 @@ def _cell(row: Mapping[str, Any], name: str, how: Column, best: Any) -> Cell:
         low, high = (row[end] for end in how.interval)
         if low is not None and high is not None:
             interval = f"[{how.text(low)}, {how.text(high)}]"
+    elif how.spread and value is not None and row[how.spread] is not None:
+        interval = f"± {how.text(row[how.spread])}"
     key = value if isinstance(value, int | float) and not isinstance(value, bool) else None
     return Cell(how.text(value), interval, key, best is not None and value == best)

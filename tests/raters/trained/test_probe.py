@@ -66,6 +66,9 @@ def test_a_blend_is_an_encoder_and_a_probe(reader: str, tmp_path: Path) -> None:
     assert blend.judge(unseen)["expected"].to_numpy() == pytest.approx(0.75 * encoder + 0.25 * probe)
     assert blend.id == "+".join(part.id for part in parts)
     assert [(part.kind, part.weight) for part in blend.parts] == [("encoder", 0.75), ("probe", 0.25)]
+    blend.save(tmp_path / "blend")
+    again = TrainedRater.load(tmp_path / "blend").judge(unseen)["expected"]
+    assert again.to_numpy() == pytest.approx(blend.judge(unseen)["expected"].to_numpy(), abs=1e-6)
     with pytest.raises(InputError, match="share is 1"):
         parts[0].blended(parts[1], 1)
     with pytest.raises(InputError, match=r"learned q0 and .* q1"):

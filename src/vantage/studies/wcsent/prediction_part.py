@@ -198,16 +198,15 @@ def _beside_bertweet(table: pl.DataFrame) -> list[Table | Figure]:
         ]
     )
     frame = ordered(pl.concat([means, printed], how="diagonal"))
-    columns = {m: Column(_title(m), digits=3) for m in metrics}
-    shown = [name for m in ("spearman", "spearman_mean", "within") for name in (m, f"{m}_sd")]
+    columns = {m: Column(_title(m), digits=3, spread=f"{m}_sd") for m in metrics}
     return [
         Table(
             "encoders",
             "Our encoders beside the fine-tuned BERTweet of the paper (Tables 3 and 14): means over seeds, and "
             "standard deviations where there are several.",
             frame,
-            {**columns, **{f"{m}_sd": Column("±", digits=3) for m in metrics}},
-            ("training", "question", "seeds", *shown, "accuracy", "f1_macro"),
+            columns,
+            ("training", "question", "seeds", "spearman", "spearman_mean", "within", "accuracy", "f1_macro"),
             ("training", "question"),
             [
                 "BERTweet has 135 million parameters and was made for tweets; the embedded MiniLM has 22 million. "
