@@ -61,6 +61,13 @@ def test_items_without_an_answer_say_nothing() -> None:
     assert some.base["q"][1] == pytest.approx(0.4)
 
 
+def test_a_question_that_nobody_answered_has_even_shares() -> None:
+    none = KernelRegression.fit(views(3), Reading(("",) * 3), [labels(np.full(3, np.nan))])
+    found = none.predict(views(1, 1), Reading(("",)), [QUESTION], {})["q"]
+    assert found.shares is not None
+    assert found.shares.tolist() == [[0.5, 0.5]]
+
+
 def test_what_is_saved_is_read_again(tmp_path: Path) -> None:
     score = np.array([0.0, 1.0, 1.0, 0.5])
     known = KernelRegression.fit(views(4), Reading(("",) * 4, ("a", "b", "a", "b")), [labels(score)])

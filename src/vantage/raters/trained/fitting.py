@@ -148,7 +148,8 @@ def _probe(
 
     settings = ProbeSettings.of(**given)
     predictor = ProbePredictor.fit(learned, settings, seed=seed, progress=progress)
-    told = {"model": f"probe:{short_name(settings.model)}", "settings": asdict(settings), "errors": predictor.errors}
+    told = {"model": f"probe:{short_name(settings.model)}", "settings": asdict(settings)}
+    told["validation"] = predictor.validation
     return (Weighted(1.0, "probe", predictor),), told
 
 
@@ -157,7 +158,7 @@ def _blend(
 ) -> TrainedRater:
     """An encoder and a probe. The probe comes first: a model that is missing should be known before the long part."""
     share, reader = of_encoder.pop("share", PROBE_SHARE), of_encoder.pop("reader", "embedded")
-    probe = fit(corpus, questions, kind="probe", model=reader, **both)
+    probe = fit(corpus, questions, kind="probe", model=reader, progress=of_encoder["progress"], **both)
     return fit(corpus, questions, **both, **of_encoder).blended(probe, share, name)
 
 

@@ -48,7 +48,8 @@ class KernelRegression:
         for one in labels:
             there = np.flatnonzero(one.answered)
             answers = one.shares[there] if one.shares.shape[1] else one.score[there, None]
-            base[one.question.id] = answers.mean(axis=0)
+            # A part of a corpus may have no answer at all to a question that was asked of few.
+            base[one.question.id] = answers.mean(axis=0) if len(there) else np.full(answers.shape[1], 0.5)
             added = np.zeros((len(views), answers.shape[1]))
             ridge = alike[np.ix_(there, there)] + RIDGE * np.eye(len(there))
             added[there] = np.linalg.solve(ridge, answers - base[one.question.id])

@@ -21,8 +21,9 @@ from vantage.raters.models.base import ModelError, note_once
 from vantage.raters.models.states import Stateful
 from vantage.raters.trained.base import Floats, Predicted, Progress, Reading
 from vantage.raters.trained.examples import Examples
-from vantage.raters.trained.folds import grouped_folds
+from vantage.raters.trained.folds import grouped_folds, key
 from vantage.raters.trained.kernel import KernelRegression
+from vantage.raters.trained.losses import goodness
 
 MOST: Final = 5_000
 """Of how many texts the vectors are kept; the time to compare them grows with the square."""
@@ -74,6 +75,7 @@ class ProbePredictor:
     regression: KernelRegression
     errors: Mapping[str, float]
     """Per question the error on held-out texts."""
+    validation: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     _model: Any = None
 
@@ -89,7 +91,8 @@ class ProbePredictor:
         views = _views(model, settings, part.reading, notes, progress)
         regression = KernelRegression.fit(views, part.reading, part.labels)
         questions = tuple(one.question for one in part.labels)
-        return cls(settings, questions, regression, _errors(views, part, seed), notes, model)
+        errors, met = _held_out(views, part, seed)
+        return cls(settings, questions, regression, errors, {"held_out": met}, notes, model)
 
     def predict(self, reading: Reading) -> dict[str, Predicted]:
         """What people would say; the model is loaded when it is first needed."""
@@ -101,7 +104,8 @@ class ProbePredictor:
     def save(self, folder: Path, name: str) -> Mapping[str, Any]:
         """Writes the vectors of the texts and what was learned from them; the language model is kept by its name."""
         data = self.regression.save(folder / f"{name}-probe.npz")
-        return {"settings": asdict(self.settings), "errors": dict(self.errors), "notes": self.notes, **data}
+        told = {"errors": dict(self.errors), "validation": self.validation, "notes": self.notes}
+        return {"settings": asdict(self.settings), **told, **data}
 
     @classmethod
     def load(cls, folder: Path, name: str, data: Mapping[str, Any], questions: Sequence[Question]) -> ProbePredictor:
@@ -112,7 +116,7 @@ class ProbePredictor:
             reason = " ".join(str(error).split())[:120]
             raise InputError(f"the probe cannot be read ({reason})", file=folder, remedy="fit it again") from None
         settings = ProbeSettings.of(**data["settings"])
-        return cls(settings, tuple(questions), regression, data["errors"], list(data["notes"]))
+        return cls(settings, tuple(questions), regression, data["errors"], data["validation"], list(data["notes"]))
 
 
 def _loaded(settings: ProbeSettings) -> Stateful:
@@ -149,21 +153,23 @@ def _views(
     return ordered
 
 
-def _errors(views: Floats, part: Examples, seed: int) -> dict[str, float]:
-    """Per question the error on texts that are held out in turn; nothing where there are too few texts for that."""
-    different = len(set(part.reading.first))
-    if different < _FOLDS:
-        return {one.question.id: 0.0 for one in part.labels}
-    folds = grouped_folds(part.reading.first, _FOLDS, seed)
-    squares: dict[str, list[Floats]] = {one.question.id: [] for one in part.labels}
-    for fold in range(_FOLDS):
-        rest, held = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-        kept, out = part.take(rest), part.take(held)
+def _held_out(views: Floats, part: Examples, seed: int) -> tuple[dict[str, float], dict[str, float]]:
+    """Per question the error on texts that are held out in turn, and how well their order is met."""
+    count = min(_FOLDS, len({key(text) for text in part.reading.first}))
+    if count < 2:
+        return {one.question.id: 0.0 for one in part.labels}, {}
+    folds = grouped_folds(part.reading.first, count, seed)
+    errors: dict[str, list[Floats]] = {one.question.id: [] for one in part.labels}
+    met: dict[str, list[float]] = {one.question.id: [] for one in part.labels}
+    for fold in range(count):
+        rest, aside = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
+        kept, held = part.take(rest), part.take(aside)
         known = KernelRegression.fit(views[rest], kept.reading, kept.labels)
-        questions = [one.question for one in out.labels]
-        said = known.predict(views[held], out.reading, questions, dict.fromkeys(squares, 1.0))
-        for one in out.labels:
-            mean = said[one.question.id].mean
-            if mean is not None:
-                squares[one.question.id].append(((mean - one.score)[one.answered]) ** 2)
-    return {id_: float(np.sqrt(np.mean(np.concatenate(all_)))) if all_ else 0.0 for id_, all_ in squares.items()}
+        said = known.predict(views[aside], held.reading, [one.question for one in held.labels], dict.fromkeys(met, 1.0))
+        for one in held.labels:
+            found = said[one.question.id]
+            met[one.question.id].append(goodness(found, one))
+            if found.mean is not None:
+                errors[one.question.id].append((found.mean - one.score)[one.answered])
+    spreads = {id_: float(np.sqrt(np.mean(np.concatenate(e) ** 2))) if e else 0.0 for id_, e in errors.items()}
+    return spreads, {id_: float(np.mean(scores)) for id_, scores in met.items()}
