@@ -191,6 +191,8 @@ def test_models_are_asked_about_the_test_part_with_examples_of_the_training_part
         assert not any(text in example for example in examples for text in test["text"])
     assert set(table(told, "predictions")["rater"]) == {"openai:tester+zero-shot", "openai:tester+few-shot:2"}
     assert "openai:tester+coarse" in set(table(told, "coarse")["rater"])
+    assert set(table(told, "predictions")["answered"]) == {3}
+    assert set(table(told, "coarse")["answered"]) == {3}
 
 
 @pytest.mark.slow

@@ -122,7 +122,10 @@ def _fine(corpus: Corpus, fine: pl.DataFrame, gold: pl.DataFrame, test: pl.DataF
     found = classes.join(errors, on=["rater", "question"], how="left", maintain_order="left").join(
         means_met.rename({"spearman": "spearman_mean"}), on=["rater", "question"], how="left", maintain_order="left"
     )
-    told = found.select("question", "rater", "spearman", "spearman_mean", "within", "mae", "rmse", *CLASSES[:-1])
+    found = found.join(_answered(given), on=["rater", "question"], how="left", maintain_order="left")
+    told = found.select(
+        "question", "rater", "answered", "spearman", "spearman_mean", "within", "mae", "rmse", *CLASSES[:-1]
+    )
     return ordered(told.sort("spearman_mean", "within", descending=True, nulls_last=True))
 
 
@@ -137,7 +140,13 @@ def _coarse(fine: pl.DataFrame, coarse: pl.DataFrame, gold: pl.DataFrame) -> pl.
     )
     metrics = ("accuracy", "f1_macro", "f1_weighted")
     found = accuracy(given, by=["rater", "question"], reference=signs, metric=metrics, labels=[-1, 0, 1], ci="none")
-    return ordered(_wide(found).select("question", "rater", *metrics))
+    wide = _wide(found).join(_answered(given), on=["rater", "question"], how="left", maintain_order="left")
+    return ordered(wide.select("question", "rater", "answered", *metrics))
+
+
+def _answered(given: pl.DataFrame) -> pl.DataFrame:
+    """How many pairs each rater answered: a model can be asked about some only, and its replies can be unreadable."""
+    return given.group_by("rater", "question").agg(pl.col("value").is_not_null().sum().alias("answered"))
 
 
 def _wide(found: pl.DataFrame) -> pl.DataFrame:
