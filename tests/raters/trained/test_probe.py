@@ -75,6 +75,13 @@ def test_a_blend_is_an_encoder_and_a_probe(reader: str, tmp_path: Path) -> None:
         parts[0].blended(fit(corpus(20, questions=2), ["q1"], kind="mean"), 0.5)
 
 
+@pytest.mark.parametrize("wrong", [{"share": 1.5}, {"epoch": 3}])
+def test_a_blend_is_refused_before_anything_is_read(wrong: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vantage.raters.trained.probe.load_model", lambda _: pytest.fail("a model was loaded"))
+    with pytest.raises(InputError, match=r"share is 1\.5|did you mean 'epochs'"):
+        fit(corpus(20), ["q0"], kind="blend", **wrong)
+
+
 @pytest.mark.slow
 @pytest.mark.data
 def test_the_embedded_model_knows_something_about_trust(data_dir: Path) -> None:

@@ -3,7 +3,7 @@
 `base` says what every model can be asked; each further module is one kind of model and is imported when a
 model of that kind is loaded, so that torch, llama.cpp and HTTP clients cost nothing until they are used.
 May import `errors` and the table reader of `corpora`. The next kind is a class with the methods of
-`base.ChatModel` and a line below.
+`base.ChatModel` and a line below; one whose inner states can be read also has that of `states.Stateful`.
 """
 
 from __future__ import annotations

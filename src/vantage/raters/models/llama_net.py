@@ -79,13 +79,10 @@ class LlamaNet:
         """The log-probabilities of some tokens behind each rest of a prompt and each node written behind that."""
         written = [node for node in nodes if node]
         start = 0 if past is None else past[0][0].shape[1]
-        width, more = max(len(rest) for rest in rests), len(written)
-        lengths = np.array([len(rest) for rest in rests])
-        ids = np.zeros((len(rests), width + more), dtype=np.int64)
-        for row, rest in enumerate(rests):
-            ids[row, width - len(rest) : width] = rest
-        ids[:, width:] = [node[-1] for node in written]
-        columns = np.arange(width)[None] - (width - lengths)[:, None]
+        read, columns = _side_by_side(rests)
+        width, more, lengths = read.shape[1], len(written), np.array([len(rest) for rest in rests])
+        last = np.array([node[-1] for node in written], dtype=np.int64)
+        ids = np.concatenate([read, np.broadcast_to(last, (len(rests), more))], axis=1)
         behind = lengths[:, None] + np.array([len(node) - 1 for node in written], dtype=np.int64)[None]
         places = start + np.concatenate([columns.clip(min=0), behind], axis=1)
         own = np.tril(np.ones((width + more, width + more), dtype=bool))
@@ -102,15 +99,10 @@ class LlamaNet:
 
     def states(self, rows: Sequence[Tokens], last: int) -> Weights:
         """What is known behind each of the last tokens of each row: row × token × dimension."""
-        width = max(len(row) for row in rows)
-        lengths = np.array([len(row) for row in rows])
-        ids = np.zeros((len(rows), width), dtype=np.int64)
-        for n, row in enumerate(rows):
-            ids[n, width - len(row) :] = row
-        columns = np.arange(width)[None] - (width - lengths)[:, None]
-        own = np.tril(np.ones((width, width), dtype=bool))
+        ids, columns = _side_by_side(rows)
+        own = np.tril(np.ones((ids.shape[1], ids.shape[1]), dtype=bool))
         # What fills up a row sees itself, so that its own scores are numbers.
-        seen = (own[None] & (columns >= 0)[:, None]) | np.eye(width, dtype=bool)
+        seen = (own[None] & (columns >= 0)[:, None]) | np.eye(ids.shape[1], dtype=bool)
         hidden, _ = self._read(None, ids, columns.clip(min=0), seen, last)
         return hidden
 
@@ -177,6 +169,15 @@ class LlamaNet:
     def _layer(weights: dict[str, Weights], prefix: str) -> _Layer:
         names = ("attn_q", "attn_k", "attn_v", "attn_output", "ffn_gate", "ffn_up", "ffn_down", "attn_norm", "ffn_norm")
         return _Layer(*(weights[f"{prefix}{name}.weight"] for name in names))
+
+
+def _side_by_side(rows: Sequence[Tokens]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Rows of unequal length that end together, and the place of each token in its row; below 0 where it fills up."""
+    width = max(len(row) for row in rows)
+    ids = np.zeros((len(rows), width), dtype=np.int64)
+    for n, row in enumerate(rows):
+        ids[n, width - len(row) :] = row
+    return ids, np.arange(width)[None] - np.array([width - len(row) for row in rows])[:, None]
 
 
 def _turned(split: Weights, turn: NDArray[Any]) -> Weights:

@@ -1,8 +1,9 @@
 """Trained raters: raters that learned from people's judgments and judge new items like anyone else.
 
 `fit` learns one from a corpus and `TrainedRater` judges, is saved and is loaded; `examples` turns a corpus into texts
-and labels, `folds` splits it so that no text stands on both sides, and each further module is one way to learn. May
-import what `raters` may. The next kind is a class with the methods of `base.Predictor`, listed in `fitting` and
+and labels, and `folds` splits it so that no text stands on both sides. The ways to learn are `baselines`, `linear`,
+`encoder` (with the modules that read tags, begin, train and store networks) and `probe` (with its `kernel`). May import
+what `raters` may. The next kind is a class with the methods of `base.Predictor`, listed in `fitting` and
 `rater`. Raters that predict what each user says have a folder of their own, `pairs`.
 """
 

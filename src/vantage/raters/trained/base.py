@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
+from vantage.errors import InputError, nearest
 from vantage.instruments import Question
 from vantage.scales import Scale
 
@@ -130,6 +131,19 @@ def nearest_option(values: Floats, codes: Floats) -> NDArray[np.intp]:
     """The index of the code nearest to each value; a value half-way between two belongs to the higher one."""
     edges = (codes[1:] + codes[:-1]) / 2
     return np.asarray(np.searchsorted(edges, np.asarray(values) + 1e-9, side="right"), dtype=np.intp)
+
+
+def refuse_unknown(given: Iterable[str], known: Sequence[str], what: str) -> None:
+    """Refuses a setting that `what` does not have.
+
+    >>> refuse_unknown(["epoch"], ["epochs", "batch"], "an encoder")
+    Traceback (most recent call last):
+        ...
+    vantage.errors.InputError: an encoder has no setting 'epoch'; did you mean 'epochs'?
+    """
+    for name in given:
+        if name not in known:
+            raise InputError(f"{what} has no setting '{name}'", remedy=nearest(name, list(known)))
 
 
 class Predictor(Protocol):

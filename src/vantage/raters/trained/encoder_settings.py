@@ -6,6 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Any, Final, Literal, get_args
 
 from vantage.errors import InputError, nearest
+from vantage.raters.trained.base import refuse_unknown
 
 Loss = Literal["cross-entropy", "focal", "huber"]
 LOSSES: Final[tuple[Loss, ...]] = get_args(Loss)
@@ -97,10 +98,7 @@ class EncoderSettings:
             ...
         vantage.errors.InputError: an encoder has no setting 'epoch'; did you mean 'epochs'?
         """
-        known = [part.name for part in fields(cls)]
-        for name in given:
-            if name not in known:
-                raise InputError(f"an encoder has no setting '{name}'", remedy=nearest(name, known))
+        refuse_unknown(given, [part.name for part in fields(cls)], "an encoder")
         starts = given.get("starts", ())
         # From the command line and from JSON.
         return cls(**{**given, "starts": tuple(starts.split(",") if isinstance(starts, str) else starts)})

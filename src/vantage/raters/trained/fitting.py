@@ -12,19 +12,20 @@ import numpy as np
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument
-from vantage.raters.trained.base import Progress
+from vantage.raters.trained.base import Progress, refuse_unknown
 from vantage.raters.trained.baselines import Baseline, ConstantPredictor
 from vantage.raters.trained.encoder_settings import EncoderSettings
 from vantage.raters.trained.examples import Examples, Target, examples
 from vantage.raters.trained.folds import refuse_shared
 from vantage.raters.trained.linear import LinearPredictor, LinearSettings
-from vantage.raters.trained.rater import TrainedRater, Weighted
+from vantage.raters.trained.rater import TrainedRater, Weighted, check_share
 
 Kind = Literal["encoder", "probe", "blend", "ridge", "logistic", "majority", "mean", "median"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 BASELINES: Final = ("majority", "mean", "median")
 _DISTRIBUTIONS: Final = ("encoder", "probe")
 """The kinds that learn individual judgments where nothing else is said."""
+_OF_FIT: Final = ("validation", "checkpoints", "progress")
 PROBE_SHARE: Final = 0.3
 """What the probe counts in a blend."""
 
@@ -63,7 +64,7 @@ def fit(
         name: The rater's id; otherwise it is made from kind and model.
         seed: The seed of everything that is drawn by lot.
         checkpoints: A folder from which a training that was cut off goes on (encoders).
-        progress: Called with steps done and steps in all (encoders).
+        progress: Called with steps done and steps in all (encoders and probes).
         settings: Those of `EncoderSettings`, `ProbeSettings` or `LinearSettings`; of a blend those of the encoder, and
             `reader` (the language model that is probed) and `share` (what the probe counts).
 
@@ -105,7 +106,7 @@ def fit(
     elif kind == "probe":
         parts, told = _probe(learned, seed, progress, settings)
     elif kind in ("ridge", "logistic"):
-        linear = _linear(kind, settings)
+        linear = LinearSettings.of(kind, **settings)
         predictor = LinearPredictor.fit(learned, linear, held, seed=seed)
         parts = (Weighted(1.0, "linear", predictor),)
         told = {"model": f"tfidf-{kind}", "settings": asdict(linear), "chosen": dict(predictor.chosen)}
@@ -158,6 +159,8 @@ def _blend(
 ) -> TrainedRater:
     """An encoder and a probe. The probe comes first: a model that is missing should be known before the long part."""
     share, reader = of_encoder.pop("share", PROBE_SHARE), of_encoder.pop("reader", "embedded")
+    check_share(share)
+    refuse_unknown(of_encoder, [*_OF_FIT, *(part.name for part in fields(EncoderSettings))], "an encoder")
     probe = fit(corpus, questions, kind="probe", model=reader, progress=of_encoder["progress"], **both)
     return fit(corpus, questions, **both, **of_encoder).blended(probe, share, name)
 
@@ -169,17 +172,6 @@ def short_name(model: str) -> str:
     ('big', 'bertweet-base', 'embedded')
     """
     return Path(model.removeprefix("hf:")).name
-
-
-def _linear(kind: Kind, given: dict[str, Any]) -> LinearSettings:
-    known = [part.name for part in fields(LinearSettings) if part.name != "model"]
-    for name in given:
-        if name not in known:
-            raise InputError(f"a {kind} regression has no setting '{name}'", remedy=nearest(name, known))
-    if kind == "ridge":
-        return LinearSettings("ridge", **given)
-    # Letter sequences make logistic regression many times slower and hardly better.
-    return LinearSettings("logistic", **{"characters": None, **given})
 
 
 def _style(kind: Kind, target: Target, told: dict[str, Any]) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from vantage.errors import InputError
 from vantage.instruments import Question
-from vantage.raters.trained.base import Floats, Predicted, Reading, decide
+from vantage.raters.trained.base import Floats, Predicted, Reading, decide, refuse_unknown
 from vantage.raters.trained.examples import Examples, Labels
 from vantage.raters.trained.folds import grouped_folds
 
@@ -44,6 +44,14 @@ class LinearSettings:
     least: int = 2
     strengths: tuple[float, ...] = ()
     balanced: bool = True
+
+    @classmethod
+    def of(cls, model: Regression, **given: Any) -> LinearSettings:
+        """Settings by name; one that does not exist is named."""
+        known = [part.name for part in fields(cls) if part.name != "model"]
+        refuse_unknown(given, known, f"a {model} regression")
+        # Letter sequences make logistic regression many times slower and hardly better.
+        return cls(model, **({"characters": None, **given} if model == "logistic" else given))
 
     @property
     def tried(self) -> tuple[float, ...]:

@@ -14,12 +14,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from vantage.errors import InputError, nearest
+from vantage.errors import InputError
 from vantage.instruments import Question
 from vantage.raters.models import load_model
 from vantage.raters.models.base import ModelError, note_once
 from vantage.raters.models.states import Stateful
-from vantage.raters.trained.base import Floats, Predicted, Progress, Reading
+from vantage.raters.trained.base import Floats, Predicted, Progress, Reading, refuse_unknown
 from vantage.raters.trained.examples import Examples
 from vantage.raters.trained.folds import grouped_folds, key
 from vantage.raters.trained.kernel import KernelRegression
@@ -58,10 +58,7 @@ class ProbeSettings:
             ...
         vantage.errors.InputError: a probe has no setting 'ending'; did you mean 'endings'?
         """
-        known = [part.name for part in fields(cls)]
-        for name in given:
-            if name not in known:
-                raise InputError(f"a probe has no setting '{name}'", remedy=nearest(name, known))
+        refuse_unknown(given, [part.name for part in fields(cls)], "a probe")
         endings = given.get("endings", cls().endings)
         return cls(**{**given, "endings": (endings,) if isinstance(endings, str) else tuple(endings)})
 

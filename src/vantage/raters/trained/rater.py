@@ -122,8 +122,7 @@ class TrainedRater:
         >>> low.blended(high, 0.25).id, [part.weight for part in low.blended(high, 0.25).parts]
         ('median+majority', [0.75, 0.25])
         """
-        if not 0 < share < 1:
-            raise InputError(f"share is {share}", remedy="give what the second rater counts, between 0 and 1")
+        check_share(share)
         mine, others = ([question.id for question in rater.questions] for rater in (self, other))
         if mine != others:
             raise InputError(
@@ -204,6 +203,12 @@ class TrainedRater:
             },
             schema=SCHEMA,
         )
+
+
+def check_share(share: float) -> None:
+    """Refuses a share of a blend that leaves nothing to one of the two."""
+    if not 0 < share < 1:
+        raise InputError(f"share is {share}", remedy="give what the second rater counts, between 0 and 1")
 
 
 def uncertainty(found: Predicted, scale: Scale) -> Floats:

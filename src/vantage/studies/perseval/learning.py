@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,7 +12,7 @@ from vantage.errors import InputError
 from vantage.perspective import Split
 from vantage.raters.models.base import ModelError
 from vantage.raters.trained.pairs import PAIR_METHODS, PairRater, fit_pairs
-from vantage.studies.base import Context
+from vantage.studies.base import Context, hundredths
 from vantage.studies.perseval.cells import Cell
 from vantage.studies.perseval.sources import Task
 from vantage.studies.perseval.stored import Predictions
@@ -104,7 +103,7 @@ class _School:
             if options.quick:
                 given["settings"] = {"epochs": QUICK_EPOCHS}
             with self.context.step(f"{self.task.name}: training {key}", 100) as moved:
-                return fit_pairs(split, method, seed=self.context.seed, progress=_hundredths(moved), **given)
+                return fit_pairs(split, method, seed=self.context.seed, progress=hundredths(moved), **given)
         return fit_pairs(split, method, seed=self.context.seed)
 
     def _split(self, cell: Cell) -> Split:
@@ -116,19 +115,6 @@ class _School:
     def _told(self, note: str) -> None:
         if "never predicted" in note:
             self.context.warn(f"{self.task.name}: {note}")
-
-
-def _hundredths(moved: Callable[[int], None]) -> Callable[[int, int], None]:
-    """Moves a bar of a hundred steps by steps done of steps in all."""
-    told = 0
-
-    def advance(done: int, total: int) -> None:
-        nonlocal told
-        share = 100 * done // max(total, 1)
-        moved(share - told)
-        told = share
-
-    return advance
 
 
 def _one_by_one(task: Task, context: Context[Options], kept: Predictions) -> None:

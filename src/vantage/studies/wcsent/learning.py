@@ -11,7 +11,7 @@ from vantage.errors import InputError, nearest
 from vantage.raters.models.base import ModelError
 from vantage.raters.trained import TrainedRater, fit
 from vantage.raters.trained.fitting import PROBE_SHARE
-from vantage.studies.base import Context
+from vantage.studies.base import Context, hundredths
 from vantage.studies.wcsent.printed import QUESTIONS
 
 if TYPE_CHECKING:
@@ -74,18 +74,10 @@ def _probe(everything: Corpus, context: Context[Options]) -> TrainedRater | None
     if options.probe == "none":
         return None
     model = "embedded" if options.probe == "auto" else options.probe
-    with context.step(f"probing {model}", everything.items.height) as moved:
-        read = 0
-
-        def advance(done: int, _: int) -> None:
-            nonlocal read
-            moved(done - read)
-            read = done
-
+    how: dict[str, Any] = {"kind": "probe", "model": model, "name": "probe", "seed": context.seed}
+    with context.step(f"probing {model}", 100) as moved:
         try:
-            rater = fit(
-                everything, QUESTIONS, kind="probe", model=model, name="probe", seed=context.seed, progress=advance
-            )
+            rater = fit(everything, QUESTIONS, progress=hundredths(moved), **how)
         except ModelError as error:
             if options.probe != "auto":
                 raise
@@ -109,21 +101,11 @@ def _encoders(
             id_ = f"encoder/{name}" + (f"/{number + 1}" if options.seeds > 1 else "")
             place = context.folder / "checkpoints" / id_.replace("/", "-") if context.folder else None
             with context.step(f"training {id_}", 100) as moved:
-                told = 0
-
-                def advance(done: int, total: int, moved: Any = moved) -> None:
-                    nonlocal told
-                    share = 100 * done // max(total, 1)
-                    moved(share - told)
-                    told = share
-
-                settings = {"model": model, **ENCODERS[name]}
+                settings = {"model": model, "name": id_, "seed": seed, "checkpoints": place, **ENCODERS[name]}
                 if options.members:
                     settings["members"] = options.members
                 try:
-                    rater = fit(
-                        everything, QUESTIONS, name=id_, seed=seed, checkpoints=place, progress=advance, **settings
-                    )
+                    rater = fit(everything, QUESTIONS, progress=hundredths(moved), **settings)
                 except ModelError as error:
                     if options.encoder != "auto":
                         raise

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -242,9 +242,4 @@ def _linear_settings(given: Settings | None) -> LinearSettings:
         return given
     if isinstance(given, PairSettings):
         raise InputError("TF-IDF is not tuned by PairSettings", remedy="pass LinearSettings or a mapping")
-    told = dict(given or {})
-    known = [part.name for part in fields(LinearSettings) if part.name != "model"]
-    for name in told:
-        if name not in known:
-            raise InputError(f"a logistic regression has no setting '{name}'", remedy=nearest(name, known))
-    return LinearSettings("logistic", **{"characters": None, **told})
+    return LinearSettings.of("logistic", **(given or {}))
