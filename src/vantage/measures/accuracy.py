@@ -17,6 +17,7 @@ from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
 from vantage.measures.intervals import Method
 from vantage.measures.parts import Part, Rounding, check_level, names, partitioned, scales_of
+from vantage.measures.presentation import Column, View
 from vantage.measures.ratings import By, Judgments
 from vantage.measures.references import Reference, against
 from vantage.measures.resampling import Resampled, Resampling
@@ -37,7 +38,15 @@ _MANY_CLASSES: Final = 50
 """A plain table with more distinct answers than this is taken for continuous unless classes are asked for."""
 
 
-@measure("accuracy", "accuracy")
+ACCURACY_VIEW: Final = View(
+    "Accuracy against the reference",
+    columns={"estimate": Column(digits=2)},
+    show=("metric", "average", "class", "estimate", "items", "judgments"),
+    method="Raters were scored against the reference by {metric}.",
+)
+
+
+@measure("accuracy", "accuracy", view=ACCURACY_VIEW)
 def accuracy(
     data: Judgments,
     *,
@@ -111,7 +120,13 @@ def accuracy(
     return table(_columns_first(rows, names(by)), names(by))
 
 
-@measure("confusion", "accuracy")
+CONFUSION_VIEW: Final = View(
+    "Answers given where the reference has which answer",
+    columns={"estimate": Column("share", percent=True, digits=0)},
+)
+
+
+@measure("confusion", "accuracy", view=CONFUSION_VIEW)
 def confusion(
     data: Judgments,
     *,

@@ -30,6 +30,7 @@ from vantage.measures.parts import (
     scales_of,
     unit_table,
 )
+from vantage.measures.presentation import Column, View
 from vantage.measures.ratings import UNIT, By, Floats, Group, Judgments, Ratings, judgments_frame
 from vantage.measures.votes import Ties, centre, majority, signs
 from vantage.scales import OPT_OUTS, Band, Scale, show_code
@@ -43,7 +44,10 @@ SIDES: Final = ("low", "neutral", "high")
 _ANSWERED: Final = pl.col("value").is_not_null()
 
 
-@measure("aggregate", "aggregation")
+AGGREGATE_VIEW: Final = View("One value per item", columns={"value": Column(digits=2)})
+
+
+@measure("aggregate", "aggregation", view=AGGREGATE_VIEW)
 def aggregate(
     data: Judgments,
     *,
@@ -89,7 +93,14 @@ def aggregate(
     return pl.concat(found).sort(list(dict.fromkeys([*columns, *UNIT])), nulls_last=True)
 
 
-@measure("bands", "aggregation")
+BANDS_VIEW: Final = View(
+    "Items by coarse label",
+    columns={"estimate": Column("share", percent=True)},
+    show=("band", "count", "estimate"),
+)
+
+
+@measure("bands", "aggregation", view=BANDS_VIEW)
 def bands(
     data: Judgments,
     *,
@@ -132,7 +143,12 @@ def bands(
     return table(rows, by)
 
 
-@measure("soft-labels", "aggregation")
+SOFT_LABELS_VIEW: Final = View(
+    "Distribution of the answers to each item", columns={"share": Column(percent=True, digits=0)}
+)
+
+
+@measure("soft-labels", "aggregation", view=SOFT_LABELS_VIEW)
 def soft_labels(data: Judgments, *, by: By = (), opt_outs: bool = False, smoothing: float = 0.0) -> pl.DataFrame:
     """The distribution of each unit's answers: one row per unit and answer, with its count and share.
 
@@ -171,7 +187,13 @@ def soft_labels(data: Judgments, *, by: By = (), opt_outs: bool = False, smoothi
     return pl.concat(found).sort(order, nulls_last=True).drop("place")
 
 
-@measure("competence", "aggregation")
+COMPETENCE_VIEW: Final = View(
+    "How often each rater is right, as a model of all raters estimates it",
+    columns={"estimate": Column("competence", digits=2)},
+)
+
+
+@measure("competence", "aggregation", view=COMPETENCE_VIEW)
 def competence(data: Judgments, *, by: By = (), method: Model = "mace", seed: int = 0) -> pl.DataFrame:
     """How often each rater is right, as far as a model of all raters can tell without knowing the truth.
 

@@ -22,6 +22,7 @@ from vantage.measures.counts import FEW, Counts, Moments
 from vantage.measures.differences import Difference, Distance, custom, difference
 from vantage.measures.intervals import OVER, Bootstrap, Method, Over, Statistic
 from vantage.measures.over_raters import Answers
+from vantage.measures.presentation import AGREEMENT, Column, View
 from vantage.measures.ratings import By, Floats, Ints, Judgments, groups
 from vantage.measures.sources import CountedGroup, source_groups, source_of
 from vantage.scales import Level
@@ -32,7 +33,20 @@ DELTA_CELLS: Final = 2**21
 """How many differences between two values are held at a time."""
 
 
-@measure("alpha", family="agreement")
+VIEW: Final = View(
+    "Krippendorff's alpha",
+    symbol="α",
+    columns={"estimate": Column("alpha", digits=2)},
+    chart="points",
+    chart_options={"reference": 0, "reference_label": "chance"},
+    notes=("1 is perfect agreement, 0 is what chance gives.",),
+    says=AGREEMENT,
+    method="Agreement was measured by Krippendorff's alpha at {level} level (Krippendorff, 2018).",
+    sources=("krippendorff2018",),
+)
+
+
+@measure("alpha", family="agreement", view=VIEW)
 def alpha(
     data: Judgments,
     *,

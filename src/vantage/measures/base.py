@@ -12,6 +12,8 @@ from typing import Any, ParamSpec
 
 import polars as pl
 
+from vantage.measures.presentation import PLAIN, View
+
 P = ParamSpec("P")
 
 RESULT = ("estimate", "low", "high", "items", "raters", "judgments", "left_out", "reason")
@@ -20,12 +22,13 @@ RESULT = ("estimate", "low", "high", "items", "raters", "judgments", "left_out",
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """What the registry knows of a measure: its name on the command line, its family and its function."""
+    """What the registry knows of a measure: its name on the command line, family, function and presentation."""
 
     name: str
     family: str
     summary: str
     function: Callable[..., pl.DataFrame]
+    view: View = PLAIN
 
     @property
     def options(self) -> Mapping[str, inspect.Parameter]:
@@ -43,10 +46,13 @@ class Measure:
 REGISTRY: dict[str, Measure] = {}
 
 
-def measure(name: str, family: str) -> Callable[[Callable[P, pl.DataFrame]], Callable[P, pl.DataFrame]]:
+def measure(
+    name: str, family: str, view: View = PLAIN
+) -> Callable[[Callable[P, pl.DataFrame]], Callable[P, pl.DataFrame]]:
     """Registers a function as a measure and writes its name and options into every row it returns.
 
-    The two last columns, `measure` and `options`, make a row of a report recomputable.
+    The two last columns, `measure` and `options`, make a row of a report recomputable. `view` says how a report shows
+    the result and what may be said of it.
     """
 
     def register(function: Callable[P, pl.DataFrame]) -> Callable[P, pl.DataFrame]:
@@ -67,7 +73,7 @@ def measure(name: str, family: str) -> Callable[[Callable[P, pl.DataFrame]], Cal
             )
 
         summary = (inspect.getdoc(function) or "").split("\n", 1)[0]
-        REGISTRY[name] = Measure(name, family, summary, recorded)
+        REGISTRY[name] = Measure(name, family, summary, recorded, view)
         return recorded
 
     return register

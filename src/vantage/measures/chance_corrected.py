@@ -27,6 +27,7 @@ from vantage.measures.over_raters import (
     either_interval,
     quotient,
 )
+from vantage.measures.presentation import AGREEMENT, Column, View
 from vantage.measures.ratings import By, Floats, Judgments
 from vantage.measures.sources import CountedGroup
 from vantage.scales import show_code
@@ -38,7 +39,20 @@ ALONE: Final = "no item has answers from two raters"
 CERTAIN: Final = "chance alone would bring full agreement: all answers are in one category"
 
 
-@measure("fleiss", family="agreement")
+FLEISS_VIEW: Final = View(
+    "Fleiss' kappa",
+    symbol="κ",
+    columns={"estimate": Column("κ", digits=2)},
+    chart="points",
+    chart_options={"reference": 0, "reference_label": "chance"},
+    notes=("1 is perfect agreement, 0 is what chance gives.",),
+    says=AGREEMENT,
+    method="Agreement was measured by Fleiss' kappa (Fleiss, 1971).",
+    sources=("fleiss1971",),
+)
+
+
+@measure("fleiss", family="agreement", view=FLEISS_VIEW)
 def fleiss(
     data: Judgments,
     *,
@@ -66,7 +80,20 @@ def fleiss(
     return table([_row(*group, _fleiss_chance, weights, None, bootstrap) for group in groups], by)
 
 
-@measure("randolph", family="agreement")
+RANDOLPH_VIEW: Final = View(
+    "Randolph's kappa",
+    symbol="κ",
+    columns={"estimate": Column("κ", digits=2)},
+    chart="points",
+    chart_options={"reference": 0, "reference_label": "chance"},
+    notes=("1 is perfect agreement, 0 is what chance gives.",),
+    says=AGREEMENT,
+    method="Agreement was measured by Randolph's free-marginal kappa (Randolph, 2005).",
+    sources=("randolph2005",),
+)
+
+
+@measure("randolph", family="agreement", view=RANDOLPH_VIEW)
 def randolph(
     data: Judgments,
     *,
@@ -93,7 +120,20 @@ def randolph(
     return table([_row(*group, _uniform_chance, weights, categories, bootstrap) for group in groups], by)
 
 
-@measure("ac1", family="agreement")
+AC1_VIEW: Final = View(
+    "Gwet's AC1",
+    symbol="AC1",
+    columns={"estimate": Column("AC1", digits=2)},
+    chart="points",
+    chart_options={"reference": 0, "reference_label": "chance"},
+    notes=("1 is perfect agreement, 0 is what chance gives.",),
+    says=AGREEMENT,
+    method="Agreement was measured by Gwet's AC1 (Gwet, 2008).",
+    sources=("gwet2008",),
+)
+
+
+@measure("ac1", family="agreement", view=AC1_VIEW)
 def ac1(
     data: Judgments,
     *,

@@ -16,6 +16,7 @@ from vantage.measures.correlations import midranks
 from vantage.measures.intervals import BLOCK_BYTES, Method, percentile, weights
 from vantage.measures.multiplicity import Correction, adjusted
 from vantage.measures.parts import check_level, counts, names, parts
+from vantage.measures.presentation import Against, Column, View
 from vantage.measures.ratings import By, Floats, Judgments, judgments_frame
 from vantage.measures.resampling import Resampled, Resampling
 
@@ -31,7 +32,31 @@ _UNPAIRED: Final[dict[str, str]] = {
 }
 
 
-@measure("compare", "relations")
+VIEW: Final = View(
+    "Two groups compared",
+    columns={
+        "difference": Column(digits=2, signed=True),
+        "estimate": Column("effect size", digits=2, signed=True),
+        "p": Column(digits=3),
+        "p_adjusted": Column("p (corrected)", digits=3),
+    },
+    show=("first", "second", "difference", "effect", "estimate", "test", "units", "p", "p_adjusted", "reason"),
+    says=(
+        Against(
+            0.0,
+            above="{first} give higher answers than {second}[ about {rows}]",
+            below="{first} give lower answers than {second}[ about {rows}]",
+            within="{first} and {second} cannot be told apart[ about {rows}]",
+            value="difference",
+            p="p",
+        ),
+    ),
+    method="Groups were compared by a {correction}-corrected test of their mean answers.",
+    sources=("holm1979",),
+)
+
+
+@measure("compare", "relations", view=VIEW)
 def compare(
     data: Judgments,
     *,

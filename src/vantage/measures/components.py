@@ -20,6 +20,7 @@ from vantage.measures.base import measure, table
 from vantage.measures.codes import dense
 from vantage.measures.intervals import Bounds
 from vantage.measures.parts import check_level, counts, names, parts
+from vantage.measures.presentation import Column, View
 from vantage.measures.ratings import UNIT, By, Floats, Ints, Judgments
 from vantage.measures.resampling import Resampled, Resampling, item_codes, leave_out
 
@@ -27,7 +28,16 @@ GROUPS: Final = 200
 """Into how many groups items are put at most, to be left out in turn."""
 
 
-@measure("components", "relations")
+VIEW: Final = View(
+    "Where the variance of single answers comes from",
+    columns={"estimate": Column("share", percent=True, digits=0), "variance": Column(digits=2)},
+    show=("component", "variance", "estimate"),
+    notes=("The residual is what one rater sees in one item and nobody else does, together with noise.",),
+    method="Components of variance were estimated for items and raters as crossed random effects.",
+)
+
+
+@measure("components", "relations", view=VIEW)
 def components(
     data: Judgments,
     *,

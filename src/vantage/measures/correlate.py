@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations, product
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 import polars as pl
@@ -21,11 +21,30 @@ from vantage.measures.correlations import (
 from vantage.measures.intervals import Method
 from vantage.measures.multiplicity import Correction, adjusted
 from vantage.measures.parts import Part, Rounding, check_level, counts, names, parts, rounded
+from vantage.measures.presentation import Against, Column, Extremes, View
 from vantage.measures.ratings import By, Judgments
 from vantage.measures.resampling import Resampled, Resampling, item_codes
 
+VIEW: Final = View(
+    "Correlations of item scores",
+    symbol="r",
+    columns={"estimate": Column("correlation", digits=2), "p": Column(digits=3), "p_adjusted": Column("p (corrected)")},
+    show=("first", "second", "estimate", "items", "p_adjusted"),
+    says=(
+        Against(
+            0.0,
+            above="Scores rise together for {rows}",
+            below="Scores run against each other for {rows}",
+            within="No correlation is shown for {rows}",
+            label="{first} and {second}",
+        ),
+        Extremes(most="The closest are {rows}", label="{first} and {second}"),
+    ),
+    method="Relations are {correlation} correlations of item scores (the {aggregate} of an item's answers).",
+)
 
-@measure("correlate", "relations")
+
+@measure("correlate", "relations", view=VIEW)
 def correlate(
     data: Judgments,
     *,

@@ -26,6 +26,7 @@ from vantage.measures.parts import (
     two_values,
     unit_table,
 )
+from vantage.measures.presentation import Column, View
 from vantage.measures.ratings import By, Judgments, judgments_frame
 from vantage.measures.resampling import Resampled, Resampling, mean_with_interval
 from vantage.measures.variation import Per
@@ -37,7 +38,15 @@ DISTANCES: Final[tuple[Distance, ...]] = get_args(Distance)
 _UNBOUNDED: Final = {"kl", "cross_entropy"}
 
 
-@measure("distance", "variation")
+VIEW: Final = View(
+    "Distance between the answers of two groups to the same item",
+    columns={"estimate": Column("distance", digits=3), "floor": Column("noise floor", digits=3)},
+    show=("first", "second", "metric", "estimate", "floor", "items", "reason"),
+    method="The distance between two groups' answers to an item is the {metric}.",
+)
+
+
+@measure("distance", "variation", view=VIEW)
 def distance(
     data: Judgments,
     *,

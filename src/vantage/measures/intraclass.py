@@ -16,6 +16,7 @@ from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.canonical import canonical
 from vantage.measures.intervals import Bounds
+from vantage.measures.presentation import Column, View
 from vantage.measures.ratings import By, Floats, Group, Judgments, Ratings, groups
 
 FORMS: Final = ("ICC(1,1)", "ICC(2,1)", "ICC(3,1)", "ICC(1,k)", "ICC(2,k)", "ICC(3,k)")
@@ -28,7 +29,17 @@ NO_INTERVAL: Final = "no interval: too few degrees of freedom are left, or nobod
 UNLIKE: Final = "the items' means do not differ, so the mean of raters has no variance to share"
 
 
-@measure("icc", family="agreement")
+VIEW: Final = View(
+    "Intraclass correlation",
+    symbol="ICC",
+    columns={"estimate": Column("ICC", digits=2)},
+    notes=("Forms with 1 are the reliability of one rater, forms with k that of the mean of all raters.",),
+    method="Reliability was measured by intraclass correlations (Shrout and Fleiss, 1979).",
+    sources=("shrout1979",),
+)
+
+
+@measure("icc", family="agreement", view=VIEW)
 def icc(data: Judgments, *, by: By = (), confidence: float = 0.95) -> pl.DataFrame:
     """Intraclass correlation: six forms, told apart by `form`, with intervals from the F distribution.
 

@@ -16,6 +16,7 @@ from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.canonical import Named, canonical, paired
 from vantage.measures.intervals import percentile, weights
+from vantage.measures.presentation import Column, Fact, View
 from vantage.measures.ratings import By, Floats, Group, Judgments, groups
 from vantage.measures.resampling import per_item
 from vantage.measures.split_half import pearson_rows, rounding_error, same_sizes
@@ -24,7 +25,26 @@ NEEDED: Final = ("needed", "needed_low", "needed_high")
 Curve: TypeAlias = Literal["prophecy", "subsample"]
 
 
-@measure("needed-raters", "reliability")
+VIEW: Final = View(
+    "Reliability of the mean of k raters",
+    columns={
+        "estimate": Column("reliability", digits=2),
+        "needed": Column("raters needed", interval=("needed_low", "needed_high")),
+    },
+    chart="curve",
+    chart_options={"x": "k", "x_label": "raters", "label": "reliability"},
+    says=(
+        Fact(
+            "{question}: {needed} raters an item ({needed_low} to {needed_high}) give a reliability of {target}.",
+            each=True,
+        ),
+    ),
+    method="How many raters an item needs follows from the reliability of one rater (Spearman, 1910; Brown, 1910).",
+    sources=("spearman1910", "brown1910"),
+)
+
+
+@measure("needed-raters", "reliability", view=VIEW)
 def needed_raters(
     data: Judgments,
     *,

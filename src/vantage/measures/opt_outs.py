@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 
@@ -12,12 +12,20 @@ from vantage.measures.base import measure, table
 from vantage.measures.chance_corrected import ac1, fleiss, randolph
 from vantage.measures.intervals import Method, Over
 from vantage.measures.pairwise import pairwise
+from vantage.measures.presentation import Column, View
 from vantage.measures.rater_pairs import cohen
 from vantage.measures.ratings import By, Judgments, by_columns, judgments_query
 from vantage.scales import STATUSES
 
+VIEW: Final = View(
+    "Agreement on opting out",
+    symbol="κ",
+    columns={"estimate": Column("κ", digits=2)},
+    method="Agreement on opting out was measured with an opt-out and an answer as two categories.",
+)
 
-@measure("opt-outs", family="agreement")
+
+@measure("opt-outs", family="agreement", view=VIEW)
 def opt_outs(
     data: Judgments,
     *,

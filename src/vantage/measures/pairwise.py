@@ -12,13 +12,23 @@ from vantage.measures.base import measure, table
 from vantage.measures.counts import Counts, centre, coarse_columns
 from vantage.measures.intervals import OVER, Bootstrap, Method, Over, Statistic
 from vantage.measures.over_raters import Formula, Resamples, counted_answers, either_interval, quotient
+from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.ratings import By, Floats, Judgments
 from vantage.measures.sources import coarse as coarsened
 
 ALONE: Final = "no item has answers from two raters"
 
 
-@measure("pairwise", family="agreement")
+PAIRWISE_VIEW: Final = View(
+    "Share of pairs of raters who give the same answer",
+    columns={"estimate": Column("pairs who agree", percent=True)},
+    chart="points",
+    says=(Extremes(most="Pairs of raters agree most often about {rows}", least="least often about {rows}"),),
+    method="Raw agreement is the share of pairs of raters who give the same answer.",
+)
+
+
+@measure("pairwise", family="agreement", view=PAIRWISE_VIEW)
 def pairwise(
     data: Judgments,
     *,
@@ -76,7 +86,14 @@ def pairwise(
     return table(rows, by)
 
 
-@measure("difference", family="agreement")
+DIFFERENCE_VIEW: Final = View(
+    "How far apart the raters of an item are, in points of the scale",
+    columns={"estimate": Column("points", digits=2)},
+    show=("statistic", "estimate", "items"),
+)
+
+
+@measure("difference", family="agreement", view=DIFFERENCE_VIEW)
 def difference(
     data: Judgments,
     *,

@@ -17,6 +17,7 @@ from vantage.measures.base import measure, table
 from vantage.measures.correlations import p_value
 from vantage.measures.intervals import Method
 from vantage.measures.parts import Part, Rounding, names, partitioned, scales_of, two_values
+from vantage.measures.presentation import Against, Column, View
 from vantage.measures.ratings import By, Floats, Judgments, judgments_frame
 from vantage.measures.references import Reference, against
 from vantage.measures.resampling import Resampled, Resampling, ratio
@@ -33,7 +34,23 @@ _EXACT: Final = 7
 """Up to this many systems the p-value counts all orders."""
 
 
-@measure("ranks", "relations")
+VIEW: Final = View(
+    "Rank correlation of systems between two conditions",
+    symbol="τ",
+    columns={"estimate": Column("rank correlation", digits=2)},
+    says=(
+        Against(
+            0.0,
+            above="The order of systems agrees better than chance for {rows}",
+            below="The order of systems is reversed for {rows}",
+            within="The order of systems agrees no better than chance for {rows}",
+            label="{first} and {second}",
+        ),
+    ),
+)
+
+
+@measure("ranks", "relations", view=VIEW)
 def ranks(
     data: Judgments,
     *,

@@ -20,6 +20,7 @@ from vantage.measures.canonical import canonical, paired
 from vantage.measures.differences import Weights, weight_matrix
 from vantage.measures.intervals import OVER, Bootstrap, Method, Over, Statistic, percentile, weights
 from vantage.measures.over_raters import Interval, quotient, rater_interval
+from vantage.measures.presentation import AGREEMENT, Column, View
 from vantage.measures.ratings import By, Floats, Group, Ints, Judgments, groups
 
 PairStatistic: TypeAlias = Literal["agreement", "kappa", "pearson", "spearman", "difference"]
@@ -29,7 +30,20 @@ CERTAIN: Final = "chance alone would bring full agreement in every pair of rater
 CONSTANT: Final = "a rater gave one answer throughout"
 
 
-@measure("cohen", family="agreement")
+COHEN_VIEW: Final = View(
+    "Cohen's kappa",
+    symbol="κ",
+    columns={"estimate": Column("κ", digits=2)},
+    chart="points",
+    chart_options={"reference": 0, "reference_label": "chance"},
+    notes=("1 is perfect agreement, 0 is what chance gives.",),
+    says=AGREEMENT,
+    method="Agreement was measured by Cohen's kappa, averaged over pairs of raters (Cohen, 1960).",
+    sources=("cohen1960",),
+)
+
+
+@measure("cohen", family="agreement", view=COHEN_VIEW)
 def cohen(
     data: Judgments,
     *,
@@ -60,7 +74,20 @@ def cohen(
     return table([_averaged(group, weights, True, bootstrap) for group in groups(data, by)], by)
 
 
-@measure("scott", family="agreement")
+SCOTT_VIEW: Final = View(
+    "Scott's pi",
+    symbol="π",
+    columns={"estimate": Column("π", digits=2)},
+    chart="points",
+    chart_options={"reference": 0, "reference_label": "chance"},
+    notes=("1 is perfect agreement, 0 is what chance gives.",),
+    says=AGREEMENT,
+    method="Agreement was measured by Scott's pi, averaged over pairs of raters (Scott, 1955).",
+    sources=("scott1955",),
+)
+
+
+@measure("scott", family="agreement", view=SCOTT_VIEW)
 def scott(
     data: Judgments,
     *,
@@ -85,7 +112,10 @@ def scott(
     return table([_averaged(group, weights, False, bootstrap) for group in groups(data, by)], by)
 
 
-@measure("rater-matrix", family="agreement")
+RATER_MATRIX_VIEW: Final = View("Every pair of raters", columns={"estimate": Column(digits=2)})
+
+
+@measure("rater-matrix", family="agreement", view=RATER_MATRIX_VIEW)
 def rater_matrix(
     data: Judgments,
     *,

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.parts import Part, check_level, counts, parts
+from vantage.measures.presentation import Column, View
 from vantage.measures.ratings import UNIT, By, Floats, Judgments
 from vantage.scales import OPT_OUTS
 
@@ -28,7 +29,20 @@ UNLIKELY: Final = 0.001
 """A run of equal answers is flagged when chance makes one so long less often than this."""
 
 
-@measure("raters", "reliability")
+VIEW: Final = View(
+    "How well each rater follows the others",
+    columns={
+        "estimate": Column("correlation with the others", digits=2),
+        "bias": Column("mean minus the others'", digits=2, signed=True),
+        "agreement": Column("same answer as others", percent=True, digits=0),
+        "flags": Column("what stands out"),
+    },
+    show=("rater", "estimate", "bias", "agreement", "judgments", "flags"),
+    notes=("Standing out is not a fault: look at the answers before you leave anyone out.",),
+)
+
+
+@measure("raters", "reliability", view=VIEW)
 def raters(
     data: Judgments,
     *,

@@ -9,13 +9,22 @@ import polars as pl
 from vantage.measures.aggregation import wilson
 from vantage.measures.base import measure, table
 from vantage.measures.parts import names, parts
+from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.ratings import By, Judgments
 from vantage.scales import OPT_OUTS
 
 REPLY: Final = ("item", "rater", "condition", "sample")
 
 
-@measure("refusals", "variation")
+VIEW: Final = View(
+    "Refusals among the questions that were answered or declined",
+    columns={"estimate": Column("refused", percent=True), "unparsed_share": Column("could not be read", percent=True)},
+    show=("estimate", "unparsed_share", "answered", "refused", "unparsed", "failed"),
+    says=(Extremes(most="{rows} refused most often", least="{rows} least often"),),
+)
+
+
+@measure("refusals", "variation", view=VIEW)
 def refusals(data: Judgments, *, by: By = ("rater", "item"), confidence: float = 0.95) -> pl.DataFrame:
     """How often raters refuse to judge, apart from replies that could not be read and calls that failed.
 

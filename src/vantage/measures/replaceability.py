@@ -14,6 +14,7 @@ from vantage.measures.base import measure, table
 from vantage.measures.intervals import Method
 from vantage.measures.multiplicity import Correction, adjusted
 from vantage.measures.parts import Part, check_level, names, parts
+from vantage.measures.presentation import Column, Fact, View
 from vantage.measures.ratings import By, Floats, Judgments
 from vantage.measures.references import has_column
 from vantage.measures.resampling import Resampled, Resampling, item_codes
@@ -26,7 +27,23 @@ _SMALL: Final = 30
 """With fewer items than this, differences are not taken for normal and signed ranks are tested."""
 
 
-@measure("alt-test", "replaceability")
+VIEW: Final = View(
+    "Alternative annotator test: how often a model agrees with people as well as one of them does",
+    columns={
+        "estimate": Column("people it could replace", percent=True, digits=0),
+        "advantage": Column("advantage probability", digits=2, interval=("advantage_low", "advantage_high")),
+        "tested": Column("people tested"),
+    },
+    show=("model", "estimate", "advantage", "tested", "passes", "reason"),
+    notes=("A model passes when it could replace half of the people or more.",),
+    says=(Fact("{model} could replace {estimate} of the {tested} people it was tested against.", each=True),),
+    method="The alternative annotator test asked whether a model could stand in for a person, with ε = {epsilon} "
+    "(Calderon et al., 2025).",
+    sources=("calderon2025",),
+)
+
+
+@measure("alt-test", "replaceability", view=VIEW)
 def alt_test(
     data: Judgments,
     *,

@@ -22,6 +22,7 @@ from vantage.measures.base import measure, table
 from vantage.measures.canonical import canonical, paired
 from vantage.measures.correlations import midranks
 from vantage.measures.intervals import blocks, percentile
+from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.ratings import By, Floats, Group, Ints, Judgments, Ratings, groups
 
 Bools: TypeAlias = NDArray[np.bool_]
@@ -37,7 +38,25 @@ BLOCK_CELLS: Final = 2**18
 """How many half-scores are held at once: enough to amortise a NumPy call, few enough for the cache."""
 
 
-@measure("split-half", "reliability")
+VIEW: Final = View(
+    "Split-half reliability of an item's score",
+    symbol="r",
+    columns={"estimate": Column("split-half reliability", digits=2), "sd": Column(digits=3)},
+    show=("estimate", "items", "raters"),
+    notes=("How well the scores from one half of the ratings predict those from the other half.",),
+    says=(
+        Extremes(
+            most="Scores are most reliable for {rows}",
+            least="least reliable for {rows}",
+            alike="The reliability of the scores does not tell the questions apart ({range})",
+        ),
+    ),
+    method="Reliability is the correlation of the scores of two random halves of the ratings, averaged over splits.",
+    sources=("spearman1910",),
+)
+
+
+@measure("split-half", "reliability", view=VIEW)
 def split_half(
     data: Judgments,
     *,

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from vantage.measures.base import measure, table
 from vantage.measures.intervals import Bootstrap, Method
+from vantage.measures.presentation import Column, View
 from vantage.measures.ratings import By, Floats, Judgments
 from vantage.measures.sources import coarse as coarsened
 from vantage.measures.sources import counted
@@ -20,7 +21,15 @@ ANY: Final = "any"
 """What stands in the column `on` of the row that counts all unanimous items."""
 
 
-@measure("unanimity", family="agreement")
+VIEW: Final = View(
+    "Items whose raters all agree",
+    columns={"estimate": Column("unanimous", percent=True), "share": Column("of these", percent=True)},
+    show=("on", "unanimous", "estimate", "items"),
+    method="An item is unanimous when all of its raters gave the same answer.",
+)
+
+
+@measure("unanimity", family="agreement", view=VIEW)
 def unanimity(
     data: Judgments,
     *,

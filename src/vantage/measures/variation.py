@@ -29,6 +29,7 @@ from vantage.measures.parts import (
     stacked,
     unit_table,
 )
+from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.ratings import UNIT, By, Floats, Group, Judgments, judgments_frame
 from vantage.measures.resampling import Resampled, Resampling, item_codes, mean_with_interval
 from vantage.scales import OPT_OUTS, Scale
@@ -47,7 +48,18 @@ _CATEGORY: Final = pl.coalesce(
 """A number for each answer and each kind of opt-out; a value is a category whatever its status says."""
 
 
-@measure("entropy", "variation")
+ENTROPY_VIEW: Final = View(
+    "Entropy of the answers to an item",
+    columns={"estimate": Column("entropy", digits=2)},
+    chart="points",
+    notes=("0 where all raters agree; higher values mean that answers are spread more evenly.",),
+    says=(Extremes(most="Answers are spread most widely for {rows}", least="least widely for {rows}"),),
+    method="Variation within an item is the Shannon entropy of its answers (Shannon, 1948).",
+    sources=("shannon1948",),
+)
+
+
+@measure("entropy", "variation", view=ENTROPY_VIEW)
 def entropy(
     data: Judgments,
     *,
@@ -109,7 +121,15 @@ def entropy(
     return stacked(rows, frames, by)
 
 
-@measure("ambiguity", "variation")
+AMBIGUITY_VIEW: Final = View(
+    "Share of raters who found an item ambiguous",
+    columns={"estimate": Column("ambiguous", percent=True)},
+    chart="points",
+    says=(Extremes(most="Items were called ambiguous most often for {rows}", least="least often for {rows}"),),
+)
+
+
+@measure("ambiguity", "variation", view=AMBIGUITY_VIEW)
 def ambiguity(
     data: Judgments,
     *,
@@ -147,7 +167,14 @@ def ambiguity(
     return stacked(rows, frames, by)
 
 
-@measure("split-items", "variation")
+SPLIT_ITEMS_VIEW: Final = View(
+    "Items whose raters are split",
+    columns={"estimate": Column("split", percent=True)},
+    method="An item is split when at least {share} of its answers are low and at least as many are high.",
+)
+
+
+@measure("split-items", "variation", view=SPLIT_ITEMS_VIEW)
 def split_items(
     data: Judgments,
     *,
@@ -199,7 +226,13 @@ def split_items(
     return stacked(rows, frames, by)
 
 
-@measure("opposed-items", "variation")
+OPPOSED_ITEMS_VIEW: Final = View(
+    "Items whose questions point in opposite directions",
+    columns={"estimate": Column("opposed", percent=True)},
+)
+
+
+@measure("opposed-items", "variation", view=OPPOSED_ITEMS_VIEW)
 def opposed_items(
     data: Judgments,
     *,

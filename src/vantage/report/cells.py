@@ -43,6 +43,15 @@ def _number(value: float, digits: int | None) -> str:
     return f"{round(value, places) + 0.0:,.{places}f}"
 
 
+def counted(count: int, noun: str, plural: str = "") -> str:
+    """A number with its noun, in the right number.
+
+    >>> counted(1, "rater"), counted(1200, "row"), counted(0, "person", "people")
+    ('1 rater', '1,200 rows', '0 people')
+    """
+    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
+
+
 def minus(text: str) -> str:
     """Text in which the hyphen before a number is a minus sign, and nothing is called minus zero.
 

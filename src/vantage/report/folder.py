@@ -21,7 +21,7 @@ from vantage.corpora.writers.place import put_file, put_folder
 from vantage.errors import InputError
 from vantage.report.latex import latex_table
 from vantage.report.notebook import Shown
-from vantage.report.parts import Column, Figure, Finding, Result, Section, Table
+from vantage.report.parts import Column, Evidence, Figure, Finding, Result, Section, Table
 from vantage.report.record import Record
 from vantage.report.style import Drawn, drawn
 
@@ -169,7 +169,12 @@ def _plain(result: Result) -> dict[str, Any]:
         "warnings": list(result.warnings),
         "methods": list(result.methods),
         "sections": [
-            {"title": section.title, "text": list(section.text), "parts": [_plain_part(p) for p in section.parts]}
+            {
+                "title": section.title,
+                "text": list(section.text),
+                "parts": [_plain_part(p) for p in section.parts],
+                "findings": [asdict(finding) | {"text": finding.text} for finding in section.findings],
+            }
             for section in result.sections
         ],
     }
@@ -194,13 +199,23 @@ def _plain_part(part: Table | Figure) -> dict[str, Any]:
 def _result(folder: Path, data: Mapping[str, Any]) -> Result:
     return Result(
         sections=[
-            Section(one["title"], one["text"], [_part(folder, part) for part in one["parts"]])
+            Section(
+                one["title"],
+                one["text"],
+                [_part(folder, part) for part in one["parts"]],
+                [_finding(finding) for finding in one.get("findings", ())],
+            )
             for one in data["sections"]
         ],
-        findings=[Finding(one["sentence"], one["numbers"]) for one in data["findings"]],
+        findings=[_finding(one) for one in data["findings"]],
         warnings=data["warnings"],
         methods=data["methods"],
     )
+
+
+def _finding(data: Mapping[str, Any]) -> Finding:
+    evidence = tuple(Evidence(**one) for one in data.get("evidence", ()))
+    return Finding(data["sentence"], data["numbers"], evidence)
 
 
 def _part(folder: Path, data: Mapping[str, Any]) -> Table | Figure:

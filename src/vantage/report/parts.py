@@ -18,17 +18,20 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from string import Formatter
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import polars as pl
 
 from vantage.errors import InputError
+from vantage.measures.presentation import Column
 from vantage.report.cells import MISSING, minus, show
 from vantage.report.notebook import Shown
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure as Drawing
+
+__all__ = ["Cell", "Column", "Evidence", "Figure", "Finding", "Head", "Part", "Result", "Section", "Table"]
 
 _NAME: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _PERCENT: Final = {True: 1, False: None}
@@ -37,55 +40,22 @@ HIDDEN: Final = ("measure", "options")
 """Columns that make a row recomputable: kept in the files, left out for people."""
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
-    """How a column of a table is shown.
+def cell_text(how: Column, value: Any) -> str:
+    """A value of a column for people.
 
-    Args:
-        title: What stands above it; the column's name without one.
-        digits: Digits after the point.
-        percent: Whether shares are shown as percentages.
-        signed: Whether positive numbers get a plus sign, as differences should.
-        interval: The two columns that are folded into this one: `0.51 [0.45, 0.57]`.
-        spread: The column that is folded into this one as its standard deviation: `0.51 ± 0.02`.
-        best: Whether the highest or the lowest value is set in bold.
-        chance: Whether it holds p values, of which small ones are shown as `< 0.001`; columns called `p` or `p_…` do.
+    >>> cell_text(Column(percent=True, digits=1), 0.269), cell_text(Column(signed=True, digits=2), 0.1)
+    ('26.9 %', '+0.10')
+    >>> cell_text(Column(chance=True, digits=3), 0.00004), cell_text(Column(), None)
+    ('< 0.001', '–')
     """
-
-    title: str = ""
-    digits: int | None = None
-    percent: bool = False
-    signed: bool = False
-    interval: tuple[str, str] | None = None
-    spread: str | None = None
-    best: Literal["max", "min"] | None = None
-    chance: bool = False
-
-    @property
-    def folds(self) -> tuple[str, ...]:
-        """The columns that are shown within this one."""
-        return (*(self.interval or ()), *((self.spread,) if self.spread else ()))
-
-    def text(self, value: Any) -> str:
-        """A value of this column for people.
-
-        >>> Column(percent=True, digits=1).text(0.269), Column(signed=True, digits=2).text(0.1), Column().text(None)
-        ('26.9 %', '+0.10', '–')
-        >>> Column(chance=True, digits=3).text(0.00004)
-        '< 0.001'
-        """
-        if not isinstance(value, int | float) or isinstance(value, bool):
-            return show(value, self.digits)
-        if self.chance and value < 10.0 ** -(self.digits or 3):
-            return f"< {show(10.0 ** -(self.digits or 3), self.digits)}"
-        told = minus(
-            show(
-                100 * value if self.percent else value,
-                self.digits if self.digits is not None else _PERCENT[self.percent],
-            )
-        )
-        told = f"{told} %" if self.percent else told
-        return f"+{told}" if self.signed and value > 0 else told
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return show(value, how.digits)
+    if how.chance and value < 10.0 ** -(how.digits or 3):
+        return f"< {show(10.0 ** -(how.digits or 3), how.digits)}"
+    digits = how.digits if how.digits is not None else _PERCENT[how.percent]
+    text = minus(show(100 * value if how.percent else value, digits))
+    text = f"{text} %" if how.percent else text
+    return f"+{text}" if how.signed and value > 0 else text
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,6 +197,35 @@ class Figure(Shown):
         return draw(self.chart, self.data, self.options)
 
 
+Part: TypeAlias = Table | Figure
+"""What stands in a section besides text."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What a sentence rests on: which rule said it, and the numbers that decided it.
+
+    Args:
+        rule: The rule and its outcome, such as `against:above` or `extreme:most`.
+        estimate: The number it speaks of.
+        low: The lower end of its interval.
+        high: The upper end of its interval.
+        reference: What it was compared with: chance, zero, or the runner-up.
+        p: The p value after the correction over the whole report.
+        name: The row it speaks of.
+        numbers: The numbers that a plain fact states.
+    """
+
+    rule: str
+    estimate: float | None = None
+    low: float | None = None
+    high: float | None = None
+    reference: float | None = None
+    p: float | None = None
+    name: str = ""
+    numbers: Mapping[str, Any] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One plain sentence with the numbers behind it.
@@ -237,6 +236,7 @@ class Finding:
 
     sentence: str
     numbers: Mapping[str, Any] = field(default_factory=dict)
+    evidence: Sequence[Evidence] = ()
 
     @property
     def text(self) -> str:
@@ -252,11 +252,12 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Section(Shown):
-    """A part of the report: a title, some paragraphs, then tables and figures in their order."""
+    """A part of the report: a title, some paragraphs, what its numbers say, then tables and figures in their order."""
 
     title: str
     text: Sequence[str] = ()
-    parts: Sequence[Table | Figure] = ()
+    parts: Sequence[Part] = ()
+    findings: Sequence[Finding] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,12 +269,14 @@ class Result(Shown):
         findings: What to remember, most important first.
         warnings: What must be known before anything is believed; shown at the top.
         methods: Paragraphs on how it was done, besides the options, versions and counts that every report states.
+        references: Keys of the works behind its measures, in `vantage/measures/references.bib`.
     """
 
     sections: Sequence[Section]
     findings: Sequence[Finding] = ()
     warnings: Sequence[str] = ()
     methods: Sequence[str] = ()
+    references: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         for kind in (Table, Figure):
@@ -329,8 +332,8 @@ def _cell(row: Mapping[str, Any], name: str, how: Column, best: Any) -> Cell:
     if how.interval and value is not None:
         low, high = (row[end] for end in how.interval)
         if low is not None and high is not None:
-            interval = f"[{how.text(low)}, {how.text(high)}]"
+            interval = f"[{cell_text(how, low)}, {cell_text(how, high)}]"
     elif how.spread and value is not None and row[how.spread] is not None:
-        interval = f"± {how.text(row[how.spread])}"
+        interval = f"± {cell_text(how, row[how.spread])}"
     key = value if isinstance(value, int | float) and not isinstance(value, bool) else None
-    return Cell(how.text(value), interval, key, best is not None and value == best)
+    return Cell(cell_text(how, value), interval, key, best is not None and value == best)

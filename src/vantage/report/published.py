@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import polars as pl
+from pydantic import BaseModel, ConfigDict, Field
 
+from vantage.documents import Document
 from vantage.errors import InputError
-from vantage.report.cells import minus, show
-from vantage.report.parts import Column, Table
+from vantage.report.cells import counted, minus, show
+from vantage.report.parts import Column, Evidence, Finding, Section, Table
 
 Verdict = Literal["matched", "differs", "not recomputable"]
 
@@ -108,6 +110,118 @@ def published_table(name: str, caption: str, rows: Sequence[Published], notes: S
     shown = ["what", "where", "published", "recomputed", "difference", "verdict", "variant"]
     columns = {"what": Column("quantity"), "where": Column("in the paper"), "variant": Column("variant or reason")}
     return Table(name, caption, frame, columns, shown, ("what", "where"), notes, published=True)
+
+
+class PrintedGroup(BaseModel):
+    """Printed figures that one column of one table recomputes.
+
+    Args:
+        what: The quantity, with the keys of a row in braces.
+        where: Their place in the paper.
+        table: The table of the report that has them; none where the data do not allow it.
+        column: Its column.
+        keys: The columns that find a row; `figures` then begin with their values.
+        variant: How it was computed, or why it differs or cannot be recomputed.
+        percent: Whether printed figures are percentages and ours shares.
+        tolerance: How far the two may lie apart, instead of the rounding of the printed figure.
+        figures: One list per figure: the values of the keys, the figure as printed, and a variant of its own if any.
+    """
+
+    model_config = ConfigDict(extra="forbid", strict=True)
+    what: str
+    where: str
+    table: str = ""
+    column: str = "estimate"
+    keys: list[str] = Field(default_factory=list)
+    variant: str = ""
+    percent: bool = False
+    tolerance: float | None = None
+    figures: list[list[str | int | float | None]]
+
+    def rows(self, frames: Mapping[str, pl.DataFrame]) -> Iterator[Published]:
+        """Each printed figure beside the recomputed one."""
+        frame = frames.get(self.table)
+        for figure in self.figures:
+            at = dict(zip(self.keys, figure, strict=False))
+            printed, *variant = figure[len(self.keys) :]
+            how = str(variant[0]) if variant else self.variant
+            ours = None if frame is None else self._recomputed(frame, at)
+            what = self.what.format_map(at)
+            yield Published(what, self.where, str(printed), ours, how, self.percent, self.tolerance)
+
+    def _recomputed(self, frame: pl.DataFrame, at: Mapping[str, Any]) -> float | None:
+        if self.column not in frame.columns or not set(self.keys) <= set(frame.columns):
+            return None
+        found = frame
+        for name, value in at.items():
+            kept = pl.col(name).is_null() if value is None else pl.col(name).cast(pl.String) == str(value)
+            found = found.filter(kept)
+        return found[self.column][0] if len(found) else None
+
+
+class PublishedFigures(BaseModel):
+    """What a paper prints: `published.yaml` of a study.
+
+    >>> printed = PublishedFigures.parse('''
+    ... paper: Example (2026)
+    ... published:
+    ...   - {what: "alpha of {question}", where: Table 3, table: alpha, keys: [question], figures: [[trust, ".60"]]}
+    ... ''')
+    >>> frame = pl.DataFrame({"question": ["trust"], "estimate": [0.597]})
+    >>> [row.verdict for row in printed.rows({"alpha": frame})]
+    ['matched']
+    """
+
+    model_config = ConfigDict(extra="forbid")
+    paper: str
+    corpus: str = ""
+    published: list[PrintedGroup]
+
+    @classmethod
+    def parse(cls, text: str, file: str = "published.yaml") -> PublishedFigures:
+        """Reads published figures; problems are reported with their lines."""
+        return cls.of(Document.parse(text, file))
+
+    @classmethod
+    def bundled(cls, package: str) -> PublishedFigures:
+        """The published figures that ship with a study."""
+        return cls.of(Document.bundled(package, "published.yaml"))
+
+    @classmethod
+    def of(cls, document: Document) -> PublishedFigures:
+        """A document as published figures."""
+        found = document.validate(cls)
+        for place, group in enumerate(found.published if found else ()):
+            for number, figure in enumerate(group.figures):
+                printed = figure[len(group.keys)] if len(figure) > len(group.keys) else None
+                if not isinstance(printed, str):
+                    loc = ("published", place, "figures", number)
+                    document.problem(loc, "the printed figure must be in quotes, so that its digits count")
+        document.check()
+        assert found is not None  # noqa: S101 - whatever keeps a document from being one was a problem
+        return found
+
+    def rows(self, frames: Mapping[str, pl.DataFrame]) -> list[Published]:
+        """Every printed figure beside the recomputed one."""
+        return [row for group in self.published for row in group.rows(frames)]
+
+
+def published_section(printed: PublishedFigures, frames: Mapping[str, pl.DataFrame]) -> tuple[Section, list[Finding]]:
+    """The section that sets published beside recomputed figures, and how many of them are met."""
+    rows = printed.rows(frames)
+    verdicts = [row.verdict for row in rows]
+    numbers = {name: verdicts.count(name) for name in ("matched", "differs", "not recomputable")}
+    sentence = (
+        f"Of {counted(len(rows), 'figure')} printed in {printed.paper}, {numbers['matched']:,} "
+        f"{'is' if numbers['matched'] == 1 else 'are'} matched at the precision in print, {numbers['differs']:,} "
+        f"{'differs' if numbers['differs'] == 1 else 'differ'} and {numbers['not recomputable']:,} cannot be "
+        "recomputed from these data."
+    )
+    finding = Finding(sentence, {}, (Evidence("fact", numbers=numbers),))
+    caption = "Printed figures beside recomputed ones; matched means equal at the precision in print."
+    return Section("Published beside recomputed", [], [published_table("published", caption, rows)], [finding]), [
+        finding
+    ]
 
 
 def _shown(row: Published, value: float | None) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -12,6 +12,7 @@ from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.intervals import Method
 from vantage.measures.parts import Part, names, parts
+from vantage.measures.presentation import Column, View
 from vantage.measures.ratings import By, Judgments
 from vantage.measures.rationale.overlap import Smoothing, Tokens
 from vantage.measures.rationale.pairs import (
@@ -33,7 +34,14 @@ from vantage.measures.resampling import Resampled, Resampling, mean_with_interva
 NO_PAIRS = "no two rationales can be compared"
 
 
-@measure("rationale-agreement", family="rationales")
+RATIONALE_AGREEMENT_VIEW: Final = View(
+    "How alike the reasons of two raters are, beside chance",
+    columns={"estimate": Column(digits=3)},
+    show=("pairs", "metric", "estimate", "items", "judgments"),
+)
+
+
+@measure("rationale-agreement", family="rationales", view=RATIONALE_AGREEMENT_VIEW)
 def rationale_agreement(
     data: Judgments,
     *,
@@ -98,7 +106,10 @@ def rationale_agreement(
     return table(rows, names(by))
 
 
-@measure("rationale-similarity", family="rationales")
+RATIONALE_SIMILARITY_VIEW: Final = View("How alike two reasons are", columns={"estimate": Column(digits=3)})
+
+
+@measure("rationale-similarity", family="rationales", view=RATIONALE_SIMILARITY_VIEW)
 def rationale_similarity(
     data: Judgments,
     *,

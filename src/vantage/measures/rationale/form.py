@@ -15,6 +15,7 @@ from vantage.measures.base import measure, table
 from vantage.measures.diversity import words
 from vantage.measures.intervals import Method
 from vantage.measures.parts import names, parts
+from vantage.measures.presentation import Column, View
 from vantage.measures.ratings import By, Judgments
 from vantage.measures.references import has_column
 from vantage.measures.resampling import Resampled, Resampling, mean_with_interval
@@ -138,7 +139,10 @@ PROPERTIES: Final[dict[str, Callable[[str, str], float | None]]] = {
 OF_SOURCE: Final = ("novel bigrams", "coverage", "density", "longest copy")
 
 
-@measure("rationale-form", family="rationales")
+VIEW: Final = View("The form of the reasons given", columns={"estimate": Column(digits=2)})
+
+
+@measure("rationale-form", family="rationales", view=VIEW)
 def rationale_form(
     data: Judgments,
     *,

@@ -1,0 +1,298 @@
+"""Sentences that follow from numbers: the rules of `vantage.measures.presentation`, put to a result.
+
+A rule becomes a `Statement`: the p values of its comparisons, and a function that writes its sentences once these were
+corrected. `decide` corrects over all statements of a report together (Holm 1979), so that a page with many comparisons
+claims something false in at most 5 % of cases, and writes the sentences. What the corrected values do not support is
+said as such ("cannot be told apart"), and nothing is said of an estimate that is missing.
+
+Where a result gives an interval and no p value, the p value is the one that belongs to the interval under a normal
+approximation on the side of the reference, so that interval and sentence never contradict each other. The highest row
+is tested against the runner-up, two-sided: for the selected best this is valid without a further correction (Gutmann
+and Maymin 1987).
+
+>>> import polars as pl
+>>> frame = pl.DataFrame({"question": ["trust", "skill"], "estimate": [0.60, 0.05], "low": [0.55, -0.02],
+...                       "high": [0.65, 0.12]})
+>>> rule = Against(0.0, above="Raters agree better than chance[ about {rows}]",
+...                within="Raters agree no better than chance[ about {rows}]")
+>>> for finding in decide([statement(rule, frame, Words(by=("question",), symbol="α"))])[0]:
+...     print(finding.text)
+Raters agree better than chance about trust (α = 0.60, 95 % CI 0.55 to 0.65).
+Raters agree no better than chance about skill (α = 0.05, 95 % CI −0.02 to 0.12).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from statistics import NormalDist
+from string import Formatter
+from typing import Any, Final
+
+import polars as pl
+
+from vantage.measures.multiplicity import Correction, adjusted
+from vantage.measures.presentation import Against, Column, Extremes, Fact, Rule
+from vantage.report.parts import Evidence, Finding, cell_text
+
+LEVEL: Final = 0.05
+"""The error rate of a whole report."""
+LISTED: Final = 4
+"""How many rows a sentence names; of more it names three and counts the others."""
+Row = Mapping[str, Any]
+Claims = list[tuple[Row, str, tuple[Evidence, ...]]]
+
+_OPTIONAL: Final = re.compile(r"\[([^\]]*)\]")
+_NORMAL: Final = NormalDist()
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """How the rows of a result are named in sentences.
+
+    Args:
+        by: The columns that tell rows apart.
+        symbol: The symbol of the estimate.
+        columns: How columns are shown.
+        confidence: The coverage of the intervals.
+        values: Further names that phrases use, such as the study's own options.
+    """
+
+    by: Sequence[str] = ()
+    symbol: str = ""
+    columns: Mapping[str, Column] = field(default_factory=dict)
+    confidence: float = 0.95
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+    def shown(self, row: Row, name: str) -> str:
+        """A value of a row, as its column shows it; floats with two digits unless the column says otherwise."""
+        how, value = self.columns.get(name, Column()), row[name] if name in row else self.values[name]
+        if isinstance(value, float) and how.digits is None and not how.percent:
+            how = Column(digits=2, signed=how.signed, chance=how.chance or name == "p" or name.startswith("p_"))
+        return cell_text(how, value)
+
+    def filled(self, phrase: str, row: Row, **further: str) -> str:
+        """A phrase with the columns of a row in their places."""
+        names = [name for _, name, _, _ in Formatter().parse(phrase) if name]
+        return phrase.format_map({name: further.get(name) or self.shown(row, name) for name in names})
+
+    def name(self, row: Row, label: str = "") -> str:
+        """The name of a row; empty where nothing tells rows apart."""
+        if label:
+            return self.filled(label, row)
+        first, *others = [str(row[column]) for column in self.by if row.get(column) not in (None, "")] or [""]
+        return f"{first} ({', '.join(others)})" if others else first
+
+    def result(self, row: Row, rule: Against | Extremes, corrected: float | None = None) -> str:
+        """The estimate of a row with its interval, for brackets."""
+        if rule.result:
+            return self.filled(rule.result, row)
+        low, high = (self.shown({rule.value: row.get(end)}, rule.value) for end in (rule.low, rule.high))
+        text = self.shown(row, rule.value)
+        text = f"{self.symbol} = {text}" if self.symbol else text
+        if row.get(rule.low) is not None and row.get(rule.high) is not None:
+            text += f", {self.confidence * 100:g} % CI {low} to {high}"
+        elif isinstance(rule, Against) and rule.p and row.get(rule.p) is not None:
+            text += f", p {_p_text(row[rule.p])}"
+        return text if corrected is None else f"{text}, p {_p_text(corrected)} after correction"
+
+    def listed(self, rows: Sequence[str]) -> str:
+        """Names as a list: a, b and c; of many the first three and a count."""
+        if len(rows) > LISTED:
+            rows = [*rows[: LISTED - 1], f"{len(rows) - LISTED + 1} others"]
+        return rows[0] if len(rows) == 1 else f"{', '.join(rows[:-1])} and {rows[-1]}"
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What a rule has to say of a result, before the correction over the whole report."""
+
+    tests: Sequence[float | None]
+    write: Callable[[Sequence[float | None]], list[Finding]]
+
+
+def decide(statements: Sequence[Statement], correction: Correction = "holm") -> list[list[Finding]]:
+    """The sentences of each statement, after correcting over the comparisons of all of them."""
+    corrected = adjusted([p for one in statements for p in one.tests], correction)
+    found, place = [], 0
+    for one in statements:
+        found.append(one.write(corrected[place : place + len(one.tests)]))
+        place += len(one.tests)
+    return found
+
+
+def statement(rule: Rule, frame: pl.DataFrame, words: Words) -> Statement:
+    """What a rule has to say of a frame."""
+    rows = frame.to_dicts()
+    if isinstance(rule, Fact):
+        return Statement((), lambda _: _facts(rule, rows, words))
+    if isinstance(rule, Against):
+        return _against(rule, rows, words)
+    return _extremes(rule, rows, words)
+
+
+def p_value(
+    estimate: float, low: float | None, high: float | None, reference: float, confidence: float = 0.95
+) -> float | None:
+    """The two-sided p value that belongs to an interval; null where there is none.
+
+    >>> round(p_value(0.5, 0.0, 1.0, 0.0), 3), p_value(0.5, None, None, 0.0)
+    (0.05, None)
+    >>> p_value(1.0, 1.0, 1.0, 0.5), p_value(0.5, 0.5, 0.5, 0.5)
+    (0.0, 1.0)
+    """
+    if low is None or high is None:
+        return None
+    reach = estimate - low if estimate > reference else high - estimate
+    if reach <= 0:
+        return 1.0 if low <= reference <= high else 0.0
+    z = abs(estimate - reference) / reach * _NORMAL.inv_cdf((1 + confidence) / 2)
+    return 2 * (1 - _NORMAL.cdf(z))
+
+
+def _against(rule: Against, rows: Sequence[Row], words: Words) -> Statement:
+    known = [row for row in rows if row.get(rule.value) is not None and _reference(rule, row, words) is not None]
+    tests = [_tested(rule, row, words) for row in known]
+    return Statement(tests, partial(_compared, rule, known, tests, words))
+
+
+def _compared(
+    rule: Against, rows: Sequence[Row], raw: Sequence[float | None], words: Words, corrected: Sequence[float | None]
+) -> list[Finding]:
+    """One sentence each for the rows above the reference, below it, and not told apart from it."""
+    sides: dict[str, Claims] = {"above": [], "below": [], "within": []}
+    for row, before, p in zip(rows, raw, corrected, strict=True):
+        if p is None or before is None:
+            continue
+        reference = _reference(rule, row, words)
+        assert reference is not None  # noqa: S101 - only rows with a reference are tested
+        side = "within" if p >= LEVEL else ("above" if row[rule.value] > reference else "below")
+        lost = p if side == "within" and before < LEVEL else None
+        evidence = Evidence(
+            f"against:{side}", row[rule.value], row.get(rule.low), row.get(rule.high), reference, p, words.name(row)
+        )
+        sides[side].append((row, words.result(row, rule, lost), (evidence,)))
+    found = []
+    for side, claims in sides.items():
+        phrase = getattr(rule, side)
+        # Rows that a phrase names in other words, such as two groups that were compared, have sentences of their own.
+        apart: dict[str, Claims] = {}
+        for claim in sorted(claims, key=lambda claim: -claim[0][rule.value]) if phrase else ():
+            apart.setdefault(words.filled(phrase, claim[0], rows="…"), []).append(claim)
+        found += [_sentence(phrase, part, words, rule.label) for part in apart.values()]
+    return found
+
+
+def _extremes(rule: Extremes, rows: Sequence[Row], words: Words) -> Statement:
+    parts: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        if all(row.get(name) is not None for name in (rule.value, rule.low, rule.high)):
+            parts.setdefault(tuple(row[name] for name in rule.among), []).append(row)
+    ranked = [sorted(part, key=lambda row: -row[rule.value]) for part in parts.values() if len(part) > 1]
+    # Of two rows the higher one is also the only one above the lowest: one test says both.
+    ends = [(part, [part, part[::-1]] if rule.least and len(part) > 2 else [part]) for part in ranked]
+    tests = [_selected(order, rule, words) for _, orders in ends for order in orders]
+    return Statement(tests, partial(_ranked, rule, ends, words))
+
+
+def _ranked(
+    rule: Extremes,
+    ends: Sequence[tuple[list[Row], list[list[Row]]]],
+    words: Words,
+    corrected: Sequence[float | None],
+) -> list[Finding]:
+    found, place = [], 0
+    for part, orders in ends:
+        p = list(corrected[place : place + len(orders)])
+        place += len(orders)
+        if len(part) == 2 and rule.least:
+            p.append(p[0])
+        phrases = [rule.most, rule.least]
+        told: list[tuple[str, Row, Evidence]] = []
+        for side, value, row, other in zip(
+            ("most", "least"), p, (part[0], part[-1]), (part[1], part[-2]), strict=False
+        ):
+            if value is not None and value < LEVEL:
+                kept = (row[rule.value], row[rule.low], row[rule.high], other[rule.value], value)
+                told.append(
+                    (phrases[0 if side == "most" else 1], row, Evidence(f"extreme:{side}", *kept, words.name(row)))
+                )
+        if told:
+            clauses = [
+                words.filled(_OPTIONAL.sub(r"\1", phrase), row, rows=_bracketed(words, row, rule))
+                for phrase, row, _ in told
+                if phrase
+            ]
+            found.append(Finding(_ended(" and ".join(clauses)), {}, tuple(evidence for _, _, evidence in told)))
+        elif rule.alike:
+            span = " to ".join(words.shown(row, rule.value) for row in (part[-1], part[0]))
+            evidence = Evidence(
+                "extreme:alike", part[0][rule.value], part[0][rule.low], part[0][rule.high], part[1][rule.value], p[0]
+            )
+            phrase = _OPTIONAL.sub(r"\1", rule.alike)
+            found.append(Finding(_ended(words.filled(phrase, part[0], range=span)), {}, (evidence,)))
+    return found
+
+
+def _selected(order: Sequence[Row], rule: Extremes, words: Words) -> float:
+    """The p value that the first row of an order lies beyond all others: its largest against any of them."""
+    scale = 2 * _NORMAL.inv_cdf((1 + words.confidence) / 2)
+    first, *others = [(row[rule.value], (row[rule.high] - row[rule.low]) / scale) for row in order]
+    largest = 0.0
+    for value, error in others:
+        spread = (first[1] ** 2 + error**2) ** 0.5
+        apart = abs(first[0] - value)
+        p = (0.0 if apart else 1.0) if spread == 0 else 2 * (1 - _NORMAL.cdf(apart / spread))
+        largest = max(largest, p)
+    return largest
+
+
+def _facts(rule: Fact, rows: Sequence[Row], words: Words) -> list[Finding]:
+    names = [name for _, name, _, _ in Formatter().parse(rule.text) if name]
+    found = []
+    for row in rows if rule.each else rows[:1]:
+        used = {name: row[name] if name in row else words.values.get(name) for name in names}
+        if all(value is not None for value in used.values()):
+            text = words.filled(rule.text, row)
+            if text not in [one.sentence for one in found]:
+                found.append(Finding(text, {}, (Evidence("fact", numbers=used),)))
+    return found
+
+
+def _sentence(phrase: str, claims: Claims, words: Words, label: str) -> Finding:
+    named = [(words.name(row, label), result) for row, result, _ in claims]
+    evidence = tuple(one for _, _, proof in claims for one in proof)
+    row = claims[0][0]
+    if any(name for name, _ in named):
+        listed = words.listed([f"{name} ({result})" for name, result in named])
+        return Finding(_ended(words.filled(_OPTIONAL.sub(r"\1", phrase), row, rows=listed)), {}, evidence)
+    return Finding(_ended(f"{words.filled(_OPTIONAL.sub('', phrase), row)} ({named[0][1]})"), {}, evidence)
+
+
+def _bracketed(words: Words, row: Row, rule: Extremes) -> str:
+    return f"{words.name(row, rule.label)} ({words.result(row, rule)})"
+
+
+def _ended(text: str) -> str:
+    return text if text.endswith((".", "?", "!")) else f"{text}."
+
+
+def _reference(rule: Against, row: Row, words: Words) -> float | None:
+    if not isinstance(rule.reference, str):
+        return rule.reference
+    found: float | None = row.get(rule.reference, words.values.get(rule.reference))
+    return found
+
+
+def _tested(rule: Against, row: Row, words: Words) -> float | None:
+    if rule.p:
+        return row.get(rule.p)
+    reference = _reference(rule, row, words)
+    assert reference is not None  # noqa: S101 - only rows with a reference are tested
+    return p_value(row[rule.value], row.get(rule.low), row.get(rule.high), reference, words.confidence)
+
+
+def _p_text(p: float) -> str:
+    return "< .001" if p < 0.001 else f"= {f'{p:.3f}'.lstrip('0') if p < 1 else '1'}"

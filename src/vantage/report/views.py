@@ -1,0 +1,164 @@
+"""From a result and its view to the parts of a report: a table, a figure, and statements.
+
+The caption is built from the options that were really used.
+
+>>> from vantage import alpha, demo_corpus
+>>> from vantage.measures import registry
+>>> frame = alpha(demo_corpus(), by="question", resamples=50)
+>>> shown = present(frame, registry()["alpha"].view, name="alpha", by=["question"], who="9 people")
+>>> shown.parts[0].caption
+"Krippendorff's alpha (ordinal level) of 9 people by question, with 95 % intervals over items (50 resamples)."
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import polars as pl
+
+from vantage.corpora import Corpus
+from vantage.measures.presentation import Column, Rule, View
+from vantage.report.cells import counted
+from vantage.report.parts import Figure, Part, Table
+from vantage.report.sentences import Statement, Words, statement
+
+OVER: Final = {
+    "items": "items",
+    "raters": "raters",
+    "both": "items and raters",
+    "runs": "runs",
+    "texts": "texts",
+    "users": "users",
+}
+"""What an interval is over, in words."""
+_PEOPLE: Final = ("person", "slot")
+
+
+@dataclass(frozen=True, slots=True)
+class Presented:
+    """A result as a report shows it."""
+
+    parts: Sequence[Part]
+    statements: Sequence[Statement] = ()
+    frame: pl.DataFrame | None = None
+
+
+def present(
+    frame: pl.DataFrame,
+    view: View,
+    *,
+    name: str,
+    by: Sequence[str] = (),
+    who: str = "",
+    caption: str = "",
+    figures: Sequence[Mapping[str, Any]] | None = None,
+    table: bool = True,
+    keys: Sequence[str] = (),
+    says: Sequence[Rule] | None = None,
+    values: Mapping[str, Any] | None = None,
+) -> Presented:
+    """The table, the figures and the statements of a result.
+
+    Args:
+        frame: The result.
+        view: How it is shown.
+        name: The name of its files.
+        by: The columns that tell rows apart.
+        who: Who judged, for the caption.
+        caption: A caption of one's own, instead of the one built from view and options.
+        figures: Charts with their options (`chart`, `caption`, `name`, `alt`); those of the view without it.
+        table: Whether there is a table.
+        keys: The columns that name a row, where they are not those in `by`.
+        says: The rules of its sentences, instead of those of the view.
+        values: Further names for phrases.
+    """
+    columns = {column: how for column, how in view.columns.items() if column in frame.columns}
+    shown = [column for column in dict.fromkeys([*by, *view.show]) if column in frame.columns] if view.show else []
+    options = used_options(frame)
+    text = caption or caption_of(view, frame, by, who)
+    parts: list[Part] = []
+    drawn = _default_figure(view, by) if figures is None else figures
+    for number, how in enumerate(drawn):
+        parts.append(_figure(dict(how), frame, name if not number else f"{name}-{number + 1}", text, view))
+    if table:
+        told = [*by, *keys] or [c for c in frame.columns if frame.schema[c] == pl.String][:1]
+        keyed = [column for column in dict.fromkeys(told) if column in frame.columns]
+        parts.insert(0, Table(name, text, frame, columns, shown, keyed, view.notes))
+    words = Words(keys or by, view.symbol, columns, options.get("confidence") or 0.95, {**options, **(values or {})})
+    rules = view.says if says is None else says
+    return Presented(parts, [statement(rule, frame, words) for rule in rules], frame)
+
+
+def used_options(frame: pl.DataFrame) -> dict[str, Any]:
+    """The options of the measure that made a result, as its rows record them."""
+    if "options" not in frame.columns or frame.is_empty():
+        return {}
+    options: dict[str, Any] = json.loads(frame["options"][0])
+    if "level" in frame.columns and frame["level"].n_unique() == 1:
+        options["level"] = frame["level"][0]
+    return options
+
+
+def caption_of(view: View, frame: pl.DataFrame, by: Sequence[str], who: str) -> str:
+    """What is shown, of whom, by what, and what its intervals are over."""
+    options = used_options(frame)
+    level = f" ({options['level']} level)" if options.get("level") else ""
+    groups = f" by {' and '.join(column.replace('_', ' ') for column in by)}" if by else ""
+    return f"{view.title}{level}{f' of {who}' if who else ''}{groups}{interval_words(frame, options)}."
+
+
+def interval_words(frame: pl.DataFrame, options: Mapping[str, Any]) -> str:
+    """The words on intervals in a caption; nothing where a result has none."""
+    if "low" not in frame.columns or frame["low"].null_count() == len(frame):
+        return ""
+    over = frame["over"].drop_nulls().unique().to_list() if "over" in frame.columns else [options.get("ci")]
+    named = [OVER[one] for one in over if one in OVER]
+    words = f", with {100 * options.get('confidence', 0.95):g} % intervals"
+    words += f" over {named[0]}" if len(named) == 1 else ""
+    return f"{words} ({counted(options['resamples'], 'resample')})" if options.get("resamples") else words
+
+
+def who_of(corpus: Corpus) -> str:
+    """Who judged, in words.
+
+    >>> from vantage import demo_corpus
+    >>> who_of(demo_corpus())
+    '9 people'
+    """
+    there = corpus.judgments["rater"].unique()
+    kinds = corpus.raters.filter(pl.col("rater").is_in(there.implode()))["kind"].cast(pl.String)
+    people, others = int(kinds.is_in(_PEOPLE).sum()), int((~kinds.is_in(_PEOPLE)).sum())
+    parts = [counted(people, "person", "people")] if people else []
+    if others:
+        parts.append(counted(others, "model" if set(kinds) <= {*_PEOPLE, "model"} else "rater"))
+    return " and ".join(parts)
+
+
+def _default_figure(view: View, by: Sequence[str]) -> list[Mapping[str, Any]]:
+    if not view.chart or not by:
+        return []
+    named = {"category": by[-1], **({"series": by[0]} if len(by) > 1 else {})}
+    return [{"chart": view.chart, **named, **view.chart_options}]
+
+
+def _figure(how: dict[str, Any], frame: pl.DataFrame, name: str, caption: str, view: View) -> Figure:
+    chart = how.pop("chart")
+    name, caption, alt = how.pop("name", name), how.pop("caption", caption), how.pop("alt", "")
+    if chart == "points":
+        how = {"label": view.columns.get("estimate", Column()).title or view.title, **how}
+    return Figure(name, caption, alt or caption, chart, _plain(frame), how)
+
+
+def _plain(frame: pl.DataFrame) -> pl.DataFrame:
+    """The columns that a chart can use."""
+    nested = [name for name, dtype in frame.schema.items() if dtype.is_nested()]
+    return frame.drop(*nested, *(name for name in ("measure", "options") if name in frame.columns))
+
+
+def with_view(view: View, **changes: Any) -> View:
+    """A view with some of its parts replaced; those that are empty stay as they are."""
+    columns = {**view.columns, **(changes.pop("columns", None) or {})}
+    return replace(view, columns=columns, **{name: value for name, value in changes.items() if value})
