@@ -223,6 +223,8 @@ class Recipe(BaseModel):
             made += running.sections(spec, analysis)
             step(1)
         sections, findings = running.written(made)
+        if running.facts:
+            running.frames["facts"] = pl.DataFrame([running.facts])
         if published is not None:
             section, more = published_section(published, running.frames)
             sections.append(section)
@@ -335,7 +337,12 @@ class _Running:
             if corpus is None or corpus.judgments["value"].count() == 0:
                 return
             options = {key: self._option(value) for key, value in entry.options.items()}
-            frame, view = self._measured(entry, corpus, options, analysis.seed)
+            try:
+                frame, view = self._measured(entry, corpus, options, analysis.seed)
+            except InputError as error:
+                # Data that a measure cannot use leave a sentence instead of a table.
+                further.append(f"{registry()[entry.measure].view.title if entry.measure else name}: {error}")
+                return
             who = who_of(corpus)
         if frame is None or frame.is_empty():
             return

@@ -251,7 +251,7 @@ def _selected(order: Sequence[Row], rule: Extremes, words: Words) -> float:
 
 def _facts(rule: Fact, rows: Sequence[Row], words: Words) -> list[Finding]:
     names = [name for _, name, _, _ in Formatter().parse(rule.text) if name]
-    found = []
+    found: list[Finding] = []
     for row in rows if rule.each else rows[:1]:
         used = {name: row[name] if name in row else words.values.get(name) for name in names}
         if all(value is not None for value in used.values()):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import polars as pl
 
@@ -12,11 +12,9 @@ from vantage.raters.models.base import ModelError
 from vantage.raters.trained import TrainedRater, fit
 from vantage.raters.trained.fitting import PROBE_SHARE
 from vantage.studies.base import Context, hundredths
-from vantage.studies.wcsent.printed import QUESTIONS
+from vantage.studies.wcsent.options import Options
 
-if TYPE_CHECKING:
-    from vantage.studies.wcsent.study import Options
-
+QUESTIONS: Final = ("trust", "sociability", "competence")
 INSTRUMENT: Final = "warmth-competence"
 ENCODERS: Final[dict[str, dict[str, Any]]] = {
     "distribution": {},

@@ -1,0 +1,62 @@
+"""Studies that are recipes: a document of sections, and only the functions that are new in the study."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any
+
+from vantage.corpora import Corpus
+from vantage.report.parts import Result
+from vantage.report.published import PublishedFigures
+from vantage.report.recipe import Analysis, Recipe, functions_of
+from vantage.studies.base import Context, O, Study
+
+
+def plain_analysis(corpus: Corpus, context: Context[Any]) -> Analysis:
+    """What the functions of a recipe are given where the study does not say otherwise."""
+    return Analysis(corpus, context.options, context.seed)
+
+
+def recipe_study(
+    name: str,
+    package: str,
+    kind: Callable[..., O],
+    collect: Callable[[Context[O]], Corpus],
+    *modules: ModuleType,
+    prepare: Callable[[Corpus, Context[O]], Any] = plain_analysis,
+    warnings: Callable[[Any], Sequence[str]] = lambda _: (),
+    published: bool = False,
+) -> Study[O]:
+    """The study whose `recipe.yaml` a package holds.
+
+    Args:
+        name: What it is called on the command line.
+        package: The package with `recipe.yaml` and, where `published`, `published.yaml`.
+        kind: The dataclass of its options.
+        collect: From a context to the corpus.
+        modules: The modules whose public functions the recipe can call; each takes what `prepare` gives.
+        prepare: From corpus and context to what functions are given.
+        warnings: What must be known before anything is believed.
+        published: Whether published figures are set beside recomputed ones.
+    """
+    functions = functions_of(*modules)
+    recipe = Recipe.bundled(package, functions)
+    printed = PublishedFigures.bundled(package) if published else None
+
+    def analyse(corpus: Corpus, context: Context[O]) -> Result:
+        analysis = prepare(corpus, context)
+        with context.step("analysing", len(recipe.sections)) as moved:
+            return recipe.result(analysis, functions, published=printed, warnings=tuple(warnings(analysis)), step=moved)
+
+    return Study(
+        name,
+        recipe.title,
+        tuple(recipe.questions),
+        kind,
+        collect,
+        analyse,
+        needs_data=recipe.data,
+        default_models=tuple(recipe.models),
+        libraries=tuple(recipe.libraries),
+    )

@@ -1,0 +1,247 @@
+"""What people's ratings give: the data, agreement by target, labels under several rules, and single annotators."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from vantage.corpora import Corpus
+from vantage.errors import InputError
+from vantage.measures.aggregation import aggregate, bands
+from vantage.measures.compare import compare
+from vantage.measures.correlate import correlate
+from vantage.measures.rater_quality import raters
+from vantage.measures.unanimity import unanimity
+from vantage.measures.variation import opposed_items
+from vantage.report.parts import Figure
+from vantage.report.recipe import Analysis, Data
+from vantage.studies.wcsent.learning import QUESTIONS
+
+RULES: Final[dict[str, dict[str, Any]]] = {
+    "votes (Table 2)": {"method": "signs", "ties": "neutral"},
+    "means (released)": {"method": "mean", "rounding": "half_up"},
+    "medians": {"method": "median", "rounding": "half_even"},
+    "majority (App. F.1)": {"method": "majority", "coarse": True, "ties": "neutral"},
+}
+OPPOSED: Final[dict[str, dict[str, Any]]] = {
+    "released scores": {"aggregate": "mean", "rounding": "half_up"},
+    "means beyond ½": {"aggregate": "mean", "beyond": 0.5},
+    "medians, rounded": {"aggregate": "median", "rounding": "half_even"},
+    "medians": {"aggregate": "median"},
+    "votes": {"aggregate": "votes"},
+    "means": {"aggregate": "mean"},
+}
+ORDERS: Final = {"stance": ["AGAINST", "NONE", "FAVOR"], "sentiment": ["NEGATIVE", "NEITHER", "POSITIVE"]}
+
+
+def targets(analysis: Analysis) -> Data:
+    """Pairs by target."""
+    items, judgments = analysis.people.items, analysis.people.judgments
+    counts = items.group_by("target").agg(pl.len().alias("pairs")).sort("pairs", descending=True)
+    frame = counts.with_columns((pl.col("pairs") / len(items)).alias("share"))
+    facts = {"ratings": len(judgments), "annotators": analysis.people.raters.height, "pairs": len(items)}
+    return Data(frame, {**facts, "sentences": items["text"].n_unique()})
+
+
+def annotations(analysis: Analysis) -> pl.DataFrame:
+    """Annotators and annotations of each question, and how many items have how many annotations."""
+    judgments = analysis.people.judgments
+    per_item = judgments.group_by("item", "question").len("annotations")
+    spread = per_item.group_by("question", "annotations").len("items").sort("annotations")
+    wide = spread.with_columns(pl.format("with {}", "annotations").alias("n")).pivot(
+        on="n", index="question", values="items"
+    )
+    raters = judgments.group_by("question").agg(
+        pl.col("rater").n_unique().alias("annotators"), pl.len().alias("annotations"), pl.col("item").n_unique()
+    )
+    return raters.join(wide.fill_null(0), on="question")
+
+
+def split(analysis: Analysis) -> Data | None:
+    """The official split."""
+    items = analysis.people.items
+    if "split" not in items.columns:
+        return None
+    finals = [f"final_{q}" for q in QUESTIONS if f"final_{q}" in items.columns]
+    frame = items.group_by("split").agg(
+        pl.len().alias("pairs"),
+        pl.col("text").n_unique().alias("texts"),
+        *(pl.col(name).mean().alias(f"mean {name.removeprefix('final_')}") for name in finals),
+    )
+    order = {"train": 0, "validation": 1, "test": 2}
+    frame = frame.sort(pl.col("split").replace_strict(order, default=3))
+    shared = items.group_by("text").agg(pl.col("split").n_unique()).filter(pl.col("split") > 1).height
+    return Data(frame, {"shared": shared})
+
+
+def unanimous(analysis: Analysis) -> pl.DataFrame:
+    """Items on which all annotators agree, on the point and on the side, by question and target."""
+    by = ["question", "target"]
+    return _unanimous(analysis, by)
+
+
+def unanimous_items(analysis: Analysis) -> pl.DataFrame:
+    """The same by question, with each question's share of all such items."""
+    found = _unanimous(analysis, ["question"])
+    total = pl.DataFrame(
+        {"question": ["all"], "strict": [found["strict"].sum()], "soft": [found["soft"].sum()]},
+        schema_overrides={"strict": pl.Int64, "soft": pl.Int64},
+    )
+    shares = (pl.col("strict") / max(int(found["strict"].sum()), 1)).alias("of_strict")
+    return pl.concat([found.select("question", "strict", "soft"), total]).with_columns(shares)
+
+
+def _unanimous(analysis: Analysis, by: list[str]) -> pl.DataFrame:
+    found = []
+    for name, coarse in (("strict", False), ("soft", True)):
+        rows = unanimity(analysis.people, by=by, coarse=coarse, ci="none").filter(on="any")
+        names = {"unanimous": name, "estimate": f"{name}_share"}
+        found.append(
+            rows.select(
+                *by,
+                *(
+                    pl.col(old).cast(pl.Float64 if old == "estimate" else pl.Int64).alias(new)
+                    for old, new in names.items()
+                ),
+            )
+        )
+    return found[0].join(found[1], on=by, maintain_order="left")
+
+
+def means(analysis: Analysis) -> pl.DataFrame:
+    """The mean score of every pair."""
+    return aggregate(analysis.people, method="mean").select("question", "value")
+
+
+def labels(analysis: Analysis) -> pl.DataFrame:
+    """Shares of the coarse labels under each rule."""
+    found = [
+        bands(analysis.people, by="question", **how).select(
+            pl.lit(rule).alias("rule"),
+            "question",
+            pl.col("band").cast(pl.String),
+            "count",
+            pl.col("estimate").alias("share"),
+        )
+        for rule, how in RULES.items()
+    ]
+    return pl.concat(found).with_columns(pl.concat_str("question", pl.lit(": "), "rule").alias("label"))
+
+
+def label_counts(analysis: Analysis) -> pl.DataFrame:
+    """Items by coarse label under each rule, side by side, and items with as many high as low votes."""
+    wide = labels(analysis).pivot(on="band", index=["rule", "question"], values="count")
+    ties = bands(analysis.people, by="question", method="signs", ties="none").unique("question")
+    tied = ties.select("question", pl.lit("votes (Table 2)").alias("rule"), pl.col("undecided").alias("tied"))
+    return wide.join(tied, on=["question", "rule"], how="left", maintain_order="left")
+
+
+def opposed(analysis: Analysis) -> pl.DataFrame:
+    """Pairs whose questions point in opposite directions, by rule."""
+    return pl.DataFrame(
+        [
+            {"rule": rule, "pairs": opposed_items(analysis.people, ci="none", **how)["opposed"][0]}
+            for rule, how in OPPOSED.items()
+        ]
+    )
+
+
+def together(analysis: Analysis) -> list[Figure]:
+    """How often two questions have which pair of released scores: one heat map for every two questions."""
+    final = aggregate(analysis.people, method="mean", rounding="half_up").select("item", "question", "value")
+    wide = final.pivot(on="question", index="item", values="value").drop_nulls()
+    codes = [str(code) for code in range(-3, 4)]
+    figures = []
+    for one, other in (("trust", "sociability"), ("trust", "competence"), ("sociability", "competence")):
+        if not {one, other} <= set(wide.columns):
+            continue
+        counts = wide.group_by(one, other).len("pairs")
+        counts = counts.with_columns(pl.col(one, other).cast(pl.Int64).cast(pl.String))
+        grid = pl.DataFrame({one: codes[::-1]}).join(pl.DataFrame({other: codes}), how="cross")
+        data = grid.join(counts, on=[one, other], how="left", maintain_order="left").fill_null(0)
+        caption = f"Pairs by their scores for {one} (rows) and {other} (columns)."
+        options = {"row": one, "column": other, "value": "pairs", "label": "pairs", "digits": 0, "width": 4.2}
+        figures.append(Figure(f"{one}-{other}", caption, caption, "heat", data, options))
+    return figures
+
+
+def stance(analysis: Analysis) -> pl.DataFrame | None:
+    """Correlations with stance and sentiment, joined by text and target from a file."""
+    if not analysis.options.stance:
+        return None
+    path, people = Path(analysis.options.stance), analysis.people
+    try:
+        table = pl.read_csv(path)
+    except (OSError, pl.exceptions.PolarsError) as error:
+        raise InputError(f"the stance file cannot be read ({error})", file=path, remedy="give a CSV file") from None
+    for column in ("text", "target", "stance"):
+        if column not in table.columns:
+            raise InputError(
+                f"the stance file has no column '{column}'", file=path, remedy="text, target, stance, sentiment"
+            )
+    kinds = [name for name in ORDERS if name in table.columns]
+    told = table.select("text", "target", *kinds).unique(["text", "target"], keep="first", maintain_order=True)
+    items = people.items.join(told, on=["text", "target"], how="left", maintain_order="left")
+    joined = Corpus(items, people.raters, people.judgments, people.instruments)
+    orders = {kind: ORDERS[kind] for kind in kinds}
+    found = correlate(
+        joined, outside=kinds, order=orders, correlation="spearman", aggregate="median", seed=analysis.seed
+    )
+    # The outside column first, whichever way a pair came out.
+    turned = pl.col("second").is_in(kinds)
+    kind = pl.when(turned).then("second").otherwise("first").alias("kind")
+    question = pl.when(turned).then("first").otherwise("second").alias("question")
+    return found.filter(turned | pl.col("first").is_in(kinds)).with_columns(kind, question)
+
+
+def bias(analysis: Analysis) -> pl.DataFrame:
+    """How far each annotator's mean lies from that of the others on the same pairs."""
+    return raters(analysis.people, by="question").drop_nulls("bias").select("question", "rater", "bias")
+
+
+def conspicuous(analysis: Analysis) -> pl.DataFrame:
+    """The twelve annotators of each question to look at first."""
+    found = raters(analysis.people, by="question")
+    return found.group_by("question", maintain_order=True).head(12)
+
+
+def who_sees_whom(analysis: Analysis) -> pl.DataFrame:
+    """How differently annotators see the same target."""
+    return (
+        _deviations(analysis.people)
+        .group_by("question", "target")
+        .agg(
+            pl.col("rater").n_unique().alias("annotators"),
+            pl.col("deviation").std().alias("spread"),
+            pl.col("deviation").min().alias("coldest"),
+            pl.col("deviation").max().alias("warmest"),
+        )
+        .sort("target")
+    )
+
+
+def traits(analysis: Analysis) -> pl.DataFrame | None:
+    """Groups of annotators compared, one person being one unit; none where nobody's traits are known."""
+    known = [name for name in analysis.people.traits if name not in ("model", "style")]
+    found = []
+    for trait in known:
+        if analysis.people.raters[trait].drop_nulls().n_unique() > 1:
+            rows = compare(
+                analysis.people, between=trait, by="question", unit="rater", paired=False, seed=analysis.seed
+            )
+            found.append(rows.select(pl.lit(trait).alias("trait"), pl.all()))
+    return pl.concat(found, how="diagonal_relaxed") if found else None
+
+
+def _deviations(people: Corpus) -> pl.DataFrame:
+    """Per annotator, question and target the mean difference from the others on the same items, from five ratings."""
+    frame = people.judgments.filter(pl.col("value").is_not_null()).join(
+        people.items.select("item", "target"), on="item"
+    )
+    total, count = pl.col("value").sum().over("item", "question"), pl.len().over("item", "question")
+    away = pl.col("value") - (total - pl.col("value")) / (count - 1)
+    frame = frame.with_columns(away.alias("deviation"), count.alias("n")).filter(pl.col("n") > 1)
+    found = frame.group_by("question", "rater", "target").agg(pl.col("deviation").mean(), pl.len().alias("ratings"))
+    return found.filter(pl.col("ratings") >= 5)

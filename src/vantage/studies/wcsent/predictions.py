@@ -1,0 +1,264 @@
+"""Predictions on the official test part: how well each rater meets the released scores, and where it fails."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Final
+
+import polars as pl
+
+from vantage.corpora import Corpus
+from vantage.measures.accuracy import accuracy
+from vantage.measures.split_half import split_half
+from vantage.report.recipe import Analysis
+from vantage.studies.base import Context
+from vantage.studies.wcsent.learning import QUESTIONS
+from vantage.studies.wcsent.options import Options
+
+CLASSES: Final = ("accuracy", "f1_macro", "f1_weighted", "precision_macro", "recall_macro", "within")
+PAIR: Final = ["rater", "question"]
+BERTWEET: Final = {
+    "trust": (0.35, 0.31, 0.83, 0.77),
+    "sociability": (0.46, 0.34, 0.88, 0.78),
+    "competence": (0.36, 0.24, 0.86, 0.63),
+}
+"""Accuracy, macro F1, within one point and Spearman of the paper's fine-tuned encoder (Tables 3 and 14)."""
+MARKS: Final = {
+    "exclamation marks": "!",
+    "a word in capitals": r"\b[A-Z]{3,}\b",
+    "a question": r"\?",
+    "a hint of irony": r"(?i)#sarcasm|#irony|#not\b|\blol\b|\bsure\b|\byeah right|\"|“|😂|🙄",
+    "a hashtag": "#",
+}
+"""Surface signs that may mislead; irony is only guessed at, since the release does not label it."""
+
+
+class Predicted(Analysis):
+    """The test part with what raters other than people said of it."""
+
+    @classmethod
+    def of(cls, corpus: Corpus, context: Context[Options]) -> Predicted:
+        """From what a study is run with."""
+        return cls(corpus, context.options, context.seed)
+
+    @cached_property
+    def test(self) -> pl.DataFrame:
+        """The items of the test part."""
+        items = self.corpus.items
+        return items.filter(split="test") if "split" in items.columns else items.clear()
+
+    @cached_property
+    def judged(self) -> pl.DataFrame:
+        """What trained raters and models said of them."""
+        kinds = pl.col("kind").cast(pl.String).is_in(["trained", "model", "persona"])
+        who, items = self.corpus.raters.filter(kinds)["rater"], self.test["item"]
+        return self.corpus.judgments.filter(pl.col("rater").is_in(who.implode()), pl.col("item").is_in(items.implode()))
+
+    @cached_property
+    def fine(self) -> pl.DataFrame:
+        """Answers on the seven points, with expected values where a rater gives them."""
+        found = self.judged.filter(pl.col("question").is_in(QUESTIONS))
+        exact = pl.col("expected").fill_null(pl.col("value")) if "expected" in found.columns else pl.col("value")
+        return found.with_columns(exact.alias("exact"))
+
+    @cached_property
+    def gold(self) -> pl.DataFrame:
+        """The released scores."""
+        finals = [f"final_{question}" for question in QUESTIONS]
+        long = self.test.unpivot(finals, index="item", variable_name="question", value_name="value")
+        return long.with_columns(pl.col("question").str.strip_prefix("final_"))
+
+    @cached_property
+    def raters_of_test(self) -> Corpus | None:
+        """The test part as people and all others judged it; null where only people did."""
+        if self.judged.is_empty():
+            return None
+        items = self.judged["item"].unique().to_list()
+        return self.corpus.filter(question=list(QUESTIONS), item=items)
+
+    @cached_property
+    def people_of_test(self) -> Corpus:
+        """People's judgments of the test part."""
+        return self.corpus.filter(kind="person", item=self.test["item"].to_list())
+
+    @cached_property
+    def scores(self) -> pl.DataFrame | None:
+        """Every rater and question with all scores; null where only people judged."""
+        if self.fine.is_empty():
+            return None
+        means = self.people_of_test.judgments.group_by("item", "question").agg(pl.col("value").mean())
+        exact = self.fine.select("item", "question", "rater", pl.col("exact").alias("value")).drop_nulls()
+        classes = accuracy(
+            self.fine.select("item", "question", "rater", "value", "status"),
+            by=PAIR,
+            reference=self.gold,
+            metric=CLASSES,
+            labels=range(-3, 4),
+            ci="none",
+        )
+        errors = accuracy(exact, by=PAIR, reference=self.gold, metric=["mae", "rmse"], ci="none")
+        ranks = _with_ends(accuracy(exact, by=PAIR, reference=self.gold, metric=["spearman"], seed=self.seed))
+        to_means = accuracy(exact, by=PAIR, reference=means, metric=["spearman"], ci="none")
+        found = _wide(classes)
+        for more in (_wide(errors), ranks, _wide(to_means).rename({"spearman": "spearman_mean"}), _answered(self.fine)):
+            found = found.join(more, on=PAIR, how="left", maintain_order="left")
+        return found.sort("spearman_mean", "within", descending=True, nulls_last=True)
+
+
+def scores(analysis: Predicted) -> pl.DataFrame | None:
+    """Raters against the released scores on seven points."""
+    return analysis.scores
+
+
+def coarse(analysis: Predicted) -> pl.DataFrame | None:
+    """Raters that answered in bands, and the signs of those that answered in points."""
+    bands = analysis.judged.filter(pl.col("question").str.ends_with("-coarse"))
+    given = pl.concat(
+        [
+            bands.select("item", pl.col("question").str.strip_suffix("-coarse"), "rater", "value", "status"),
+            analysis.fine.select("item", "question", "rater", pl.col("value").sign(), "status"),
+        ]
+    )
+    if given.is_empty():
+        return None
+    signs = analysis.gold.with_columns(pl.col("value").sign())
+    metrics = ("accuracy", "f1_macro", "f1_weighted")
+    found = accuracy(given, by=PAIR, reference=signs, metric=metrics, labels=[-1, 0, 1], ci="none")
+    return _wide(found).join(_answered(given), on=PAIR, how="left", maintain_order="left")
+
+
+def encoders(analysis: Predicted) -> pl.DataFrame | None:
+    """Our encoders beside the paper's, with the spread over seeds; none where no encoder was trained."""
+    if analysis.scores is None:
+        return None
+    mine = analysis.scores.filter(pl.col("rater").str.starts_with("encoder/"))
+    if mine.is_empty():
+        return None
+    metrics = ("accuracy", "f1_macro", "within", "spearman", "spearman_mean")
+    training = pl.col("rater").str.replace(r"/\d+$", "").str.strip_prefix("encoder/").alias("training")
+    means = (
+        mine.with_columns(training)
+        .group_by("training", "question", maintain_order=True)
+        .agg(
+            pl.len().alias("seeds"),
+            *(pl.col(m).mean() for m in metrics),
+            *(pl.col(m).std().alias(f"{m}_sd") for m in metrics),
+        )
+    )
+    columns = ("accuracy", "f1_macro", "within", "spearman_mean")
+    printed = pl.DataFrame(
+        [
+            {"training": "BERTweet, as printed", "question": question, **dict(zip(columns, values, strict=True))}
+            for question, values in BERTWEET.items()
+        ]
+    )
+    return pl.concat([means, printed], how="diagonal")
+
+
+def ceiling(analysis: Predicted) -> pl.DataFrame | None:
+    """One annotator, the best rater and the highest correlation that is possible, on the same pairs.
+
+    Scores that are means of a few ratings are noisy, and no prediction can correlate with them by more than the
+    square root of their reliability (Spearman 1904).
+    """
+    if analysis.scores is None:
+        return None
+    people = analysis.people_of_test
+    reliable = split_half(people, by="question", correlation="spearman", spearman_brown=True, seed=analysis.seed)
+    known = analysis.scores.drop_nulls("spearman_mean").sort("spearman_mean", descending=True)
+    best = known.group_by("question", maintain_order=True).first()
+    found = _one_against_the_others(people).join(
+        best.select("question", pl.col("rater").alias("best"), pl.col("spearman_mean").alias("best_value")),
+        on="question",
+        how="left",
+    )
+    estimate = pl.col("estimate")
+    highest = reliable.select("question", estimate.alias("reliability"), estimate.clip(0).sqrt().alias("highest"))
+    return found.join(highest, on="question", how="left")
+
+
+def neutral(analysis: Predicted) -> pl.DataFrame:
+    """How often raters answer neutral, how often the released scores are, and who is on the wrong side."""
+    return (
+        _errors(analysis)
+        .group_by("rater", "question")
+        .agg(
+            (pl.col("value") == 0).mean().alias("says_neutral"),
+            (pl.col("gold") == 0).mean().alias("is_neutral"),
+            (pl.col("value").sign() * pl.col("gold").sign() < 0).mean().alias("wrong_side"),
+        )
+        .sort("rater")
+    )
+
+
+def signs(analysis: Predicted) -> pl.DataFrame | None:
+    """Mean absolute error of sentences with and without each sign that may mislead."""
+    # A rater that answers everything alike is misled by nothing.
+    varied = _errors(analysis).filter(pl.col("value").n_unique().over("rater") > len(QUESTIONS))
+    if varied.is_empty():
+        return None
+    text = varied.join(analysis.test.select("item", "text"), on="item")
+    found = [
+        text.with_columns(pl.col("text").str.contains(mark).fill_null(False).alias("has"))
+        .group_by("rater")
+        .agg(
+            pl.lit(name).alias("sign"),
+            pl.col("item").filter("has").n_unique().alias("pairs"),
+            pl.col("error").filter("has").mean().alias("error_with"),
+            pl.col("error").filter(~pl.col("has")).mean().alias("error_without"),
+        )
+        for name, mark in MARKS.items()
+    ]
+    frame = pl.concat(found).with_columns((pl.col("error_with") - pl.col("error_without")).alias("difference"))
+    return frame.sort("rater", "difference", descending=[False, True])
+
+
+def errors_by_target(analysis: Predicted) -> pl.DataFrame:
+    """Mean absolute error of each rater by target, over the questions."""
+    found = _errors(analysis).join(analysis.test.select("item", "target"), on="item")
+    return (
+        found.group_by("rater", "target")
+        .agg(pl.col("item").n_unique().alias("pairs"), pl.col("error").mean().alias("mean_error"))
+        .sort("rater", "target")
+    )
+
+
+def _errors(analysis: Predicted) -> pl.DataFrame:
+    gold = (
+        analysis.gold.rename({"value": "gold"})
+        if len(analysis.fine)
+        else pl.DataFrame(schema={"item": pl.String, "question": pl.String, "gold": pl.Float64})
+    )
+    both = analysis.fine.drop_nulls("value").join(gold, on=["item", "question"])
+    return both.with_columns((pl.col("value") - pl.col("gold")).abs().alias("error"))
+
+
+def _one_against_the_others(people: Corpus) -> pl.DataFrame:
+    """How every rating goes with the mean of the others of its pair."""
+    pair = ["item", "question"]
+    rated = people.judgments.filter(pl.col("value").is_not_null())
+    total, count = pl.col("value").sum().over(pair), pl.len().over(pair)
+    rated = rated.with_columns(((total - pl.col("value")) / (count - 1)).alias("others"), count.alias("n"))
+    near = ((pl.col("others") + 0.5).floor() - pl.col("value")).abs() <= 1
+    return (
+        rated.filter(pl.col("n") > 1)
+        .group_by("question")
+        .agg(pl.corr("value", "others", method="spearman").fill_nan(None).alias("one"), near.mean().alias("one_within"))
+    )
+
+
+def _answered(given: pl.DataFrame) -> pl.DataFrame:
+    """How many pairs each rater answered: a model can be asked about some only, and its replies can be unreadable."""
+    return given.group_by(PAIR).agg(pl.col("value").is_not_null().sum().alias("answered"))
+
+
+def _wide(found: pl.DataFrame) -> pl.DataFrame:
+    """One column per metric, averages by their names."""
+    average = pl.concat_str("metric", pl.lit("_"), "average")
+    name = pl.when(pl.col("average").is_null()).then("metric").otherwise(average)
+    return found.with_columns(name.alias("metric")).pivot(on="metric", index=PAIR, values="estimate")
+
+
+def _with_ends(found: pl.DataFrame) -> pl.DataFrame:
+    names = {"estimate": "spearman", "low": "spearman_low", "high": "spearman_high"}
+    return found.select(*PAIR, *(pl.col(old).alias(new) for old, new in names.items()))
