@@ -23,7 +23,7 @@ PAIRWISE_VIEW: Final = View(
     "Share of pairs of raters who give the same answer",
     columns={"estimate": Column("pairs who agree", percent=True)},
     chart="points",
-    says=(Extremes(most="Pairs of raters agree most often about {rows}", least="least often about {rows}"),),
+    says=(Extremes(most="Pairs of raters agree most often about {rows}", least="They agree least often about {rows}"),),
     method="Raw agreement is the share of pairs of raters who give the same answer.",
 )
 

@@ -90,7 +90,7 @@ class Extremes:
 
     Args:
         most: The phrase for the highest row.
-        least: The phrase for the lowest row.
+        least: The phrase for the lowest row, of three rows or more.
         alike: The phrase for rows of which neither end can be told apart; `{range}` is their range.
         value: The column of the estimates.
         low: The lower end of the interval.
@@ -167,7 +167,7 @@ AGREEMENT: Final = (
     ),
     Extremes(
         most="Raters agree most about {rows}",
-        least="least about {rows}",
+        least="Raters agree least about {rows}",
         alike="The level of agreement does not tell the questions apart ({range})",
     ),
 )

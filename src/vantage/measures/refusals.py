@@ -20,7 +20,7 @@ VIEW: Final = View(
     "Refusals among the questions that were answered or declined",
     columns={"estimate": Column("refused", percent=True), "unparsed_share": Column("could not be read", percent=True)},
     show=("estimate", "unparsed_share", "answered", "refused", "unparsed", "failed"),
-    says=(Extremes(most="{rows} refused most often", least="{rows} least often"),),
+    says=(Extremes(most="{rows} refused most often", least="{rows} refused least often"),),
 )
 
 

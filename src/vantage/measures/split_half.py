@@ -47,7 +47,7 @@ VIEW: Final = View(
     says=(
         Extremes(
             most="Scores are most reliable for {rows}",
-            least="least reliable for {rows}",
+            least="Scores are least reliable for {rows}",
             alike="The reliability of the scores does not tell the questions apart ({range})",
         ),
     ),

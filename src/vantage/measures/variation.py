@@ -53,7 +53,9 @@ ENTROPY_VIEW: Final = View(
     columns={"estimate": Column("entropy", digits=2)},
     chart="points",
     notes=("0 where all raters agree; higher values mean that answers are spread more evenly.",),
-    says=(Extremes(most="Answers are spread most widely for {rows}", least="least widely for {rows}"),),
+    says=(
+        Extremes(most="Answers are spread most widely for {rows}", least="Answers are spread least widely for {rows}"),
+    ),
     method="Variation within an item is the Shannon entropy of its answers (Shannon, 1948).",
     sources=("shannon1948",),
 )
@@ -125,7 +127,12 @@ AMBIGUITY_VIEW: Final = View(
     "Share of raters who found an item ambiguous",
     columns={"estimate": Column("ambiguous", percent=True)},
     chart="points",
-    says=(Extremes(most="Items were called ambiguous most often for {rows}", least="least often for {rows}"),),
+    says=(
+        Extremes(
+            most="Items were called ambiguous most often for {rows}",
+            least="Items were called ambiguous least often for {rows}",
+        ),
+    ),
 )
 
 

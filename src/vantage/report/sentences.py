@@ -207,8 +207,6 @@ def _ranked(
     for part, orders in ends:
         p = list(corrected[place : place + len(orders)])
         place += len(orders)
-        if len(part) == 2 and rule.least:
-            p.append(p[0])
         phrases = [rule.most, rule.least]
         told: list[tuple[str, Row, Evidence]] = []
         for side, value, row, other in zip(
@@ -219,14 +217,10 @@ def _ranked(
                 told.append(
                     (phrases[0 if side == "most" else 1], row, Evidence(f"extreme:{side}", *kept, words.name(row)))
                 )
-        if told:
-            clauses = [
-                words.filled(_OPTIONAL.sub(r"\1", phrase), row, rows=_bracketed(words, row, rule))
-                for phrase, row, _ in told
-                if phrase
-            ]
-            found.append(Finding(_ended(" and ".join(clauses)), {}, tuple(evidence for _, _, evidence in told)))
-        elif rule.alike:
+        for phrase, row, evidence in told:
+            text = words.filled(_OPTIONAL.sub(r"\1", phrase), row, rows=_bracketed(words, row, rule))
+            found.append(Finding(_ended(text), {}, (evidence,)))
+        if rule.alike and not told:
             span = " to ".join(words.shown(row, rule.value) for row in (part[-1], part[0]))
             evidence = Evidence(
                 "extreme:alike", part[0][rule.value], part[0][rule.low], part[0][rule.high], part[1][rule.value], p[0]

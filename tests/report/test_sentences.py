@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from tests.report.truth import check
+from vantage.measures.presentation import AGREEMENT, Against, Column, Extremes, Fact
+from vantage.report.parts import Finding
+from vantage.report.sentences import Words, decide, p_value, statement
+
+CHANCE = Against(
+    0.0,
+    above="Raters agree better than chance[ about {rows}]",
+    within="Raters agree no better than chance[ about {rows}]",
+)
+
+
+def said(rule: Any, rows: list[dict[str, Any]], **words: Any) -> list[Finding]:
+    return decide([statement(rule, pl.DataFrame(rows, infer_schema_length=None), Words(**words))])[0]
+
+
+def row(name: str, estimate: float | None, reach: float | None = None) -> dict[str, Any]:
+    ends = (None, None) if estimate is None or reach is None else (estimate - reach, estimate + reach)
+    return {"question": name, "estimate": estimate, "low": ends[0], "high": ends[1]}
+
+
+def test_words_follow_the_interval() -> None:
+    found = said(CHANCE, [row("trust", 0.5, 0.1), row("skill", 0.02, 0.1)], by=("question",), symbol="α")
+    assert [one.text for one in found] == [
+        "Raters agree better than chance about trust (α = 0.50, 95 % CI 0.40 to 0.60).",
+        "Raters agree no better than chance about skill (α = 0.02, 95 % CI −0.08 to 0.12).",
+    ]
+
+
+def test_nothing_is_said_of_what_is_not_known_or_has_no_interval() -> None:
+    assert said(CHANCE, [row("trust", None), row("skill", 0.9)], by=("question",)) == []
+    assert said(Extremes("most {rows}"), [row("trust", 0.9), row("skill", 0.1)], by=("question",)) == []
+    assert said(Fact("{question} has {estimate}."), [row("trust", None)]) == []
+
+
+def test_a_single_row_without_a_name_needs_no_about() -> None:
+    rows = [{"estimate": 0.5, "low": 0.4, "high": 0.6}]
+    assert said(CHANCE, rows)[0].text == "Raters agree better than chance (0.50, 95 % CI 0.40 to 0.60)."
+
+
+def test_most_and_least_need_a_ranking_that_the_data_support() -> None:
+    rule = Extremes(
+        "Raters agree most about {rows}", "They agree least about {rows}", "Nothing tells them apart ({range})"
+    )
+    rows = [row("a", 0.8, 0.05), row("b", 0.5, 0.05), row("c", 0.2, 0.05)]
+    assert [one.text for one in said(rule, rows, by=("question",))] == [
+        "Raters agree most about a (0.80, 95 % CI 0.75 to 0.85).",
+        "They agree least about c (0.20, 95 % CI 0.15 to 0.25).",
+    ]
+    near = [row("a", 0.8, 0.05), row("b", 0.79, 0.05), row("c", 0.2, 0.05)]
+    assert [one.text for one in said(rule, near, by=("question",))] == [
+        "They agree least about c (0.20, 95 % CI 0.15 to 0.25)."
+    ]
+    wide = [row("a", 0.8, 0.5), row("b", 0.5, 0.5), row("c", 0.4, 0.5)]
+    assert said(rule, wide, by=("question",))[0].text == "Nothing tells them apart (0.40 to 0.80)."
+    assert said(rule, [row("a", 0.8, 0.01)], by=("question",)) == []
+
+
+def test_two_groups_are_named_in_their_own_sentences() -> None:
+    rule = Against(0.0, "{first} are above {second}[ about {rows}]", within="{first} equals {second}", value="d", p="p")
+    rows = [
+        {"question": "x", "first": "men", "second": "women", "d": 1.0, "p": 1e-6},
+        {"question": "y", "first": "men", "second": "women", "d": 0.5, "p": 1e-5},
+        {"question": "x", "first": "old", "second": "young", "d": 0.7, "p": 1e-4},
+    ]
+    texts = [one.text for one in said(rule, rows, by=("question",))]
+    assert texts == [
+        "men are above women about x (1.00, p < .001) and y (0.50, p < .001).",
+        "old are above young about x (0.70, p < .001).",
+    ]
+
+
+def test_comparisons_are_corrected_over_the_whole_report() -> None:
+    alone = row("trust", 0.20, 0.18)
+    assert "better than chance" in said(CHANCE, [alone], by=("question",))[0].text
+    many = [alone, *(row(f"q{n}", 0.0, 0.2) for n in range(20))]
+    found = said(CHANCE, many, by=("question",))
+    assert len(found) == 1
+    assert "no better than chance about trust (0.20, 95 % CI 0.02 to 0.38, p = .618 after correction)" in found[0].text
+    assert "18 others" in found[0].text
+    separate = decide([statement(CHANCE, pl.DataFrame([one]), Words(("question",))) for one in many])
+    assert "no better than chance" in separate[0][0].text
+
+
+def test_noise_is_told_as_a_finding_in_at_most_five_of_a_hundred_reports() -> None:
+    assert sum(noise(seed) for seed in range(400)) <= 400 * 0.05 + 2 * np.sqrt(400 * 0.05 * 0.95)
+
+
+def noise(seed: int) -> int:
+    """1 where a report on nothing but noise claims something."""
+    rng = np.random.default_rng(seed)
+    statements = []
+    for count in (1, 3, 8):
+        estimates = rng.normal(0, 0.1, count)
+        rows = [row(f"q{n}", float(one), 0.196) for n, one in enumerate(estimates)]
+        statements += [statement(rule, pl.DataFrame(rows), Words(("question",))) for rule in AGREEMENT]
+    found = [one for part in decide(statements) for one in part]
+    for one in found:
+        check(one)
+    claimed = [e for one in found for e in one.evidence if e.rule.endswith((":above", ":below", ":most", ":least"))]
+    return int(bool(claimed))
+
+
+def test_a_reference_can_be_a_column_and_a_value_a_share() -> None:
+    rule = Against("chance", "{rows} are above chance", value="share", low="l", high="h")
+    rows = [{"model": "m", "share": 0.8, "l": 0.7, "h": 0.9, "chance": 0.5}]
+    words = {"by": ("model",), "columns": {"share": Column(percent=True, digits=0)}}
+    assert said(rule, rows, **words)[0].text == "m (80 %, 95 % CI 70 % to 90 %) are above chance."
+
+
+def test_hostile_names_stay_plain_text() -> None:
+    found = said(CHANCE, [row("{x} [y] <b>", 0.5, 0.1)], by=("question",))
+    assert "{x} [y] <b>" in found[0].text
+
+
+def test_the_p_value_belongs_to_the_interval() -> None:
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        estimate, below, above = rng.normal(), *rng.uniform(0.1, 2, 2)
+        reference = rng.normal()
+        p = p_value(estimate, estimate - below, estimate + above, reference)
+        assert p is not None
+        assert (p < 0.05) == (not estimate - below <= reference <= estimate + above)

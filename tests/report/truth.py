@@ -1,0 +1,104 @@
+"""Whether a sentence is true to its numbers: what every finding of every report is checked by.
+
+The check looks at the words of a sentence and at the evidence it carries, independently of the rules that wrote it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from vantage.report.parts import Evidence, Finding, Result
+
+CHANCE = 0.05
+COMPARING = re.compile(
+    r"\b(most|least|more|less|better|worse|best|worst|higher|lower|highest|lowest|stronger|weaker|fewer|further|closer|"
+    r"significant(ly)?|outperforms?|exceeds?|recovers?|settles?|agrees? with)\b",
+    re.IGNORECASE,
+)
+"""Words that compare; a sentence with one of them needs a test."""
+UNDECIDED = re.compile(
+    r"cannot be told apart|does not tell|do not tell|no better than|no more than|not shown|no correlation|is not clear",
+    re.IGNORECASE,
+)
+
+
+def findings(result: Result) -> Iterator[Finding]:
+    """Every finding of a report, wherever it stands."""
+    yield from result.findings
+    for section in result.sections:
+        yield from section.findings
+
+
+def claims(result: Result) -> list[str]:
+    """The sentences that claim a difference, a direction or a ranking."""
+    return list(dict.fromkeys(finding.text for finding in findings(result) if any(map(_claims, finding.evidence))))
+
+
+def check(finding: Finding) -> None:
+    """Fails where a sentence says what its numbers do not."""
+    text = finding.text
+    assert text, "an empty sentence"
+    assert text[-1] in ".?!", text
+    assert finding.evidence, f"nothing stands behind: {text}"
+    assert not re.search(r"\bNone\b|\bnan\b|\{|\}|–––|\[\]|\(\)", text), text
+    assert not re.search(r"\b1 (raters|items|people|texts|models|questions|figures|runs|rows)\b", text), text
+    assert not re.search(r"p = \.?0\.?0*\b(?!\d)", text), text
+    for evidence in finding.evidence:
+        _check(evidence, text)
+    tested = [one for one in finding.evidence if one.rule != "fact"]
+    if COMPARING.search(text):
+        assert tested, f"a comparison without a test: {text}"
+    if UNDECIDED.search(text):
+        assert any(not _claims(one) for one in tested), text
+    elif tested:
+        assert any(map(_claims, tested)), f"a claim that no test supports: {text}"
+
+
+def check_all(result: Result) -> None:
+    """Checks every finding of a report, and that paragraphs and captions have no gap or slip in them."""
+    for finding in findings(result):
+        check(finding)
+    for section in result.sections:
+        words = [section.title, *section.text]
+        for part in section.parts:
+            words += [part.caption, *getattr(part, "notes", ())]
+        for text in [*words, *result.warnings, *result.methods]:
+            assert not re.search(r"\bNone\b|\bnan\b|\{\w*\}|–––", text), text
+            assert not re.search(r"\b1 (raters|items|people|texts|models|questions|figures|runs|rows)\b", text), text
+
+
+def _claims(evidence: Evidence) -> bool:
+    return evidence.rule.endswith((":above", ":below", ":most", ":least"))
+
+
+def _check(evidence: Evidence, text: str) -> None:
+    kind, _, side = evidence.rule.partition(":")
+    if kind == "fact":
+        assert all(value is not None for value in evidence.numbers.values()), text
+        return
+    assert evidence.p is not None, text
+    assert evidence.estimate is not None, text
+    assert evidence.reference is not None, text
+    if side in ("above", "most"):
+        assert evidence.estimate > evidence.reference, text
+    if side in ("below", "least"):
+        assert evidence.estimate < evidence.reference, text
+    if side in ("above", "below", "most", "least"):
+        assert evidence.p < CHANCE, text
+    else:
+        assert evidence.p >= CHANCE, text
+    if kind == "against" and evidence.low is not None and evidence.high is not None:
+        assert evidence.low - 1e-9 <= evidence.estimate <= evidence.high + 1e-9, text
+        if side == "above":
+            assert evidence.low > evidence.reference, text
+        if side == "below":
+            assert evidence.high < evidence.reference, text
+    if evidence.name and kind == "extreme":
+        assert evidence.name.split(" (")[0] in text, text
+
+
+def flipped(values: Any, low: float, high: float) -> Any:
+    """Answers turned round on their scale."""
+    return low + high - values
