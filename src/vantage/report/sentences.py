@@ -244,15 +244,17 @@ def _selected(order: Sequence[Row], rule: Extremes, words: Words) -> float:
 
 
 def _facts(rule: Fact, rows: Sequence[Row], words: Words) -> list[Finding]:
-    names = [name for _, name, _, _ in Formatter().parse(rule.text) if name]
-    found: list[Finding] = []
-    for row in rows if rule.each else rows[:1]:
+    names = [n for _, n, _, _ in Formatter().parse(rule.text + rule.row) if n and n != "rows"]
+    known = []
+    for row in rows if rule.each or rule.row else rows[:1]:
         used = {name: row[name] if name in row else words.values.get(name) for name in names}
         if all(value is not None for value in used.values()):
-            text = words.filled(rule.text, row)
-            if text not in [one.sentence for one in found]:
-                found.append(Finding(text, {}, (Evidence("fact", numbers=used),)))
-    return found
+            known.append((row, Evidence("fact", numbers=used)))
+    if rule.row and known:
+        listed = words.listed(list(dict.fromkeys(words.filled(rule.row, row) for row, _ in known)))
+        return [Finding(words.filled(rule.text, known[0][0], rows=listed), {}, tuple(one for _, one in known))]
+    told = {words.filled(rule.text, row): evidence for row, evidence in known}
+    return [Finding(text, {}, (evidence,)) for text, evidence in told.items()]
 
 
 def _sentence(phrase: str, claims: Claims, words: Words, label: str) -> Finding:
