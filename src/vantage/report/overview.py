@@ -199,12 +199,11 @@ def near_people(analysis: CorpusAnalysis) -> pl.DataFrame | None:
     for name, given in _answered(analysis.beside).filter(pl.col("rater").is_in(analysis.others)).group_by("rater"):
         both = _distances(analysis, given)
         for (question,), part in both.group_by("question", maintain_order=True):
-            low, high = _t_interval((part["model"] - part["apart"]).to_numpy())
-            numbers = {"model": part["model"].mean(), "people": part["apart"].mean(), "items": len(part)}
-            difference = numbers["model"] - numbers["people"]
-            rows.append(
-                {"question": question, "rater": name[0], **numbers, "difference": difference, "low": low, "high": high}
-            )
+            difference = pl.col("model") - pl.col("apart")
+            distances = part.select("model", pl.col("apart").alias("people"), difference.alias("difference"))
+            low, high = _t_interval(distances["difference"].to_numpy())
+            ends = {"low": low, "high": high, "items": len(part)}
+            rows.append({"question": question, "rater": name[0], **distances.mean().row(0, named=True), **ends})
     return pl.DataFrame(rows, infer_schema_length=None).sort("question", "rater") if rows else None
 
 
