@@ -23,7 +23,7 @@ CONTEXT = {"allow_extra_args": True, "ignore_unknown_options": True, "help_optio
 def study(
     context: typer.Context,
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="The study, or a Python file of yours that holds one.")
+        str | None, typer.Argument(metavar="NAME", help="The study, or a file of yours that holds one (.yaml or .py).")
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="The folder for everything the study leaves.")] = None,
     data: Annotated[Path | None, typer.Option("--data", help="The published data or corpus that it reads.")] = None,
@@ -55,8 +55,8 @@ def study(
 ) -> None:
     """Run a study: collect judgments, measure, and write tables, figures and one report.
 
-    `vantage study --list` names the studies, `vantage study NAME --help` their options. `vantage study FILE.py` runs a
-    study of your own; begin one with `vantage new study`. Given again, the same command goes on where it was
+    `vantage study --list` names the studies, `vantage study NAME --help` their options. `vantage study FILE.yaml` runs
+    a study of your own; begin one with `vantage new study`. Given again, the same command goes on where it was
     interrupted.
     """
     if help_ and name is None:

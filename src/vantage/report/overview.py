@@ -60,7 +60,7 @@ class CorpusAnalysis(Analysis):
         return out if len(out) else None
 
     @cached_property
-    def people(self) -> Corpus:  # type: ignore[override]
+    def people(self) -> Corpus:
         """The people among the raters; everyone where there is nobody but others."""
         kinds = self.kept.raters["kind"].cast(pl.String)
         return self.kept.filter(kind=list(PEOPLE)) if kinds.is_in(PEOPLE).any() else self.kept
