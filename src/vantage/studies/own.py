@@ -1,6 +1,7 @@
 """Studies of one's own: a recipe (`.yaml`), or a Python file with a `STUDY`.
 
-A recipe finds its own functions in a Python file of the same name beside it, if it has any. A Python file is code and is run as such, like any that is started: run only what you have read.
+A recipe finds functions of its own in a Python file of the same name beside it, if there is one. A Python file is code
+and is run as such: run only what you have read.
 """
 
 from __future__ import annotations
