@@ -36,6 +36,7 @@ from scipy.special import stdtr, stdtrit
 
 from vantage.measures.multiplicity import Correction, adjusted
 from vantage.measures.presentation import Against, Column, Extremes, Fact, Rule
+from vantage.report.cells import p_value as show_p
 from vantage.report.parts import Evidence, Finding, cell_text
 
 LEVEL: Final = 0.05
@@ -303,4 +304,5 @@ def _tested(rule: Against, row: Row, words: Words) -> float | None:
 
 
 def _p_text(p: float) -> str:
-    return "< .001" if p < 0.001 else f"= {f'{p:.3f}'.lstrip('0') if p < 1 else '1'}"
+    text = show_p(p)
+    return text if text.startswith("<") else f"= {text}"

@@ -149,7 +149,7 @@ def _figure(how: dict[str, Any], frame: pl.DataFrame, name: str, caption: str, v
     name, caption, alt = how.pop("name", name), how.pop("caption", caption), how.pop("alt", "")
     if chart == "points":
         how = {"label": view.columns.get("estimate", Column()).title or view.title, **how}
-    return Figure(name, caption, alt or caption, chart, _plain(frame), how)
+    return Figure(name, caption, alt, chart, _plain(frame), how)
 
 
 def _plain(frame: pl.DataFrame) -> pl.DataFrame:
