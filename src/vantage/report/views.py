@@ -76,7 +76,8 @@ def present(
         values: Further names for phrases.
     """
     columns = {column: how for column, how in view.columns.items() if column in frame.columns}
-    shown = [column for column in dict.fromkeys([*by, *view.show]) if column in frame.columns] if view.show else []
+    known = [column for column in frame.columns if frame[column].null_count() < len(frame)]
+    shown = [column for column in dict.fromkeys([*by, *view.show]) if column in known] if view.show else []
     options = used_options(frame)
     text = caption or caption_of(view, frame, by, who)
     parts: list[Part] = []
