@@ -14,7 +14,7 @@ import polars as pl
 
 P = ParamSpec("P")
 
-RESULT = ("estimate", "low", "high", "items", "raters", "judgments", "left_out", "reason")
+RESULT = ("estimate", "low", "high", "over", "items", "raters", "judgments", "left_out", "reason")
 """The columns of every result, after the grouping columns and the measure's own."""
 
 
@@ -77,7 +77,8 @@ def table(rows: Iterable[Mapping[str, Any]], by: str | Sequence[str] = ()) -> pl
     """Rows of a measure as a frame: grouping columns, the measure's own, then the common ones.
 
     A row states `estimate` (null where undefined, with a `reason`), the interval `low`…`high` where there
-    is one, and what it rests on. `left_out` becomes a struct with one count per status that occurs.
+    is one, what that is `over`, and what the row rests on. `left_out` becomes a struct with one count per status that
+    occurs.
     """
     rows = list(rows)
     columns = [by] if isinstance(by, str) else list(by)
@@ -88,6 +89,7 @@ def table(rows: Iterable[Mapping[str, Any]], by: str | Sequence[str] = ()) -> pl
         **dict.fromkeys(("estimate", "low", "high"), pl.Float64),
         **dict.fromkeys(("items", "raters", "judgments"), pl.Int64),
         "left_out": pl.Struct(dict.fromkeys(left_out, pl.Int64)),
+        "over": pl.String,
         "reason": pl.String,
     }
 
