@@ -16,6 +16,8 @@ P = ParamSpec("P")
 
 RESULT = ("estimate", "low", "high", "over", "items", "raters", "judgments", "left_out", "reason")
 """The columns of every result, after the grouping columns and the measure's own."""
+APART = "the interval does not hold the estimate: resamples are biased here, so read it as a spread, not as a range"
+"""The reason of a row whose interval is not to be trusted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +82,7 @@ def table(rows: Iterable[Mapping[str, Any]], by: str | Sequence[str] = ()) -> pl
     is one, what that is `over`, and what the row rests on. `left_out` becomes a struct with one count per status that
     occurs.
     """
-    rows = list(rows)
+    rows = [_sound(row) for row in rows]
     columns = [by] if isinstance(by, str) else list(by)
     own = [k for row in rows for k in row if k not in columns and k not in RESULT]
     order = list(dict.fromkeys([*columns, *own, *RESULT]))
@@ -100,6 +102,15 @@ def table(rows: Iterable[Mapping[str, Any]], by: str | Sequence[str] = ()) -> pl
         return pl.Series(name, values, dtype=types.get(name), strict=False)
 
     return pl.DataFrame([column(name) for name in order])
+
+
+def _sound(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The row, with a reason where its interval does not hold its own estimate."""
+    estimate, low, high = (row.get(name) for name in ("estimate", "low", "high"))
+    if estimate is None or low is None or high is None or row.get("reason"):
+        return row
+    slack = 1e-9 * max(1.0, abs(estimate))
+    return row if low - slack <= estimate <= high + slack else {**row, "reason": APART}
 
 
 def _plain(value: object) -> object:

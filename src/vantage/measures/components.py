@@ -34,7 +34,7 @@ def components(
     by: By = (),
     trait: By = (),
     interaction: bool = True,
-    ci: Resampled = "items",
+    ci: Resampled = "auto",
     confidence: float = 0.95,
     seed: int = 0,
 ) -> pl.DataFrame:

@@ -201,7 +201,8 @@ def _rows(group: Group, confidence: float) -> list[dict[str, Any]]:
             low = None if low is None else mean_of(low, design.k)
             high = None if high is None else mean_of(high, design.k)
         reason = NO_INTERVAL if low is None and high is None else None
-        rows.append({**row, "estimate": estimate, "low": low, "high": high, "reason": reason})
+        over = None if low is None or high is None else "items" if form == 3 else "both"
+        rows.append({**row, "estimate": estimate, "low": low, "high": high, "over": over, "reason": reason})
     return rows
 
 
