@@ -26,7 +26,6 @@ from vantage.measures.counts import Counts
 from vantage.measures.intervals import (
     ENOUGH_RATERS,
     JACKKNIFE,
-    OVER,
     Bootstrap,
     Statistic,
     bca,
@@ -320,6 +319,7 @@ def counted_answers(
 class Choice(Generic[How]):
     """The bootstrap of each group: over what was asked for or, left to itself, over what the group has enough of.
 
+    >>> from vantage.measures.intervals import OVER
     >>> table = {"item": [1, 2] * 10, "rater": sorted([*range(10)] * 2), "value": [0, 1] * 10}
     >>> Choice.of(table, (), Bootstrap(over=OVER))[{}].ci
     'both'

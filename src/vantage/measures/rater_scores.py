@@ -16,8 +16,8 @@ import numpy as np
 import polars as pl
 
 from vantage.measures.codes import dense, encode
-from vantage.measures.components import Design
 from vantage.measures.ratings import UNIT, Floats, Ints
+from vantage.measures.variance_design import Design
 
 SMALLEST: Final = 1e-6
 """The least ratio of error to item variance; nothing is gained below, and the equations stay well-posed."""
@@ -71,10 +71,10 @@ def _without_items(answered: pl.DataFrame) -> Floats:
 
 def _error_to_item(answered: pl.DataFrame) -> float:
     """The error variance in units of the variance between items; infinite where items do not differ."""
-    design = Design.of(answered.sort([*UNIT, "rater", "sample"]), [], False)
+    design = Design.of(answered)
     if design.problem() is not None:
         return float("inf")
-    item, _, *rest = design.variances(np.ones((1, design.items)))[0].tolist()
+    item, _, *rest = design.variances().tolist()
     error = float(np.sum(np.clip(rest, 0, None)))
     if not (np.isfinite(item) and item > 0):
         return float("inf")
