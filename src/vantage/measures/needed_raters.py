@@ -6,7 +6,6 @@ hand, and random subsets of the raters at hand, which assumes no formula.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import ceil
 from typing import Any, Final, Literal, TypeAlias
 
@@ -15,14 +14,12 @@ import polars as pl
 
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
-from vantage.measures.canonical import Named, canonical, paired
+from vantage.measures.canonical import canonical, paired
 from vantage.measures.intervals import OVER, Bootstrap, Over, percentile
+from vantage.measures.one_rater import OneRater, stepped_up
 from vantage.measures.over_raters import Choice
-from vantage.measures.ratings import By, Floats, Group, Judgments, groups
-from vantage.measures.resampling import per_item
+from vantage.measures.ratings import By, Group, Judgments, groups
 from vantage.measures.split_half import pearson_rows, rounding_error, same_sizes
-from vantage.measures.variance_design import Design, shares
-from vantage.measures.variance_draws import interval_of, variance_draws
 
 NEEDED: Final = ("needed", "needed_low", "needed_high", "needed_consistent")
 Curve: TypeAlias = Literal["prophecy", "subsample"]
@@ -89,15 +86,6 @@ def needed_raters(
     return table(rows, by).with_columns(pl.col(NEEDED).cast(pl.Int64))
 
 
-def stepped_up(reliability: float, k: float) -> float:
-    """The reliability of the mean of k raters, each as reliable as one (Spearman 1910; Brown 1910).
-
-    >>> stepped_up(0.5, 3)
-    0.75
-    """
-    return k * reliability / (1 + (k - 1) * reliability)
-
-
 def raters_for(target: float, reliability: float | None) -> int | None:
     """The smallest number of raters whose mean reaches the target; null where no number does.
 
@@ -111,64 +99,27 @@ def raters_for(target: float, reliability: float | None) -> int | None:
 
 
 def _prophecy(group: Group, *, target: float, up_to: int, how: Bootstrap) -> list[dict[str, Any]]:
-    sums = _item_sums(canonical(group))
-    one = float(_reliability(sums.sum(axis=0)[None])[0])
+    found = OneRater.of(group, how)
+    one, alone, low, high = found.reliability, found.consistent, found.low, found.high
     if not np.isfinite(one):
         return [{"k": k, "reason": "the answers do not vary"} for k in range(1, up_to + 1)]
-    design = Design.of(group.frame)
-    variances = design.variances() if design.problem() is None else np.full(3, np.nan)
-    apart = bool(np.isfinite(variances).all())
-    share, alone = None, None
-    if apart:
-        item, rater, *error = np.clip(variances, 0, None).tolist()
-        share, alone = rater / (item + rater + sum(error)), item / max(item + sum(error), 1e-300)
-    if how.ci in ("raters", "both") and apart:
-        bounds = interval_of(shares(variance_draws(design, how.ci, seed=how.seed))[:, 0], one, how.confidence)
-    else:
-        how = replace(how, ci="none" if how.ci == "none" else "items")
-        kinds, multiplicity = np.unique(sums, axis=0, return_counts=True)
-        bounds = how.interval(lambda weight: _reliability(weight @ kinds), multiplicity)
-    low, high = bounds
     # The more reliable one rater is, the fewer are needed: the bounds change places.
     needed = dict(zip(NEEDED, (raters_for(target, r) for r in (one, high, low, alone)), strict=True))
     return [
         {
             "k": k,
             **needed,
-            "rater_share": share,
+            "rater_share": found.rater_share,
             "consistent": None if alone is None else stepped_up(alone, k),
             "estimate": stepped_up(one, k),
-            **how.stated((None if low is None else stepped_up(low, k), None if high is None else stepped_up(high, k))),
+            **found.how.stated((_stepped(low, k), _stepped(high, k))),
         }
         for k in range(1, up_to + 1)
     ]
 
 
-def _item_sums(named: Named) -> Floats:
-    """Per item the sums over its units that the variance components are made of."""
-    unit, units = named.ratings.unit, named.ratings.units
-    value = named.ratings.value - named.ratings.value.mean()
-    value[np.abs(value) < 1e-12 * np.abs(named.ratings.value).max()] = 0.0  # rounding is not variance
-    n = np.bincount(unit, minlength=units).astype(np.float64)
-    total = np.bincount(unit, value, minlength=units)
-    squares = np.bincount(unit, value * value, minlength=units)
-    columns = np.column_stack([np.ones(units), n, n * n, total, total * total / n, squares])
-    return per_item(named.units["item"], columns)
-
-
-def _reliability(sums: Floats) -> Floats:
-    """ICC(1) of each row of sums, at least zero; NaN where the answers do not vary."""
-    units, n, n_squared, total, between, squares = sums.T
-    defined = (units > 1) & (n > units)
-    units, within_df = np.where(defined, units, 2), np.where(defined, n - units, 1)
-    between_ms = (between - total * total / n) / (units - 1)
-    within_ms = np.maximum(squares - between, 0) / within_df
-    size = (n - n_squared / n) / (units - 1)
-    variance = between_ms + (size - 1) * within_ms
-    defined &= variance > 1e-12 * squares / n
-    found = np.full(len(sums), np.nan)
-    reliability: Floats = np.divide(between_ms - within_ms, variance, out=found, where=defined)
-    return np.maximum(reliability, 0)
+def _stepped(reliability: float | None, k: int) -> float | None:
+    return None if reliability is None else stepped_up(reliability, k)
 
 
 def _subsample(group: Group, *, target: float, up_to: int, how: Bootstrap) -> list[dict[str, Any]]:

@@ -218,7 +218,9 @@ def kappas(pairs: Pairs, weight: Floats, own: bool) -> Callable[[Floats], Floats
         observed = np.asarray(agreeing @ drawn) * total
         expected = np.asarray(by_pair @ (first[left] * second[right]))
         rest = total * total - expected
-        return np.divide(observed - expected, rest, out=np.full(total.shape, np.nan), where=rest > 1e-9 * total)
+        kappa = np.full(total.shape, np.nan)
+        np.divide(observed - expected, rest, out=kappa, where=rest > 1e-9 * total)
+        return kappa
 
     return statistic
 

@@ -74,8 +74,8 @@ def _error_to_item(answered: pl.DataFrame) -> float:
     design = Design.of(answered)
     if design.problem() is not None:
         return float("inf")
-    item, _, *rest = design.variances().tolist()
-    error = float(np.sum(np.clip(rest, 0, None)))
+    variances = design.variances()
+    item, error = float(variances[0]), float(np.clip(variances[2:], 0, None).sum())
     if not (np.isfinite(item) and item > 0):
         return float("inf")
     return max(error / item, SMALLEST)

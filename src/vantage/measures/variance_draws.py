@@ -173,7 +173,7 @@ class Crossed:
         """Draws of the variance between items."""
         apart = self.item_effect - np.average(self.item_effect, weights=self.per_item)
         sizes, kind = np.unique(self.per_item, return_inverse=True)
-        squares = np.bincount(kind.reshape(-1), weights=np.square(apart) * self.per_item)
+        squares = np.bincount(kind.reshape(-1), weights=np.square(apart) * self.per_item).astype(np.float64)
         freedom = len(apart) - 1
         target = np.full(len(noise), float(freedom))
         if rng is not None:
