@@ -26,6 +26,7 @@ HOMES = {
         "opt_outs": ["opt_outs"],
         "split_half": ["split_half"],
         "needed_raters": ["needed_raters"],
+        "d_study": ["d_study"],
         "rater_quality": ["raters"],
         "aggregation": ["aggregate", "bands", "soft_labels", "competence"],
         "variation": ["entropy", "ambiguity", "split_items", "opposed_items"],

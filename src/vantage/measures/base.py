@@ -16,8 +16,10 @@ from vantage.measures.presentation import PLAIN, View
 
 P = ParamSpec("P")
 
-RESULT = ("estimate", "low", "high", "items", "raters", "judgments", "left_out", "reason")
+RESULT = ("estimate", "low", "high", "over", "items", "raters", "judgments", "left_out", "reason")
 """The columns of every result, after the grouping columns and the measure's own."""
+APART = "the interval does not hold the estimate: resamples are biased here, so read it as a spread, not as a range"
+"""The reason of a row whose interval is not to be trusted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +96,10 @@ def table(rows: Iterable[Mapping[str, Any]], by: str | Sequence[str] = ()) -> pl
     """Rows of a measure as a frame: grouping columns, the measure's own, then the common ones.
 
     A row states `estimate` (null where undefined, with a `reason`), the interval `low`…`high` where there
-    is one, and what it rests on. `left_out` becomes a struct with one count per status that occurs.
+    is one, what that is `over`, and what the row rests on. `left_out` becomes a struct with one count per status that
+    occurs.
     """
-    rows = list(rows)
+    rows = [_sound(row) for row in rows]
     columns = [by] if isinstance(by, str) else list(by)
     own = [k for row in rows for k in row if k not in columns and k not in RESULT]
     order = list(dict.fromkeys([*columns, *own, *RESULT]))
@@ -105,6 +108,7 @@ def table(rows: Iterable[Mapping[str, Any]], by: str | Sequence[str] = ()) -> pl
         **dict.fromkeys(("estimate", "low", "high"), pl.Float64),
         **dict.fromkeys(("items", "raters", "judgments"), pl.Int64),
         "left_out": pl.Struct(dict.fromkeys(left_out, pl.Int64)),
+        "over": pl.String,
         "reason": pl.String,
     }
 
@@ -115,6 +119,15 @@ def table(rows: Iterable[Mapping[str, Any]], by: str | Sequence[str] = ()) -> pl
         return pl.Series(name, values, dtype=types.get(name), strict=False)
 
     return pl.DataFrame([column(name) for name in order])
+
+
+def _sound(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The row, with a reason where its interval does not hold its own estimate."""
+    estimate, low, high = (row.get(name) for name in ("estimate", "low", "high"))
+    if estimate is None or low is None or high is None or row.get("reason"):
+        return row
+    slack = 1e-9 * max(1.0, abs(estimate))
+    return row if low - slack <= estimate <= high + slack else {**row, "reason": APART}
 
 
 def _plain(value: object) -> object:
