@@ -16,7 +16,7 @@ from vantage.measures.clusters import kmeans
 from vantage.raters.replies import parse_replies, parse_reply
 from vantage.studies.stereomap.comparing import correlation_pairs, correlations
 from vantage.studies.stereomap.groups import groups_corpus, published_groups, read_groups
-from vantage.studies.stereomap.placing import _tests, place
+from vantage.studies.stereomap.placing import competence_against_warmth, place
 
 EXTENDED = Instrument.load("stereotype-content:extended")
 FRIENDLY = EXTENDED.question("friendly")
@@ -105,7 +105,7 @@ def test_tests_are_not_made_on_the_runs_that_chose_the_groups() -> None:
     for seed in range(12):
         (source,) = place(runs(np.full((30, 2), 3.0), spread=0.6, seed=seed), EXTENDED, k=5, resamples=10)
         assert source.clusters is not None
-        honest += _tests(source)["p"].drop_nulls().to_list()
+        honest += competence_against_warmth(source)["p"].drop_nulls().to_list()
         points = source.points
         for label in range(5):
             inside = points[source.clusters.labels == label]
@@ -121,7 +121,7 @@ def test_a_small_cluster_is_tested_over_runs_and_shows_its_effect() -> None:
     (source,) = place(
         runs(values + np.random.default_rng(0).normal(0, 0.02, values.shape)), EXTENDED, k=3, resamples=10
     )
-    row = _tests(source).filter(pl.col("cluster") == "HC-LW").row(0, named=True)
+    row = competence_against_warmth(source).filter(pl.col("cluster") == "HC-LW").row(0, named=True)
     assert row["relation"] == ">"
     assert row["p_holm"] < 0.001
     assert row["dz"] > 2
