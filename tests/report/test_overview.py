@@ -2,12 +2,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 
+from tests.report.made import made
 from tests.report.reports import HOSTILE
-from vantage import Corpus, Instrument, Scale, demo_corpus
+from tests.report.truth import check_all, claims
+from vantage import Corpus, Instrument, Scale, alpha, demo_corpus
 from vantage.report.overview import corpus_report, overview
+from vantage.report.parts import Result
 
 
 def small(judgments: dict[str, list[object]], scale: Scale, kinds: list[str]) -> Corpus:
@@ -18,15 +22,63 @@ def small(judgments: dict[str, list[object]], scale: Scale, kinds: list[str]) ->
     return Corpus(items, raters, frame, Instrument.of_questions("mine", "Mine", {"q": scale}))
 
 
-def test_the_demo_corpus_gives_numbers_that_the_measures_give() -> None:
-    from vantage import alpha
+def said(result: Result) -> str:
+    return " ".join(finding.text for section in result.sections for finding in section.findings)
 
+
+def frame(result: Result, name: str) -> pl.DataFrame:
+    return next(table.frame for table in result.tables if table.name == name)
+
+
+def test_the_demo_corpus_gives_numbers_that_the_measures_give() -> None:
     result = overview(demo_corpus(), seed=3)
-    table = next(t for t in result.tables if t.name == "alpha")
-    assert table.frame["question"].to_list() == ["trust", "sociability", "competence"]
+    check_all(result)
+    found = frame(result, "alpha")
+    assert found["question"].to_list() == ["trust", "sociability", "competence"]
     direct = dict(alpha(demo_corpus(), by="question", seed=3).select("question", "low").iter_rows())
-    assert dict(table.frame.select("question", "low").iter_rows()) == direct
-    assert "r9" in result.findings[1].text
+    assert dict(found.select("question", "low").iter_rows()) == direct
+    assert "The answers of r9" in said(result), "the rater who was made to answer without reading"
+
+
+@pytest.mark.slow
+def test_reports_on_noise_claim_nothing() -> None:
+    wrong = []
+    for seed in range(200):
+        result = overview(made(seed, items=16, people=10, models=2), seed=seed)
+        check_all(result)
+        wrong += claims(result)[:1]
+    # Five of a hundred, and two standard errors of their number.
+    assert len(wrong) <= 200 * 0.05 + 2 * np.sqrt(200 * 0.05 * 0.95), wrong
+
+
+def test_what_is_planted_is_found_and_told_in_the_right_direction() -> None:
+    result = overview(made(1, signal=1.5, trait=1.0, models=2, far=3.0, against=1))
+    check_all(result)
+    words = said(result)
+    assert "Raters agree better than chance about q" in words
+    assert "group: people with a give higher answers than people with b" in words
+    assert "Further from a person than two people are from each other: m1 (q)" in words
+    assert "The answers of p15" in words
+    assert "run against those of the others" in words
+    turned = overview(made(1, signal=1.5, trait=1.0, models=2, far=3.0, against=1, inverted=True))
+    check_all(turned)
+    assert "group: people with b give higher answers than people with a" in said(turned)
+    assert "Further from a person than two people are from each other: m1 (q)" in said(turned)
+
+
+def test_a_trait_that_does_not_matter_is_said_not_to_be_shown_to() -> None:
+    result = overview(made(2, signal=1.5))
+    assert "group: no two groups can be told apart" in said(result)
+
+
+@pytest.mark.parametrize(
+    ("items", "people", "models"),
+    [(1, 1, 0), (1, 5, 0), (5, 1, 0), (5, 1, 1), (1, 2, 1), (3, 2, 2), (40, 0, 1), (40, 0, 3)],
+)
+def test_the_smallest_corpora_have_a_report(tmp_path: Path, items: int, people: int, models: int) -> None:
+    report = corpus_report(made(items=items, people=people, models=models, signal=1.0))
+    check_all(report.result)
+    assert report.write(tmp_path / "out").is_file()
 
 
 def test_a_corpus_without_judgments_says_so(tmp_path: Path) -> None:
@@ -61,16 +113,59 @@ def test_every_kind_of_scale_has_a_picture(tmp_path: Path, scale: Scale) -> None
         "status": ["answered"] * 4,
     }
     report = corpus_report(small(rows, scale, ["person", "person"]))
-    assert report.result.figures[0].name in ("answers", "values")
+    assert {"answers", "values"} & {figure.name for figure in report.result.figures}
     text = report.write(tmp_path / "out").read_text()
     assert "<img" not in text
 
 
-def test_people_are_compared_with_people() -> None:
-    corpus = demo_corpus()
-    rows = corpus.judgments.filter(rater="r1").with_columns(pl.lit("m").alias("rater"))
-    with_model = corpus.add(rows, pl.DataFrame({"rater": ["m"], "kind": ["model"]}))
-    one = next(t for t in overview(corpus).tables if t.name == "alpha")
-    other = next(t for t in overview(with_model).tables if t.name == "alpha")
-    assert other.frame["estimate"].to_list() == one.frame["estimate"].to_list()
-    assert "the people among the raters" in other.caption
+def test_people_are_measured_among_people_and_excluded_ones_are_left_out() -> None:
+    plain = overview(made(3, signal=1.0))
+    beside = overview(made(3, signal=1.0, models=2))
+    assert frame(plain, "alpha")["estimate"].to_list() != []
+    with_models = made(3, signal=1.0, models=2)
+    people = with_models.filter(kind="person")
+    assert frame(beside, "alpha")["estimate"][0] == alpha(people, by="question", ci="none")["estimate"][0]
+    out = with_models.raters.with_columns(pl.col("rater").is_in(["p0", "p1"]).alias("excluded"))
+    corpus = Corpus(with_models.items, out, with_models.judgments, with_models.instruments)
+    result = overview(corpus)
+    assert frame(result, "excluded")["rater"].to_list() == ["p0", "p1"]
+    kept = people.filter(rater=[f"p{n}" for n in range(2, 16)])
+    assert frame(result, "alpha")["estimate"][0] == alpha(kept, by="question", ci="none")["estimate"][0]
+
+
+def test_disputed_texts_are_those_on_which_two_people_are_furthest_apart() -> None:
+    corpus = made(5, signal=1.0, items=20, people=6)
+    found = frame(overview(corpus), "disputed")
+    apart = {}
+    for (item,), part in corpus.judgments.group_by("item"):
+        values = part["value"].to_list()
+        pairs = [abs(x - y) / 6 for n, x in enumerate(values) for y in values[n + 1 :]]
+        apart[item] = np.mean(pairs)
+    assert found["apart"].to_list() == pytest.approx(sorted(apart.values(), reverse=True)[: len(found)])
+    assert found["text"][0] == f"Sentence {found['item'][0][1:]}."
+    assert sum(int(part.split("×")[1]) for part in found["answers"][0].split(", ")) == 6
+
+
+def test_the_distance_of_a_model_stands_beside_that_of_two_people() -> None:
+    corpus = made(6, signal=1.0, items=10, people=5, models=1)
+    row = frame(overview(corpus), "near-people").row(0, named=True)
+    people, model = [], []
+    for _, part in corpus.judgments.group_by("item"):
+        values = part.filter(pl.col("rater").str.starts_with("p"))["value"].to_list()
+        own = part.filter(rater="m0")["value"][0]
+        people.append(np.mean([abs(x - y) / 6 for n, x in enumerate(values) for y in values[n + 1 :]]))
+        model.append(np.mean([abs(own - x) / 6 for x in values]))
+    assert row["people"] == pytest.approx(np.mean(people))
+    assert row["model"] == pytest.approx(np.mean(model))
+    assert row["difference"] == pytest.approx(np.mean(model) - np.mean(people))
+
+
+def test_methods_and_bibliography_name_what_was_run(tmp_path: Path) -> None:
+    report = corpus_report(made(signal=1.0, models=1))
+    report.write(tmp_path / "out")
+    methods = " ".join(report.result.methods)
+    assert "Krippendorff's alpha at ordinal level" in methods
+    assert "95 % percentile bootstrap intervals over" in methods
+    bib = (tmp_path / "out" / "references.bib").read_text("utf-8")
+    assert "@book{krippendorff2018" in bib
+    assert "calderon2025" in bib

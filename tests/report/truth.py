@@ -19,7 +19,7 @@ COMPARING = re.compile(
 )
 """Words that compare; a sentence with one of them needs a test."""
 UNDECIDED = re.compile(
-    r"cannot be told apart|does not tell|do not tell|no better than|no more than|not shown|no correlation|is not clear",
+    r"can(not)? be told apart|does not tell|do not tell|no better than|no more than|not shown|no correlation|is not clear",
     re.IGNORECASE,
 )
 
@@ -33,7 +33,8 @@ def findings(result: Result) -> Iterator[Finding]:
 
 def claims(result: Result) -> list[str]:
     """The sentences that claim a difference, a direction or a ranking."""
-    return list(dict.fromkeys(finding.text for finding in findings(result) if any(map(_claims, finding.evidence))))
+    told = [one for one in findings(result) if any(map(_claims, one.evidence)) and not UNDECIDED.search(one.text)]
+    return list(dict.fromkeys(finding.text for finding in told))
 
 
 def check(finding: Finding) -> None:
@@ -51,7 +52,7 @@ def check(finding: Finding) -> None:
     if COMPARING.search(text):
         assert tested, f"a comparison without a test: {text}"
     if UNDECIDED.search(text):
-        assert any(not _claims(one) for one in tested), text
+        assert not any(one.rule.endswith((":above", ":most", ":least")) for one in tested), text
     elif tested:
         assert any(map(_claims, tested)), f"a claim that no test supports: {text}"
 

@@ -119,10 +119,12 @@ class Fact:
     Args:
         text: The sentence, with the columns it states in braces.
         each: Whether every row gets a sentence; otherwise the first.
+        row: How each row is stated where the sentence lists them as `{rows}`.
     """
 
     text: str
     each: bool = False
+    row: str = ""
     __pydantic_config__ = _STRICT
 
 
@@ -162,7 +164,7 @@ AGREEMENT: Final = (
     Against(
         0.0,
         above="Raters agree better than chance[ about {rows}]",
-        below="Raters agree less than chance would give[ about {rows}]",
+        below="Raters agree no better than chance[ about {rows}]",
         within="Raters agree no better than chance[ about {rows}]",
     ),
     Extremes(

@@ -53,7 +53,8 @@ def raters(
     """Each rater's consistency with the others, and the reasons to look at some raters first.
 
     `estimate` is the leave-one-out correlation: that of the rater's answers with the mean of the other
-    raters' answers to the same units. Further columns, all on units that somebody else answered too:
+    raters' answers to the same units, with a 95 % interval by Fisher's (1915) transformation. Further columns, all on
+    units that somebody else answered too:
 
     * `bias`: the mean of the rater's answer minus the others' mean; `spread`: the standard deviation of
       the rater's answers over that of the others' answers to the same units;
@@ -65,13 +66,14 @@ def raters(
       judgment, where the table has a column of that name.
 
     `flags` says in words where a rater stands out by 3.5 robust standard deviations from the raters of the
-    group (Iglewicz and Hoaglin 1993), runs against the others, or gives one answer throughout. Raters with
+    group (Iglewicz and Hoaglin 1993), runs against the others (the whole interval lies below zero), or gives one
+    answer throughout. Raters with
     fewer than `least` answers are not flagged. The most flagged and least consistent stand first.
 
     >>> ratings = [[1, 2, 3, 4, 5, 6], [1, 2, 4, 4, 5, 6], [2, 2, 3, 5, 5, 7], [6, 5, 4, 3, 2, 1]]
     >>> worst = raters(ratings).row(0, named=True)
     >>> worst["rater"], worst["flags"][0]
-    (3, 'answers run against the others (r = -1.00)')
+    (3, 'answers run against the others (r = -1.00, 95 % CI -1.00 to -1.00)')
     """
     if correlation not in ("pearson", "spearman"):
         raise InputError(f"correlation '{correlation}' is not known", remedy="use pearson or spearman")
@@ -80,7 +82,7 @@ def raters(
     for part in parts(data, by, extra=["seconds"] if timed else []):
         check_level(part.scale(), part.frame, "a correlation of raters")
         about = counts(part.answered, part.frame)
-        found = _profiles(part, correlation, timed)
+        found = _with_interval(_profiles(part, correlation, timed))
         deviation = part.frame["value"].std()
         flags = _flags(found, least, deviation if isinstance(deviation, float) else 0.0)
         missing = _left_out(part)
@@ -100,6 +102,16 @@ def raters(
     if not rows:
         return table(rows, by)
     return table(rows, by).with_columns(pl.col("flags").cast(pl.List(pl.String))).drop("run_chance", "asked")
+
+
+def _with_interval(found: pl.DataFrame) -> pl.DataFrame:
+    """The profiles with the 95 % interval of each correlation, by Fisher's (1915) transformation."""
+    reach = 1.959964 / (pl.col("units") - 3).clip(1).sqrt()
+    # A perfect correlation has no finite transform.
+    centre = pl.col("estimate").clip(-1 + 1e-12, 1 - 1e-12).arctanh()
+    known = pl.col("estimate").is_not_null() & (pl.col("units") > 3)
+    ends = {"low": (centre - reach).tanh(), "high": (centre + reach).tanh()}
+    return found.with_columns(pl.when(known).then(end).alias(name) for name, end in ends.items())
 
 
 def _is_timed(data: Judgments) -> bool:
@@ -279,8 +291,9 @@ def _flags(found: pl.DataFrame, least: int, deviation: float) -> list[list[str]]
 def _always(rater: Mapping[str, Any], flags: list[str]) -> list[str]:
     """Flags what needs no comparison with other raters; the columns that it has spoken of."""
     told = []
-    if rater["estimate"] is not None and rater["estimate"] < 0:
-        flags.append(f"answers run against the others (r = {rater['estimate']:.2f})")
+    if rater["high"] is not None and rater["high"] < 0:
+        ends = f"{rater['low']:.2f} to {rater['high']:.2f}"
+        flags.append(f"answers run against the others (r = {rater['estimate']:.2f}, 95 % CI {ends})")
         told.append("estimate")
     if rater["top_share"] == 1 and rater["judgments"] > 1:
         flags.append(f"gave the same answer all {rater['judgments']} times")

@@ -36,7 +36,12 @@ VIEW: Final = View(
     },
     show=("model", "estimate", "advantage", "tested", "passes", "reason"),
     notes=("A model passes when it could replace half of the people or more.",),
-    says=(Fact("{model} could replace {estimate} of the {tested} people it was tested against.", each=True),),
+    says=(
+        Fact(
+            "People whom a model could replace, of those it was tested against: {rows}.",
+            row="{model} {estimate} of {tested}",
+        ),
+    ),
     method="The alternative annotator test asked whether a model could stand in for a person, with ε = {epsilon} "
     "(Calderon et al., 2025).",
     sources=("calderon2025",),

@@ -23,12 +23,14 @@ from vantage.report.latex import latex_table
 from vantage.report.notebook import Shown
 from vantage.report.parts import Column, Evidence, Figure, Finding, Result, Section, Table
 from vantage.report.record import Record
+from vantage.report.references import bibtex
 from vantage.report.style import Drawn, drawn
 
 FORMAT: Final = 1
 """The version of the folder; a folder of a higher one was written by a newer Vantage."""
 MANIFEST: Final = "study.json"
 PAGE: Final = "report.html"
+BIBLIOGRAPHY: Final = "references.bib"
 TABLE_FILES: Final = ("*.parquet", "*.csv", "*.tex")
 FIGURE_FILES: Final = ("*.parquet", "*.csv", "*.svg", "*.pdf")
 
@@ -73,6 +75,8 @@ class Report(Shown):
         )
         text = page(self.record, result, {name: drawing.svg for name, drawing in files.items()})
         put_text(folder / PAGE, text)
+        if result.references:
+            put_text(folder / BIBLIOGRAPHY, bibtex(result.references))
         self.note(folder)
         return folder / PAGE
 
@@ -168,6 +172,7 @@ def _plain(result: Result) -> dict[str, Any]:
         "findings": [asdict(finding) | {"text": finding.text} for finding in result.findings],
         "warnings": list(result.warnings),
         "methods": list(result.methods),
+        "references": list(result.references),
         "sections": [
             {
                 "title": section.title,
@@ -210,6 +215,7 @@ def _result(folder: Path, data: Mapping[str, Any]) -> Result:
         findings=[_finding(one) for one in data["findings"]],
         warnings=data["warnings"],
         methods=data["methods"],
+        references=data.get("references", ()),
     )
 
 

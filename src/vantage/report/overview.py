@@ -1,18 +1,102 @@
-"""The report on a plain corpus: what is in it, how answers are spread, whether raters agree, and whom to look at."""
+"""The report on any corpus: a recipe whose sections depend on who judged what.
+
+People are measured among themselves; models, personas and trained raters stand beside them and are never pooled with
+them. Raters who were excluded stay out and are named.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any, Final
 
+import numpy as np
 import polars as pl
+from scipy.special import stdtrit
 
 from vantage.corpora import Corpus
 from vantage.corpora.describe import describe
-from vantage.report.agreement import agreement, conspicuous
-from vantage.report.answers import answers
+from vantage.errors import InputError
+from vantage.measures.accuracy import accuracy
+from vantage.measures.compare import compare
+from vantage.measures.intervals import Bounds
+from vantage.measures.rater_quality import raters
+from vantage.measures.ratings import Floats
+from vantage.report.cells import counted, shortened
 from vantage.report.folder import Report
-from vantage.report.parts import Column, Finding, Result, Section, Table
+from vantage.report.parts import Figure, Part, Result
+from vantage.report.recipe import PEOPLE, Analysis, Data, Recipe, functions_of
 from vantage.report.record import Record, now, versions
+from vantage.scales import Scale, show_code
+
+DRAWN: Final = 16
+"""How many questions are drawn in one figure."""
+LISTED: Final = 8
+"""How many texts a table of texts has."""
+REASONS: Final = 2
+"""How many reasons stand beside a text."""
+GROUPS: Final = range(2, 9)
+"""How many values a trait may have to be compared; one with more numbers is halved at its median."""
+FEWEST: Final = 5
+"""How many raters a group needs to be compared."""
+UNIT: Final = ["item", "question"]
+
+
+class CorpusAnalysis(Analysis):
+    """A corpus as its report looks at it."""
+
+    @cached_property
+    def kept(self) -> Corpus:
+        """The corpus without excluded raters."""
+        return self.corpus if self.left_out is None else self.corpus.filter(~pl.col("excluded").fill_null(value=False))
+
+    @cached_property
+    def left_out(self) -> pl.DataFrame | None:
+        """The raters who were excluded; null where there are none."""
+        if "excluded" not in self.corpus.raters.columns:
+            return None
+        out = self.corpus.raters.filter(pl.col("excluded").cast(pl.Boolean).fill_null(value=False))
+        return out if len(out) else None
+
+    @cached_property
+    def people(self) -> Corpus:  # type: ignore[override]
+        """The people among the raters; everyone where there is nobody but others."""
+        kinds = self.kept.raters["kind"].cast(pl.String)
+        return self.kept.filter(kind=list(PEOPLE)) if kinds.is_in(PEOPLE).any() else self.kept
+
+    @cached_property
+    def several(self) -> Corpus | None:
+        """People, where two or more of them gave a value."""
+        return self.people if _answered(self.people)["rater"].n_unique() > 1 else None
+
+    @cached_property
+    def ordered(self) -> Corpus | None:
+        """The same for questions on ordered scales."""
+        asked = [question.id for question in self.kept.questions if question.scale.ordered]
+        part = self.several.filter(question=asked) if self.several is not None and asked else None
+        return part if part is not None and len(_answered(part)) else None
+
+    @cached_property
+    def others(self) -> list[str]:
+        """Models, personas and trained raters who gave a value beside people."""
+        kinds = dict(self.kept.raters.select("rater", pl.col("kind").cast(pl.String)).iter_rows())
+        if not any(kind in PEOPLE for kind in kinds.values()):
+            return []
+        names = _answered(self.kept)["rater"].unique().to_list()
+        return sorted(name for name in names if kinds[name] in ("model", "persona", "trained"))
+
+    @cached_property
+    def beside(self) -> Corpus | None:
+        """People and others; null where there are no others or fewer than two people."""
+        if not self.others or self.several is None:
+            return None
+        return self.kept.filter(rater=[*self.people.raters["rater"], *self.others])
+
+    @cached_property
+    def units(self) -> pl.DataFrame:
+        """Every item and question that two people or more answered: how far apart they are, from 0 to 1."""
+        return _units(self, _answered(self.people).select(*UNIT, "rater", "value", "rationale"))
 
 
 def overview(corpus: Corpus, *, seed: int = 0) -> Result:
@@ -20,66 +104,13 @@ def overview(corpus: Corpus, *, seed: int = 0) -> Result:
 
     >>> from vantage import demo_corpus
     >>> [section.title for section in overview(demo_corpus()).sections]
-    ['What is in the corpus', 'How the answers are spread', 'Do raters agree?', 'Raters to look at']
+    ['Do people agree?', 'The texts', 'Raters', 'The answers', 'What is in the corpus']
     """
-    told = describe(corpus)
-    sections = [_contents(told)]
-    findings: list[Finding] = []
-    if not told["judgments"]:
-        return Result(sections, warnings=["The corpus has no judgments, so there is nothing to measure yet."])
-    sections.append(answers(corpus, told["questions"]))
-    answered = corpus.judgments.filter(pl.col("value").is_not_null())
-    if answered["rater"].n_unique() > 1:
-        parts = [agreement(corpus, seed=seed)]
-        if answered.filter(pl.col("question").is_in([q.id for q in corpus.questions if q.scale.ordered])).height:
-            parts.append(conspicuous(corpus))
-        for section, sentences in parts:
-            sections.append(section)
-            findings += sentences
-    return Result(sections, findings, _silent(corpus))
-
-
-def _contents(told: dict[str, Any]) -> Section:
-    rows = []
-    for question in told["questions"]:
-        spread = question["judgments_per_item"]
-        rows.append(
-            {
-                "question": question["question"],
-                "scale": question["scale"],
-                **{name: question[name] for name in ("items", "raters", "judgments")},
-                "per_item": spread["mean"],
-                "mean": question["mean"],
-                "not_answered": {s: n for s, n in question["statuses"].items() if s != "answered"} or None,
-            }
-        )
-    frame = pl.DataFrame(rows, infer_schema_length=None) if rows else pl.DataFrame({"question": []})
-    text = [
-        f"{told['items']:,} items, {told['raters']:,} raters and {told['judgments']:,} judgments."
-        + (f" {told['items_without_judgments']:,} items have none." if told["items_without_judgments"] else "")
-    ]
-    text += [str(note) for note in told["notes"]]
-    columns = {"per_item": Column("judgments per item", digits=1), "mean": Column(digits=2)}
-    known = {name: how for name, how in columns.items() if name in frame.columns}
-    some = any(set(question["statuses"]) - {"answered"} for question in told["questions"])
-    notes = ["Not answered: opted out, refused, unparsed or failed; such rows have no value."] if some else []
-    table = Table("questions", "The questions and how often they were judged.", frame, known, (), ("question",), notes)
-    return Section("What is in the corpus", text, [table])
-
-
-def _silent(corpus: Corpus) -> list[str]:
-    """Raters who never gave a value: a model that refused everything must not pass as one that was not asked."""
-    by_rater = corpus.judgments.group_by("rater", maintain_order=True).agg(
-        pl.len().alias("all"),
-        pl.col("value").is_not_null().sum().alias("values"),
-        pl.col("status").cast(pl.String).mode().first().alias("mostly"),
+    functions = functions_of(sys.modules[__name__])
+    analysis = CorpusAnalysis(corpus, None, seed)
+    return Recipe.bundled("vantage.report", functions, "corpus.yaml").result(
+        analysis, functions, warnings=tuple(_warnings(corpus))
     )
-    silent = by_rater.filter(pl.col("values") == 0)
-    told = [
-        f"{row['rater']} gave no value in {row['all']:,} judgments (mostly {row['mostly'].replace('_', ' ')})."
-        for row in silent.head(5).iter_rows(named=True)
-    ]
-    return [*told, f"So did {len(silent) - 5:,} further raters."] if len(silent) > 5 else told
 
 
 def corpus_report(corpus: Corpus, *, seed: int = 0) -> Report:
@@ -92,3 +123,318 @@ def corpus_report(corpus: Corpus, *, seed: int = 0) -> Report:
     result = overview(corpus, seed=seed)
     record.finished = now()
     return Report(record, result)
+
+
+def questions(analysis: CorpusAnalysis) -> Data:
+    """The questions and how often they were judged."""
+    told = describe(analysis.corpus)
+    rows = [
+        {
+            "question": question["question"],
+            "scale": question["scale"],
+            **{name: question[name] for name in ("items", "raters", "judgments")},
+            "per_item": question["judgments_per_item"]["mean"],
+            "mean": question["mean"],
+            "not_answered": {s: n for s, n in question["statuses"].items() if s != "answered"} or None,
+        }
+        for question in told["questions"]
+    ]
+    contents = ", ".join(
+        [counted(told["items"], "item"), counted(told["raters"], "rater"), counted(told["judgments"], "judgment")]
+    )
+    notes = " ".join(str(note) for note in told["notes"]) or None
+    return Data(pl.DataFrame(rows, infer_schema_length=None), {"contents": contents, "corpus_notes": notes})
+
+
+def answers(analysis: CorpusAnalysis) -> list[Part]:
+    """How the answers are spread: shares of options for each scale, boxes for continuous ones."""
+    asked = describe(analysis.kept)["questions"]
+    by_scale: dict[tuple[float, ...], list[dict[str, Any]]] = {}
+    for question in asked:
+        if question["values"] and sum(question["values"].values()):
+            by_scale.setdefault(analysis.corpus.question(question["question"]).scale.codes, []).append(question)
+    parts: list[Part] = [
+        _shares(analysis.corpus, found, f"answers-{number}" if len(by_scale) > 1 else "answers")
+        for number, found in enumerate(by_scale.values(), 1)
+    ]
+    continuous = [question.id for question in analysis.corpus.questions if question.scale.range is not None]
+    values = _answered(analysis.kept).filter(pl.col("question").is_in(continuous))
+    if len(values):
+        caption = "The values given: median, quartiles, and whiskers to 1.5 times their distance."
+        options = {"category": "question", "kind": "box", "label": "value"}
+        parts.append(Figure("values", caption, caption, "distribution", values.select("question", "value"), options))
+    return parts
+
+
+def statuses(analysis: CorpusAnalysis) -> pl.DataFrame | None:
+    """What became of every question, where not all was answered."""
+    counts = analysis.corpus.judgments.group_by("question", pl.col("status").cast(pl.String)).len("n")
+    if set(counts["status"]) <= {"answered"}:
+        return None
+    return counts.pivot(on="status", index="question", values="n", sort_columns=True).fill_null(0)
+
+
+def disputed(analysis: CorpusAnalysis) -> pl.DataFrame | None:
+    """The texts on which people differ most, each with its answers and reasons."""
+    found = analysis.units.filter(pl.col("apart") > 0)
+    return _texts(analysis, found.sort("apart", "n", *UNIT, descending=[True, True, False, False]).head(LISTED))
+
+
+def undisputed(analysis: CorpusAnalysis) -> pl.DataFrame | None:
+    """The texts on which people differ least."""
+    return _texts(
+        analysis, analysis.units.sort("apart", "n", *UNIT, descending=[False, True, False, False]).head(LISTED)
+    )
+
+
+def near_people(analysis: CorpusAnalysis) -> pl.DataFrame | None:
+    """How far each model is from a person, beside how far two people are from each other, with the difference.
+
+    Distances are shares of the scale's range (0 or 1 on a nominal scale), averaged over pairs within an item; the
+    distance of two people is the noise floor that no model can be expected to undercut by agreeing with everyone.
+    """
+    if analysis.beside is None:
+        return None
+    rows = []
+    for name, given in _answered(analysis.beside).filter(pl.col("rater").is_in(analysis.others)).group_by("rater"):
+        both = _distances(analysis, given)
+        for (question,), part in both.group_by("question", maintain_order=True):
+            difference = pl.col("model") - pl.col("apart")
+            distances = part.select("model", pl.col("apart").alias("people"), difference.alias("difference"))
+            low, high = _t_interval(distances["difference"].to_numpy())
+            ends = {"low": low, "high": high, "items": len(part)}
+            rows.append({"question": question, "rater": name[0], **distances.mean().row(0, named=True), **ends})
+    return pl.DataFrame(rows, infer_schema_length=None).sort("question", "rater") if rows else None
+
+
+def accuracies(analysis: CorpusAnalysis) -> pl.DataFrame | None:
+    """Each model against the people's most frequent answer, and against their mean on ordered scales."""
+    if analysis.beside is None:
+        return None
+    found = []
+    for question in analysis.beside.questions:
+        part = analysis.beside.filter(question=question.id)
+        if _answered(part).filter(pl.col("rater").is_in(analysis.others)).is_empty():
+            continue
+        wanted: list[tuple[str, list[str]]] = [("mean", ["mae", "spearman"])] if question.scale.ordered else []
+        wanted += [("majority", ["accuracy", "f1_macro"])] if question.scale.range is None else []
+        for reference, metrics in wanted:
+            found.append(
+                accuracy(part, by=["question", "rater"], reference=reference, metric=metrics, seed=analysis.seed)
+            )
+    if not found:
+        return None
+    frame = pl.concat(found, how="diagonal_relaxed")
+    name = pl.when(pl.col("average").is_null()).then("metric").otherwise(pl.format("{} {}", "average", "metric"))
+    return frame.with_columns(name.alias("metric")).select("question", "rater", "metric", "estimate", "low", "high")
+
+
+def far_from_people(analysis: CorpusAnalysis) -> pl.DataFrame | None:
+    """The texts on which each model is furthest from people."""
+    if analysis.beside is None:
+        return None
+    found = []
+    for name, given in _answered(analysis.beside).filter(pl.col("rater").is_in(analysis.others)).group_by("rater"):
+        both = _distances(analysis, given).with_columns((pl.col("model") - pl.col("apart")).alias("beyond"))
+        top = both.filter(pl.col("beyond") > 0).sort("beyond", *UNIT, descending=[True, False, False]).head(LISTED // 2)
+        if len(top):
+            told = _texts(analysis, top)
+            answer = [_label(analysis, q, v) for q, v in top.select("question", "answer").iter_rows()]
+            assert told is not None  # noqa: S101 - there are rows
+            found.append(told.with_columns(pl.lit(name[0]).alias("rater"), pl.Series("answer", answer)))
+    return pl.concat(found).select("rater", "text", "question", "answer", "answers") if found else None
+
+
+def traits(analysis: CorpusAnalysis) -> pl.DataFrame | None:
+    """For each trait the two groups of people that lie furthest apart, tested over people.
+
+    A person is one unit. The p value is that of the strongest comparison times the number of comparisons of the trait.
+    """
+    if analysis.ordered is None:
+        return None
+    rows = []
+    for trait in analysis.ordered.traits:
+        corpus = _grouped(analysis.ordered, trait)
+        if corpus is None:
+            continue
+        try:
+            tested = compare(
+                corpus, between=trait, by="question", unit="rater", paired=False, correction="none", seed=analysis.seed
+            ).drop_nulls("p")
+        except InputError:
+            continue
+        if len(tested):
+            rows.append(_strongest(trait.replace("_", " "), tested))
+    return pl.DataFrame(rows, infer_schema_length=None) if rows else None
+
+
+def rater_quality(analysis: CorpusAnalysis) -> pl.DataFrame | None:
+    """Each person beside the others."""
+    if analysis.ordered is None:
+        return None
+    try:
+        return raters(analysis.ordered)
+    except InputError:
+        # Questions with different scales cannot be pooled.
+        return raters(analysis.ordered, by="question")
+
+
+def excluded(analysis: CorpusAnalysis) -> pl.DataFrame | None:
+    """The raters who were left out, with what is known of the reason."""
+    if analysis.left_out is None:
+        return None
+    known = [name for name in ("rater", "verdict", "reason", "checks", "note") if name in analysis.left_out.columns]
+    return analysis.left_out.select(known)
+
+
+def _warnings(corpus: Corpus) -> Iterator[str]:
+    """What must be known first: no judgments at all, raters who never gave a value."""
+    if corpus.judgments.is_empty():
+        yield "The corpus has no judgments, so there is nothing to measure yet."
+        return
+    by_rater = corpus.judgments.group_by("rater", maintain_order=True).agg(
+        pl.len().alias("all"),
+        pl.col("value").is_not_null().sum().alias("values"),
+        pl.col("status").cast(pl.String).mode().first().alias("mostly"),
+    )
+    silent = by_rater.filter(pl.col("values") == 0)
+    for row in silent.head(5).iter_rows(named=True):
+        mostly = row["mostly"].replace("_", " ")
+        yield f"{row['rater']} gave no value in {counted(row['all'], 'judgment')} (mostly {mostly})."
+    if len(silent) > 5:
+        yield f"Neither did {counted(len(silent) - 5, 'other rater')}."
+
+
+def _answered(corpus: Corpus) -> pl.DataFrame:
+    return corpus.judgments.filter(pl.col("value").is_not_null())
+
+
+def _units(analysis: CorpusAnalysis, given: pl.DataFrame) -> pl.DataFrame:
+    """Items with the mean distance of two answers, how often each answer was given, and some reasons."""
+    rows = []
+    for (question,), part in given.group_by("question", maintain_order=True):
+        scale = analysis.corpus.question(str(question)).scale
+        for (item,), answers in part.group_by("item", maintain_order=True):
+            values = answers["value"].to_numpy()
+            if answers["rater"].n_unique() > 1:
+                pairs = np.triu_indices(len(values), 1)
+                apart = float(_distance(scale, values[pairs[0]], values[pairs[1]]).mean())
+                rows.append({"item": item, "question": question, "apart": apart, "n": len(values)})
+    schema = {"item": pl.String, "question": pl.String, "apart": pl.Float64, "n": pl.Int64}
+    return pl.DataFrame(rows, schema=schema)
+
+
+def _distance(scale: Scale, one: Any, other: Any) -> Any:
+    """How far two answers are apart, as a share of the scale's range; 0 or 1 where answers have no order."""
+    if not scale.ordered:
+        return (one != other).astype(float)
+    ends = scale.range or (min(scale.codes), max(scale.codes))
+    return np.abs(one - other) / ((ends[1] - ends[0]) or 1.0)
+
+
+def _distances(analysis: CorpusAnalysis, given: pl.DataFrame) -> pl.DataFrame:
+    """For each item that a model and two people answered: the model's mean distance from a person, and theirs."""
+    mine = given.group_by(UNIT).agg(pl.col("value").alias("answers"), pl.col("value").mode().min().alias("answer"))
+    people = _answered(analysis.people).group_by(UNIT).agg(pl.col("value").alias("others"))
+    rows = mine.join(people, on=UNIT).join(analysis.units, on=UNIT).sort(*UNIT)
+    distance = [
+        float(_distance(analysis.corpus.question(question).scale, np.array(own)[:, None], np.array(others)).mean())
+        for question, own, others in rows.select("question", "answers", "others").iter_rows()
+    ]
+    return rows.select(*UNIT, "apart", "n", "answer", pl.Series("model", distance, dtype=pl.Float64))
+
+
+def _t_interval(values: Floats) -> Bounds:
+    """Student's 95 % interval of a mean over items, which covers with few items too."""
+    if len(values) < 2:
+        return None, None
+    reach = float(stdtrit(len(values) - 1, 0.975) * values.std(ddof=1) / len(values) ** 0.5)
+    return float(values.mean()) - reach, float(values.mean()) + reach
+
+
+def _texts(analysis: CorpusAnalysis, units: pl.DataFrame) -> pl.DataFrame | None:
+    """Units with their texts, the distribution of people's answers, and some reasons."""
+    if units.is_empty():
+        return None
+    people = _answered(analysis.people).join(units.select(UNIT), on=UNIT, how="semi")
+    texts = (
+        dict(analysis.corpus.items.select("item", "text").iter_rows())
+        if "text" in analysis.corpus.items.columns
+        else {}
+    )
+    rows = []
+    for row in units.iter_rows(named=True):
+        mine = people.filter(item=row["item"], question=row["question"])
+        counts = mine.group_by("value").len("n").sort("value")
+        spread = ", ".join(
+            f"{_label(analysis, row['question'], value)} ×{n}" for value, n in counts.select("value", "n").iter_rows()
+        )
+        reasons = mine["rationale"].drop_nulls().unique(maintain_order=True).head(REASONS).to_list()
+        told = " · ".join(f"“{shortened(str(reason), 140)}”" for reason in reasons) or None
+        text = texts.get(row["item"]) or row["item"]
+        rows.append({**row, "text": shortened(str(text), 280), "answers": spread, "reasons": told})
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def _label(analysis: CorpusAnalysis, question: str, value: float) -> str:
+    scale = analysis.corpus.question(question).scale
+    named = next((option.label for option in scale.options if option.code == value and option.label), "")
+    return named or show_code(value)
+
+
+def _grouped(corpus: Corpus, trait: str) -> Corpus | None:
+    """The corpus with a trait in a few groups of enough people; null where it has fewer than two such groups."""
+    column = corpus.raters[trait]
+    if column.dtype.is_numeric() and column.n_unique() > max(GROUPS):
+        middle = float(column.median())  # type: ignore[arg-type]
+        halves = pl.when(pl.col(trait) <= middle).then(pl.lit(f"{middle:g} or less")).when(pl.col(trait).is_not_null())
+        raters = corpus.raters.with_columns(halves.then(pl.lit(f"more than {middle:g}")).alias(trait))
+    else:
+        raters = corpus.raters.with_columns(pl.col(trait).cast(pl.String))
+    large = raters[trait].drop_nulls().value_counts().filter(pl.col("count") >= FEWEST)[trait]
+    if len(large) not in GROUPS:
+        return None
+    kept = pl.when(pl.col(trait).is_in(large.implode())).then(pl.col(trait))
+    return Corpus(corpus.items, raters.with_columns(kept.alias(trait)), corpus.judgments, corpus.instruments)
+
+
+def _strongest(trait: str, tested: pl.DataFrame) -> dict[str, Any]:
+    row = tested.sort("p").row(0, named=True)
+    groups = (row["first"], row["second"]) if row["difference"] >= 0 else (row["second"], row["first"])
+    return {
+        "trait": trait,
+        "question": row["question"],
+        "higher": groups[0],
+        "lower": groups[1],
+        "difference": abs(row["difference"]),
+        "people": row["units"],
+        "comparisons": len(tested),
+        "p": min(1.0, row["p"] * len(tested)),
+    }
+
+
+def _shares(corpus: Corpus, asked: Sequence[dict[str, Any]], name: str) -> Figure:
+    scales = [corpus.question(question["question"]).scale for question in asked]
+    labels = _option_labels(scales)
+    frame = pl.DataFrame(
+        [
+            {"question": question["question"], "answer": label, "judgments": count}
+            for question in asked[:DRAWN]
+            for label, count in zip(labels, question["values"].values(), strict=True)
+        ]
+    )
+    caption = "The share of each answer among all answers to a question."
+    if len(asked) > DRAWN:
+        caption += f" The first {DRAWN} of {len(asked)} questions are drawn."
+    options: dict[str, Any] = {"category": "question", "part": "answer", "value": "judgments", "order": labels}
+    options |= {"sequential": scales[0].ordered, "label": "share of the answers"}
+    return Figure(name, caption, caption, "shares", frame, options)
+
+
+def _option_labels(scales: Sequence[Scale]) -> list[str]:
+    """The answers in words where all questions use the same, as numbers where they do not."""
+    first = scales[0]
+    if not all([o.label for o in scale.options] == [o.label for o in first.options] for scale in scales):
+        return [show_code(code) for code in first.codes]
+    numbered = first.ordered and not all(o.label for o in first.options)
+    return [f"{show_code(o.code)} {o.label}".strip() if numbered else o.name for o in first.options]

@@ -21,6 +21,7 @@ from vantage.report.cells import printable, show
 from vantage.report.inline import inline
 from vantage.report.parts import Figure, Result, Section, Table
 from vantage.report.record import Record
+from vantage.report.references import cited
 from vantage.scales import STATUSES
 
 ROWS: Final = 200
@@ -48,6 +49,7 @@ def page(record: Record, result: Result, drawings: Mapping[str, str]) -> str:
         outcomes=outcomes(record),
         options=[{"name": name, "value": value_text(value)} for name, value in record.options.items()],
         verdicts=_verdicts(result.tables),
+        cited=cited(result.references),
     )
     return text
 
@@ -135,7 +137,7 @@ def _section(section: Section, drawings: Mapping[str, str]) -> dict[str, Any]:
         table_view(part) if isinstance(part, Table) else figure_view(part, drawings[part.name])
         for part in section.parts
     ]
-    return {"title": section.title, "text": section.text, "parts": views}
+    return {"title": section.title, "text": section.text, "findings": section.findings, "parts": views}
 
 
 def _anchored(sections: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

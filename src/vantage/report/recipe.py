@@ -44,6 +44,7 @@ from vantage.measures.presentation import Against, Column, Extremes, Fact, Rule,
 from vantage.report.charts import CHARTS, chart
 from vantage.report.parts import Finding, Part, Result, Section
 from vantage.report.published import PublishedFigures, published_section
+from vantage.report.references import ALWAYS
 from vantage.report.sentences import Statement, decide
 from vantage.report.views import Presented, interval_words, present, used_options, who_of, with_view
 
@@ -315,11 +316,14 @@ class _Running:
         for frame in (frame for frames in self.used.values() for frame in frames):
             if words := _interval_method(frame):
                 texts[words] = None
-        return [" ".join(texts)] if texts else []
+        if not texts:
+            return []
+        texts["Sentences that compare were corrected over all comparisons of the report (Holm, 1979)."] = None
+        return [" ".join(texts)]
 
     def references(self) -> list[str]:
         """The works behind the measures that were used."""
-        return list(dict.fromkeys(key for view in self.views.values() for key in view.sources))
+        return list(dict.fromkeys([*(key for view in self.views.values() for key in view.sources), *ALWAYS]))
 
     def _shown(self, entry: Show, analysis: Any, suffix: str, further: list[str]) -> Iterator[Presented]:
         name = entry.called + suffix
@@ -460,9 +464,8 @@ def _interval_method(frame: pl.DataFrame) -> str:
     options = used_options(frame)
     words = interval_words(frame, options)
     kind = {"percentile": "percentile bootstrap ", "bca": "BCa bootstrap "}.get(str(options.get("method")), "")
-    return (
-        f"Intervals are {words.removeprefix(', with ').replace('intervals', f'{kind}intervals', 1)}." if words else ""
-    )
+    words = words.removeprefix(", with ").replace("intervals", f"{kind}intervals", 1)
+    return f"Intervals are {words}." if " over " in words else ""
 
 
 def _faults(data: Any, functions: Mapping[str, Function]) -> Iterator[tuple[tuple[str | int, ...], str]]:

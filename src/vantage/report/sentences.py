@@ -5,8 +5,8 @@ corrected. `decide` corrects over all statements of a report together (Holm 1979
 claims something false in at most 5 % of cases, and writes the sentences. What the corrected values do not support is
 said as such ("cannot be told apart"), and nothing is said of an estimate that is missing.
 
-Where a result gives an interval and no p value, the p value is the one that belongs to the interval under a normal
-approximation on the side of the reference, so that interval and sentence never contradict each other. The highest row
+Where a result gives an interval and no p value, the p value is the one that belongs to the interval on the side of the
+reference, with the tails of Student's t, so that interval and sentence never contradict each other. The highest row
 is tested against the runner-up, two-sided: for the selected best this is valid without a further correction (Gutmann
 and Maymin 1987).
 
@@ -32,6 +32,7 @@ from string import Formatter
 from typing import Any, Final
 
 import polars as pl
+from scipy.special import stdtr, stdtrit
 
 from vantage.measures.multiplicity import Correction, adjusted
 from vantage.measures.presentation import Against, Column, Extremes, Fact, Rule
@@ -39,6 +40,8 @@ from vantage.report.parts import Evidence, Finding, cell_text
 
 LEVEL: Final = 0.05
 """The error rate of a whole report."""
+LARGE: Final = 10**6
+"""The degrees of freedom of an interval whose units are not known."""
 LISTED: Final = 4
 """How many rows a sentence names; of more it names three and counts the others."""
 Row = Mapping[str, Any]
@@ -134,9 +137,16 @@ def statement(rule: Rule, frame: pl.DataFrame, words: Words) -> Statement:
 
 
 def p_value(
-    estimate: float, low: float | None, high: float | None, reference: float, confidence: float = 0.95
+    estimate: float,
+    low: float | None,
+    high: float | None,
+    reference: float,
+    confidence: float = 0.95,
+    units: int | None = None,
 ) -> float | None:
     """The two-sided p value that belongs to an interval; null where there is none.
+
+    Tails are those of Student's t with one degree of freedom less than there are units, where their number is known.
 
     >>> round(p_value(0.5, 0.0, 1.0, 0.0), 3), p_value(0.5, None, None, 0.0)
     (0.05, None)
@@ -148,8 +158,9 @@ def p_value(
     reach = estimate - low if estimate > reference else high - estimate
     if reach <= 0:
         return 1.0 if low <= reference <= high else 0.0
-    z = abs(estimate - reference) / reach * _NORMAL.inv_cdf((1 + confidence) / 2)
-    return 2 * (1 - _NORMAL.cdf(z))
+    freedom = max(units - 1, 1) if units else LARGE
+    t = abs(estimate - reference) / reach * float(stdtrit(freedom, (1 + confidence) / 2))
+    return 2 * float(stdtr(freedom, -t))
 
 
 def _against(rule: Against, rows: Sequence[Row], words: Words) -> Statement:
@@ -244,15 +255,17 @@ def _selected(order: Sequence[Row], rule: Extremes, words: Words) -> float:
 
 
 def _facts(rule: Fact, rows: Sequence[Row], words: Words) -> list[Finding]:
-    names = [name for _, name, _, _ in Formatter().parse(rule.text) if name]
-    found: list[Finding] = []
-    for row in rows if rule.each else rows[:1]:
+    names = [n for _, n, _, _ in Formatter().parse(rule.text + rule.row) if n and n != "rows"]
+    known = []
+    for row in rows if rule.each or rule.row else rows[:1]:
         used = {name: row[name] if name in row else words.values.get(name) for name in names}
         if all(value is not None for value in used.values()):
-            text = words.filled(rule.text, row)
-            if text not in [one.sentence for one in found]:
-                found.append(Finding(text, {}, (Evidence("fact", numbers=used),)))
-    return found
+            known.append((row, Evidence("fact", numbers=used)))
+    if rule.row and known:
+        listed = words.listed(list(dict.fromkeys(words.filled(rule.row, row) for row, _ in known)))
+        return [Finding(words.filled(rule.text, known[0][0], rows=listed), {}, tuple(one for _, one in known))]
+    told = {words.filled(rule.text, row): evidence for row, evidence in known}
+    return [Finding(text, {}, (evidence,)) for text, evidence in told.items()]
 
 
 def _sentence(phrase: str, claims: Claims, words: Words, label: str) -> Finding:
@@ -285,7 +298,8 @@ def _tested(rule: Against, row: Row, words: Words) -> float | None:
         return row.get(rule.p)
     reference = _reference(rule, row, words)
     assert reference is not None  # noqa: S101 - only rows with a reference are tested
-    return p_value(row[rule.value], row.get(rule.low), row.get(rule.high), reference, words.confidence)
+    ends = (row.get(rule.low), row.get(rule.high))
+    return p_value(row[rule.value], *ends, reference, words.confidence, row.get("units") or row.get("items"))
 
 
 def _p_text(p: float) -> str:

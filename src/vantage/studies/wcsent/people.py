@@ -45,7 +45,7 @@ def targets(analysis: Analysis) -> Data:
     return Data(frame, {**facts, "sentences": items["text"].n_unique()})
 
 
-def annotations(analysis: Analysis) -> pl.DataFrame:
+def annotation_counts(analysis: Analysis) -> pl.DataFrame:
     """Annotators and annotations of each question, and how many items have how many annotations."""
     judgments = analysis.people.judgments
     per_item = judgments.group_by("item", "question").len("annotations")
