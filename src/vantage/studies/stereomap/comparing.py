@@ -16,9 +16,11 @@ from vantage.measures.correlations import coefficient
 from vantage.measures.intervals import percentile
 from vantage.measures.multiplicity import adjusted
 from vantage.measures.ratings import Floats
+from vantage.measures.refusals import refusals
 from vantage.report.recipe import Data
 from vantage.studies.stereomap.analysis import Stereomap
 from vantage.studies.stereomap.people import human_clusters, human_correlations, published_models
+from vantage.studies.stereomap.places import groups, stability
 from vantage.studies.stereomap.placing import ALL, APART, AXES, Source
 
 EMOTIONS: Final = ("contempt", "admiration", "pity", "envy")
@@ -28,6 +30,22 @@ OTHERS: Final = ("traditional", "conservative", "wealthy", "high-status")
 PEOPLE: Final = "people (means of clusters)"
 PERMUTATIONS: Final = 9999
 RESAMPLES: Final = 1000
+
+
+def glance(analysis: Stereomap) -> pl.DataFrame | None:
+    """One row per source: how sure its map is, how it compares with people, and what is refused."""
+    if analysis.asked.is_empty():
+        return None
+    again = {"estimate": "stability", "low": "stability_low", "high": "stability_high", "held": "held"}
+    found = stability(analysis).frame.select("source", *(pl.col(old).alias(new) for old, new in again.items()))
+    compared = people(analysis)
+    if compared is not None:
+        told = compared.select("source", pl.col("estimate").alias("people"), "p", "order")
+        found = found.join(told, on="source", how="left", maintain_order="left")
+    refused = refusals(analysis.asked, by="rater").select(
+        pl.col("rater").alias("source"), pl.col("estimate").alias("refused"), pl.col("unparsed_share").alias("unread")
+    )
+    return found.join(refused, on="source", how="left", maintain_order="left")
 
 
 def people(analysis: Stereomap) -> pl.DataFrame | None:
@@ -103,20 +121,16 @@ def recovered(analysis: Stereomap) -> pl.DataFrame | None:
 
 def people_map(analysis: Stereomap) -> pl.DataFrame | None:
     """The reference groups, coloured by the cluster in which people put them, and people's cluster means."""
-    if (found := recovered(analysis)) is None:
+    human = pl.col("item").replace_strict(analysis.reference, default=None, return_dtype=pl.String)
+    ours = groups(analysis).with_columns(human.alias("human")).drop_nulls("human")
+    if ours.is_empty():
         return None
-    rows = [
+    theirs = [
         {"source": PEOPLE, "group": one.title, "competence": one.competence, "warmth": one.warmth, "human": one.id}
         for one in human_clusters().values()
-        if one.id in found["human"]
+        if one.id in ours["human"]
     ]
-    for source in analysis.sources:
-        for n, item in enumerate(source.items):
-            if item in analysis.reference:
-                place = dict(zip(AXES, map(float, source.points[n]), strict=True))
-                label = analysis.labels.get(item, item)
-                rows.append({"source": source.name, "group": label, **place, "human": analysis.reference[item]})
-    return pl.DataFrame(rows)
+    return pl.concat([pl.DataFrame(theirs), ours], how="diagonal")
 
 
 def people_differences(analysis: Stereomap) -> pl.DataFrame | None:

@@ -8,11 +8,9 @@ import numpy as np
 import polars as pl
 
 from vantage.measures.clusters import described, k_table
-from vantage.measures.refusals import refusals
 from vantage.report.cells import minus
 from vantage.report.recipe import Data
 from vantage.studies.stereomap.analysis import Stereomap
-from vantage.studies.stereomap.comparing import people
 from vantage.studies.stereomap.placing import APART, competence_against_warmth
 
 NAMED: Final = 3
@@ -35,22 +33,6 @@ def ends(analysis: Stereomap) -> pl.DataFrame | None:
         rows.append((source.name, len(mine), _listed(above), _listed(below)))
     columns = {"source": pl.String, "groups": pl.Int64, "competent": pl.String, "warm": pl.String}
     return pl.DataFrame(rows, schema=columns, orient="row")
-
-
-def glance(analysis: Stereomap) -> pl.DataFrame | None:
-    """One row per source: how sure its map is, how it compares with people, and what is refused."""
-    if analysis.asked.is_empty():
-        return None
-    again = {"estimate": "stability", "low": "stability_low", "high": "stability_high", "held": "held"}
-    found = stability(analysis).frame.select("source", *(pl.col(old).alias(new) for old, new in again.items()))
-    compared = people(analysis)
-    if compared is not None:
-        told = compared.select("source", pl.col("estimate").alias("people"), "p", "order")
-        found = found.join(told, on="source", how="left", maintain_order="left")
-    refused = refusals(analysis.asked, by="rater").select(
-        pl.col("rater").alias("source"), pl.col("estimate").alias("refused"), pl.col("unparsed_share").alias("unread")
-    )
-    return found.join(refused, on="source", how="left", maintain_order="left")
 
 
 def group_map(analysis: Stereomap) -> Data:

@@ -55,7 +55,7 @@ def warnings(analysis: Stereomap) -> Iterator[str]:
             kinds = ", ".join(f"{name} {n:,}" for name, n in sorted(statuses.value_counts().iter_rows()))
             yield f"{rater} answered none of the questions ({kinds}); whatever needs ratings is left out for it."
     if not analysis.reference:
-        yield "None of the groups has a human reference, so that nothing is compared with people."
+        yield "No group has a human reference, so that nothing is compared with people."
     if analysis.language != "en":
         yield (
             f"The questions were asked in another language ({analysis.language}). Refusals are recognised in English "
