@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from vantage.measures.compare import compare as compare
     from vantage.measures.components import components as components
     from vantage.measures.correlate import correlate as correlate
+    from vantage.measures.d_study import d_study as d_study
     from vantage.measures.distances import distance as distance
     from vantage.measures.intraclass import icc as icc
     from vantage.measures.needed_raters import needed_raters as needed_raters

@@ -63,7 +63,7 @@ def accuracy(
     people: Sequence[str] | None = None,
     match: By = ("item", "question"),
     per: Literal["mean", "person"] = "mean",
-    ci: Resampled = "items",
+    ci: Resampled = "auto",
     method: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,

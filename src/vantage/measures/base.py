@@ -16,8 +16,10 @@ from vantage.measures.presentation import PLAIN, View
 
 P = ParamSpec("P")
 
-RESULT = ("estimate", "low", "high", "items", "raters", "judgments", "left_out", "reason")
+RESULT = ("estimate", "low", "high", "over", "items", "raters", "judgments", "left_out", "reason")
 """The columns of every result, after the grouping columns and the measure's own."""
+APART = "the interval does not hold the estimate: resamples are biased here, so read it as a spread, not as a range"
+"""The reason of a row whose interval is not to be trusted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +33,11 @@ class Measure:
     view: View = PLAIN
 
     @property
+    def built_in(self) -> bool:
+        """Whether it comes with Vantage."""
+        return self.function.__module__.startswith("vantage.")
+
+    @property
     def options(self) -> Mapping[str, inspect.Parameter]:
         """The keyword options of the function, by name."""
         parameters = inspect.signature(self.function).parameters
@@ -40,7 +47,10 @@ class Measure:
     def types(self) -> Mapping[str, Any]:
         """The type of each option, for reading it from the command line."""
         names = vars(sys.modules[self.function.__module__])
-        return {name: eval(p.annotation, dict(names)) for name, p in self.options.items()}  # noqa: S307
+        return {
+            name: eval(p.annotation, dict(names)) if isinstance(p.annotation, str) else p.annotation  # noqa: S307
+            for name, p in self.options.items()
+        }
 
 
 REGISTRY: dict[str, Measure] = {}
@@ -73,7 +83,10 @@ def measure(
             )
 
         summary = (inspect.getdoc(function) or "").split("\n", 1)[0]
-        REGISTRY[name] = Measure(name, family, summary, recorded, view)
+        new, known = Measure(name, family, summary, recorded, view), REGISTRY.get(name)
+        # Whatever is imported first, a name that is built in means the built-in measure.
+        if known is None or new.built_in or not known.built_in:
+            REGISTRY[name] = new
         return recorded
 
     return register
@@ -83,9 +96,10 @@ def table(rows: Iterable[Mapping[str, Any]], by: str | Sequence[str] = ()) -> pl
     """Rows of a measure as a frame: grouping columns, the measure's own, then the common ones.
 
     A row states `estimate` (null where undefined, with a `reason`), the interval `low`…`high` where there
-    is one, and what it rests on. `left_out` becomes a struct with one count per status that occurs.
+    is one, what that is `over`, and what the row rests on. `left_out` becomes a struct with one count per status that
+    occurs.
     """
-    rows = list(rows)
+    rows = [_sound(row) for row in rows]
     columns = [by] if isinstance(by, str) else list(by)
     own = [k for row in rows for k in row if k not in columns and k not in RESULT]
     order = list(dict.fromkeys([*columns, *own, *RESULT]))
@@ -94,6 +108,7 @@ def table(rows: Iterable[Mapping[str, Any]], by: str | Sequence[str] = ()) -> pl
         **dict.fromkeys(("estimate", "low", "high"), pl.Float64),
         **dict.fromkeys(("items", "raters", "judgments"), pl.Int64),
         "left_out": pl.Struct(dict.fromkeys(left_out, pl.Int64)),
+        "over": pl.String,
         "reason": pl.String,
     }
 
@@ -104,6 +119,15 @@ def table(rows: Iterable[Mapping[str, Any]], by: str | Sequence[str] = ()) -> pl
         return pl.Series(name, values, dtype=types.get(name), strict=False)
 
     return pl.DataFrame([column(name) for name in order])
+
+
+def _sound(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The row, with a reason where its interval does not hold its own estimate."""
+    estimate, low, high = (row.get(name) for name in ("estimate", "low", "high"))
+    if estimate is None or low is None or high is None or row.get("reason"):
+        return row
+    slack = 1e-9 * max(1.0, abs(estimate))
+    return row if low - slack <= estimate <= high + slack else {**row, "reason": APART}
 
 
 def _plain(value: object) -> object:

@@ -60,7 +60,7 @@ class CorpusAnalysis(Analysis):
         return out if len(out) else None
 
     @cached_property
-    def people(self) -> Corpus:  # type: ignore[override]
+    def people(self) -> Corpus:
         """The people among the raters; everyone where there is nobody but others."""
         kinds = self.kept.raters["kind"].cast(pl.String)
         return self.kept.filter(kind=list(PEOPLE)) if kinds.is_in(PEOPLE).any() else self.kept
@@ -162,7 +162,7 @@ def answers(analysis: CorpusAnalysis) -> list[Part]:
     if len(values):
         caption = "The values given: median, quartiles, and whiskers to 1.5 times their distance."
         options = {"category": "question", "kind": "box", "label": "value"}
-        parts.append(Figure("values", caption, caption, "distribution", values.select("question", "value"), options))
+        parts.append(Figure("values", caption, "", "distribution", values.select("question", "value"), options))
     return parts
 
 
@@ -428,7 +428,7 @@ def _shares(corpus: Corpus, asked: Sequence[dict[str, Any]], name: str) -> Figur
         caption += f" The first {DRAWN} of {len(asked)} questions are drawn."
     options: dict[str, Any] = {"category": "question", "part": "answer", "value": "judgments", "order": labels}
     options |= {"sequential": scales[0].ordered, "label": "share of the answers"}
-    return Figure(name, caption, caption, "shares", frame, options)
+    return Figure(name, caption, "", "shares", frame, options)
 
 
 def _option_labels(scales: Sequence[Scale]) -> list[str]:

@@ -1,8 +1,8 @@
 """Sentences that follow from numbers: the rules of `vantage.measures.presentation`, put to a result.
 
 A rule becomes a `Statement`: the p values of its comparisons, and a function that writes its sentences once these were
-corrected. `decide` corrects over all statements of a report together (Holm 1979), so that a page with many comparisons
-claims something false in at most 5 % of cases, and writes the sentences. What the corrected values do not support is
+corrected. `decide` corrects over all statements of a report together (Holm 1979, weighted), so that a page with many
+comparisons claims something false in at most 5 % of cases, and writes the sentences. What the corrected values do not support is
 said as such ("cannot be told apart"), and nothing is said of an estimate that is missing.
 
 Where a result gives an interval and no p value, the p value is the one that belongs to the interval on the side of the
@@ -34,8 +34,9 @@ from typing import Any, Final
 import polars as pl
 from scipy.special import stdtr, stdtrit
 
-from vantage.measures.multiplicity import Correction, adjusted
+from vantage.measures.multiplicity import weighted_holm
 from vantage.measures.presentation import Against, Column, Extremes, Fact, Rule
+from vantage.report.cells import p_value as show_p
 from vantage.report.parts import Evidence, Finding, cell_text
 
 LEVEL: Final = 0.05
@@ -116,9 +117,14 @@ class Statement:
     write: Callable[[Sequence[float | None]], list[Finding]]
 
 
-def decide(statements: Sequence[Statement], correction: Correction = "holm") -> list[list[Finding]]:
-    """The sentences of each statement, after correcting over the comparisons of all of them."""
-    corrected = adjusted([p for one in statements for p in one.tests], correction)
+def decide(statements: Sequence[Statement]) -> list[list[Finding]]:
+    """The sentences of each statement, after correcting over the comparisons of all of them.
+
+    Every statement has the same weight, which its comparisons share: a table of fifty raters leaves the one test of
+    another table its power.
+    """
+    tests = [(p, 1 / len(one.tests)) for one in statements for p in one.tests]
+    corrected = weighted_holm([p for p, _ in tests], [weight for _, weight in tests])
     found, place = [], 0
     for one in statements:
         found.append(one.write(corrected[place : place + len(one.tests)]))
@@ -303,4 +309,5 @@ def _tested(rule: Against, row: Row, words: Words) -> float | None:
 
 
 def _p_text(p: float) -> str:
-    return "< .001" if p < 0.001 else f"= {f'{p:.3f}'.lstrip('0') if p < 1 else '1'}"
+    text = show_p(p)
+    return text if text.startswith("<") else f"= {text}"

@@ -163,7 +163,7 @@ def together(analysis: Analysis) -> list[Figure]:
         data = grid.join(counts, on=[one, other], how="left", maintain_order="left").fill_null(0)
         caption = f"Pairs by their scores for {one} (rows) and {other} (columns)."
         options = {"row": one, "column": other, "value": "pairs", "label": "pairs", "digits": 0, "width": 4.2}
-        figures.append(Figure(f"{one}-{other}", caption, caption, "heat", data, options))
+        figures.append(Figure(f"{one}-{other}", caption, "", "heat", data, options))
     return figures
 
 
