@@ -360,12 +360,23 @@ class _Running:
             by=entry.by,
             who=who,
             caption=self.filled(entry.caption) or entry.caption,
-            figures=entry.figure,
+            figures=self._figures(entry),
             table=entry.table,
             keys=entry.keys,
             says=entry.rules,
             values={**self.options, **self.facts},
         )
+
+    def _figures(self, entry: Show) -> list[dict[str, Any]] | None:
+        """Its figures; `$name` as an option of a chart is the option or fact of that name."""
+        if entry.figure is None:
+            return None
+        known = {**self.options, **self.facts}
+        named = {f"${name}": value for name, value in known.items()}
+        return [
+            {key: named.get(value, value) if isinstance(value, str) else value for key, value in one.items()}
+            for one in entry.figure
+        ]
 
     def _notes(self, entry: Show) -> list[str]:
         return [text for text in map(self.filled, entry.notes) if text]

@@ -77,7 +77,7 @@ O = TypeVar("O")  # noqa: E741 - the options of a study
 STUDIES: Final[dict[str, str]] = {
     "appraisals": "vantage.studies.appraisals.study:STUDY",
     "context": "vantage.studies.context.study:STUDY",
-    "demo": "vantage.studies.demo:STUDY",
+    "demo": "vantage.studies.demo.study:STUDY",
     "perseval": "vantage.studies.perseval.study:STUDY",
     "stereomap": "vantage.studies.stereomap.study:STUDY",
     "wcsent": "vantage.studies.wcsent.study:STUDY",
