@@ -32,16 +32,17 @@ def list_readers(context: typer.Context, as_json: Json = False) -> None:
     """List the formats that can be imported, and where the originals live."""
     if context.invoked_subcommand is not None:
         return
-    from vantage.corpora.readers import READERS
+    from vantage.corpora.readers import PLUGINS, READERS
 
+    readers = [*READERS.values(), *PLUGINS.working().values()]
     if as_json:
         rows = [
             {"reader": r.name, "title": r.title, "home": r.home, "needs": r.needs, "options": r.options}
-            for r in READERS.values()
+            for r in readers
         ]
         print_json(rows)
         return
-    print_rows([{"reader": r.name, "what": r.title, "from": r.home} for r in READERS.values()])
+    print_rows([{"reader": r.name, "what": r.title, "from": r.home} for r in readers])
     typer.echo("\nImport with: vantage corpora import READER --from PATH --to FOLDER")
 
 

@@ -48,7 +48,9 @@ def measure(
     if list_all or name is None:
         _list(as_json=as_json)
         return
-    chosen = _find(name)
+    from vantage.measures import find
+
+    chosen = find(name)
     if help_ or folder is None:
         _explain(chosen)
         if folder is None and not help_:
@@ -149,15 +151,6 @@ def _is_list(hint: Any) -> bool:
     if get_origin(hint) is tuple:
         return Ellipsis in get_args(hint)
     return get_origin(hint) in (list, set, frozenset, Sequence, Iterable, Collection)
-
-
-def _find(name: str) -> Measure:
-    from vantage.measures import registry
-
-    known = registry()
-    if name not in known:
-        raise InputError(f"there is no measure '{name}'", remedy=nearest(name, sorted(known)))
-    return known[name]
 
 
 def _list(*, as_json: bool) -> None:

@@ -178,9 +178,9 @@ def finished(report: Report, out: Path, *, as_json: bool = False) -> None:
 
 
 def _list(*, as_json: bool) -> None:
-    from vantage.studies.base import find, names
+    from vantage.studies.base import known
 
-    rows = [{"study": name, "title": find(name).title, "needs data": bool(find(name).needs_data)} for name in names()]
+    rows = [{"study": name, "title": one.title, "needs data": bool(one.needs_data)} for name, one in known().items()]
     print_rows(rows, as_json=as_json)
     if not as_json:
         typer.echo("\nRun one with: vantage study NAME --out FOLDER; its options: vantage study NAME --help")

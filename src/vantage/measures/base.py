@@ -28,6 +28,11 @@ class Measure:
     function: Callable[..., pl.DataFrame]
 
     @property
+    def built_in(self) -> bool:
+        """Whether it comes with Vantage."""
+        return self.function.__module__.startswith("vantage.")
+
+    @property
     def options(self) -> Mapping[str, inspect.Parameter]:
         """The keyword options of the function, by name."""
         parameters = inspect.signature(self.function).parameters
@@ -37,7 +42,10 @@ class Measure:
     def types(self) -> Mapping[str, Any]:
         """The type of each option, for reading it from the command line."""
         names = vars(sys.modules[self.function.__module__])
-        return {name: eval(p.annotation, dict(names)) for name, p in self.options.items()}  # noqa: S307
+        return {
+            name: eval(p.annotation, dict(names)) if isinstance(p.annotation, str) else p.annotation  # noqa: S307
+            for name, p in self.options.items()
+        }
 
 
 REGISTRY: dict[str, Measure] = {}
@@ -67,7 +75,10 @@ def measure(name: str, family: str) -> Callable[[Callable[P, pl.DataFrame]], Cal
             )
 
         summary = (inspect.getdoc(function) or "").split("\n", 1)[0]
-        REGISTRY[name] = Measure(name, family, summary, recorded)
+        new, known = Measure(name, family, summary, recorded), REGISTRY.get(name)
+        # Whatever is imported first, a name that is built in means the built-in measure.
+        if known is None or new.built_in or not known.built_in:
+            REGISTRY[name] = new
         return recorded
 
     return register

@@ -61,6 +61,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar, get_type_hints
 
 from vantage.errors import InputError, nearest
+from vantage.plugins import Plugins
 
 if TYPE_CHECKING:
     from vantage.corpora import Corpus
@@ -244,12 +245,30 @@ def find(name: str) -> Study[Any]:
     vantage.errors.InputError: there is no study 'dmo'; did you mean 'demo'?
     """
     if name not in STUDIES:
-        raise InputError(f"there is no study '{name}'", remedy=nearest(name, list(STUDIES)))
+        return PLUGINS.find(name)
     module, _, attribute = STUDIES[name].partition(":")
     study: Study[Any] = getattr(import_module(module), attribute)
     return study
 
 
 def names() -> Iterator[str]:
-    """The names of the studies."""
+    """The names of the studies, those of plugins last."""
     yield from STUDIES
+    yield from PLUGINS.names()
+
+
+def known() -> dict[str, Study[Any]]:
+    """Every study by name, those of plugins last."""
+    return {**{name: find(name) for name in STUDIES}, **PLUGINS.working()}
+
+
+def _accepted(name: str, found: Any) -> Study[Any]:
+    if not isinstance(found, Study):
+        raise TypeError("is not a vantage.studies.Study")
+    if found.name != name:
+        raise ValueError(f"is a study with another name, '{found.name}'")
+    return found
+
+
+PLUGINS: Final[Plugins[Study[Any]]] = Plugins("studies", "study", lambda: STUDIES, _accepted)
+"""Studies of other packages: `Study` objects."""

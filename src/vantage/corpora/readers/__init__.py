@@ -8,12 +8,14 @@ when a reader is used.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vantage.errors import InputError, nearest
+from vantage.plugins import Plugins
 
 if TYPE_CHECKING:
     from vantage.corpora import Corpus
@@ -29,9 +31,10 @@ class Reader:
     """Where the original is published, or what software writes the format."""
     needs: str
     """What `path` has to be."""
-    module: str
+    module: str = ""
     """Its module here, or the full name of one elsewhere."""
-    function: str = "read"
+    function: str | Callable[..., Corpus] = "read"
+    """The function that reads: its name in the module, or in a plugin the function itself."""
     options: dict[str, str] = field(default_factory=dict)
     """Options of the reader and what they mean."""
 
@@ -42,8 +45,11 @@ class Reader:
                 raise InputError(
                     f"reader '{self.name}' has no option '{name}'", remedy=nearest(name, list(self.options))
                 )
-        module = import_module(self.module if "." in self.module else f"vantage.corpora.readers.{self.module}")
-        corpus: Corpus = getattr(module, self.function)(Path(path), **options)
+        read = self.function
+        if isinstance(read, str):
+            module = import_module(self.module if "." in self.module else f"vantage.corpora.readers.{self.module}")
+            read = getattr(module, read)
+        corpus: Corpus = read(Path(path), **options)
         return corpus
 
 
@@ -201,8 +207,19 @@ READERS: dict[str, Reader] = {
 }
 
 
+def _accepted(name: str, found: Any) -> Reader:
+    if not isinstance(found, Reader):
+        raise TypeError("is not a vantage.corpora.readers.Reader")
+    if found.name != name:
+        raise ValueError(f"is a reader with another name, '{found.name}'")
+    return found
+
+
+PLUGINS: Plugins[Reader] = Plugins("readers", "reader", lambda: READERS, _accepted)
+"""Readers of other packages: `Reader` objects."""
+
+
 def load(reader: str, path: str | Path, **options: Any) -> Corpus:
     """Reads data in a known format: `vantage.load("wcsent", folder)`."""
-    if reader not in READERS:
-        raise InputError(f"there is no reader '{reader}'", remedy=nearest(reader, list(READERS)))
-    return READERS[reader](path, **options)
+    found = READERS.get(reader) or PLUGINS.find(reader)
+    return found(path, **options)

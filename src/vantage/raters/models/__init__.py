@@ -3,15 +3,18 @@
 `base` says what every model can be asked; each further module is one kind of model and is imported when a
 model of that kind is loaded, so that torch, llama.cpp and HTTP clients cost nothing until they are used.
 May import `errors` and the table reader of `corpora`. The next kind is a class with the methods of
-`base.ChatModel` and a line below; one whose inner states can be read also has that of `states.Stateful`.
+`base.ChatModel` and a line below, or an entry point of another package (see `plugins`); one whose inner states can be read also has that of `states.Stateful`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib import import_module
+from inspect import Parameter, signature
 from typing import Any, Final, cast
 
 from vantage.errors import nearest
+from vantage.plugins import Plugins
 from vantage.raters.models.base import (
     ChatModel,
     Completion,
@@ -65,22 +68,43 @@ def load_model(spec: str, **settings: Any) -> ChatModel:
     vantage.raters.models.base.ModelError: An embedded model has no setting 'thread'; did you mean 'threads'?
     """
     kind, colon, argument = spec.partition(":")
-    if kind not in _KINDS:
+    if kind in _KINDS:
+        module, name, behind = _KINDS[kind]
+        model = getattr(import_module(module), name)
+    elif kind in PLUGINS.names():
+        model = PLUGINS.find(kind)
+        behind = _argument(model)
+    else:
         raise ModelError(_unknown(spec, kind, bool(colon)))
-    module, name, behind = _KINDS[kind]
     if behind and not argument:
         raise ModelError(f"The model '{spec}' is not complete; write {kind}:{behind}.")
     if argument and not behind:
         raise ModelError(f"Nothing stands behind '{kind}'; write {kind} instead of {spec}.")
-    model = getattr(import_module(module), name)
     fitting = checked(kind, model, settings)
     return cast(ChatModel, model(argument, **fitting) if behind else model(**fitting))
 
 
 def _unknown(spec: str, kind: str, has_colon: bool) -> str:
     forms = [f"{name}:{behind}" if behind else name for name, (_, _, behind) in _KINDS.items()]
+    forms += PLUGINS.names()
     if not has_colon and kind.lower().endswith(".gguf"):
         return f"The model '{spec}' names no kind; did you mean 'gguf:{spec}'?"
-    if "did you mean" in (clause := nearest(kind, list(_KINDS))):
+    if "did you mean" in (clause := nearest(kind, [*_KINDS, *PLUGINS.names()])):
         return f"There is no kind of model '{kind}'; {clause}"
     return f"There is no kind of model '{kind}'; write one of {', '.join(forms)}."
+
+
+def _accepted(name: str, found: Any) -> Callable[..., ChatModel]:
+    if not callable(found):
+        raise TypeError("is neither a class nor a function that makes a model")
+    return cast(Callable[..., ChatModel], found)
+
+
+def _argument(model: Callable[..., ChatModel]) -> str:
+    """What stands behind the colon: the name of the positional argument with which a plugin's model is made, if any."""
+    kinds = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+    return next((p.name.upper() for p in signature(model).parameters.values() if p.kind in kinds), "")
+
+
+PLUGINS: Final[Plugins[Callable[..., ChatModel]]] = Plugins("models", "kind of model", lambda: _KINDS, _accepted)
+"""Models of other packages: classes, or functions that make a model, by the prefix of its name."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from inspect import Parameter, signature
+from inspect import Parameter, formatannotation, signature
 from typing import Any, Final
 
 from vantage.errors import nearest
@@ -32,7 +32,9 @@ def checked(kind: str, model: Callable[..., Any], settings: Mapping[str, Any]) -
             clause = nearest(name, list(known))
             stop = "" if clause.endswith("?") else "."
             raise ModelError(f"{article} {kind} model has no setting '{name}'; {clause}{stop}")
-    return {name: _fitting(name, value, str(known[name].annotation)) for name, value in settings.items()}
+    kinds = {name: p.annotation for name, p in known.items()}
+    written = {name: kind if isinstance(kind, str) else formatannotation(kind) for name, kind in kinds.items()}
+    return {name: _fitting(name, value, written[name]) for name, value in settings.items()}
 
 
 def _fitting(name: str, value: Any, annotation: str) -> Any:

@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from vantage.errors import InputError, nearest
+from vantage.errors import InputError
+from vantage.plugins import Plugins
 from vantage.report.style import house
 
 if TYPE_CHECKING:
@@ -35,10 +36,21 @@ CHARTS: Final = {
 def chart(name: str) -> Callable[..., Drawing]:
     """The function that draws a kind of chart; its docstring says what columns and options it takes."""
     if name not in CHARTS:
-        raise InputError(f"there is no chart '{name}'", remedy=nearest(name, list(CHARTS)))
+        return PLUGINS.find(name)
     module, _, function = CHARTS[name].partition(":")
     found: Callable[..., Drawing] = getattr(import_module(f"{__name__}.{module}"), function)
     return found
+
+
+def _accepted(name: str, found: Any) -> Callable[..., Drawing]:
+    if not callable(found):
+        raise TypeError("is not a function")
+    drawing: Callable[..., Drawing] = found
+    return drawing
+
+
+PLUGINS: Final[Plugins[Callable[..., Drawing]]] = Plugins("charts", "chart", lambda: CHARTS, _accepted)
+"""Charts of other packages: functions from a frame and options to a Matplotlib figure."""
 
 
 def draw(name: str, data: pl.DataFrame, options: Mapping[str, Any]) -> Drawing:
@@ -56,4 +68,4 @@ def draw(name: str, data: pl.DataFrame, options: Mapping[str, Any]) -> Drawing:
     except TypeError as error:
         if "unexpected keyword" not in str(error):
             raise
-        raise InputError(f"chart '{name}': {error}", remedy=f"see vantage.report.charts.{CHARTS[name]}") from None
+        raise InputError(f"chart '{name}': {error}", remedy=f"see {function.__module__}.{name}") from None
