@@ -224,7 +224,7 @@ def test_the_rest_works_beside_a_broken_plugin(
 
 def test_a_measure_of_another_package_cannot_take_a_built_in_name(packages: Path) -> None:
     @measure("alpha", family="agreement")
-    def alpha(data: object) -> object:
+    def alpha(data: object) -> pl.DataFrame:
         raise AssertionError("the built-in one is meant")
 
     assert find("alpha").function.__module__ == "vantage.measures.alpha"

@@ -89,7 +89,7 @@ def rate(
     show_: Annotated[
         int, typer.Option("--show", help="Print the first prompts exactly as they would be sent, and end.")
     ] = 0,
-    estimate: Annotated[bool, typer.Option("--estimate", help="Print calls, tokens and cost, and end.")] = False,
+    estimate: Annotated[bool, typer.Option("--estimate", help="Print calls, tokens, cost and time, and end.")] = False,
     to: Annotated[Path | None, typer.Option("--to", help="Where to write; without it the folder is changed.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -127,24 +127,25 @@ def rate(
     asked = names(question)
     if show_:
         _show(raters[0], part, known, asked, condition, show_)
-    elif estimate:
-        _estimate(raters, part, known, asked, condition, prices, batch=batch, as_json=as_json)
+        return
+    carried = _options(
+        prices,
+        engine=_engine(engine, batch=batch),
+        workers=workers,
+        ray_address=ray_address,
+        batch_protocol=batch_protocol,
+        batch_wait=batch_wait,
+        concurrency=concurrency,
+        retry_failed=retry_failed,
+        retry_unparsed=retry_unparsed,
+        fail_on=fail_on,
+        max_cost=max_cost,
+        requests_per_minute=rpm,
+        tokens_per_minute=tpm,
+    )
+    if estimate:
+        _estimate(raters, part, known, asked, condition, carried, as_json=as_json)
     else:
-        carried = _options(
-            prices,
-            engine=_engine(engine, batch=batch),
-            workers=workers,
-            ray_address=ray_address,
-            batch_protocol=batch_protocol,
-            batch_wait=batch_wait,
-            concurrency=concurrency,
-            retry_failed=retry_failed,
-            retry_unparsed=retry_unparsed,
-            fail_on=fail_on,
-            max_cost=max_cost,
-            requests_per_minute=rpm,
-            tokens_per_minute=tpm,
-        )
         _ask(raters, part, known, asked, condition, carried, folder, to or folder, store, as_json=as_json)
 
 
@@ -183,36 +184,23 @@ def _estimate(
     instrument: Any,
     asked: list[str],
     condition: str,
-    prices: Path | None,
+    options: Options,
     *,
-    batch: bool,
     as_json: bool,
 ) -> None:
     from dataclasses import asdict
 
-    from vantage.raters.estimate import estimate, read_prices
+    from vantage.cli.forecasts import print_estimate, shown
+    from vantage.runs.forecast import Forecast
+    from vantage.runs.plan import Plan
 
-    known = read_prices(prices) if prices else {}
-    found = [estimate(r, part, instrument, questions=asked, condition=condition, prices=known) for r in raters]
-    if batch:
-        from dataclasses import replace
-
-        from vantage.runs.tally import BATCH_SHARE
-
-        found = [replace(one, cost=None if one.cost is None else one.cost * BATCH_SHARE) for one in found]
-    rows = [asdict(one) for one in found]
-    if len(rows) > 1 and not as_json:
-        costs = [one.cost for one in found if one.cost is not None]
-        total = {key: sum(row[key] for row in rows) for key in ("calls", "prompt_tokens", "completion_tokens")}
-        rows = [{"rater": f"{len(rows)} raters", **total, "cost": sum(costs) if len(costs) == len(rows) else None}]
-    if not as_json and any(row["cost"] is None for row in rows):
-        rows = [{**row, "cost": "not known" if row["cost"] is None else row["cost"]} for row in rows]
-        typer.echo(
-            "Prices come from a file of yours: --prices FILE, with lines such as  openai:NAME: {input: 1, output: 4}\n"
-        )
-    print_rows(rows, as_json=as_json)
-    if not as_json:
-        typer.echo("\nTokens are estimated from the length of the prompts. Nothing was sent.")
+    forecast = Forecast(options)
+    forecast.add(Plan.of(part, raters, instrument, questions=asked, condition=condition))
+    if as_json:
+        print_json([asdict(one) for one in forecast.estimates])
+        return
+    who = raters[0].id if len(raters) == 1 else f"{len(raters)} raters"
+    print_estimate([{"rater": who, **shown(forecast.total)}], forecast.notes)
 
 
 def _engine(engine: str, *, batch: bool) -> str:
@@ -224,7 +212,7 @@ def _engine(engine: str, *, batch: bool) -> str:
 
 
 def _options(prices: Path | None, **told: Any) -> Options:
-    from vantage.raters.estimate import read_prices
+    from vantage.raters.prices import read_prices
     from vantage.runs.options import Options
 
     return Options(prices=read_prices(prices) if prices else {}, **told)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 
@@ -18,6 +18,11 @@ from vantage.raters.personas import Persona
 from vantage.raters.prompts import Prompter, Shot
 from vantage.raters.shots import choose, corpus_shots, instrument_shots
 from vantage.raters.style import Style
+
+ANSWER_TOKENS: Final = 8
+"""How long a bare answer is, typically."""
+REASON_TOKENS: Final = 120
+"""How long an answer with its reasons is, typically."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +130,12 @@ class ChatRater:
         if self.persona:
             told |= self.persona.traits()
         return told
+
+    def reply_tokens(self, questions: Sequence[Question]) -> int:
+        """How long the reply to a first request is, typically: for an estimate of what asking will take."""
+        style = self.parts
+        required = not style.two_step and any(question.rationale == "required" for question in questions)
+        return len(questions) * (REASON_TOKENS if style.reasoning or required else ANSWER_TOKENS)
 
     def open(self) -> ChatModel:
         """The model itself, loaded."""

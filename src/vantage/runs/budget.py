@@ -6,9 +6,9 @@ import threading
 from typing import Final
 
 from vantage.errors import InputError
-from vantage.raters.estimate import Price
 from vantage.raters.models.base import Completion
 from vantage.raters.models.plain import estimate_tokens
+from vantage.raters.prices import Price
 from vantage.runs.keys import Call
 from vantage.runs.tally import cost_of
 

@@ -12,6 +12,7 @@ import polars as pl
 
 from vantage.corpora.schema import KEY
 from vantage.raters.chat import ChatRater
+from vantage.raters.models import check_sending
 from vantage.raters.models.base import ChatModel
 from vantage.raters.models.embedded import WEAKNESS
 from vantage.raters.models.unopened import Unopened
@@ -85,6 +86,7 @@ def run(
         options: How it is carried out.
         progress: Called with the counts, some times a second.
     """
+    check_sending()
     options = options or Options()
     engine = load_engine(options.engine)
     number = begin(store, plan)

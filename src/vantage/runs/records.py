@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from vantage.errors import InputError
-from vantage.raters.estimate import Price
+from vantage.raters.prices import Price
 from vantage.runs.plan import Plan
 from vantage.runs.store import Store
 from vantage.runs.tables import unpacked

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from vantage.raters.estimate import LOCAL, Price
 from vantage.raters.models.base import Completion
+from vantage.raters.prices import LOCAL, Price
 
 HOPELESS: Final = 50
 """When this many calls were sent and every one of them failed, nothing is sent any more."""

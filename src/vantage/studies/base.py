@@ -58,7 +58,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, fields
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, TypeVar, get_type_hints
 
 from vantage.errors import InputError, nearest
 from vantage.plugins import Plugins
@@ -70,6 +70,7 @@ if TYPE_CHECKING:
     from vantage.report.parts import Result
     from vantage.report.record import Record
     from vantage.runs.options import Options as RunOptions
+    from vantage.runs.plan import Plan
 
 O = TypeVar("O")  # noqa: E741 - the options of a study
 
@@ -170,6 +171,9 @@ class Context(Generic[O]):
         noted: What collecting leaves for analysing that has no place in the corpus, such as what calls cost.
     """
 
+    plans: ClassVar[bool] = False
+    """Whether nothing is asked or trained, since only an estimate is wanted (see `studies.estimating`)."""
+
     options: O
     record: Record
     data: Path | None = None
@@ -206,6 +210,17 @@ class Context(Generic[O]):
         from vantage.studies.asking import ask
 
         return ask(self, corpus, raters, instrument, questions=questions, condition=condition)
+
+    def asks(self, plan: Plan, assumption: str = "") -> bool:
+        """Whether to ask what a plan says, for studies that ask in other ways than with `rate`.
+
+        A context that only plans adds it to its estimate instead; `assumption` says why it may be more than is needed.
+        """
+        return True
+
+    def trains(self, rater: str, learns: str) -> bool:
+        """Whether to train a rater now; a context that only plans notes who learns from what instead."""
+        return True
 
     def warn(self, sentence: str) -> None:
         """A warning for the top of the report; said once, however often it comes up."""

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import vantage
 from vantage.report import Figure, Result, Section, Table
 from vantage.studies import Context, Study, option
-from vantage_lab.measures import midpoint_share
+
+from .measures import midpoint_share
 
 
 @dataclass(frozen=True)

@@ -3,17 +3,20 @@
 `base` says what every model can be asked; each further module is one kind of model and is imported when a
 model of that kind is loaded, so that torch, llama.cpp and HTTP clients cost nothing until they are used.
 May import `errors` and the table reader of `corpora`. The next kind is a class with the methods of
-`base.ChatModel` and a line below, or an entry point of another package (see `plugins`); one whose inner states can be read also has that of `states.Stateful`.
+`base.ChatModel` and a line below, or an entry point of another package (see `plugins`); one whose inner states can be
+read also has that of `states.Stateful`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib import import_module
 from inspect import Parameter, signature
 from typing import Any, Final, cast
 
-from vantage.errors import nearest
+from vantage.errors import InputError, nearest
 from vantage.plugins import Plugins
 from vantage.raters.models.base import (
     ChatModel,
@@ -51,6 +54,25 @@ _KINDS: Final = {
 """Kind of model: its module, its class, and what stands behind the colon."""
 
 
+_FORBIDDEN: Final[ContextVar[str]] = ContextVar("forbidden", default="")
+
+
+@contextmanager
+def nothing_sent(problem: str) -> Iterator[None]:
+    """As long as it is open, no model is loaded or asked: what tries to is an error with this problem."""
+    token = _FORBIDDEN.set(problem)
+    try:
+        yield
+    finally:
+        _FORBIDDEN.reset(token)
+
+
+def check_sending() -> None:
+    """Raises an error where nothing may be sent."""
+    if problem := _FORBIDDEN.get():
+        raise InputError(problem, remedy="ask with context.rate, or context.asks before anything else")
+
+
 def load_model(spec: str, **settings: Any) -> ChatModel:
     """The model that a name such as `openai:NAME` or `embedded` stands for.
 
@@ -67,6 +89,7 @@ def load_model(spec: str, **settings: Any) -> ChatModel:
         ...
     vantage.raters.models.base.ModelError: An embedded model has no setting 'thread'; did you mean 'threads'?
     """
+    check_sending()
     kind, colon, argument = spec.partition(":")
     if kind in _KINDS:
         module, name, behind = _KINDS[kind]

@@ -204,7 +204,7 @@ class _Asking:
                 asked = KeywordRater(style="zero-shot", block=block, words=words, **self.common)
                 id_ = f"{block}-keywords"
                 corpus = self.context.rate(corpus, asked, lists, questions=[id_], condition=self.condition)
-                said = asked.said(corpus, lists, self.condition)
+                said = asked.said(corpus, lists, self.condition, assumed=self.context.plans)
             style = f"{self.style}+reasoning" if self._explains(block) else self.style
             options = {**self.common, **self.scored}
             rater = PrimedRater(style=style, block=block, turns=said, **options)
