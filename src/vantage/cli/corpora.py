@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -24,6 +26,14 @@ Where = Annotated[
     typer.Option(
         "--where", metavar="COLUMN=VALUE[,VALUE]", help="Keep what fits, such as kind=person; may be repeated."
     ),
+]
+IncludeExcluded = Annotated[
+    bool, typer.Option("--include-excluded", help="Use raters who are marked as excluded, too.")
+]
+Anonymity = Annotated[int, typer.Option("--k", min=1, help="How many people must share a combination of traits.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Refuse where traits single out a person.")]
+AllowUnique = Annotated[
+    bool, typer.Option("--allow-unique", help="Traits may single out a person; the notes record that you allowed it.")
 ]
 
 
@@ -155,6 +165,13 @@ def export(
         str | None, typer.Option(help="inspect, lm-eval: how it is asked, such as few-shot:4+reasoning or scoring.")
     ] = None,
     condition: Annotated[str | None, typer.Option(help="inspect, lm-eval: the circumstances, such as context.")] = None,
+    kinds: Annotated[
+        str | None, typer.Option(metavar="KIND,…|all", help="lewidi: whose annotations; people's without it.")
+    ] = None,
+    include_excluded: IncludeExcluded = False,
+    k: Anonymity = 5,
+    strict: Strict = False,
+    allow_unique: AllowUnique = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -166,9 +183,11 @@ def export(
     from vantage.corpora import Corpus
     from vantage.corpora.writers import export as write
 
-    given = {"instrument": instrument, "question": question, "style": style, "condition": condition}
-    options = {name: value for name, value in given.items() if value is not None}
-    written = write(Corpus.read(folder), form, to, overwrite=overwrite, **options)
+    given = {"instrument": instrument, "question": question, "style": style, "condition": condition, "kinds": kinds}
+    options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    options |= {"include_excluded": include_excluded, "k": k, "strict": strict, "allow_unique": allow_unique}
+    with warnings_shown():
+        written = write(Corpus.read(folder), form, to, overwrite=overwrite, **options)
     if as_json:
         print_json([{"format": form, "written": str(written)}])
     else:
@@ -180,7 +199,7 @@ def filter_(folder: Folder, to: To, where: Where = None, as_json: Json = False) 
     """Write the part of a corpus that fits --where."""
     from vantage.corpora import Corpus
 
-    _written(Corpus.read(folder).filter(**conditions(where)), to, as_json=as_json)
+    _written(filtered(Corpus.read(folder), where), to, as_json=as_json)
 
 
 @app.command()
@@ -218,6 +237,34 @@ def traits(
 def conditions(where: list[str] | None) -> dict[str, list[str]]:
     """`--where COLUMN=VALUE,VALUE` as keywords of `Corpus.filter`."""
     return {column: values.split(",") for column, values in pairs(where or [], "--where", comma=False).items()}
+
+
+def filtered(corpus: Corpus, where: list[str] | None) -> Corpus:
+    """The part of a corpus that fits `--where`; a value that occurs nowhere is refused, with the nearest that does."""
+    from vantage.errors import InputError, nearest
+
+    for column, values in conditions(where).items():
+        known = corpus.values_of(column)
+        for value in values:
+            if value not in known:
+                raise InputError(f"no {column} is '{value}'", remedy=nearest(value, known[:50]))
+    part = corpus.filter(**conditions(where)) if where else corpus
+    if where and part.judgments.is_empty() and not corpus.judgments.is_empty():
+        raise InputError(f"nothing fits --where {' --where '.join(where)}", remedy="ask for less")
+    return part
+
+
+@contextmanager
+def warnings_shown() -> Iterator[None]:
+    """Warnings of the library as lines for people, on standard error."""
+    import warnings
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield
+    for warning in caught:
+        if issubclass(warning.category, UserWarning):
+            typer.echo(f"Warning: {warning.message}", err=True)
 
 
 def _written(corpus: Corpus, to: Path, *, as_json: bool) -> None:

@@ -37,7 +37,7 @@ _MANY_CLASSES: Final = 50
 """A plain table with more distinct answers than this is taken for continuous unless classes are asked for."""
 
 
-@measure("accuracy", "accuracy")
+@measure("accuracy", "accuracy", pools=False)
 def accuracy(
     data: Judgments,
     *,
@@ -111,7 +111,7 @@ def accuracy(
     return table(_columns_first(rows, names(by)), names(by))
 
 
-@measure("confusion", "accuracy")
+@measure("confusion", "accuracy", pools=False)
 def confusion(
     data: Judgments,
     *,

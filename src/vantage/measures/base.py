@@ -8,9 +8,12 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ParamSpec
+from typing import Any, Final, ParamSpec, Protocol, cast, overload
 
 import polars as pl
+
+from vantage.measures.kinds import APART, Kinds, Selection, selected, with_left_out
+from vantage.measures.ratings import Judgments
 
 P = ParamSpec("P")
 
@@ -26,6 +29,8 @@ class Measure:
     family: str
     summary: str
     function: Callable[..., pl.DataFrame]
+    pools: bool = True
+    """Whether it pools raters where it is not told to keep them apart."""
 
     @property
     def options(self) -> Mapping[str, inspect.Parameter]:
@@ -36,24 +41,48 @@ class Measure:
     @property
     def types(self) -> Mapping[str, Any]:
         """The type of each option, for reading it from the command line."""
-        names = vars(sys.modules[self.function.__module__])
+        names = {**vars(sys.modules[self.function.__module__]), "Kinds": Kinds}
         return {name: eval(p.annotation, dict(names)) for name, p in self.options.items()}  # noqa: S307
 
 
 REGISTRY: dict[str, Measure] = {}
 
 
-def measure(name: str, family: str) -> Callable[[Callable[P, pl.DataFrame]], Callable[P, pl.DataFrame]]:
+class Recorded(Protocol[P]):
+    """A measure as it is called: its own options, and whose judgments it uses."""
+
+    @overload
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> pl.DataFrame: ...
+    @overload
+    def __call__(
+        self, data: Judgments, *, kinds: Kinds, include_excluded: bool = False, **options: Any
+    ) -> pl.DataFrame: ...
+    @overload
+    def __call__(self, data: Judgments, *, include_excluded: bool, **options: Any) -> pl.DataFrame: ...
+
+
+WHOSE: Final = {
+    "kinds": inspect.Parameter("kinds", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="Kinds"),
+    "include_excluded": inspect.Parameter(
+        "include_excluded", inspect.Parameter.KEYWORD_ONLY, default=False, annotation="bool"
+    ),
+}
+"""The options that every measure has: whose judgments it uses."""
+
+
+def measure(name: str, family: str, *, pools: bool = True) -> Callable[[Callable[P, pl.DataFrame]], Recorded[P]]:
     """Registers a function as a measure and writes its name and options into every row it returns.
 
-    The two last columns, `measure` and `options`, make a row of a report recomputable.
+    Every measure takes `kinds` (whose judgments: people by default) and `include_excluded` as well; one that compares
+    raters with each other, and pools nobody, says `pools=False`. The two last columns of a result, `measure` and
+    `options`, make a row of a report recomputable.
     """
 
-    def register(function: Callable[P, pl.DataFrame]) -> Callable[P, pl.DataFrame]:
+    def register(function: Callable[P, pl.DataFrame]) -> Recorded[P]:
         signature = inspect.signature(function)
 
         @functools.wraps(function)
-        def recorded(*args: P.args, **kwargs: P.kwargs) -> pl.DataFrame:
+        def recorded(*args: Any, kinds: Kinds = None, include_excluded: bool = False, **kwargs: Any) -> pl.DataFrame:
             bound = signature.bind(*args, **kwargs)
             bound.apply_defaults()
             options = {
@@ -61,16 +90,35 @@ def measure(name: str, family: str) -> Callable[[Callable[P, pl.DataFrame]], Cal
                 for key, value in bound.arguments.items()
                 if signature.parameters[key].kind is inspect.Parameter.KEYWORD_ONLY
             }
-            return function(*args, **kwargs).with_columns(
+            first = next(iter(bound.arguments))
+            chosen = chosen_for(options, bound.arguments[first], kinds, include_excluded=include_excluded, pools=pools)
+            bound.arguments[first] = chosen.data
+            by = options.get("by", ())
+            result = with_left_out(function(*bound.args, **bound.kwargs), chosen, [by] if isinstance(by, str) else by)
+            options |= {"kinds": kinds} if kinds is not None else {}
+            options |= {"include_excluded": True} if include_excluded else {}
+            return result.with_columns(
                 pl.lit(name).alias("measure"),
                 pl.lit(json.dumps(_plain(options), default=str)).alias("options"),
             )
 
+        recorded.__signature__ = signature.replace(  # type: ignore[attr-defined]
+            parameters=[*signature.parameters.values(), *WHOSE.values()]
+        )
         summary = (inspect.getdoc(function) or "").split("\n", 1)[0]
-        REGISTRY[name] = Measure(name, family, summary, recorded)
-        return recorded
+        REGISTRY[name] = Measure(name, family, summary, recorded, pools)
+        return cast(Recorded[P], recorded)
 
     return register
+
+
+def chosen_for(
+    options: Mapping[str, Any], data: Any, kinds: Kinds, *, include_excluded: bool, pools: bool = True
+) -> Selection:
+    """Whose judgments a measure with these options uses, and who is left out."""
+    named = [options.get(option) or () for option in ("by", "between", "system")]
+    apart = {column for part in named for column in ([part] if isinstance(part, str) else part)}
+    return selected(data, kinds, include_excluded=include_excluded, pools=pools and not apart & set(APART))
 
 
 def table(rows: Iterable[Mapping[str, Any]], by: str | Sequence[str] = ()) -> pl.DataFrame:

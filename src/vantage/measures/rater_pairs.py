@@ -85,7 +85,7 @@ def scott(
     return table([_averaged(group, weights, False, bootstrap) for group in groups(data, by)], by)
 
 
-@measure("rater-matrix", family="agreement")
+@measure("rater-matrix", family="agreement", pools=False)
 def rater_matrix(
     data: Judgments,
     *,

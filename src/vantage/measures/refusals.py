@@ -15,7 +15,7 @@ from vantage.scales import OPT_OUTS
 REPLY: Final = ("item", "rater", "condition", "sample")
 
 
-@measure("refusals", "variation")
+@measure("refusals", "variation", pools=False)
 def refusals(data: Judgments, *, by: By = ("rater", "item"), confidence: float = 0.95) -> pl.DataFrame:
     """How often raters refuse to judge, apart from replies that could not be read and calls that failed.
 

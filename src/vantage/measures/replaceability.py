@@ -26,7 +26,7 @@ _SMALL: Final = 30
 """With fewer items than this, differences are not taken for normal and signed ranks are tested."""
 
 
-@measure("alt-test", "replaceability")
+@measure("alt-test", "replaceability", pools=False)
 def alt_test(
     data: Judgments,
     *,

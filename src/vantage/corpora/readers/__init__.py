@@ -35,15 +35,17 @@ class Reader:
     options: dict[str, str] = field(default_factory=dict)
     """Options of the reader and what they mean."""
 
-    def __call__(self, path: str | Path, **options: Any) -> Corpus:
-        """Reads the data at a path."""
+    def __call__(self, path: str | Path | Any, **options: Any) -> Corpus:
+        """Reads the data at a path; the reader `table` also takes a frame."""
         for name in options:
             if name not in self.options:
                 raise InputError(
                     f"reader '{self.name}' has no option '{name}'", remedy=nearest(name, list(self.options))
                 )
         module = import_module(self.module if "." in self.module else f"vantage.corpora.readers.{self.module}")
-        corpus: Corpus = getattr(module, self.function)(Path(path), **options)
+        if not (isinstance(path, str | Path) or self.name == "table"):
+            raise InputError(f"reader '{self.name}' reads files, not {type(path).__name__}", remedy="give a path")
+        corpus: Corpus = getattr(module, self.function)(Path(path) if isinstance(path, str) else path, **options)
         return corpus
 
 
@@ -201,8 +203,8 @@ READERS: dict[str, Reader] = {
 }
 
 
-def load(reader: str, path: str | Path, **options: Any) -> Corpus:
-    """Reads data in a known format: `vantage.load("wcsent", folder)`."""
+def load(reader: str, path: str | Path | Any, **options: Any) -> Corpus:
+    """Reads data in a known format: `vantage.load("wcsent", folder)`, or a frame: `vantage.load("table", frame)`."""
     if reader not in READERS:
         raise InputError(f"there is no reader '{reader}'", remedy=nearest(reader, list(READERS)))
     return READERS[reader](path, **options)

@@ -98,7 +98,7 @@ def rationale_agreement(
     return table(rows, names(by))
 
 
-@measure("rationale-similarity", family="rationales")
+@measure("rationale-similarity", family="rationales", pools=False)
 def rationale_similarity(
     data: Judgments,
     *,
