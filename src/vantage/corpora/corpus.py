@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib import import_module
@@ -257,6 +258,31 @@ class Corpus:
             raise InputError(f"'{clash[0]}' cannot be a trait", column=clash[0], remedy="rename the column")
         kept = self.raters.drop([column for column in new if column in self.raters.columns])
         return self._with(raters=kept.join(traits, on="rater", how="left", maintain_order="left"))
+
+    def check_asked(
+        self,
+        instrument: Instrument,
+        questions: Sequence[str] = (),
+        condition: str = "",
+        items: pl.DataFrame | None = None,
+    ) -> None:
+        """Refuses, before anything is asked, what could not be kept or makes no sense.
+
+        That is a question that the corpus has on another scale already, and items without what a question names. An
+        instrument that was inferred from answers has no wording, of which a warning is given.
+        """
+        from vantage.instruments.needs import check_items
+
+        _questions(merge_instruments([*self.instruments, instrument]))
+        check_items(instrument, self.items if items is None else items, questions, condition)
+        if instrument.inferred:
+            ids = ", ".join(question.id for question in instrument.questions[:5])
+            warnings.warn(
+                f"instrument '{instrument.id}' has no wording: it was inferred from answers, so a model reads only the"
+                f" names of its questions ({ids}); write an instrument file first",
+                UserWarning,
+                stacklevel=3,
+            )
 
     def included(self) -> Corpus:
         """The corpus without raters who are marked as excluded (a column `excluded` of the raters)."""

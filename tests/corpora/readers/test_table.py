@@ -158,7 +158,7 @@ def test_duplicates_are_refused_or_resolved(tmp_path: Path) -> None:
         (
             "item,rater,value\na,r,1\nb,r,nan\n",
             {},
-            "row 3, column 'value': 'nan' may mean that there is no answer; pass --missing nan",
+            "row 3, column 'value': 'nan' may mean that there is no answer; pass --missing=nan",
         ),
         ("item,rater,value\na,r,1\nb,r,inf\n", {}, "'inf' is not a number, although other cells are"),
         (

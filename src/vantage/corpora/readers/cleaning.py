@@ -27,8 +27,8 @@ NOTHING: Final = ("na", "n/a", "n.a.", "nan", "#n/a", "<na>", "null", "none", "n
 SENTINELS: Final = [
     float(sign + digits)
     for sign in ("", "-")
-    for digits in ("7", "8", "9", "66", "77", "88", "97", "98", "99", "777", "888", "998", "999", "9999", "99999")
-] + [-1.0]
+    for digits in ("66", "77", "88", "97", "98", "99", "777", "888", "998", "999", "9999", "99999")
+] + [-1.0, -7.0, -8.0, -9.0]
 """Numbers that questionnaires use for "no answer"."""
 ORDERS: Final = tuple(
     tuple(words.split(", "))
@@ -59,7 +59,8 @@ _NUMBERED: Final = re.compile(r"([+-]?\d+)(?:\s*[-–—=:.)(]+\s*(\S.*?)\)?)?")
 class Cleaning:
     """What the user has said about a table, and what was noted while it was read."""
 
-    missing: Sequence[str] | None = None
+    missing: Sequence[str] = ()
+    valid: Sequence[str] = ()
     decimal: Literal[".", ","] | None = None
     order: Sequence[str] | None = None
     strip: bool | None = None
@@ -68,8 +69,8 @@ class Cleaning:
     notes: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        if self.missing is not None:
-            self.missing = [] if list(self.missing) == ["none"] else [plain(word) for word in self.missing]
+        self.missing = [plain(word) for word in self.missing]
+        self.valid = [plain(word) for word in self.valid]
         if self.decimal not in (None, ".", ","):
             raise InputError(f"'{self.decimal}' is not a decimal mark", remedy="use . or ,")
         if self.case not in (None, "keep", "fold"):
@@ -105,11 +106,11 @@ class Cleaning:
 
     def _without_codes(self, column: str, numbers: pl.Series) -> pl.Series:
         """Numbers without the codes that mean missing."""
-        codes = [float(code) for code in self.missing or () if _NUMBER.fullmatch(code)]
+        codes = _numbers(self.missing)
         found = numbers.is_in(codes) if codes else None
         if found is None or not found.any():
             return numbers
-        self._noted(int(found.sum()), column, codes=[show_code(c) for c in codes if (numbers == c).any()])
+        self.noted(int(found.sum()), column, codes=[show_code(c) for c in codes if (numbers == c).any()])
         return numbers.set(found.fill_null(value=False), None)
 
     def _words(self, table: Table, column: str, words: pl.Series, *, labelled: bool) -> pl.Series:
@@ -119,24 +120,24 @@ class Cleaning:
         numbers = [word for word, value in read.items() if isinstance(value, float)]
         rest = [word for word, value in read.items() if isinstance(value, str)]
         ordered = {plain(word) for word in self.order or ()}
-        nothing = [word for word in rest if plain(word) in NOTHING and plain(word) not in ordered]
+        nothing = [word for word in rest if plain(word) in NOTHING and plain(word) not in (*ordered, *self.valid)]
 
         def at(word: str) -> dict[str, Any]:
             return {"file": table.path, "row": table.row((words == word).arg_max() or 0), "column": column}
 
-        if nothing and self.missing is None and not labelled and (numbers or len(rest) > len(nothing)):
+        if nothing and not labelled and (numbers or len(rest) > len(nothing)):
             if self.empty is None or not numbers:
-                written = ",".join(dict.fromkeys(word.strip() for word in nothing))
+                written = list(dict.fromkeys(word.strip() for word in nothing))
                 raise Doubt(
                     f"'{nothing[0].strip()}' may mean that there is no answer{_in_all(sum(seen[w] for w in nothing))}",
                     **at(nothing[0]),
-                    remedy=f"pass --missing {written}, or name it in --order if it is an answer",
-                    settle={"missing": [word.strip() for word in nothing]},
+                    remedy=f"pass {self.also(written)}, or --valid={','.join(written)} if it is an answer",
+                    settle={"missing": written},
                 )
             read |= dict.fromkeys(nothing)
             rest = [word for word in rest if word not in nothing]
-            self._noted(sum(seen[word] for word in nothing), column, codes=[w.strip() for w in nothing])
-        commas = [word for word in rest if _COMMA.fullmatch(plain(word))]
+            self.noted(sum(seen[word] for word in nothing), column, codes=[w.strip() for w in nothing])
+        commas = [word for word in read if _COMMA.fullmatch(plain(word))]
         if commas and len(commas) == len(rest) and self.decimal is None:
             raise Doubt(
                 f"'{commas[0].strip()}' looks like a number with a decimal comma",
@@ -151,11 +152,11 @@ class Cleaning:
                 **at(odd),
                 remedy=f"correct the cell, or pass --missing '{odd.strip()}' if it means that there is no answer",
             )
-        given = [word for word, value in read.items() if value is None and plain(word) in (self.missing or ())]
+        given = [word for word, value in read.items() if value is None and plain(word) and word not in nothing]
         if given:
-            self._noted(sum(seen[word] for word in given), column, codes=[word.strip() for word in given])
-        if repaired := sum(seen[word] for word in numbers if not _is_number(word)):
-            self.notes.append(f"{repaired:,} numbers of column '{column}' were written with spaces or other signs.")
+            self.noted(sum(seen[word] for word in given), column, codes=[word.strip() for word in given])
+        if repaired := sum(seen[word] for word in numbers if not _NUMBER.fullmatch(word) and word not in commas):
+            self.notes.append(f"{counted(repaired, 'number')} of column '{column}' had spaces or other signs around.")
         if commas and self.decimal == ",":
             self.notes.append(f"Commas in column '{column}' were read as decimal marks.")
         if rest:
@@ -178,30 +179,39 @@ class Cleaning:
     def _read(self, word: str) -> str | float | None:
         """A cell as a number or a word; null for what means nothing."""
         text = plain(word)
-        if not text or text in (self.missing or ()):
+        if not text or self.is_missing(word):
             return None
         if self.decimal == "," and (_COMMA.fullmatch(text) or "," not in text):
             text = text.replace(".", "").replace(",", ".") if _COMMA.fullmatch(text) else text
         if not _NUMBER.fullmatch(text):
             return word.strip()
-        number = float(text)
-        known = [float(code) for code in self.missing or () if _NUMBER.fullmatch(code)]
-        return None if number in known else number
+        return float(text)
 
-    def _noted(self, count: int, column: str, codes: Sequence[str]) -> None:
+    def is_missing(self, word: object) -> bool:
+        """Whether a cell is one of the codes for "no answer", as a word or as a number."""
+        text = plain(word)
+        return text in self.missing or (_NUMBER.fullmatch(text) is not None and float(text) in _numbers(self.missing))
+
+    def noted(self, count: int, column: str, codes: Sequence[str]) -> None:
+        """Notes how many cells of a column were read as missing."""
         if count:
             told = ", ".join(dict.fromkeys(codes))
-            self.notes.append(f"{count:,} cells of column '{column}' ({told}) were read as missing.")
+            self.notes.append(f"{counted(count, 'cell')} of column '{column}' ({told}) read as missing.")
+
+    def also(self, codes: Sequence[str]) -> str:
+        """The option that adds codes for "no answer" to those that were given."""
+        return f"--missing={','.join([*self.missing, *codes])}"
 
     def check_far(self, table: Table, column: str, numbers: pl.Series, where: Callable[[float], int]) -> None:
         """Doubts numbers that questionnaires use for "no answer" and that lie far outside all the others."""
         among = numbers.is_in(SENTINELS)
         rest = numbers.filter(~among)
-        if self.missing is not None or not among.any() or rest.n_unique() < 2:
+        if not among.any() or rest.n_unique() < 2:
             return
         low, high = float(rest.min()), float(rest.max())  # type: ignore[arg-type]
         gap = max(high - low, 1.0)
-        far = sorted({n for n in numbers.filter(among) if n < low - gap or n > high + gap})
+        known = _numbers([*self.missing, *self.valid])
+        far = sorted({n for n in numbers.filter(among) if (n < low - gap or n > high + gap) and n not in known})
         if far:
             told = [show_code(number) for number in far]
             raise Doubt(
@@ -210,7 +220,7 @@ class Cleaning:
                 file=table.path,
                 row=where(far[0]),
                 column=column,
-                remedy=f"pass --missing {','.join(told)}, or --missing none if {'they are' if far[1:] else 'it is'} meant",
+                remedy=f"pass {self.also(told)}, or --valid={','.join(told)} where that is what was answered",
                 settle={"missing": told},
             )
 
@@ -233,7 +243,7 @@ class Cleaning:
                 )
             if self.strip:
                 changed = {old: new for old, new in stripped.items() if new}
-                self.notes.append(f"Spaces around {len(changed):,} {name}s were removed.")
+                self.notes.append(f"Spaces around {counted(len(changed), f'{name} id')} removed.")
         folded = ids.replace(changed).unique(maintain_order=True) if changed else ids
         if self.case != "keep" and len(folded) > 1:
             lower = folded.str.to_lowercase()
@@ -253,7 +263,7 @@ class Cleaning:
                         settle={"case": "fold"},
                     )
                 changed |= twins | {old: twins[new] for old, new in changed.items() if new in twins}
-                self.notes.append(f"{len(twins):,} {name}s that differ by upper and lower case only were joined.")
+                self.notes.append(f"{counted(len(twins), f'{name} id')} joined that differed in case only.")
         return changed
 
 
@@ -370,8 +380,17 @@ def plain_id(text: str) -> str:
     return text.strip().strip("\u200b\ufeff\u00a0 \t\r\n")
 
 
-def _is_number(word: str) -> bool:
-    return _NUMBER.fullmatch(word) is not None
+def _numbers(codes: Sequence[str]) -> list[float]:
+    return [float(code) for code in codes if _NUMBER.fullmatch(code)]
+
+
+def counted(count: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "cell"), counted(1200, "cell")
+    ('1 cell', '1,200 cells')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
 def _in_all(count: int) -> str:

@@ -243,7 +243,7 @@ def read_table(
     suffix = _suffix(path)
     kind = SUFFIXES.get(suffix)
     if kind in ("csv", "tsv"):
-        table = read_csv(path, separator or "\t" if kind == "tsv" else separator, encoding, quotes=quotes, checked=True)
+        table = read_csv(path, separator, encoding, quotes=quotes, checked=True)
         return _without_header_rows(table)
     if kind == "foreign":
         from vantage.corpora.readers.foreign import read_foreign

@@ -103,7 +103,9 @@ def _column(name: str, cells: list[Any]) -> pl.Series:
 def _statistics(path: Path, suffix: str) -> Table:
     pyreadstat = _library("pyreadstat", path, "tables")
     try:
-        columns, meta = getattr(pyreadstat, _STATISTICS[suffix])(str(path), output_format="dict")
+        reader = getattr(pyreadstat, _STATISTICS[suffix])
+        columns, meta = reader(str(path), output_format="dict")
+        declared = reader(str(path), metadataonly=True, user_missing=True)[1] if suffix in (".sav", ".zsav") else meta
     except Exception as error:
         raise InputError(
             f"this is not a {suffix} file that can be read ({str(error) or type(error).__name__})",
@@ -117,7 +119,7 @@ def _statistics(path: Path, suffix: str) -> Table:
         name: {float(code): str(word) for code, word in words.items() if isinstance(code, int | float)}
         for name, words in meta.variable_value_labels.items()
     }
-    missing = {name: _declared(ranges) for name, ranges in (getattr(meta, "missing_ranges", None) or {}).items()}
+    missing = {name: _declared(ranges) for name, ranges in (getattr(declared, "missing_ranges", None) or {}).items()}
     labels = {
         name: {
             code: word for code, word in words.items() if not any(lo <= code <= hi for lo, hi in missing.get(name, ()))

@@ -19,7 +19,7 @@ import polars as pl
 
 from vantage.corpora import schema
 from vantage.corpora.corpus import About, Corpus, with_defaults
-from vantage.corpora.readers.cleaning import NOTHING, Cleaning, code_of, inferred_scale, plain
+from vantage.corpora.readers.cleaning import NOTHING, Cleaning, code_of, counted, inferred_scale, plain
 from vantage.corpora.readers.files import Doubt, Table, frame_table, read_table
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument
@@ -51,7 +51,8 @@ def read(
     values: Sequence[str] = (),
     duplicates: Literal["first", "last", "mean"] | None = None,
     empty: str | None = None,
-    missing: Sequence[str] | None = None,
+    missing: Sequence[str] = (),
+    valid: Sequence[str] = (),
     decimal: Literal[".", ","] | None = None,
     order: Sequence[str] | None = None,
     strip: bool | None = None,
@@ -75,7 +76,8 @@ def read(
             are not mapped.
         duplicates: What to do with a judgment that stands twice, which is refused otherwise.
         empty: What an empty value means. In a wide table it is skipped; in a long one it must be said.
-        missing: Codes that mean that there is no answer, such as -99 or NA; `["none"]` where there are none.
+        missing: Codes that mean that there is no answer, such as -99 or NA.
+        valid: Codes that are answers although they look like such codes.
         decimal: The decimal mark, where it is a comma.
         order: Words of the scale from the lowest to the highest.
         strip: Whether spaces around ids mean nothing; where that matters it must be said.
@@ -92,7 +94,7 @@ def read(
     spread = "rater" if wide is True else wide or ""
     if spread and spread not in SPREAD:
         raise InputError(f"columns cannot be '{spread}'", remedy=f"use {', '.join(SPREAD)}")
-    cleaning = Cleaning(missing, decimal, order, strip, case, empty)
+    cleaning = Cleaning(missing, valid, decimal, order, strip, case, empty)
     known = Instrument.load(instrument) if isinstance(instrument, str) else instrument
     if isinstance(source, str | Path):
         whole = read_table(Path(source), encoding, separator=separator, quotes=quotes, sheet=sheet)
@@ -102,7 +104,7 @@ def read(
     roles = _roles(whole, dict(map or {}), spread)
     table = _long(whole, roles, traits, spread, values) if spread else whole
     asked = _asked(question, known, roles)
-    skips = spread or missing is not None
+    skips = bool(spread or missing)
     table, frame = _answers(
         table, roles, asked, empty or ("skip" if skips else None), cleaning, labelled=known is not None
     )
@@ -143,6 +145,9 @@ def _roles(table: Table, mapping: dict[str, str], spread: str) -> dict[str, str]
     """The column of every role; a column that already has a role's name is found by itself."""
     for role in (*ROLES, "text"):
         if role in table.frame.columns and role not in mapping and role not in mapping.values():
+            found = table.frame[role]
+            if role == "kind" and (found.dtype != pl.String or not found.drop_nulls().is_in(schema.KINDS).all()):
+                continue  # another word for something else
             mapping.setdefault(role, role)
     for role, column in mapping.items():
         table.column(column, f"'{role}'")
@@ -285,7 +290,7 @@ def _answers(
     if empty == "skip":
         kept = (~blank).arg_true()
         if not roles["value"].startswith("__"):
-            cleaning.notes.append(f"{int(blank.sum()):,} rows without a value were left out.")
+            cleaning.notes.append(f"{counted(int(blank.sum()), 'row')} without a value left out.")
         if not len(kept):
             raise InputError("no row has a value", file=table.path, column=roles["value"], remedy="map another column")
         rows = kept if table.kept is None else table.kept[kept]
@@ -495,24 +500,27 @@ def _trait(table: Table, values: pl.Series, column: str, cleaning: Cleaning) -> 
     if values.dtype.is_nested() or values.dtype == pl.Boolean:
         return values
     different = values.unique().drop_nulls()
+    gone = [value for value in different if cleaning.is_missing(value)] if cleaning.missing else []
+    if gone:
+        cleaning.noted(int(values.is_in(gone).sum()), column, [str(value) for value in gone])
+        values = pl.select(pl.when(~values.is_in(gone)).then(values).alias(values.name)).to_series()
+        different = different.filter(~different.is_in(gone))
     words = different.cast(pl.String)
-    gone = [old for old, word in zip(different, words, strict=True) if plain(word) in (cleaning.missing or ())]
     numbers = words.cast(pl.Float64, strict=False)
     odd = words.filter(numbers.is_null() | numbers.is_nan())
     where = _where(table, values)
-    if cleaning.missing is None and 0 < len(odd) < len(words) and all(plain(word) in NOTHING for word in odd):
+    doubtful = [word for word in odd if plain(word) in NOTHING and plain(word) not in cleaning.valid]
+    if 0 < len(doubtful) == len(odd) < len(words):
         raise Doubt(
             f"'{odd[0]}' may mean that this is not known",
             file=table.path,
             row=where(odd[0]),
             column=column,
-            remedy=f"pass --missing {','.join(odd)}, or --missing none",
-            settle={"missing": odd.to_list()},
+            remedy=f"pass {cleaning.also(doubtful)}, or --valid={','.join(doubtful)}",
+            settle={"missing": doubtful},
         )
     if not len(odd):
         cleaning.check_far(table, column, numbers, _where(table, values.cast(pl.Float64)))
-    if gone:
-        values = values.replace(gone, None)
     if values.dtype == pl.String and (changed := cleaning.ids(table, column, column, words, where)):
         values = values.replace(changed)
     return values
