@@ -113,7 +113,9 @@ ANSWERS = st.one_of(
 
 
 @given(ANSWERS, st.integers(2, 5))
-def test_a_frame_that_is_read_without_a_note_keeps_its_alpha(values: list[Any], raters: int) -> None:
+def test_a_table_that_is_read_without_a_note_keeps_its_alpha(
+    tmp_path_factory: pytest.TempPathFactory, values: list[Any], raters: int
+) -> None:
     frame = pd.DataFrame(
         {
             "item": [f"i{n // raters}" for n in range(len(values))],
@@ -126,6 +128,9 @@ def test_a_frame_that_is_read_without_a_note_keeps_its_alpha(values: list[Any], 
     except InputError as error:
         assert "far from the other values" in str(error)
         return
+    path = tmp_path_factory.mktemp("csv") / "t.csv"
+    frame.to_csv(path, index=False)
+    assert vantage.load("table", path).judgments.equals(corpus.judgments)
     coded = frame.assign(value=pd.factorize(frame["value"], sort=True)[0]) if isinstance(values[0], str) else frame
     if not corpus.about.notes or isinstance(values[0], str):
         options: dict[str, Any] = {"ci": "none", "level": "nominal" if isinstance(values[0], str) else "interval"}

@@ -323,9 +323,9 @@ def _word_scale(
     if len(words) > MOST_WORDS:
         raise fail(words[0], f"is one of {len(words):,} different texts, too many to be answers")
     known = {word.casefold() for word in words}
-    for order in ORDERS:
-        if len(known) > 2 and known <= set(order):
-            made = [next(w for w in words if w.casefold() == o) for o in order if o in known]
+    for usual in ORDERS:
+        if len(known) > 2 and known <= set(usual):
+            made = [next(w for w in words if w.casefold() == o) for o in usual if o in known]
             cleaning.notes.append(f"The answers to '{question}' were taken as ordered: {' < '.join(made)}.")
             return _ordered(made, opt_outs)
     if len(words) > 2:

@@ -9,7 +9,6 @@ import gzip
 import io
 import json
 import lzma
-import mmap
 import re
 import zipfile
 import zlib
@@ -18,9 +17,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from vantage.errors import InputError
 from vantage.notebook.frames import to_polars
@@ -114,7 +111,8 @@ def _guessed(data: bytes, start: int) -> tuple[str, str]:
 
 def bytes_of(path: Path) -> bytes:
     """The content of a file; one that is packed (.gz, .bz2, .xz, or .zip with one table in it) is unpacked."""
-    opened = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}.get(path.suffix.lower())
+    openers: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+    opened = openers.get(path.suffix.lower())
     try:
         if opened is not None:
             with opened(path, "rb") as file:
@@ -366,16 +364,12 @@ def _separator(head: bytes, usual: str, given: str | None) -> str:
 
 def _may_swallow(source: Path | bytes, rows: int) -> bool:
     """Whether rows may be missing: quotation marks do not balance, or there are more lines than rows."""
-    if isinstance(source, Path):
-        with source.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            return _unbalanced(np.frombuffer(data, dtype=np.uint8), rows)
-    return _unbalanced(np.frombuffer(source, dtype=np.uint8), rows)
-
-
-def _unbalanced(data: NDArray[np.uint8], rows: int) -> bool:
-    marks = int(np.count_nonzero(data == ord('"')))
-    lines = int(np.count_nonzero(data == ord("\n"))) + (data[-1] != ord("\n"))
-    return marks > 0 and (marks % 2 == 1 or lines - 1 > rows)
+    marks = lines = 0
+    last = b""
+    with source.open("rb") if isinstance(source, Path) else io.BytesIO(source) as file:
+        while part := file.read(1 << 24):
+            marks, lines, last = marks + part.count(b'"'), lines + part.count(b"\n"), part[-1:]
+    return marks > 0 and (marks % 2 == 1 or lines - 1 + (last != b"\n") > rows)
 
 
 def _read_csv_slowly(path: Path, text: str, separator: str, quote: str | None, *, checked: bool) -> pl.DataFrame:

@@ -136,7 +136,7 @@ def _statistics(path: Path, suffix: str) -> Table:
 
 
 def _plain(name: str, column: Any) -> pl.Series:
-    cells = [None if cell is None or cell == "" or cell != cell else cell for cell in list(column)]  # noqa: PLR0124 - NaN
+    cells: list[Any] = [None if cell is None or cell == "" or cell != cell else cell for cell in list(column)]  # noqa: PLR0124 - NaN
     return _column(name, [cell.item() if hasattr(cell, "item") else _cell(cell) for cell in cells])
 
 

@@ -110,18 +110,14 @@ def read(
     )
     described = {name: column for name, column in roles.items() if name not in ROLES}
     traits_of = {**{name: name for name in traits}, **_mapped(roles, "kind")}
-    frame = _with_ids(table, frame, roles, cleaning)
+    frame, first = _with_ids(table, frame, roles, cleaning)
     if known is None:
         labels = _labels(whole, roles, spread)
         averaged = _averaged(frame) if duplicates == "mean" else frame
         known = _inferred(table, averaged, roles, whole.path.stem, cleaning, labels, whole.titles)
     frame = _coded(table, frame, roles, known)
-    # The two do not depend on each other, and Polars does not hold the interpreter while it works.
-    with ThreadPoolExecutor(2) as pool:
-        sides = [
-            pool.submit(_described, table, frame, *one, cleaning) for one in (("item", described), ("rater", traits_of))
-        ]
-        items, raters = (side.result() for side in sides)
+    items = _described(table, frame, first["item"], described, cleaning)
+    raters = _described(table, frame, first["rater"], traits_of, cleaning)
     judgments = with_defaults(frame.select([c for c in schema.JUDGMENTS if c in frame.columns]))
     if duplicates:
         judgments = schema.resolve_duplicates(schema.conform("judgments", judgments), duplicates)
@@ -307,16 +303,31 @@ def _id_of(source: pl.DataFrame, column: str) -> pl.Expr:
     return pl.col(column).cast(pl.String)
 
 
-def _with_ids(table: Table, frame: pl.DataFrame, roles: Mapping[str, str], cleaning: Cleaning) -> pl.DataFrame:
-    """The judgments with ids that differ by spaces or case only as one, where the user has said so."""
+def _with_ids(
+    table: Table, frame: pl.DataFrame, roles: Mapping[str, str], cleaning: Cleaning
+) -> tuple[pl.DataFrame, dict[str, pl.DataFrame]]:
+    """The judgments with ids that differ by spaces or case only as one, where the user has said so.
+
+    Beside them every item and rater, in the order of the rows in which they first stand.
+    """
+    # The two do not depend on each other, and Polars does not hold the interpreter while it works.
+    with ThreadPoolExecutor(2) as pool:
+        sides = {key: pool.submit(_firsts, frame, key) for key in ("item", "rater")}
+        first = {key: side.result() for key, side in sides.items()}
     for role in ("item", "rater", "question", "condition"):
-        if role not in roles or (role == "item" and frame["item"][0].startswith("item-") and "item" not in roles):
+        if role not in roles:
             continue
-        ids = frame.lazy().select(role).unique().collect().to_series()
-        changed = cleaning.ids(table, roles[role], role, ids, _where(table, frame[role]))
-        if changed:
+        ids = first[role][role] if role in first else frame[role].unique()
+        if changed := cleaning.ids(table, roles[role], role, ids, _where(table, frame[role])):
             frame = frame.with_columns(pl.col(role).replace(changed))
-    return frame
+            first |= {role: _firsts(frame, role)} if role in first else {}
+    return frame, first
+
+
+def _firsts(frame: pl.DataFrame, key: str) -> pl.DataFrame:
+    # Grouping runs on all cores, which finding the first of each name in order does not.
+    rows = frame.lazy().select(key).with_row_index("__row").group_by(key).agg(pl.col("__row").min())
+    return rows.sort("__row").collect()
 
 
 def _where(table: Table, column: pl.Series) -> Callable[[Any], int]:
@@ -462,14 +473,12 @@ def _with_status(table: Table, frame: pl.DataFrame, column: str) -> pl.DataFrame
 
 
 def _described(
-    table: Table, frame: pl.DataFrame, key: str, columns: Mapping[str, str], cleaning: Cleaning
+    table: Table, frame: pl.DataFrame, found: pl.DataFrame, columns: Mapping[str, str], cleaning: Cleaning
 ) -> pl.DataFrame:
     """One row per item or rater, with the columns that describe it; they must agree wherever it stands."""
+    key = found.columns[0]
     for column in columns.values():
         table.column(column)
-    # Grouping runs on all cores, which finding the first of each name in order does not.
-    first = frame.lazy().select(key).with_row_index("__row").group_by(key).agg(pl.col("__row").min()).sort("__row")
-    found = first.collect()
     if not columns:
         return found.select(key)
     side = pl.DataFrame([frame[key], *(table.frame[column].alias(name) for name, column in columns.items())])
