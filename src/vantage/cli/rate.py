@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vantage.cli.corpora import Folder, Where, conditions, names, pairs
+from vantage.cli.corpora import TextColumns, TextsOrFolder, Where, conditions, filtered, names, pairs, texts_or_corpus
 from vantage.cli.output import Json, print_json, print_rows, printable, show
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def rate(
-    folder: Folder,
+    folder: TextsOrFolder,
     instrument: Annotated[str, typer.Option(help="What is asked: a bundled instrument (NAME or NAME:FORM) or a file.")],
     model: Annotated[
         str, typer.Option(help="openai:NAME, gguf:PATH, hf:NAME_OR_PATH, recorded:PATH or embedded.")
@@ -50,6 +50,7 @@ def rate(
     retrieval: Annotated[
         str, typer.Option(help="What makes items similar for history: tfidf, minilm or hf:NAME_OR_PATH.")
     ] = "tfidf",
+    mapping: TextColumns = None,
     where: Where = None,
     limit: Annotated[int | None, typer.Option(help="Only the first items.")] = None,
     setting: Annotated[
@@ -98,13 +99,12 @@ def rate(
     Every reply is stored as it comes. A command that was interrupted goes on where it was left when it is given
     again. Keys are read from the environment (OPENAI_API_KEY) and never stored.
     """
-    from vantage.corpora import Corpus
     from vantage.errors import InputError
     from vantage.instruments import Instrument
     from vantage.raters.encoders import load_encoder
 
-    whole = Corpus.read(folder)
-    part = whole.filter(**conditions(where)) if where else whole
+    folder, whole = texts_or_corpus(folder, to, instrument, mapping, write=not (show_ or estimate))
+    part = filtered(whole, where)
     if limit is not None:
         part = part.filter(item=part.items["item"].head(limit).to_list())
     if part.items.is_empty():
