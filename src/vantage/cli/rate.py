@@ -50,6 +50,13 @@ def rate(
     retrieval: Annotated[
         str, typer.Option(help="What makes items similar for history: tfidf, minilm or hf:NAME_OR_PATH.")
     ] = "tfidf",
+    min_mass: Annotated[
+        float | None,
+        typer.Option(help="Share of the probability that scored options need together to count (0.5; embedded: 0)."),
+    ] = None,
+    free: Annotated[
+        bool, typer.Option("--free", help="Never hold replies to a JSON schema, so that a model can refuse.")
+    ] = False,
     where: Where = None,
     limit: Annotated[int | None, typer.Option(help="Only the first items.")] = None,
     setting: Annotated[
@@ -113,8 +120,10 @@ def rate(
     settings: dict[str, Any] = {key: number(value) for key, value in pairs(setting or [], "--setting").items()}
     if base_url:
         settings["base_url"] = base_url
+    style = f"{style}+free" if free else style
     options: dict[str, Any] = {
         "samples": samples,
+        "min_mass": min_mass,
         "temperature": temperature,
         "max_tokens": max_tokens,
         "seed": seed,

@@ -200,5 +200,7 @@ def _print_call(call: dict[str, Any]) -> None:
     typer.echo(f"━━━ {printable(what)}, sample {call['sample']} ({call['step']}, {call['at']})")
     for message in call["messages"]:
         typer.echo(f"── {message['role']}\n{printable(message['content'])}")
+    if call["thinking"]:
+        typer.echo(f"── thinking\n{printable(call['thinking'])}")
     said = call["reply"] or call["error"] or json.dumps(call["scores"])
     typer.echo(f"── {'failed' if call['finish'] == 'failed' else 'reply'}\n{printable(str(said))}\n")

@@ -77,11 +77,12 @@ def estimate(
         if counted < COUNTED:
             characters += sum(len(message.content) for message in call.request.messages)
             counted += 1
-    steps = 2 if style.two_step else 1
-    kind = "scoring" if style.scoring else "reasoning" if style.reasoning or style.two_step else "plain"
+    steps = style.sampling or (2 if style.two_step or (style.scoring and style.reasoning) else 1)
+    told = style.reasoning or style.two_step
+    kind = "reasoning" if told else "scoring" if style.scoring else "plain"
     width = len(names or instrument.questions) if style.together else 1
     prompt = round(characters / TOKEN_LENGTH / max(counted, 1) * calls * steps)
-    reply = REPLY_TOKENS[kind] * width * calls
+    reply = REPLY_TOKENS[kind] * width * calls * (style.sampling or 1)
     if style.voice == "selective-persona":
         calls += len(corpus.items)
     price = (prices or {}).get(rater.model_name)

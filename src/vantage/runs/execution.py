@@ -97,6 +97,7 @@ def run(
             if outcome.interrupted or outcome.tally.ended:
                 break
         tally = outcome.tally
+        tally.tell_mass([(one.judgments["mass"], one.rater.least_mass) for one in outcome.judged])
         ended: State = "interrupted" if outcome.interrupted else "stopped"
         state = ended if tally.ended else "incomplete" if tally.missing or tally.failed else "complete"
     finally:
@@ -190,11 +191,13 @@ def _collect(source: Source, outcome: Outcome, model: _Model) -> None:
 def _judged(strand: Strand, table: pl.DataFrame, model: _Model) -> Judged:
     part, rater = strand.part, strand.part.rater
     questions = {question.id: question for instrument in part.instruments for question in instrument.questions}
-    rows = with_distributions(table, questions, calibrate=rater.calibrates)
+    rows = with_distributions(table, questions, calibrate=rater.calibrates, least_mass=rater.least_mass)
     if not (rater.parts.scoring and rater.calibrates):
         # Rows of a conversation may stand beside others of it that are in the corpus already.
         settled = part.corpus.judgments.filter(~pl.col("status").cast(pl.String).is_in(["failed", "unparsed"]))
         rows = rows.join(settled.select(KEY), on=list(KEY), how="anti", maintain_order="left")
+    if rows["thinking"].null_count() == len(rows):
+        rows = rows.drop("thinking")
     judged = Judged(
         rater,
         rows,
@@ -207,11 +210,26 @@ def _judged(strand: Strand, table: pl.DataFrame, model: _Model) -> Judged:
         strand.missing,
     )
     judged.notes += model.notes
+    judged.notes += _told_of(rows, rater)
     if rater.model_name == "embedded":
         judged.notes.append(WEAKNESS)
     if judged.truncated:
         judged.notes.append(f"{judged.truncated} prompts were cut to fit the model's window.")
     return judged
+
+
+def _told_of(rows: pl.DataFrame, rater: ChatRater) -> list[str]:
+    """What a run's summary says of answers that are weak or missing, and what can be done about them."""
+    rules = dict(rows["rule"].value_counts().iter_rows())
+    notes: list[str] = []
+    if empty := rules.get("thinking", 0):
+        notes.append(
+            f"{empty:,} replies are empty because all their tokens went into thinking; raise --max-tokens "
+            f"({rater.max_tokens} now) or lower the effort, such as --setting reasoning_effort=low."
+        )
+    if cut := rules.get("cut", 0):
+        notes.append(f"{cut:,} replies were cut before their answer; raise --max-tokens ({rater.max_tokens} now).")
+    return notes
 
 
 class _Model:
@@ -225,7 +243,7 @@ class _Model:
 
     def opened(self) -> ChatModel:
         if self._model is None:
-            remote = self._looks and self._rater.model_name.startswith("openai:")
+            remote = self._looks and self._rater.remote
             # Nothing is sent to an endpoint when replies are only read, so no key is needed either.
             self._model = Unopened(self._rater.model_name, self._rater.settings) if remote else self._open(self._rater)
         return self._model

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import polars as pl
+
 from vantage.raters.estimate import LOCAL, Price
 from vantage.raters.models.base import Completion
+from vantage.raters.scoring import mass_note
 
 HOPELESS: Final = 50
 """When this many calls were sent and every one of them failed, nothing is sent any more."""
@@ -45,6 +48,8 @@ class Tally:
     completion_tokens: int = 0
     cost: float | None = 0.0
     """Of what was sent in this run; null when a price is not known."""
+    mass: list[float] = field(default_factory=list)
+    """The share of the probability that the options had: least, deciles 1 and 9, quartiles, median and most."""
     limit: int = 0
     """How many requests may be under way at the moment."""
     fault: str = ""
@@ -52,6 +57,13 @@ class Tally:
     ended: str = ""
     """Why the run ended before its end, in a sentence."""
     notes: list[str] = field(default_factory=list)
+
+    def tell_mass(self, scored: Sequence[tuple[pl.Series, float]]) -> None:
+        """Counts what share of the probability the options had, from each rater's masses and its least mass."""
+        masses = pl.concat([mass for mass, _ in scored]).drop_nulls() if scored else pl.Series([], dtype=pl.Float64)
+        if len(masses):
+            self.mass = [round(float(masses.quantile(q, "linear") or 0.0), 4) for q in (0, 0.1, 0.25, 0.5, 0.75, 0.9, 1)]
+            self.notes.append(mass_note(masses, scored[0][1]))
 
     def add(self, completion: Completion, price: Price | None) -> None:
         """Counts a request that came to an end."""

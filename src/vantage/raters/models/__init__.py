@@ -35,6 +35,7 @@ __all__ = [
     "Request",
     "Role",
     "Sampling",
+    "is_remote",
     "load_model",
 ]
 
@@ -46,6 +47,16 @@ _KINDS: Final = {
     "recorded": ("vantage.raters.models.recorded", "RecordedModel", "PATH"),
 }
 """Kind of model: its module, its class, and what stands behind the colon."""
+_HERE: Final = ("embedded", "gguf", "hf", "recorded")
+
+
+def is_remote(spec: str) -> bool:
+    """Whether a model of this name is behind a network.
+
+    >>> is_remote("openai:gpt-5"), is_remote("gguf:model.gguf")
+    (True, False)
+    """
+    return spec.partition(":")[0] not in _HERE
 
 
 def load_model(spec: str, **settings: Any) -> ChatModel:
