@@ -40,10 +40,16 @@ __all__ = [
 ]
 
 _KINDS: Final = {
+    "anthropic": ("vantage.raters.models.anthropic", "AnthropicModel", "NAME"),
+    "azure": ("vantage.raters.models.openai", "AzureModel", "DEPLOYMENT"),
+    "bedrock": ("vantage.raters.models.bedrock", "BedrockModel", "NAME"),
     "embedded": ("vantage.raters.models.embedded", "EmbeddedModel", ""),
     "gguf": ("vantage.raters.models.gguf", "GGUFModel", "PATH"),
+    "gemini": ("vantage.raters.models.gemini", "GeminiModel", "NAME"),
     "hf": ("vantage.raters.models.huggingface", "HuggingFaceModel", "NAME_OR_PATH"),
+    "mistral": ("vantage.raters.models.mistral", "MistralModel", "NAME"),
     "openai": ("vantage.raters.models.openai", "OpenAIModel", "NAME"),
+    "openrouter": ("vantage.raters.models.openai", "OpenRouterModel", "NAME"),
     "recorded": ("vantage.raters.models.recorded", "RecordedModel", "PATH"),
 }
 """Kind of model: its module, its class, and what stands behind the colon."""

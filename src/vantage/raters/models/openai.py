@@ -12,41 +12,36 @@ import openai
 from vantage.raters.models.base import Completion, ModelError, Request
 from vantage.raters.models.chat_protocol import ChatProtocol, ToldError
 from vantage.raters.models.faults import Fault, of_client
-from vantage.raters.models.remote import RemoteModel, key_of, shown_host
+from vantage.raters.models.remote import RemoteModel
 from vantage.raters.models.responses_protocol import ResponsesProtocol
 
-_HOSTED: Final = "https://api.openai.com/v1"
 _DEPTH: Final = 20
 """The most of the likeliest first tokens that the protocol tells; some endpoints tell fewer."""
 _CAPPED: Final = 5
+_AZURE_VERSION: Final = "2024-10-21"
+"""The newest version of Azure's interface that is not a preview."""
 _PROTOCOLS: Final = {"chat": ChatProtocol, "responses": ResponsesProtocol}
 
 
 class OpenAIModel(RemoteModel):
     """`openai:NAME`: a model behind an endpoint that speaks OpenAI's protocols.
 
-    Args:
-        model: The name that the endpoint knows the model by.
-        base_url: Where the endpoint is; otherwise `OPENAI_BASE_URL`, otherwise OpenAI's own.
-        key_variable: The environment variable that holds the key. A server of one's own may need none.
-        api: `chat` for Chat Completions, `responses` for Responses.
-        concurrency: How many requests are under way at a time.
-        timeout: Seconds to wait for one reply.
-        max_retries: How often a request is repeated after a timeout, a full server or an error of the server.
-        window: How many tokens prompt and reply may have together, where that is known.
-        parameters: What is sent with every request besides, such as `{"reasoning_effort": "low"}`.
+    `api` is `chat` for Chat Completions or `responses` for Responses; the other arguments are those of all remote
+    models. The endpoint is `base_url`, otherwise `OPENAI_BASE_URL`, otherwise OpenAI's own.
     """
 
     kind = "openai"
     errors = (openai.OpenAIError, ToldError)
+    hosted = "https://api.openai.com/v1"
+    usual_key = "OPENAI_API_KEY"
 
     def __init__(
         self,
         model: str,
         *,
-        base_url: str | None = None,
-        key_variable: str = "OPENAI_API_KEY",
         api: str = "chat",
+        base_url: str | None = None,
+        key_variable: str | None = None,
         concurrency: int = 8,
         timeout: float = 120.0,
         max_retries: int = 2,
@@ -56,14 +51,11 @@ class OpenAIModel(RemoteModel):
         if api not in _PROTOCOLS:
             raise ModelError(f"The setting 'api' is chat or responses, not '{api}'.")
         self._protocol = _PROTOCOLS[api]()
-        url = base_url or self._default_url()
-        # OpenAI's own endpoint and a variable asked for by name must have a key; a server of one's own may need none.
-        needed = shown_host(url) == shown_host(self._default_host()) or key_variable != "OPENAI_API_KEY"
-        key = key_of(key_variable, shown_host(url), needed=needed)
+        self.without = self._protocol.without
+        self._depth = _DEPTH
         super().__init__(
             model,
-            url=url,
-            key=key,
+            base_url=base_url,
             key_variable=key_variable,
             concurrency=concurrency,
             timeout=timeout,
@@ -71,15 +63,9 @@ class OpenAIModel(RemoteModel):
             window=window,
             parameters=parameters,
         )
-        self.without = self._protocol.without  # type: ignore[misc]
-        self._depth = _DEPTH
-        self._client = self._new_client()
 
     def _default_url(self) -> str:
-        return os.environ.get("OPENAI_BASE_URL") or _HOSTED
-
-    def _default_host(self) -> str:
-        return _HOSTED
+        return os.environ.get("OPENAI_BASE_URL") or self.hosted
 
     def _new_client(self) -> openai.AsyncOpenAI:
         return openai.AsyncOpenAI(
@@ -158,6 +144,51 @@ class OpenAIModel(RemoteModel):
         told = {name: value.format(KEY=self._key) for name, value in headers.items()}
         key, url, timeout = self._key or "none", self._url, self._timeout
         return openai.OpenAI(api_key=key, base_url=url, timeout=timeout, max_retries=0, default_headers=told)
+
+
+class OpenRouterModel(OpenAIModel):
+    """`openrouter:NAME`: a model of any provider, through OpenRouter.
+
+    Options are scored only by providers that tell log-probabilities, which OpenRouter is asked to choose.
+    """
+
+    kind = "openrouter"
+    hosted = "https://openrouter.ai/api/v1"
+    usual_key = "OPENROUTER_API_KEY"
+
+    def _default_url(self) -> str:
+        return self.hosted
+
+    def _body(self, request: Request, depth: int) -> dict[str, Any]:
+        body = super()._body(request, depth)
+        return {"provider": {"require_parameters": True}, **body} if depth else body
+
+
+class AzureModel(OpenAIModel):
+    """`azure:DEPLOYMENT`: a deployment of Azure OpenAI, at `AZURE_OPENAI_ENDPOINT` or `base_url`.
+
+    `OPENAI_API_VERSION` chooses the version of the interface.
+    """
+
+    kind = "azure"
+    hosted = "https://openai.azure.com"
+    usual_key = "AZURE_OPENAI_API_KEY"
+
+    def _default_url(self) -> str:
+        url = os.environ.get("AZURE_OPENAI_ENDPOINT")
+        if not url:
+            raise ModelError("Where is the Azure resource? Set AZURE_OPENAI_ENDPOINT or pass --base-url.")
+        return url
+
+    def _new_client(self) -> openai.AsyncOpenAI:
+        return openai.AsyncAzureOpenAI(
+            api_key=self._key or "none",
+            azure_endpoint=self._url,
+            api_version=os.environ.get("OPENAI_API_VERSION") or _AZURE_VERSION,
+            timeout=self._timeout,
+            max_retries=0,
+            http_client=transport(self._timeout),
+        )
 
 
 def transport(timeout: float) -> Any:

@@ -28,6 +28,16 @@ _FIRST_WAIT: Final = 0.5
 class RemoteModel(ABC):
     """A model behind a network, through the official client of whoever runs it.
 
+    Args:
+        model: The name that the endpoint knows the model by.
+        base_url: Where the endpoint is, where it is not the provider's own.
+        key_variable: The environment variable that holds the key, where it is not the usual one.
+        concurrency: How many requests are under way at a time.
+        timeout: Seconds to wait for one reply.
+        max_retries: How often a request is repeated after a timeout, a full server or an error of the server.
+        window: How many tokens prompt and reply may have together, where that is known.
+        parameters: What is sent with every request besides, such as `{"reasoning_effort": "low"}`.
+
     The key is read from the environment only; it is never part of a note, an error or a reply. Parameters that the
     endpoint rejects are left out for as long as the model lives, and a note says so once.
     """
@@ -37,28 +47,35 @@ class RemoteModel(ABC):
     """Whether the protocol can tell how probable the tokens are with which a reply begins."""
     errors: ClassVar[tuple[type[Exception], ...]]
     """What the client raises."""
-    without: ClassVar[Mapping[str, str]] = {}
+    without: Mapping[str, str] = {}
     """Parameters that can be left out, and what follows when they are."""
+    hosted: ClassVar[str]
+    """Where the provider's own endpoint is."""
+    usual_key: ClassVar[str]
+    """The environment variable that holds the key unless another is named."""
 
     def __init__(
         self,
         model: str,
         *,
-        url: str,
-        key: str,
-        key_variable: str,
-        concurrency: int,
-        timeout: float,
-        max_retries: int,
-        window: int | None,
-        parameters: Mapping[str, Any] | None,
+        base_url: str | None = None,
+        key_variable: str | None = None,
+        concurrency: int = 8,
+        timeout: float = 120.0,
+        max_retries: int = 2,
+        window: int | None = None,
+        parameters: Mapping[str, Any] | None = None,
     ) -> None:
+        url, variable = base_url or self._default_url(), key_variable or self.usual_key
+        # A provider's own endpoint and a variable that was named must have a key; a server of one's own may need none.
+        needed = key_variable is not None or shown_host(url) == shown_host(self.hosted)
+        key = key_of(variable, shown_host(url), needed=needed)
         self.name = f"{self.kind}:{model}"
         self.window = window
         self.notes: list[str] = []
         self.concurrency = concurrency
         self._model, self._url, self._host = model, url, shown_host(url)
-        self._key, self._key_variable = key, key_variable
+        self._key, self._key_variable = key, variable
         self._timeout, self._tries = timeout, max_retries + 1
         self._parameters = dict(parameters or {})
         self._left_out: set[str] = set()
@@ -67,6 +84,14 @@ class RemoteModel(ABC):
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name=self.name, daemon=True)
         self._thread.start()
+        self._client: Any = self._new_client()
+
+    def _default_url(self) -> str:
+        return self.hosted
+
+    @abstractmethod
+    def _new_client(self) -> Any:
+        """The official client, without retries of its own."""
 
     @property
     def url(self) -> str:
@@ -186,6 +211,8 @@ class RemoteModel(ABC):
         """What becomes of a request that met a fault; one that may pass raises `Passing`."""
         if fault.filtered:
             return Completion(self.scrubbed(fault.message), "filtered", category=fault.category or "content filter")
+        if fault.status is not None and fault.status < 400:
+            raise Passing(f"{self._host} did not answer with a chat completion.") from None
         if fault.passing:
             raise Passing(self.sentence(fault), overload=fault.overload, after=retry_after(fault.headers)) from None
         return Completion("", "failed", error=self.sentence(fault))

@@ -54,6 +54,7 @@ The rule of a reply that is `unparsed` names the obstacle:
 | `options`     | all options are listed and none is chosen                                               |
 | `conflict`    | two answers that exclude each other: a number and NA, a number and another option       |
 | `negated`     | an answer is denied: "not a 5", "I do not agree"                                        |
+| `hedged`      | an answer is only offered as a possibility, or asked about: "maybe 6", "is it a 4?"     |
 | `copied`      | the numbers or most of the words come from the item                                     |
 | `echo`        | the numbers come from the prompt: the scale or the question repeated                    |
 | `no-opt-out`  | an opt-out that this scale does not offer                                               |

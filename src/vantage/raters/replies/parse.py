@@ -71,7 +71,11 @@ class Parser:
     def parse(self, text: str) -> Reply:
         """The reply to this question, from text that is already clean."""
         text = _FENCE.sub("", text).strip()
-        return self._tagged(text) or self._json(text) or self._free(text)
+        marked = self._tagged(text) or self._json(text)
+        if marked is None and text[:1] == "{" and text[-1:] == "}" and any(isinstance(f.data, dict) for f in find_json(text)):
+            # An object without an answer: its reasons and examples are not to be taken for one.
+            return unparsed("no-answer")
+        return marked or self._free(text)
 
     def parse_cut(self, text: str) -> Reply:
         """The reply to this question, from text that was cut: only what is marked as the answer, and is whole."""
