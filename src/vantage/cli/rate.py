@@ -289,7 +289,7 @@ def _print_outcome(rows: list[dict[str, Any]], outcome: Outcome, store: Path, to
     parts += [f"{show(tally.retried)} tries repeated"] if tally.retried else []
     parts += [f"{show(tally.asked_again)} asked again because a reply could not be read"] if tally.asked_again else []
     parts += [f"{show(tally.failed)} failed"] if tally.failed else []
-    parts += [f"cost {tally.cost:.4g}"] if tally.cost else []
+    parts += [f"cost {tally.cost:.4g}"] if tally.cost else ["cost not known"] if tally.cost is None else []
     typer.echo(f"\nRun {outcome.run}: {', '.join(parts)}; replies are in {store}")
     if tally.missing:
         typer.echo(f"{show(tally.missing)} requests have no reply yet.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, Final
@@ -12,6 +12,7 @@ import polars as pl
 
 from vantage.corpora.schema import KEY
 from vantage.raters.chat import ChatRater
+from vantage.raters.estimate import Price
 from vantage.raters.models.base import ChatModel
 from vantage.raters.models.embedded import WEAKNESS
 from vantage.raters.models.unopened import Unopened
@@ -21,7 +22,8 @@ from vantage.runs.engines import Engine, load_engine
 from vantage.runs.job import Job
 from vantage.runs.options import Options
 from vantage.runs.plan import Part, Plan
-from vantage.runs.records import State, begin, end, spent
+from vantage.runs.ledger import ledger, open_sitting
+from vantage.runs.records import State, begin, end
 from vantage.runs.source import Source, Strand
 from vantage.runs.store import Store
 from vantage.runs.tally import Tally, discounted, price_of
@@ -88,6 +90,7 @@ def run(
     options = options or Options()
     engine = load_engine(options.engine)
     number = begin(store, plan)
+    open_sitting(store, number, options.engine, options.prices)
     outcome = Outcome(number, Tally(), [])
     outcome.tally.notes += store.notes
     state: State = "stopped"
@@ -128,7 +131,7 @@ def _run_parts(
     name, tally = parts[0].rater.model_name, outcome.tally
     price = price_of(name, options.prices)
     # What earlier sittings of the same run have cost counts too, and so does what its other models cost.
-    known = 0.0 if options.max_cost is None else spent(store, outcome.run, options.prices)
+    known = 0.0 if options.max_cost is None else _spent(store, outcome.run, options.prices)
     budget = Budget(options.max_cost, price and discounted(price, engine.price_share), name, known)
     with _Model(parts[0].rater, lambda rater: engine.open(rater, options)) as model:
         source = Source(parts, store, outcome.run, model.opened, options, tally)
@@ -142,6 +145,11 @@ def _run_parts(
         if job.error is not None:
             raise job.error
         _collect(source, outcome, model)
+
+
+def _spent(store: Store, run: int, prices: Mapping[str, Price]) -> float:
+    """What a run has cost so far, at today's prices and as far as these are known."""
+    return sum(entry.cost or 0.0 for entry in ledger(store, run, prices))
 
 
 def _watch(job: Job, work: Callable[[], None], progress: Callable[[Tally], None]) -> bool:

@@ -46,6 +46,8 @@ class Tally:
     """Prompts whose item was cut to fit into the model's window."""
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
     cost: float | None = 0.0
     """Of what was sent in this run; null when a price is not known."""
     mass: list[float] = field(default_factory=list)
@@ -72,10 +74,13 @@ class Tally:
         self.fault = completion.error or self.fault
         self.prompt_tokens += completion.prompt_tokens
         self.completion_tokens += completion.completion_tokens
+        self.cached_tokens += completion.cached_tokens
+        self.reasoning_tokens += completion.reasoning_tokens
         if price is None:
             self.cost = None
         elif self.cost is not None:
-            self.cost += cost_of(price, completion.prompt_tokens, completion.completion_tokens)
+            told = completion
+            self.cost += cost_of(price, told.prompt_tokens, told.completion_tokens, told.cached_tokens)
 
     def too_many_failed(self, fail_on: float | None) -> str:
         """Why to stop because of failures, in a sentence; empty when there is no reason to."""
@@ -109,9 +114,18 @@ def discounted(price: Price, share: float) -> Price:
     >>> discounted({"input": 1.0, "output": 4.0}, BATCH_SHARE)
     {'input': 0.5, 'output': 2.0}
     """
-    return Price(input=price["input"] * share, output=price["output"] * share)
+    told = Price(input=price["input"] * share, output=price["output"] * share)
+    if "cached" in price:
+        told["cached"] = price["cached"] * share
+    return told
 
 
-def cost_of(price: Price, prompt_tokens: int, completion_tokens: int) -> float:
-    """What tokens cost, at a price per million."""
-    return (prompt_tokens * price["input"] + completion_tokens * price["output"]) / 1e6
+def cost_of(price: Price, prompt_tokens: int, completion_tokens: int, cached_tokens: int = 0) -> float:
+    """What tokens cost, at a price per million; those of the prompt that were cached may have a price of their own.
+
+    >>> cost_of({"input": 2.0, "output": 8.0, "cached": 0.5}, 1_000_000, 100_000, 600_000)
+    1.9
+    """
+    cached = min(cached_tokens, prompt_tokens)
+    fresh = (prompt_tokens - cached) * price["input"] + cached * price.get("cached", price["input"])
+    return (fresh + completion_tokens * price["output"]) / 1e6
