@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from vantage.raters.chat import ChatRater
     from vantage.runs.execution import Outcome
     from vantage.runs.options import Options
+    from vantage.runs.store import Store
 
 
 def rate(
@@ -33,7 +35,9 @@ def rate(
     condition: Annotated[str, typer.Option(help="The circumstances, such as static or context.")] = "",
     samples: Annotated[int, typer.Option(help="How often every question is asked.")] = 1,
     temperature: Annotated[float, typer.Option(help="0 for the most probable reply.")] = 0.0,
-    max_tokens: Annotated[int, typer.Option(help="The longest reply that is allowed.")] = 512,
+    max_tokens: Annotated[
+        int | None, typer.Option(help="The longest reply that is allowed (512; 4,096 for a model that thinks).")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of sampling and of the choice of examples.")] = 0,
     persona: Annotated[
         str | None, typer.Option(help="pool, control, or a persona file, for the persona styles.")
@@ -93,6 +97,9 @@ def rate(
     max_cost: Annotated[float | None, typer.Option(help="End before the run costs more; needs --prices.")] = None,
     rpm: Annotated[float | None, typer.Option(help="Requests per minute, at most.")] = None,
     tpm: Annotated[float | None, typer.Option(help="Tokens per minute, at most.")] = None,
+    probe: Annotated[
+        bool, typer.Option("--probe/--no-probe", help="Whether an unknown endpoint is asked a dozen short questions first.")
+    ] = True,
     show_: Annotated[
         int, typer.Option("--show", help="Print the first prompts exactly as they would be sent, and end.")
     ] = 0,
@@ -125,7 +132,7 @@ def rate(
         "samples": samples,
         "min_mass": min_mass,
         "temperature": temperature,
-        "max_tokens": max_tokens,
+        "max_tokens": 512 if max_tokens is None else max_tokens,
         "seed": seed,
         "training": training,
         "settings": settings,
@@ -154,7 +161,8 @@ def rate(
             requests_per_minute=rpm,
             tokens_per_minute=tpm,
         )
-        _ask(raters, part, known, asked, condition, carried, folder, to or folder, store, as_json=as_json)
+        ask = _Asking(part, known, asked, condition, carried, folder, to or folder, store, max_tokens, probe, as_json)
+        ask.run(raters)
 
 
 def _raters(
@@ -239,45 +247,72 @@ def _options(prices: Path | None, **told: Any) -> Options:
     return Options(prices=read_prices(prices) if prices else {}, **told)
 
 
-def _ask(
-    raters: list[ChatRater],
-    part: Corpus,
-    instrument: Instrument,
-    asked: list[str],
-    condition: str,
-    options: Options,
-    folder: Path,
-    to: Path,
-    store: Path | None,
-    *,
-    as_json: bool,
-) -> None:
-    from vantage.cli.progress import run_progress
-    from vantage.corpora import Corpus
-    from vantage.runs.execution import run
-    from vantage.runs.outcomes import summaries, write
-    from vantage.runs.plan import Plan
-    from vantage.runs.store import Store
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """What a command asks, and how it is carried out."""
 
-    plan = Plan.of(part, raters, instrument, questions=asked, condition=condition)
-    if not to.exists():
-        # The store stands in the folder from the start, so that a run that is cut off can go on.
-        Corpus.read(folder).write(to)
-    title = raters[0].id if len(raters) == 1 else f"{len(raters)} raters"
-    with Store(store or to) as opened, run_progress(title) as progress:
-        outcome = run(plan, opened, options, progress=progress)
-        write(outcome, folder, to)
-        where = opened.path
-    rows = summaries(outcome)
-    if as_json:
-        told = {"run": outcome.run, "store": str(where), "complete": outcome.complete, "summary": outcome.tally.told()}
-        print_json({**told, "raters": rows})
-    else:
-        _print_outcome(rows, outcome, where, to)
-    if outcome.interrupted or outcome.tally.ended:
-        ended = "interrupted" if outcome.interrupted else outcome.tally.ended
-        typer.echo(f"vantage: {ended.rstrip('.')}; the same command, given again, goes on from there.", err=True)
-        raise typer.Exit(130 if outcome.interrupted else 1)
+    part: Corpus
+    instrument: Instrument
+    asked: list[str]
+    condition: str
+    options: Options
+    folder: Path
+    to: Path
+    store: Path | None
+    max_tokens: int | None
+    probe: bool
+    as_json: bool
+
+    def run(self, raters: list[ChatRater]) -> None:
+        from vantage.cli.progress import run_progress
+        from vantage.corpora import Corpus
+        from vantage.runs.execution import run
+        from vantage.runs.outcomes import summaries, write
+        from vantage.runs.plan import Plan
+        from vantage.runs.store import Store
+
+        if not self.to.exists():
+            # The store stands in the folder from the start, so that a run that is cut off can go on.
+            Corpus.read(self.folder).write(self.to)
+        title = raters[0].id if len(raters) == 1 else f"{len(raters)} raters"
+        with Store(self.store or self.to) as opened:
+            raters, notes = self._suited(raters, opened)
+            plan = Plan.of(self.part, raters, self.instrument, questions=self.asked, condition=self.condition)
+            with run_progress(title) as progress:
+                outcome = run(plan, opened, self.options, progress=progress)
+                write(outcome, self.folder, self.to)
+            where = opened.path
+        outcome.tally.notes[:0] = notes
+        rows = summaries(outcome)
+        if self.as_json:
+            tally = outcome.tally.told()
+            told = {"run": outcome.run, "store": str(where), "complete": outcome.complete, "summary": tally}
+            print_json({**told, "raters": rows})
+        else:
+            _print_outcome(rows, outcome, where, self.to)
+        if outcome.interrupted or outcome.tally.ended:
+            ended = "interrupted" if outcome.interrupted else outcome.tally.ended
+            # After a limit that was given, the same command would only end again.
+            again = "" if outcome.tally.capped else "; the same command, given again, goes on from there"
+            typer.echo(f"vantage: {ended.rstrip('.')}{again}.", err=True)
+            raise typer.Exit(130 if outcome.interrupted else 1)
+
+    def _suited(self, raters: list[ChatRater], store: Store) -> tuple[list[ChatRater], list[str]]:
+        """The raters with the defaults that suit their model, which is probed when it is first used."""
+        from vantage.raters.models.probe import probe
+        from vantage.runs.profiles import keep, kept, suited
+
+        profile = kept(store, raters[0])
+        if profile is None and self.probe and raters[0].remote and self.options.engine == "local":
+            model = raters[0].open()
+            try:
+                profile = probe(model)
+            finally:
+                model.close()
+            keep(store, raters[0], profile)
+        found = [suited(rater, profile, max_tokens=self.max_tokens) for rater in raters]
+        notes = list(dict.fromkeys(note for _, told in found for note in told))
+        return [rater for rater, _ in found], notes
 
 
 def _print_outcome(rows: list[dict[str, Any]], outcome: Outcome, store: Path, to: Path) -> None:

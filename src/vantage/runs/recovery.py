@@ -16,7 +16,7 @@ _MAGIC: Final = b"SQLite format 3\0"
 _STRETCH: Final = 256
 _SILENT: Final = 40
 """Stretches without a readable row after which a table is taken to have ended."""
-_KEPT: Final = ("runs", "texts", "calls", "failures", "batches", "batched", "details", "sittings")
+_KEPT: Final = ("runs", "texts", "calls", "failures", "batches", "batched", "details", "sittings", "profiles")
 """The tables that are saved; the others only say who is working, and who used what."""
 
 

@@ -66,6 +66,9 @@ CREATE TABLE IF NOT EXISTS details (
 CREATE TABLE IF NOT EXISTS sittings (
     id INTEGER PRIMARY KEY, run INTEGER NOT NULL, started REAL NOT NULL, engine TEXT NOT NULL, prices TEXT NOT NULL
 );
+CREATE TABLE IF NOT EXISTS profiles (
+    id INTEGER PRIMARY KEY, model TEXT NOT NULL, at REAL NOT NULL, profile TEXT NOT NULL
+);
 """
 """What was added without a new version: an older Vantage, which does not know of it, does no harm."""
 FINISHES: Final[dict[str, Finish]] = {"s": "stop", "l": "length", "f": "filtered"}
@@ -199,6 +202,8 @@ def is_sound(table: str, row: Sequence[Any]) -> bool:
             return row[5] in ("submitting", "open", "collected") and all(isinstance(word, str) for word in row[1:5])
         if table == "details":
             return len(row[1]) == SIZE and isinstance(unpacked(row[2]), str)
+        if table == "profiles":
+            return isinstance(json.loads(row[3]), dict)
         if table == "sittings":
             return isinstance(row[1], int) and isinstance(json.loads(row[4]), dict)
         if table == "batched":

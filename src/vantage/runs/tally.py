@@ -58,6 +58,8 @@ class Tally:
     """Why the last request that failed did so."""
     ended: str = ""
     """Why the run ended before its end, in a sentence."""
+    capped: bool = False
+    """Whether it ended at a limit that was given, where the same command would only end again."""
     notes: list[str] = field(default_factory=list)
 
     def tell_mass(self, scored: Sequence[tuple[pl.Series, float]]) -> None:

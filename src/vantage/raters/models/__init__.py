@@ -69,7 +69,7 @@ def load_model(spec: str, **settings: Any) -> ChatModel:
     """The model that a name such as `openai:NAME` or `embedded` stands for.
 
     Args:
-        spec: `openai:NAME`, `gguf:PATH`, `hf:NAME_OR_PATH`, `recorded:PATH` or `embedded`.
+        spec: `openai:NAME`, `anthropic:NAME`, `gguf:PATH` and so on; see `docs/models.md`.
         settings: What the kind of model takes besides, such as `base_url` or `threads`; see its class.
 
     >>> load_model("opnai:gpt-5")
@@ -81,17 +81,23 @@ def load_model(spec: str, **settings: Any) -> ChatModel:
         ...
     vantage.raters.models.base.ModelError: An embedded model has no setting 'thread'; did you mean 'threads'?
     """
-    kind, colon, argument = spec.partition(":")
-    if kind not in _KINDS:
-        raise ModelError(_unknown(spec, kind, bool(colon)))
-    module, name, behind = _KINDS[kind]
+    kind, _, argument = spec.partition(":")
+    model, behind = kind_of(spec), _KINDS[kind][2]
     if behind and not argument:
         raise ModelError(f"The model '{spec}' is not complete; write {kind}:{behind}.")
     if argument and not behind:
         raise ModelError(f"Nothing stands behind '{kind}'; write {kind} instead of {spec}.")
-    model = getattr(import_module(module), name)
     fitting = checked(kind, model, settings)
     return cast(ChatModel, model(argument, **fitting) if behind else model(**fitting))
+
+
+def kind_of(spec: str) -> Any:
+    """The class of a model by its name; one that stands for no kind raises `ModelError`."""
+    kind, colon, _ = spec.partition(":")
+    if kind not in _KINDS:
+        raise ModelError(_unknown(spec, kind, bool(colon)))
+    module, name, _ = _KINDS[kind]
+    return getattr(import_module(module), name)
 
 
 def _unknown(spec: str, kind: str, has_colon: bool) -> str:

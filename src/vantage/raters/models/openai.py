@@ -99,6 +99,24 @@ class OpenAIModel(RemoteModel):
         self._depth = most
         return True
 
+    @property
+    def depth(self) -> int:
+        """How many of the likeliest first tokens the endpoint tells, as far as is known."""
+        return self._depth
+
+    def described(self) -> Mapping[str, Any]:
+        """What the endpoint's list of models says of this one; nothing where there is no such list."""
+
+        async def listed() -> Any:
+            return await self._client.get("/models", cast_to=object)
+
+        try:
+            told = self.wait(listed())
+            models = told.get("data") or []
+            return next((one for one in models if one.get("id") == self._model), models[0] if len(models) == 1 else {})
+        except (*self.errors, AttributeError, LookupError, TypeError, ValueError):
+            return {}
+
     def read(self, answer: Any, options: Sequence[str] = ()) -> Completion:
         """What an answer of the endpoint says: a reply, or the scores of options."""
         completion = self._protocol.read(answer, options)
