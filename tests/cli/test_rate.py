@@ -85,3 +85,21 @@ def test_a_missing_key_is_told(vantage: Vantage, demo: Path, monkeypatch: pytest
     done = vantage("rate", demo, "--instrument", "warmth-competence", "--model", "openai:x")
     assert done.code == 2
     assert "OPENAI_API_KEY" in done.err
+
+
+def test_every_turn_that_would_be_sent_is_shown(vantage: Vantage, demo: Path) -> None:
+    words = ("rate", demo, "--instrument", "warmth-competence", "--question", "trust", "--show", 1)
+    selective = vantage(*words, "--style", "selective-persona+reasoning", "--persona", "control").out
+    assert "how relevant is it to your own life?" in selective
+    assert "━━ then, in a new chat: answer" in selective or "── then: answer" in selective
+    assert "Answer: X" in selective
+    assert "Why is this your answer?" in vantage(*words, "--style", "two-step").out
+    scored = vantage(*words, "--style", "reasoning+scoring", "--model", "openai:x").out
+    assert "Now give your answer." in scored
+    assert "── scored\nA, B, C, D, E, F, G" in scored
+    assert "── asked 5 times" in vantage(*words, "--style", "sampling:5").out
+
+
+def test_samples_without_temperature_are_warned_about(vantage: Vantage, demo: Path) -> None:
+    done = vantage("rate", demo, "--instrument", "warmth-competence", "--samples", 3, "--show", 1)
+    assert "3 samples at temperature 0 are 3 times the likeliest reply" in done.err

@@ -14,9 +14,10 @@ from vantage.errors import VantageError
 
 def main() -> None:
     """Runs a verb; bad input ends with one sentence and exit code 2, never with a traceback."""
-    from vantage.cli.app import app
-
     try:
+        # Inside, so that an interruption while the verbs are imported is no traceback either.
+        from vantage.cli.app import app
+
         app(prog_name="vantage")
     except VantageError as error:
         sys.stderr.write(f"vantage: {error}\n")

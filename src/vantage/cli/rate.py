@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from vantage.corpora import Corpus
     from vantage.instruments import Instrument
     from vantage.raters.chat import ChatRater
+    from vantage.raters.conversation import Conversation
     from vantage.runs.execution import Outcome
     from vantage.runs.options import Options
     from vantage.runs.store import Store
@@ -138,6 +139,8 @@ def rate(
         "settings": settings,
         "encode": load_encoder(retrieval),
     }
+    if samples > 1 and temperature == 0:
+        typer.echo(f"vantage: {samples} samples at temperature 0 are {samples} times the likeliest reply; pass --temperature 1.", err=True)
     raters = _raters(model, style, persona, personas, names(user), options)
     known = Instrument.load(instrument)
     asked = names(question)
@@ -184,14 +187,40 @@ def _show(rater: ChatRater, part: Corpus, instrument: Any, asked: list[str], con
     from itertools import islice
 
     from vantage.raters.asked import asked_instrument, asked_questions
+    from vantage.raters.conversation import Conversations
 
     used = asked_instrument(rater, instrument)
     calls = rater.plan(part, used, questions=asked_questions(rater, asked), condition=condition)
+    conversations = Conversations(rater, part, used, condition)
     for number, call in enumerate(islice(calls, count), 1):
         typer.echo(f"━━━ prompt {number}: item {call.item['item']}, {', '.join(q.id for q in call.questions)}")
-        for message in call.request.messages:
-            typer.echo(f"── {message.role}\n{printable(message.content)}")
+        _show_turns(conversations.about(call), rater)
     typer.echo("Nothing was sent.")
+
+
+def _show_turns(conversation: Conversation, rater: ChatRater) -> None:
+    """Every turn that is sent, with words in angle brackets where the model's own would be."""
+    from vantage.raters.models.base import Completion
+
+    ask, seen = next(conversation), 0
+    while True:
+        for message in ask.request.messages[seen:]:
+            typer.echo(f"── {message.role}\n{printable(message.content)}")
+        if ask.options:
+            typer.echo(f"── scored\n{', '.join(ask.options)}")
+        if rater.parts.sampling and ask.step == "answer":
+            typer.echo(f"── asked {rater.parts.sampling} times")
+            return
+        words = {"relevance": "Answer: 10", "answer": "‹the answer›", "reasons": "‹the reasons›", "why": "‹why›"}
+        scores = tuple(0.0 for _ in ask.options) or None
+        before = ask
+        try:
+            ask = conversation.send(Completion(words[ask.step], scores=scores))
+        except StopIteration:
+            return
+        # A later turn of the same chat is shown from where it goes on.
+        seen = len(before.request.messages) if ask.request.messages[:1] == before.request.messages[:1] else 0
+        typer.echo(f"── then: {ask.step}" if seen else f"━━ then, in a new chat: {ask.step}")
 
 
 def _estimate(

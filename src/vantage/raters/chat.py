@@ -207,7 +207,7 @@ class ChatRater:
 
     def _voice(self, corpus: Corpus) -> str:
         if self.persona:
-            return f"{self.persona.profile()}\n\nAnswer as this person would, from their own life and their own views."
+            return f"{self.persona.profile()}\n\nRead and judge each item as this person would, from what they have lived."
         trait = self.parts.trait
         known = f"{trait.replace('_', ' ').capitalize()}: {self._trait(corpus, trait)}." if trait else ""
         if self.parts.voice == "perspective":
@@ -269,11 +269,21 @@ class _Shots:
         key = tuple(question.id for question in questions)
         if key not in self.pools:
             training = self.rater.training
-            self.pools[key] = (
+            pool = (
                 corpus_shots(training, questions)
                 if training is not None
                 else instrument_shots(self.instrument, questions, self.condition)
             )
+            if self.rater.parts.reasoning:
+                # An example without reasons would show that none are wanted.
+                pool = [shot for shot in pool if all(shot.reasons.get(question.id) for question in questions)]
+                if len(pool) < self.rater.parts.shots:
+                    raise InputError(
+                        f"{len(pool)} worked examples for question '{questions[0].id}' have reasons, "
+                        f"{self.rater.parts.shots} were asked for",
+                        remedy="ask for fewer, or leave reasoning out of the style",
+                    )
+            self.pools[key] = pool
         return self.pools[key]
 
 

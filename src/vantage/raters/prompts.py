@@ -7,6 +7,7 @@ item last, so that engines that keep a prompt's beginning compute it once.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -109,9 +110,9 @@ class Prompter:
 
     def system(self, questions: Sequence[Question]) -> str:
         """Who speaks, the guidelines, what the questions mean and, for scoring, how they may be answered."""
-        parts = [self._voiced(), f"# Guidelines\n\n{self.instrument.guidelines.strip()}"]
+        parts = [self._voiced(), f"# Guidelines\n\n{self._rephrased(self.instrument.guidelines)}"]
         explained = [
-            f"{question.title}: {question.guidelines.strip()}" for question in questions if question.guidelines
+            f"{question.title}: {self._rephrased(question.guidelines)}" for question in questions if question.guidelines
         ]
         if explained:
             heading = "# The questions" if len(explained) > 1 else "# The question"
@@ -194,6 +195,17 @@ class Prompter:
         if with_reason and not self.style.two_step:
             return f"{reason}\nAnswer: {answer}".strip()
         return answer
+
+    def _rephrased(self, guidelines: str) -> str:
+        """Guidelines as they are put to somebody who speaks for a described person: whose reading counts is theirs.
+
+        Asked to answer as this person would and as most readers would, a model could only choose one of the two.
+        """
+        text = guidelines.strip()
+        if not self.voice:
+            return text
+        text = re.sub(r"\bmost\s(?:readers|people\swho\sread\s\w+)\b", "this person", text)
+        return re.sub(r"\byour\sown\s(opinion|view|feeling)", r"this person's \1", text)
 
     def _voiced(self) -> str:
         if not self.voice:
