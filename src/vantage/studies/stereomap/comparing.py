@@ -116,7 +116,11 @@ def recovered(analysis: Stereomap) -> pl.DataFrame | None:
                 bounds = sorted(sign * end for end in (low, high) if end is not None) or (None, None)
                 row |= {"agreeing": sign * difference, "agreeing_low": bounds[0], "agreeing_high": bounds[1]}
             rows.append(row)
-    return pl.DataFrame(rows, infer_schema_length=None).with_columns(analysis.beside("human").alias("of")) if rows else None
+    return (
+        pl.DataFrame(rows, infer_schema_length=None).with_columns(analysis.beside("human").alias("of"))
+        if rows
+        else None
+    )
 
 
 def people_map(analysis: Stereomap) -> pl.DataFrame | None:
@@ -288,9 +292,15 @@ def _feelings(sources: Sequence[Source]) -> pl.DataFrame:
         means = source.scores.group_by("item", "question").agg(pl.col("value").mean().alias("mean"))
         cluster = pl.col("item").replace_strict(source.cluster_of, default=None, return_dtype=pl.String)
         told = means.select(
-            pl.lit(source.name).alias("source"), cluster.alias("cluster"), pl.col("question").alias("score"), "item", "mean"
+            pl.lit(source.name).alias("source"),
+            cluster.alias("cluster"),
+            pl.col("question").alias("score"),
+            "item",
+            "mean",
         )
         told = told.filter(pl.col("score").is_in(list(_FELT))).drop_nulls()
-        order = (pl.col(name).replace_strict(known, default=0) for name, known in (("cluster", place), ("score", _FELT)))
+        order = (
+            pl.col(name).replace_strict(known, default=0) for name, known in (("cluster", place), ("score", _FELT))
+        )
         found.append(told.sort(*order, "item"))
     return pl.concat(found) if found else pl.DataFrame()
