@@ -41,9 +41,10 @@ class Planted:
         self.asked += len(requests)
         rows = []
         for one in requests:
-            if "10" in options:
-                wanted = "9" if self._knows(one) else "2"
-                rows.append([0.91 if option == wanted else 0.01 for option in options])
+            if len(options) == 10:
+                # Relevance from 1 to 10, shown as numbers or as letters.
+                wanted = 9 if self._knows(one) else 2
+                rows.append([0.91 if place == wanted else 0.01 for place in range(1, 11)])
             else:
                 yes = self._yes(one)
                 rows.append(

@@ -246,15 +246,15 @@ def auc_interval(auc: float, positive: int, negative: int) -> tuple[float, float
     """The 95 % interval of an area under the ROC curve: all values from which it is not too far (Newcombe 2006).
 
     >>> [round(end, 2) for end in auc_interval(1.0, 3, 5)], [round(end, 3) for end in auc_interval(0.5, 200, 200)]
-    ([0.52, 1.0], [0.443, 0.557])
+    ([0.57, 1.0], [0.444, 0.556])
     """
     z = float(ndtri(0.975))
 
     def beyond(value: float) -> float:
         return abs(auc - value) - z * _auc_error(value, positive, negative)
 
-    low = brentq(beyond, 0.0, auc) if auc > 0 and beyond(0.0) > 0 else 0.0
-    high = brentq(beyond, auc, 1.0) if auc < 1 and beyond(1.0) > 0 else 1.0
+    low = brentq(beyond, 0.0, auc - 1e-9) if auc > 1e-9 else 0.0
+    high = brentq(beyond, auc + 1e-9, 1.0) if auc < 1 - 1e-9 else 1.0
     return float(low), float(high)
 
 

@@ -217,7 +217,7 @@ def in_order(score: pl.Series) -> list[NDArray[np.intp]]:
     """The places of items from the highest score to the lowest, equals together, unscored ones last."""
     values = score.fill_null(float("-inf")).to_numpy()
     order = np.argsort(-values, kind="stable")
-    cuts = np.flatnonzero(np.diff(values[order]) != 0) + 1
+    cuts = np.flatnonzero(values[order][1:] != values[order][:-1]) + 1
     return list(np.split(order, cuts))
 
 

@@ -55,7 +55,7 @@ class Writer(ChatRater):
         """What writes this step's prompts."""
         plain = ChatRater.prompter(self, corpus, instrument, condition)
         common = (plain.instrument, plain.style, plain.condition, plain.voice, plain.sampling)
-        return StepPrompter(*common, self.wording, self.step)
+        return StepPrompter(*common, wording=self.wording, step=self.step)
 
 
 def writer(generator: ChatRater, step: str, wording: Wording, attempt: int, seed: int) -> Writer:

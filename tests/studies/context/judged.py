@@ -33,7 +33,7 @@ def judged_corpus(
     runs: int = 3,
     controls: bool = True,
     people: int = 0,
-    right: float | None = None,
+    luck: float | None = None,
     seed: int = 0,
 ) -> Corpus:
     """The corpus, with the labels of its items."""
@@ -46,7 +46,7 @@ def judged_corpus(
         for sample in range(samples):
             hit = rng.random(items) < right
             value = np.where(hit, towards, 1 - towards)
-            unclear = rng.random(items) < (0.1 if condition == "static" and right is None else 0.0)
+            unclear = rng.random(items) < (0.1 if condition == "static" and luck is None else 0.0)
             for item, code, opted in zip(ids, value, unclear, strict=True):
                 rows.append(
                     {
@@ -68,12 +68,12 @@ def judged_corpus(
             answers(rater, "static", alone, gold, runs)
             answers(rater, "context", inside, gold, runs)
             if controls and style == "zero-shot":
-                answers(rater, "context-opposite", right or 0.8, 1 - gold, runs)
+                answers(rater, "context-opposite", luck or 0.8, 1 - gold, runs)
                 answers(rater, "context-blind", alone, gold, runs)
     for number in range(people):
         raters.append({"rater": f"p{number}", "kind": "person", "model": None, "style": None})
-        answers(f"p{number}", "static", right or 0.75, gold, 1)
-        answers(f"p{number}", "context", right or 0.88, gold, 1)
+        answers(f"p{number}", "static", luck or 0.75, gold, 1)
+        answers(f"p{number}", "context", luck or 0.88, gold, 1)
     instrument = with_controls(Instrument.load("sarcasm"), ["opposite", "blind"])
     table = pl.DataFrame(
         {

@@ -57,7 +57,9 @@ def test_selective_answers_take_context_for_flagged_items_only() -> None:
 
 def test_a_flagged_item_without_a_context_keeps_its_answers() -> None:
     model = one()
-    lost = Rated(model.part, model.named, model.judged.filter((pl.col("item") != "i000") | (pl.col("condition") != "context")))
+    lost = Rated(
+        model.part, model.named, model.judged.filter((pl.col("item") != "i000") | (pl.col("condition") != "context"))
+    )
     kept = lost.selective(["i000"]).filter(item="i000").sort("sample")["value"].to_list()
     assert kept == model.under("static").filter(item="i000").sort("sample")["value"].to_list()
     assert "i000" not in lost.common("static", "context")["item"]

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
 from typing import Any, Final, TypeVar
 
-import numpy as np
 import polars as pl
 from scipy.special import stdtrit
 
@@ -195,6 +194,7 @@ def once(function: Callable[[A], R]) -> Callable[[A], R]:
 def paired(name: str, differences: Floats) -> dict[str, float | None]:
     """The mean of items' differences as `name`, with Student's 95 % interval; of fewer than ten items without one.
 
+    >>> import numpy as np
     >>> paired("gain", np.array([0.0, 0.2] * 5))["gain_low"] > 0
     True
     """

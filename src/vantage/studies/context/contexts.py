@@ -70,7 +70,9 @@ def rejected(analysis: Judged) -> pl.DataFrame | None:
         for status, name in (("rejected", "attempts"), (DROPPED, "statements"))
     ]
     frame = pl.concat(counts, how="diagonal").with_columns(pl.col("step").replace(OUTCOME, "statement dropped"))
-    return frame.sort(*BY, "step", pl.coalesce("attempts", "statements"), "reason", descending=[False] * 3 + [True, False])
+    return frame.sort(
+        *BY, "step", pl.coalesce("attempts", "statements"), "reason", descending=[False] * 3 + [True, False]
+    )
 
 
 def verified(analysis: Judged) -> pl.DataFrame | None:

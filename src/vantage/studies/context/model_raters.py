@@ -88,14 +88,14 @@ def ask_models(
         instrument: The task, with a condition for each kind of context.
         conditions: What is asked.
         styles: How it is asked.
-        runs: How often; a style that scores options is asked once, since it gives the whole distribution.
+        runs: How often; a style that gives the whole distribution is asked once.
         temperature: Of the models.
         examples: What few-shot examples are drawn from under each condition (see `example_corpus`).
     """
     (question,) = instrument.questions[:1]
     pools = {name: corpus_shots(part, [question]) for name, part in (examples or {}).items()}
     for style in map(Style.parse, styles):
-        how: dict[str, Any] = {} if style.scoring else {"samples": runs, "temperature": temperature}
+        how: dict[str, Any] = {} if style.distribution else {"samples": runs, "temperature": temperature}
         for condition in conditions:
             if style.shots and condition not in (STATIC, CONTEXT):
                 continue

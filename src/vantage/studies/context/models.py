@@ -236,9 +236,7 @@ def _kinds(one: Rated) -> Iterator[dict[str, Any]]:
         yield row
 
 
-def _following(
-    one: Rated, frames: Mapping[str, pl.DataFrame], items: pl.DataFrame, written_for: Any
-) -> dict[str, Any]:
+def _following(one: Rated, frames: Mapping[str, pl.DataFrame], items: pl.DataFrame, written_for: Any) -> dict[str, Any]:
     """The shares of answers that are the label of a context, without and with it."""
     scale, shares, means = one.part.question.scale, {}, []
     for name, frame in frames.items():
