@@ -5,17 +5,15 @@ The most that may be asked is gone through in this way, with prompts of about th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
 
 import polars as pl
 
-from vantage.context.controls import Control
+from vantage.context.record import COST
 from vantage.context.verification import QUALITY
-from vantage.context.writing import step_plan
-from vantage.instruments import Instrument
-from vantage.raters.chat import ChatRater
+from vantage.context.writing import Asking
 from vantage.runs import Plan
 
 ASSUMPTION: Final = (
@@ -32,42 +30,31 @@ REPLIES: Final = {
 
 
 @dataclass
-class Assumed:
+class Assumed(Asking):
     """Asks nobody: plans go to `asks`, and each step is assumed to come out so that as much as possible follows.
 
     Args:
         asks: Takes a plan, and what was assumed for it.
-        control: What keeps the runs of one control apart from those of another.
         attempts: How often a context is written at most; the last one passes.
     """
 
-    asks: Callable[[Plan, str], object]
-    control: Control
-    attempts: int
+    asks: Callable[[Plan, str], object] = lambda *_: None
+    attempts: int = 1
     _checked: int = field(default=0, init=False)
 
-    def ask(
-        self,
-        rater: ChatRater,
-        items: pl.DataFrame,
-        instrument: Instrument,
-        questions: Sequence[str] = (),
-        *,
-        condition: str | None = None,
-    ) -> pl.DataFrame:
+    def carried(self, plan: Plan) -> pl.DataFrame:
         """Judgments that were not made."""
-        plan = step_plan(rater, items, instrument, questions, self.control, condition)
         self.asks(plan, ASSUMPTION)
         (part,) = plan.parts
         low, value = part.used.question(part.asked[0]).scale.ends
-        if instrument.id == QUALITY:
+        if part.used.id == QUALITY:
             self._checked += 1
             value = value if self._checked >= self.attempts else low
-        reply = REPLIES.get(part.asked[0], "").format(attempt=self._checked + 1, control=self.control)
-        asked = items.select("item").join(pl.DataFrame({"question": part.asked}), how="cross")
+        reply = REPLIES.get(part.asked[0], "").format(attempt=self._checked + 1, control=self.condition)
+        asked = part.corpus.items.select("item").join(pl.DataFrame({"question": part.asked}), how="cross")
         return asked.with_columns(
             pl.lit(value).alias("value"),
             pl.lit("answered").alias("status"),
             pl.lit(reply).alias("reply"),
-            *(pl.lit(0).alias(name) for name in ("calls", "prompt_tokens", "completion_tokens")),
+            *(pl.lit(0).alias(name) for name in COST),
         )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import polars as pl
@@ -15,7 +15,7 @@ from vantage.context.insertion import NO_PLACE, insert, insertion_fault, read_pl
 from vantage.context.record import Record
 from vantage.context.verification import Candidate, Verdict, cost_of, meaning, own_labels, verified
 from vantage.context.wording import Wording
-from vantage.context.writing import Asks, writer, writing_instrument
+from vantage.context.writing import Asking, writer, writing_instrument
 from vantage.instruments import Instrument, Question
 from vantage.raters.chat import ChatRater
 from vantage.raters.replies.clean import without_thought
@@ -29,22 +29,8 @@ _SHORT: Final = 400
 """Characters up to which a reply can be nothing but a refusal."""
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """A statement, and the label that its context is written for."""
-
-    item: str
-    text: str
-    aim: float | None
-
-
-@dataclass(frozen=True, slots=True)
-class _Draft:
-    """A context as far as it has come."""
-
-    about: Statement
-    scenario: str = ""
-    turns: tuple[Turn, ...] = ()
+Read = Callable[[Candidate, str], tuple[Sequence[Turn], str | None]]
+"""From a draft and a reply to the turns of its conversation, and what is wrong with them."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +51,7 @@ class Attempts:
         control: What contexts are written for.
     """
 
-    asking: Asks
+    asking: Asking
     generator: ChatRater
     verifier: ChatRater
     instrument: Instrument
@@ -77,21 +63,19 @@ class Attempts:
     least: float
     control: Control
 
-    def first_person(self, statements: Sequence[Statement]) -> list[Statement]:
+    def first_person(self, statements: Sequence[Candidate]) -> list[Candidate]:
         """The statements that the generator takes for first-person ones; the others are dropped."""
-        drafts = [_Draft(one) for one in statements]
         kept = []
-        for draft, row in self._asked("first-person", drafts, 0, {}):
-            item, value = draft.about.item, row["value"]
-            reason = "" if value == 1 else NOT_FIRST_PERSON if value == 0 else UNREAD
-            self._note(item, "first-person", 0, "rejected" if reason else "passed", row, reason, row["reply"])
+        for one, row in self._asked("first-person", statements, 0, {}):
+            reason = {1: "", 0: NOT_FIRST_PERSON}.get(row["value"], UNREAD)
+            self._note(one, "first-person", 0, "rejected" if reason else "passed", row, reason, row["reply"])
             if reason:
-                self.record.drop(item, reason)
+                self.record.drop(one.item, reason)
             else:
-                kept.append(draft.about)
+                kept.append(one)
         return kept
 
-    def run(self, statements: Sequence[Statement], attempts: int) -> dict[str, list[Turn]]:
+    def run(self, statements: Sequence[Candidate], attempts: int) -> dict[str, list[Turn]]:
         """The contexts that passed, by item, in the order of the statements."""
         kept: dict[str, list[Turn]] = {}
         open_, reasons = list(statements), dict[str, str]()
@@ -99,11 +83,12 @@ class Attempts:
             if not open_:
                 break
             failed: dict[str, str] = {}
-            drafts = self._scenarios([_Draft(one) for one in open_], attempt, reasons, failed)
-            drafts = self._conversations(drafts, attempt, reasons, failed)
-            drafts = self._insertions(drafts, attempt, failed)
+            drafts = self._scenarios(open_, attempt, reasons, failed)
+            drafts = self._step("conversation", "conversation", drafts, attempt, reasons, failed, _talk)
+            inserted = _anew if self.insertion == "written" else _put_in
+            drafts = self._step(self.insertion, "insertion", drafts, attempt, {}, failed, inserted)
             for draft in self._verified(drafts, attempt, failed):
-                kept[draft.about.item] = list(draft.turns)
+                kept[draft.item] = list(draft.turns)
             open_ = [one for one in open_ if one.item not in kept]
             reasons = failed
         for one in open_:
@@ -111,62 +96,49 @@ class Attempts:
         return {one.item: kept[one.item] for one in statements if one.item in kept}
 
     def _scenarios(
-        self, drafts: Sequence[_Draft], attempt: int, reasons: Mapping[str, str], failed: dict[str, str]
-    ) -> list[_Draft]:
+        self, drafts: Sequence[Candidate], attempt: int, reasons: Mapping[str, str], failed: dict[str, str]
+    ) -> list[Candidate]:
         written = []
         for draft, row in self._asked("scenario", drafts, attempt, reasons):
             text, reason = _text(row)
             if self._passes(draft, "scenario", attempt, row, reason, text, failed):
-                written.append(_Draft(draft.about, text))
+                written.append(replace(draft, scenario=text))
         return written
 
-    def _conversations(
-        self, drafts: Sequence[_Draft], attempt: int, reasons: Mapping[str, str], failed: dict[str, str]
-    ) -> list[_Draft]:
+    def _step(
+        self,
+        step: str,
+        recorded: str,
+        drafts: Sequence[Candidate],
+        attempt: int,
+        reasons: Mapping[str, str],
+        failed: dict[str, str],
+        read: Read,
+    ) -> list[Candidate]:
+        """The drafts that have got through a step, each with the conversation that was read from its reply."""
         written = []
-        for draft, row in self._asked("conversation", drafts, attempt, reasons):
+        for draft, row in self._asked(step, drafts, attempt, reasons):
             text, reason = _text(row)
-            turns = read_turns(text) if not reason else []
-            reason = reason or fault(turns, draft.about.text) or ""
-            if self._passes(draft, "conversation", attempt, row, reason, text if reason else script(turns), failed):
-                written.append(_Draft(draft.about, draft.scenario, tuple(turns)))
+            turns, fault_ = read(draft, text) if not reason else ((), None)
+            reason = reason or fault_ or ""
+            if self._passes(draft, recorded, attempt, row, reason, text if reason else script(turns), failed):
+                written.append(replace(draft, turns=tuple(turns)))
         return written
 
-    def _insertions(self, drafts: Sequence[_Draft], attempt: int, failed: dict[str, str]) -> list[_Draft]:
-        written = []
-        for draft, row in self._asked(self.insertion, drafts, attempt, {}):
-            text, reason = _text(row)
-            turns: list[Turn] = []
-            if not reason and self.insertion == "written":
-                turns = read_turns(text)
-            elif not reason and (place := read_place(text, draft.turns)) is not None:
-                turns = insert(draft.turns, draft.about.text, place)
-            elif not reason:
-                reason = NO_PLACE
-            reason = reason or insertion_fault(turns, draft.about.text) or ""
-            if self._passes(draft, "insertion", attempt, row, reason, text if reason else script(turns), failed):
-                written.append(_Draft(draft.about, draft.scenario, tuple(turns)))
-        return written
-
-    def _verified(self, drafts: Sequence[_Draft], attempt: int, failed: dict[str, str]) -> list[_Draft]:
+    def _verified(self, drafts: Sequence[Candidate], attempt: int, failed: dict[str, str]) -> list[Candidate]:
         if not drafts:
             return []
-        candidates = [Candidate(d.about.item, d.about.text, d.turns, d.about.aim) for d in drafts]
-        verdicts = verified(
-            self.asking, self.verifier, candidates, self.question, control=self.control, least=self.least
-        )
-        passed = [draft for draft in drafts if not verdicts[draft.about.item].reason]
+        verdicts = verified(self.asking, self.verifier, drafts, self.question, control=self.control, least=self.least)
         for draft in drafts:
-            item, verdict = draft.about.item, verdicts[draft.about.item]
-            self._verdict(item, "verification", attempt, verdict, "rejected", self.verifier)
+            verdict = verdicts[draft.item]
+            self._verdict(draft.item, "verification", attempt, verdict, "rejected", self.verifier)
             if verdict.reason:
-                failed[item] = verdict.reason
-        going = [one for one in candidates if not verdicts[one.item].reason]
-        own = own_labels(self.asking, self.generator, going, self.instrument, self.question) if going else {}
+                failed[draft.item] = verdict.reason
+        passed = [draft for draft in drafts if not verdicts[draft.item].reason]
+        own = own_labels(self.asking, self.generator, passed, self.instrument, self.question) if passed else {}
         for draft in passed:
-            item = draft.about.item
-            self._verdict(item, "own-label", attempt, own[item], "differs", self.generator)
-            self.record.keep(item, attempt)
+            self._verdict(draft.item, "own-label", attempt, own[draft.item], "differs", self.generator)
+            self.record.keep(draft.item, attempt)
         return passed
 
     def _verdict(self, item: str, step: str, attempt: int, verdict: Verdict, bad: str, who: ChatRater) -> None:
@@ -175,21 +147,20 @@ class Attempts:
         self.record.add(item, step, attempt, status, text=text, reason=reason, model=who.model_name, cost=cost)
 
     def _asked(
-        self, step: str, drafts: Sequence[_Draft], attempt: int, reasons: Mapping[str, str]
-    ) -> list[tuple[_Draft, dict[str, Any]]]:
+        self, step: str, drafts: Sequence[Candidate], attempt: int, reasons: Mapping[str, str]
+    ) -> list[tuple[Candidate, dict[str, Any]]]:
         """Each draft with the reply to its step."""
         if not drafts:
             return []
-        scale = self.question.scale
         rows = [
             {
-                "item": draft.about.item,
-                "text": draft.about.text,
-                "meaning": None if draft.about.aim is None else meaning(scale, draft.about.aim),
+                "item": draft.item,
+                "text": draft.statement,
+                "meaning": None if draft.label is None else meaning(self.question.scale, draft.label),
                 "question": self.question.title,
                 "scenario": draft.scenario,
                 "conversation": cell(draft.turns),
-                "reason": reasons.get(draft.about.item),
+                "reason": reasons.get(draft.item),
             }
             for draft in drafts
         ]
@@ -198,11 +169,11 @@ class Attempts:
         rater = writer(self.generator, step, self.wording, attempt, self.seed)
         found = self.asking.ask(rater, items, writing_instrument(), [step])
         by_item = {row["item"]: row for row in found.iter_rows(named=True)}
-        return [(draft, by_item[draft.about.item]) for draft in drafts]
+        return [(draft, by_item[draft.item]) for draft in drafts]
 
     def _passes(
         self,
-        draft: _Draft,
+        draft: Candidate,
         step: str,
         attempt: int,
         row: Mapping[str, Any],
@@ -210,16 +181,37 @@ class Attempts:
         text: str,
         failed: dict[str, str],
     ) -> bool:
-        self._note(draft.about.item, step, attempt, "rejected" if reason else "written", row, reason, text)
+        self._note(draft, step, attempt, "rejected" if reason else "written", row, reason, text)
         if reason:
-            failed[draft.about.item] = reason
+            failed[draft.item] = reason
         return not reason
 
     def _note(
-        self, item: str, step: str, attempt: int, status: str, row: Mapping[str, Any], reason: str, text: str | None
+        self, one: Candidate, step: str, attempt: int, status: str, row: Mapping[str, Any], reason: str, text: str
     ) -> None:
         who = self.generator.model_name
-        self.record.add(item, step, attempt, status, text=text, reason=reason, model=who, cost=cost_of(row))
+        self.record.add(one.item, step, attempt, status, text=text, reason=reason, model=who, cost=cost_of(row))
+
+
+def _talk(draft: Candidate, text: str) -> tuple[Sequence[Turn], str | None]:
+    """A conversation without the statement."""
+    turns = read_turns(text)
+    return turns, fault(turns, draft.statement)
+
+
+def _put_in(draft: Candidate, text: str) -> tuple[Sequence[Turn], str | None]:
+    """The conversation with the statement at the place that was named."""
+    place = read_place(text, draft.turns)
+    if place is None:
+        return (), NO_PLACE
+    turns = insert(draft.turns, draft.statement, place)
+    return turns, insertion_fault(turns, draft.statement)
+
+
+def _anew(draft: Candidate, text: str) -> tuple[Sequence[Turn], str | None]:
+    """The conversation that was written anew, with the statement in it."""
+    turns = read_turns(text)
+    return turns, insertion_fault(turns, draft.statement)
 
 
 def _text(row: Mapping[str, Any]) -> tuple[str, str]:

@@ -15,15 +15,16 @@ from typing import Any, Final, Literal
 import polars as pl
 
 from vantage.context.assumed import Assumed
-from vantage.context.attempts import Attempts, Statement
+from vantage.context.attempts import Attempts
 from vantage.context.controls import NO_OPPOSITE, Control, check_control, context_fields, real_turns, target
 from vantage.context.dialogue import CONVERSATION, EMPTY, Turn, cell, contains, fault, script
 from vantage.context.first_person import NOT_FIRST_PERSON, first_person
 from vantage.context.labels import Labels, original_labels
-from vantage.context.record import DROPPED, OUTCOME, Record
-from vantage.context.verification import LEAST, shared_models
+from vantage.context.record import COST, DROPPED, OUTCOME, Record
+from vantage.context.simulation import opened_store
+from vantage.context.verification import LEAST, Candidate, shared_models
 from vantage.context.wording import Wording
-from vantage.context.writing import TEMPERATURE, Asking, Asks, as_rater
+from vantage.context.writing import TEMPERATURE, Asking, as_rater
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument, Question
@@ -72,7 +73,7 @@ class Contexts:
     @property
     def cost(self) -> dict[str, int]:
         """What it took, over all sittings: `calls`, `prompt_tokens` and `completion_tokens`."""
-        return {name: int(self.steps[name].sum()) for name in ("calls", "prompt_tokens", "completion_tokens")}
+        return {name: int(self.steps[name].sum()) for name in COST}
 
 
 def generate(
@@ -152,12 +153,9 @@ def generate(
                 warnings.append(note)
 
         if asks is not None:
-            asking: Asks = Assumed(asks, control, attempts)
-        elif isinstance(store, Store):
-            asking = Asking(store, options, tell, control)
+            asking: Asking = Assumed(None, condition=control, asks=asks, attempts=attempts)
         else:
-            opened = stack.enter_context(Store(store) if store else Store.temporary())
-            asking = Asking(opened, options, tell, control)
+            asking = Asking(stack.enter_context(opened_store(store)), options, tell, control)
         tried = Attempts(
             asking, writes, checks, chosen, asked, Wording.read(wording), record, seed, insertion, least, control
         )
@@ -200,32 +198,29 @@ def _statements(
     known: dict[str, float],
     control: Control,
     record: Record,
-) -> Iterator[Statement]:
+) -> Iterator[Candidate]:
     """The items that a context can be written for, each with the label that it is written for."""
     field, _ = context_fields(instrument)
     for item, text in pool.select("item", pl.col(field.name).cast(pl.String)).iter_rows():
         if text is None or not text.strip():
             record.drop(item, NO_TEXT)
         elif control == "blind":
-            yield Statement(item, text, None)
+            yield Candidate(item, text)
         elif item not in known:
             record.drop(item, NO_LABEL)
         elif (aim := target(question.scale, known[item], control)) is None:
             record.drop(item, NO_OPPOSITE)
         else:
-            yield Statement(item, text, aim)
+            yield Candidate(item, text, (), aim)
 
 
-def _by_rules(statements: Sequence[Statement], record: Record) -> list[Statement]:
-    kept = []
+def _by_rules(statements: Sequence[Candidate], record: Record) -> list[Candidate]:
+    kept = [one for one in statements if first_person(one.statement)]
     for one in statements:
-        passes = first_person(one.text)
-        if passes:
-            record.add(one.item, "first-person", 0, "passed", text="rules")
-            kept.append(one)
-        else:
-            record.add(one.item, "first-person", 0, "rejected", text="rules", reason=NOT_FIRST_PERSON)
-            record.drop(one.item, NOT_FIRST_PERSON)
+        reason = "" if one in kept else NOT_FIRST_PERSON
+        record.add(one.item, "first-person", 0, "rejected" if reason else "passed", text="rules", reason=reason)
+        if reason:
+            record.drop(one.item, reason)
     return kept
 
 

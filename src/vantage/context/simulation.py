@@ -41,14 +41,19 @@ class Cost:
     @classmethod
     def of_run(cls, store: Store, number: int) -> Cost:
         """All calls that a run rests on, in whatever sitting they were made and whoever asked for them first."""
+        calls, prompt, completion = cls.of_items(store, number).select(pl.col(COST).sum()).row(0)
+        # Option scoring reports no tokens; none at all is not the same as none counted.
+        return cls(calls, prompt or None, completion if prompt else None)
+
+    @staticmethod
+    def of_items(store: Store, number: int) -> pl.DataFrame:
+        """The same for each item of a run."""
         rows = store.select(
-            "SELECT COUNT(*), SUM(prompt_tokens), SUM(completion_tokens) FROM calls "
-            "WHERE run = ? OR id IN (SELECT call FROM uses WHERE run = ?)",
+            "SELECT item, COUNT(*), SUM(prompt_tokens), SUM(completion_tokens) FROM calls "
+            "WHERE run = ? OR id IN (SELECT call FROM uses WHERE run = ?) GROUP BY item",
             (number, number),
         )
-        calls, prompt, completion = rows[0]
-        # Option scoring reports no tokens; none at all is not the same as none counted.
-        return cls(int(calls), int(prompt) if prompt else None, int(completion) if prompt else None)
+        return pl.DataFrame(rows, schema={"item": pl.String, **dict.fromkeys(COST, pl.Int64)}, orient="row")
 
     @property
     def counted(self) -> dict[str, int | None]:
@@ -119,13 +124,18 @@ def simulate(
         progress: Called with the number of requests that were answered.
     """
     chosen, gate, parts = _parts(corpus, instrument, simulator, method, question, condition)
-    with _opened(store) as opened:
-        work = _Work(opened, options, progress)
-        corpus = work.done(corpus, gate)
-        corpus = work.done(corpus, _passed(corpus, parts, gate) if gate else parts)
+    cost, notes = Cost(), dict[str, None]()
+    with opened_store(store) as opened:
+        for first in (True, False):
+            asked = gate if first else _passed(corpus, parts, gate) if gate else parts
+            if not asked:
+                continue
+            outcome = finished(Plan(tuple(asked)), opened, options, progress)
+            cost += Cost.of_run(opened, outcome.run)
+            notes |= {note: None for judged in outcome.judged for note in judged.notes}
+            corpus = added(corpus, *outcome.judged)
     ids = tuple(part.rater.id for part in parts)
-    told = _labelled(corpus, ids, method)
-    return Simulation(method, told, chosen, ids, work.cost, tuple(dict.fromkeys(work.notes)))
+    return Simulation(method, _labelled(corpus, ids, method), chosen, ids, cost, tuple(notes))
 
 
 def simulation_plan(
@@ -160,45 +170,31 @@ def _simulator(given: Simulator | str | ChatModel) -> Simulator:
     return given if isinstance(given, Simulator) else Simulator(given)
 
 
-def _opened(store: Store | str | Path | None) -> AbstractContextManager[Store]:
+def opened_store(store: Store | str | Path | None) -> AbstractContextManager[Store]:
+    """A store as it was given, or that of a file; one that is gone afterwards without either."""
     if isinstance(store, Store):
         return nullcontext(store)
     return Store(store) if store is not None else Store.temporary()
 
 
-class _Work:
-    """Plans that are carried out one after the other on one store."""
+def finished(
+    plan: Plan, store: Store, options: Options | None = None, progress: Callable[[int], None] | None = None
+) -> Outcome:
+    """The outcome of a plan that was carried out to its end; one that was cut off or ended early is an error."""
+    told = 0
 
-    def __init__(self, store: Store, options: Options | None, progress: Callable[[int], None] | None) -> None:
-        self.store, self.options, self.progress = store, options, progress
-        self.cost, self.notes = Cost(), list[str]()
+    def advance(tally: Tally) -> None:
+        nonlocal told
+        if progress is not None and tally.conversations > told:
+            progress(tally.conversations - told)
+            told = tally.conversations
 
-    def done(self, corpus: Corpus, parts: Sequence[Part]) -> Corpus:
-        """The corpus with the judgments of a plan."""
-        if not parts:
-            return corpus
-        outcome = run(Plan(tuple(parts)), self.store, self.options, progress=self._advancing())
-        if outcome.interrupted:
-            raise KeyboardInterrupt
-        if outcome.tally.ended:
-            raise RunEnded(outcome)
-        self._note(outcome)
-        return added(corpus, *outcome.judged)
-
-    def _note(self, outcome: Outcome) -> None:
-        self.cost += Cost.of_run(self.store, outcome.run)
-        self.notes += [note for judged in outcome.judged for note in judged.notes]
-
-    def _advancing(self) -> Callable[[Tally], None]:
-        told = 0
-
-        def advance(tally: Tally) -> None:
-            nonlocal told
-            if self.progress is not None and tally.conversations > told:
-                self.progress(tally.conversations - told)
-                told = tally.conversations
-
-        return advance
+    outcome = run(plan, store, options, progress=advance)
+    if outcome.interrupted:
+        raise KeyboardInterrupt
+    if outcome.tally.ended:
+        raise RunEnded(outcome)
+    return outcome
 
 
 def _passed(corpus: Corpus, parts: Sequence[Part], gate: Sequence[Part]) -> list[Part]:

@@ -14,7 +14,8 @@ import polars as pl
 
 from vantage.context.controls import CONTEXT, Control, context_fields
 from vantage.context.dialogue import CONVERSATION, Turn, cell
-from vantage.context.writing import Asks
+from vantage.context.record import COST
+from vantage.context.writing import Asking
 from vantage.instruments import Instrument, Question
 from vantage.raters.chat import ChatRater
 from vantage.scales import Scale, show_code
@@ -27,13 +28,21 @@ LEAST: Final = 4.0
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A conversation with its statement in it, on its way to be checked."""
+    """A statement and its context, as far as that has come.
+
+    Args:
+        item: The item.
+        statement: The statement.
+        turns: The conversation.
+        label: What it is written for; null where it is written for no label.
+        scenario: The situation in which it takes place.
+    """
 
     item: str
     statement: str
-    turns: tuple[Turn, ...]
-    label: float | None
-    """What it was written for; null where it was written for no label."""
+    turns: tuple[Turn, ...] = ()
+    label: float | None = None
+    scenario: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +56,7 @@ class Verdict:
 
 
 def verified(
-    asking: Asks,
+    asking: Asking,
     verifier: ChatRater,
     candidates: Sequence[Candidate],
     question: Question,
@@ -87,7 +96,7 @@ def verified(
 
 
 def own_labels(
-    asking: Asks, generator: ChatRater, candidates: Iterable[Candidate], instrument: Instrument, question: Question
+    asking: Asking, generator: ChatRater, candidates: Iterable[Candidate], instrument: Instrument, question: Question
 ) -> dict[str, Verdict]:
     """The label that the generator itself gives each statement in the context that it wrote, not told what for.
 
@@ -146,4 +155,4 @@ def shared_models(generator: str, verifier: str, judged: Iterable[str] = ()) -> 
 
 def cost_of(row: Mapping[str, Any]) -> dict[str, int]:
     """What the calls behind an item's row took."""
-    return {name: int(row[name] or 0) for name in ("calls", "prompt_tokens", "completion_tokens")}
+    return {name: int(row[name] or 0) for name in COST}

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import polars as pl
 
+from vantage.context.simulation import Cost, finished
 from vantage.context.wording import STEPS, Wording
 from vantage.corpora import Corpus
 from vantage.instruments import Instrument, Question
@@ -15,13 +16,12 @@ from vantage.raters.chat import ChatRater
 from vantage.raters.conversation import ASK_AGAIN
 from vantage.raters.models.base import ChatModel, Request
 from vantage.raters.prompts import Prompter, Shot
-from vantage.runs import Options, Plan, RunEnded, Store, run
+from vantage.runs import Options, Plan, Store
 
 TEMPERATURE: Final = 0.8
 """Of a writer that is named only: a try that was turned down should not come out the same again."""
 WRITTEN_TOKENS: Final = {"first-person": 8, "scenario": 60, "conversation": 220, "position": 12, "written": 240}
 """How long the replies of each step are, typically."""
-_COST: Final = ("calls", "prompt_tokens", "completion_tokens")
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,23 +95,7 @@ def writing_instrument() -> Instrument:
     )
 
 
-class Asks(Protocol):
-    """Whatever gives the judgments of one rater about items, with `reply` and what each item's calls took."""
-
-    def ask(
-        self,
-        rater: ChatRater,
-        items: pl.DataFrame,
-        instrument: Instrument,
-        questions: Sequence[str] = (),
-        *,
-        condition: str | None = None,
-    ) -> pl.DataFrame:
-        """The judgments."""
-        ...
-
-
-@dataclass(frozen=True)
+@dataclass
 class Asking:
     """How the calls of a generation are carried out: the store they go through, and the options of the run.
 
@@ -122,7 +106,7 @@ class Asking:
         condition: What keeps the runs of one control apart from those of another.
     """
 
-    store: Store
+    store: Store | None
     options: Options | None = None
     tell: Callable[[str], None] = lambda _: None
     condition: str = ""
@@ -138,43 +122,24 @@ class Asking:
     ) -> pl.DataFrame:
         """The judgments of one rater about items, with `reply` and what each item's calls took.
 
-        Whatever the store holds is not asked again, and costs are those of all sittings.
+        The condition is the control where none is given.
         """
-        plan = step_plan(rater, items, instrument, questions, self.condition, condition)
-        outcome = run(plan, self.store, self.options)
-        if outcome.interrupted:
-            raise KeyboardInterrupt
-        if outcome.tally.ended:
-            raise RunEnded(outcome)
+        nobody = pl.DataFrame(schema={"rater": pl.String})
+        nothing = pl.DataFrame(schema={**dict.fromkeys(("item", "question", "rater"), pl.String), "value": pl.Float64})
+        corpus = Corpus(items, nobody, nothing, instrument)
+        apart = replace(rater, name=f"{rater.id}/{self.condition}") if self.condition else rater
+        where = self.condition if condition is None else condition
+        return self.carried(Plan.of(corpus, apart, instrument, questions=questions, condition=where))
+
+    def carried(self, plan: Plan) -> pl.DataFrame:
+        """What a plan gives. Whatever the store holds is not asked again, and costs are those of all sittings."""
+        assert self.store is not None  # noqa: S101 - only an estimate has none
+        outcome = finished(plan, self.store, self.options)
         for judged in outcome.judged:
             for note in judged.notes:
                 self.tell(note)
-        return outcome.judged[0].judgments.join(self._costs(outcome.run), on="item", how="left", maintain_order="left")
-
-    def _costs(self, number: int) -> pl.DataFrame:
-        rows = self.store.select(
-            "SELECT item, COUNT(*), SUM(prompt_tokens), SUM(completion_tokens) FROM calls "
-            "WHERE run = ? OR id IN (SELECT call FROM uses WHERE run = ?) GROUP BY item",
-            (number, number),
-        )
-        return pl.DataFrame(rows, schema={"item": pl.String, **dict.fromkeys(_COST, pl.Int64)}, orient="row")
-
-
-def step_plan(
-    rater: ChatRater,
-    items: pl.DataFrame,
-    instrument: Instrument,
-    questions: Sequence[str],
-    control: str,
-    condition: str | None = None,
-) -> Plan:
-    """What one step asks; the condition is the control where none is given."""
-    nobody = pl.DataFrame(schema={"rater": pl.String})
-    nothing = pl.DataFrame(schema={**dict.fromkeys(("item", "question", "rater"), pl.String), "value": pl.Float64})
-    corpus = Corpus(items, nobody, nothing, instrument)
-    apart = replace(rater, name=f"{rater.id}/{control}") if control else rater
-    where = control if condition is None else condition
-    return Plan.of(corpus, apart, instrument, questions=questions, condition=where)
+        costs = Cost.of_items(self.store, outcome.run)
+        return outcome.judged[0].judgments.join(costs, on="item", how="left", maintain_order="left")
 
 
 def as_rater(model: str | ChatModel | ChatRater, **options: Any) -> ChatRater:
