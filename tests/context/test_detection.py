@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
-from scipy.stats import spearmanr
+from scipy.stats import mannwhitneyu, spearmanr
 from sklearn.metrics import roc_auc_score
 
 from vantage import Instrument
 from vantage.context import Cost, Detected, Judging, Target, calibration, ceiling, compare
-from vantage.context.detection import jensen_shannon
+from vantage.context.detection import auc_interval, jensen_shannon
 
 SCALE = Instrument.load("sarcasm").questions[0].scale
 
@@ -68,6 +68,34 @@ def test_estimates_are_those_of_peers(seed: int) -> None:
     assert row["base"] == pytest.approx(truth.mean())
     assert row["auc_low"] <= row["auc"] <= row["auc_high"]
     assert (row["calls"], row["prompt_tokens"], row["completion_tokens"]) == (3, 10, 5)
+
+
+def test_the_interval_of_an_auc_agrees_with_its_test_and_never_shrinks_to_nothing() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        told = votes(rng.integers(0, 6, 30))
+        score = rng.random(30)
+        row = compare([method(score)], told, SCALE, Judging(resamples=5)).row(0, named=True)
+        truth = told["doubt"].to_numpy() >= 0.4 - 1e-9
+        peer = mannwhitneyu(score[truth], score[~truth], method="asymptotic", use_continuity=False)
+        assert row["p"] == pytest.approx(peer.pvalue)
+        assert (row["p"] < 0.05) == (not row["auc_low"] <= 0.5 <= row["auc_high"])
+    for few in ((1, 4), (2, 8), (5, 5)):
+        low, high = auc_interval(1.0, *few)
+        assert low < 0.7
+        assert high == 1.0
+        assert auc_interval(0.0, *few) == pytest.approx((0.0, 1 - low), abs=1e-6)
+
+
+def test_the_interval_of_an_auc_covers_the_true_one() -> None:
+    rng = np.random.default_rng(1)
+    held = 0
+    for _ in range(400):
+        positive, negative = rng.normal(1, 1, 12), rng.normal(0, 1, 20)
+        area = (positive[:, None] > negative).mean()
+        low, high = auc_interval(float(area), 12, 20)
+        held += low <= 0.7602 <= high
+    assert held / 400 > 0.92
 
 
 def test_divergence_is_symmetric_and_bounded() -> None:

@@ -62,9 +62,7 @@ def test_everything_is_counted(whole: Judged) -> None:
 
 def test_kept_contexts_are_shown_as_conversations_with_the_statement_marked(whole: Judged) -> None:
     shown = contexts.examples(whole)
-    assert [one.name for one in shown] == [
-        f"context-sarcasm-{control}-{number}" for control in ("label", "blind") for number in (1, 2)
-    ]
+    assert [one.name for one in shown] == [f"context-sarcasm-{kind}" for kind in ("label-1", "label-2", "blind-1")]
     first = shown[0].table().frame
     assert first.filter("judged")["text"].to_list() == ["I just love waiting."]
     assert ("Person B", "And the bus?") in first.select("speaker", "text").rows()

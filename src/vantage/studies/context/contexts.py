@@ -16,8 +16,6 @@ from vantage.studies.context.analysis import Judged, once
 from vantage.studies.context.tasks import LABEL, TASK
 
 BY: Final = (TASK, "control")
-EXAMPLES: Final = 2
-"""How many conversations are shown of each kind."""
 _ANSWER: Final = re.compile(r"([a-z-]+) (\d+(?:\.\d+)?)(?:,|$)")
 
 
@@ -89,7 +87,7 @@ def verified(analysis: Judged) -> pl.DataFrame | None:
 
 
 def examples(analysis: Judged) -> list[Dialogue]:
-    """The first kept contexts of each kind, as conversations."""
+    """The first kept contexts of each task as conversations: two for the label, one of each control."""
     steps = _steps(analysis)
     if steps.is_empty():
         return []
@@ -99,7 +97,7 @@ def examples(analysis: Judged) -> list[Dialogue]:
         part = next(one for one in analysis.parts.values() if one.task.name == task)
         instrument = next(one for one in part.corpus.instruments if one.id == part.task.instrument)
         column = column_of(context_fields(instrument)[1].name, control)
-        for number, name in enumerate(kept["item"].head(EXAMPLES), 1):
+        for number, name in enumerate(kept["item"].head(2 if control == "label" else 1), 1):
             item = items[name]
             caption = f"A conversation {KINDS[control]}, with the statement that was judged (its label: {item[LABEL]})."
             turns = [(turn.speaker, turn.text) for turn in as_turns(item[column])]

@@ -37,10 +37,13 @@ def statements(part: Statements) -> Data:
         frame = frame.with_columns(pl.col("item").is_in(part.flagged).alias("flagged"))
         order.append("score")
     shares = [
-        pl.col("shares").list.get(n, null_on_oob=True).alias(f"share of {option.name}")
+        pl.format(
+            f"{option.name} {{}} %", (100 * pl.col("shares").list.get(n, null_on_oob=True)).round().cast(pl.Int64)
+        )
         for n, option in enumerate(part.question.scale.options)
     ]
-    frame = frame.with_columns(shares).drop("shares").sort(*order, descending=True, nulls_last=True)
+    answers = pl.when(pl.col("shares").is_not_null()).then(pl.concat_str(shares, separator=", ")).alias("answers")
+    frame = frame.with_columns(answers).drop("shares").sort(*order, descending=True, nulls_last=True)
     facts = {"listed": min(SHOWN, len(frame)), "of_all": len(frame)}
     return Data(frame.head(SHOWN), {**facts, "selector": part.selector.method if part.selector else None})
 
