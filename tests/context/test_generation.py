@@ -253,7 +253,6 @@ def test_a_run_that_costs_too_much_ends(corpus: Corpus) -> None:
         ({"attempts": 0}, "0 attempts were allowed; allow at least one"),
         ({"first_person": "yes"}, "first_person cannot be 'yes'; use rules, model or False"),
         ({"insertion": "end"}, "there is no insertion 'end'; use position or written"),
-        ({"items": ["s1", "s9"]}, "there is no item 's9'; name items of the corpus"),
         ({"question": "irony"}, "instrument 'sarcasm' has no question 'irony'"),
         ({"labels": {"s1": "sarcastic"}}, "the label 'sarcastic' of item 's1' is no answer of question 'sarcasm'"),
         ({"generator": None}, "a model is needed to write contexts"),

@@ -125,14 +125,8 @@ class Detected:
         lost = self.table.filter(pl.col("score").is_null())
         return dict(lost.group_by("reason").len().sort("reason").iter_rows())
 
-    def flagged(self, threshold: float) -> list[str]:
-        """The items whose score is above a threshold; one without a score never is."""
-        return self.table.filter(pl.col("score") > threshold)["item"].to_list()
 
-
-def detected(
-    simulation: Simulation, spread: Spread | None = None, *, personas: Sequence[str] | None = None
-) -> Detected:
+def detected(simulation: Simulation, spread: Spread | None = None) -> Detected:
     """The ambiguity of every item as simulated readers see it: their answers pooled, then one score.
 
     Every answer counts the same, so a persona that answered more often weighs more; a scored persona counts as one
@@ -141,27 +135,20 @@ def detected(
     Args:
         simulation: What they answered.
         spread: How the score is read off the answers.
-        personas: Only these raters, to see what fewer would have said.
     """
     how, question = spread or Spread(), simulation.question
-    chosen = list(simulation.raters) if personas is None else [one for one in simulation.raters if one in set(personas)]
-    judgments = simulation.corpus.judgments.filter(pl.col("rater").is_in(chosen))
+    judgments = simulation.corpus.judgments.filter(pl.col("rater").is_in(simulation.raters))
     pooled = _pooled(judgments.filter(pl.col("question") == question.id), question.scale)
     table = simulation.corpus.items.select("item").join(pooled, on="item", how="left", maintain_order="left")
     gate = judgments.filter(pl.col("question").str.ends_with("-relevance"))
-    if gate.is_empty():
-        told = table.with_columns(
-            pl.lit(None, dtype=pl.UInt32).alias("asked"), pl.lit(None, dtype=pl.UInt32).alias("relevant")
-        )
-        reason = pl.lit(NO_ANSWER)
-    else:
-        level = pl.col("expected").fill_null(pl.col("value")) if "expected" in gate.columns else pl.col("value")
-        counts = gate.group_by("item").agg(
-            pl.col("rater").n_unique().alias("asked"),
-            pl.col("rater").filter(level >= RELEVANT).n_unique().alias("relevant"),
-        )
-        told = table.join(counts, on="item", how="left", maintain_order="left")
-        reason = pl.when(pl.col("relevant") > 0).then(pl.lit(NO_ANSWER)).otherwise(pl.lit(NONE_RELEVANT))
+    level = pl.col("expected").fill_null(pl.col("value")) if "expected" in gate.columns else pl.col("value")
+    counts = gate.group_by("item").agg(
+        pl.col("rater").n_unique().alias("asked"),
+        pl.col("rater").filter(level >= RELEVANT).n_unique().alias("relevant"),
+    )
+    told = table.join(counts, on="item", how="left", maintain_order="left")
+    answered = pl.lit(gate.is_empty()) | (pl.col("relevant") > 0)
+    reason = pl.when(answered).then(pl.lit(NO_ANSWER)).otherwise(pl.lit(NONE_RELEVANT))
     return Detected(simulation.method, scored(told, question.scale, how, reason), simulation.cost)
 
 

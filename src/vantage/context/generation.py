@@ -82,7 +82,6 @@ def generate(
     generator: Model | None,
     verifier: Model | None = None,
     *,
-    items: Sequence[str] | None = None,
     control: Control = "label",
     attempts: int = 3,
     first_person: FirstPerson = True,
@@ -110,7 +109,6 @@ def generate(
         instrument: The task, with a condition `context` that shows a conversation.
         generator: The model that writes; a `ChatRater` where its settings matter. None is needed for `turns`.
         verifier: The model that checks; the generator itself, with a warning, where none is given.
-        items: Some of the items; all where none are named.
         control: What contexts are written for: the `label`, its `opposite`, no label (`blind`), or nothing at all,
             since the `turns` that really came before are taken.
         attempts: How often a context is written at most.
@@ -134,7 +132,7 @@ def generate(
     check_control(control)
     _check(attempts, first_person, insertion)
     record = Record(progress)
-    pool = _pool(corpus, items, chosen)
+    pool = _pool(corpus, chosen)
     if control == "turns":
         return _with_real_turns(corpus, chosen, pool, turns, record)
     if generator is None:
@@ -176,19 +174,14 @@ def _check(attempts: int, first: FirstPerson, insertion: str) -> None:
         raise InputError(f"there is no insertion '{insertion}'", remedy="use position or written")
 
 
-def _pool(corpus: Corpus, items: Sequence[str] | None, instrument: Instrument) -> pl.DataFrame:
-    """The items that were asked for, with their statements."""
+def _pool(corpus: Corpus, instrument: Instrument) -> pl.DataFrame:
+    """The items, which have statements."""
     statement, _ = context_fields(instrument)
     if statement.name not in corpus.items.columns:
         raise InputError(
             f"the items have no column '{statement.name}'", remedy=nearest(statement.name, corpus.items.columns)
         )
-    if items is None:
-        return corpus.items
-    known = set(corpus.items["item"])
-    if strangers := [item for item in items if item not in known]:
-        raise InputError(f"there is no item '{strangers[0]}'", remedy="name items of the corpus")
-    return corpus.items.filter(pl.col("item").is_in(list(items)))
+    return corpus.items
 
 
 def _statements(

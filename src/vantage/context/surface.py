@@ -7,6 +7,7 @@ that they judge, nor those of the same text under another id.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
@@ -66,22 +67,18 @@ def by_surface(
             f"{len(known)} items with votes are too few for {folds} folds", remedy="give more votes or fewer folds"
         )
     found = _FOUND[method](known, folds, seed)
-    shares = found if found.ndim == 2 else None
-    told = known.select("item").with_columns(
-        pl.Series("shares", None if shares is None else shares.tolist(), dtype=pl.List(pl.Float64))
-        if shares is not None
-        else pl.lit(None, dtype=pl.List(pl.Float64)).alias("shares")
-    )
-    if shares is not None:
+    if found.ndim == 2:
+        told = known.select("item", shares=pl.Series(found.tolist(), dtype=pl.List(pl.Float64)))
         result = scored(told, scale, spread or Spread())
         if method == "constant":
             # Folds differ by a hair in their average, which must not order the items.
-            result = result.with_columns(pl.col("score").mean().alias("score"))
+            result = result.with_columns(pl.col("score").mean())
     else:
-        result = told.with_columns(pl.Series("score", found), pl.lit(None, dtype=pl.String).alias("reason"))
+        result = known.select("item", score=pl.Series(found))
     empty = lost.select("item", pl.lit(NO_TEXT).alias("reason"))
-    columns = ["item", "shares", "score", "reason"]
-    return Detected(method, pl.concat([result, empty], how="diagonal").select(columns))
+    schema = {"item": pl.String, "shares": pl.List(pl.Float64), "score": pl.Float64, "reason": pl.String}
+    whole = pl.concat([pl.DataFrame(schema=schema), result, empty], how="diagonal_relaxed")
+    return Detected(method, whole.select(*schema))
 
 
 def _constant(table: pl.DataFrame, folds: int, seed: int) -> Floats:
@@ -100,15 +97,12 @@ def _words(table: pl.DataFrame, folds: int, seed: int) -> Floats:
     from sklearn.linear_model import LogisticRegression
 
     told, fold = _told(table, folds, seed)
-    texts = table["text"].to_list()
     found = np.zeros_like(told)
-    for one in range(folds):
-        train, test = np.flatnonzero(fold != one), np.flatnonzero(fold == one)
+    for train, test, learned, asked in _parts(table, fold, folds):
         used = np.flatnonzero(told[train].sum(axis=0) > 0)
         if len(used) < 2:
             found[np.ix_(test, used)] = 1.0
             continue
-        learned, asked = _weights(texts, train, test)
         # Each text stands once for every answer, weighted by how many gave it.
         row, answer = np.nonzero(told[np.ix_(train, used)])
         model = LogisticRegression(C=1.0, max_iter=1000)
@@ -124,11 +118,8 @@ def _words_doubt(table: pl.DataFrame, folds: int, seed: int) -> Floats:
     from sklearn.linear_model import Ridge
 
     _, fold = _told(table, folds, seed)
-    texts, doubt = table["text"].to_list(), table["doubt"].to_numpy()
-    found = np.zeros(len(table))
-    for one in range(folds):
-        train, test = np.flatnonzero(fold != one), np.flatnonzero(fold == one)
-        learned, asked = _weights(texts, train, test)
+    doubt, found = table["doubt"].to_numpy(), np.zeros(len(table))
+    for train, test, learned, asked in _parts(table, fold, folds):
         found[test] = Ridge(alpha=1.0).fit(learned, doubt[train]).predict(asked)
     return found
 
@@ -138,10 +129,13 @@ def _told(table: pl.DataFrame, folds: int, seed: int) -> tuple[Floats, Ints]:
     return shares_of(table.rename({"told": "shares"})), np.asarray(fold, dtype=np.int64)
 
 
-def _weights(texts: list[str], train: Ints, test: Ints) -> tuple[Any, Any]:
-    known = [texts[n] for n in train]
-    vocabulary = Vocabulary.fit(known, _WORDS)
-    return vocabulary(known), vocabulary([texts[n] for n in test])
+def _parts(table: pl.DataFrame, fold: Ints, folds: int) -> Iterator[tuple[Ints, Ints, Any, Any]]:
+    """For each fold: the places to learn from and to judge, and the TF-IDF weights of both."""
+    for one in range(folds):
+        train, test = np.flatnonzero(fold != one), np.flatnonzero(fold == one)
+        known, asked = (table["text"].gather(places).to_list() for places in (train, test))
+        vocabulary = Vocabulary.fit(known, _WORDS)
+        yield train, test, vocabulary(known), vocabulary(asked)
 
 
 _FOUND: Final = {"constant": _constant, "length": _length, "words": _words, "words-doubt": _words_doubt}

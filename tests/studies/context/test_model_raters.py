@@ -17,7 +17,6 @@ from vantage.studies.base import Context
 from vantage.studies.context.model_raters import ask_models, example_corpus
 
 SARCASM = Instrument.load("sarcasm")
-QUESTION = SARCASM.questions[0]
 
 
 class Asking(Context[None]):
@@ -46,13 +45,13 @@ def test_examples_come_from_outside_the_sample_in_equal_shares() -> None:
     items, labels = pool()
     twin = pl.DataFrame({"item": ["s9"], "text": ["i  WAIT, case 3."]})
     sample = pl.concat([items.head(1), twin])
-    drawn = example_corpus(items, labels, SARCASM, QUESTION, sample, count=4, seed=1)
+    drawn = example_corpus(items, labels, SARCASM, sample, count=4, seed=1)
     assert len(drawn.items) == 4
     assert not {"t0", "t3"} & set(drawn.items["item"])
     assert sorted(drawn.judgments["value"]) == [0, 0, 1, 1]
-    again = example_corpus(items, labels, SARCASM, QUESTION, sample, count=4, seed=1)
+    again = example_corpus(items, labels, SARCASM, sample, count=4, seed=1)
     assert again == drawn
-    assert len(example_corpus(items, labels, SARCASM, QUESTION, sample, count=99).items) == 10
+    assert len(example_corpus(items, labels, SARCASM, sample, count=99).items) == 10
 
 
 @pytest.fixture
@@ -67,7 +66,7 @@ def with_contexts() -> tuple[Corpus, Instrument]:
 def test_every_style_and_condition_is_asked(with_contexts: tuple[Corpus, Instrument]) -> None:
     corpus, extended = with_contexts
     items, labels = pool()
-    static = example_corpus(items, labels, SARCASM, QUESTION, corpus.items)
+    static = example_corpus(items, labels, SARCASM, corpus.items)
     context = asking()
     conditions = ("static", "context", "context-opposite")
     judged = ask_models(
@@ -102,7 +101,7 @@ def test_every_style_and_condition_is_asked(with_contexts: tuple[Corpus, Instrum
 def test_examples_with_context_are_shown_with_theirs(with_contexts: tuple[Corpus, Instrument]) -> None:
     corpus, extended = with_contexts
     items, labels = pool(6)
-    plain = example_corpus(items, labels, SARCASM, QUESTION, corpus.items)
+    plain = example_corpus(items, labels, SARCASM, corpus.items)
     inside = generate(plain, SARCASM, ScriptWriter("generator"), ScriptWriter("v"), labels=labels).corpus
     context = asking()
     ask_models(

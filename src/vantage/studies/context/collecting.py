@@ -184,7 +184,7 @@ def _evaluated(
     if not (options.evaluate and context.models):
         return corpus
     labels = labels_of(whole.items)
-    pool = example_corpus(whole.items, labels, instrument, instrument.questions[0], corpus.items, seed=context.seed)
+    pool = example_corpus(whole.items, labels, instrument, corpus.items, seed=context.seed)
     return ask_models(
         context,
         corpus,

@@ -11,7 +11,7 @@ import polars as pl
 from vantage.context.controls import CONTEXT, STATIC, with_context
 from vantage.corpora import Corpus
 from vantage.corpora.schema import KEY
-from vantage.instruments import Instrument, Question
+from vantage.instruments import Instrument
 from vantage.raters.chat import ChatRater
 from vantage.raters.shots import corpus_shots
 from vantage.raters.style import Style
@@ -26,7 +26,6 @@ def example_corpus(
     items: pl.DataFrame,
     labels: pl.DataFrame,
     instrument: Instrument,
-    question: Question,
     sample: pl.DataFrame,
     *,
     count: int = EXAMPLES,
@@ -39,14 +38,13 @@ def example_corpus(
     >>> sarcasm = Instrument.load("sarcasm")
     >>> pool = pl.DataFrame({"item": ["a", "b", "c"], "text": ["Fine.", "fine. ", "Great."]})
     >>> labels = pl.DataFrame({"item": ["a", "b", "c"], "value": [0.0, 0.0, 1.0]})
-    >>> example_corpus(pool, labels, sarcasm, sarcasm.questions[0], pool.head(1)).items["item"].to_list()
+    >>> example_corpus(pool, labels, sarcasm, pool.head(1)).items["item"].to_list()
     ['c']
 
     Args:
         items: All items, with the column `text`.
         labels: The labels, as codes: `item` and `value`.
         instrument: The task.
-        question: Its question.
         sample: The items that are judged.
         count: How many there are at most.
         seed: The seed of the draw.
@@ -60,7 +58,9 @@ def example_corpus(
     order = np.random.default_rng(seed).permutation(len(pool))
     drawn = pool[order].with_columns(pl.int_range(pl.len()).over("value").alias("__turn"))
     drawn = drawn.sort("__turn", "value").head(count)
-    judged = drawn.select("item", pl.lit(question.id).alias("question"), pl.lit(EXAMPLE_RATER).alias("rater"), "value")
+    judged = drawn.select(
+        "item", pl.lit(instrument.questions[0].id).alias("question"), pl.lit(EXAMPLE_RATER).alias("rater"), "value"
+    )
     raters = pl.DataFrame({"rater": [EXAMPLE_RATER], "kind": ["slot"]})
     return Corpus(drawn.drop("value", "__key", "__turn"), raters, judged, instrument)
 
@@ -92,24 +92,21 @@ def ask_models(
         temperature: Of the models.
         examples: What few-shot examples are drawn from under each condition (see `example_corpus`).
     """
-    (question,) = instrument.questions[:1]
-    pools = {name: corpus_shots(part, [question]) for name, part in (examples or {}).items()}
+    pools = {name: corpus_shots(part, instrument.questions[:1]) for name, part in (examples or {}).items()}
     for style in map(Style.parse, styles):
         how: dict[str, Any] = {} if style.distribution else {"samples": runs, "temperature": temperature}
         for condition in conditions:
-            if style.shots and condition not in (STATIC, CONTEXT):
-                continue
             if style.shots:
-                if len(pools.get(condition, ())) < style.shots:
-                    there = len(pools.get(condition, ()))
+                there = len(pools.get(condition, ()))
+                if condition in (STATIC, CONTEXT) and there < style.shots:
                     context.warn(
                         f"{style.name} was left out under the condition {condition} of {instrument.id}: there are "
                         f"{there} worked examples for it outside the sample."
                     )
+                if condition not in (STATIC, CONTEXT) or there < style.shots:
                     continue
                 how["training"] = (examples or {})[condition]
-            raters = context.raters(style.name, **how)
-            corpus = _asked(context, corpus, raters, instrument, question, condition)
+            corpus = _asked(context, corpus, context.raters(style.name, **how), instrument, condition)
     return corpus
 
 
@@ -118,18 +115,16 @@ def _asked(
     corpus: Corpus,
     raters: Sequence[ChatRater],
     instrument: Instrument,
-    question: Question,
     condition: str,
 ) -> Corpus:
     """The corpus with what the raters say under one condition about the items that can be shown under it."""
     part = corpus if condition == STATIC else with_context(corpus, condition, instrument)
     if part.items.is_empty():
         return corpus
-    rated = context.rate(part, raters, instrument, questions=[question.id], condition=condition)
+    rated = context.rate(part, raters, instrument, questions=[instrument.questions[0].id], condition=condition)
     new = rated.judgments.join(part.judgments, on=list(KEY), how="anti")
     if len(new):
-        known = corpus.raters["rater"].to_list()
-        fresh = rated.raters.filter(~pl.col("rater").is_in(known))
+        fresh = rated.raters.join(corpus.raters, on="rater", how="anti")
         corpus = corpus.add(new, fresh if len(fresh) else None, [instrument])
     context.reached = corpus
     return corpus
