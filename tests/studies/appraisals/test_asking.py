@@ -15,7 +15,7 @@ from vantage import Corpus
 from vantage.raters.models.base import Completion, Request
 from vantage.report.record import Record
 from vantage.studies.appraisals.study import STUDY, Options
-from vantage.studies.base import Context
+from vantage.studies.execution import Context
 
 
 class Synthetic(Here):

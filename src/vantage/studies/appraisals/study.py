@@ -13,7 +13,8 @@ from vantage.report.parts import Result, Section
 from vantage.report.published import Published, published_table
 from vantage.studies.appraisals.analysis import THIRDS, Analysis
 from vantage.studies.appraisals.collecting import INSTRUMENT, read_release
-from vantage.studies.base import Context, Study, option
+from vantage.studies.base import Study, option
+from vantage.studies.execution import Context
 
 STYLES: Final = {"one": ("zero-shot",), "two": ("two-step",), "both": ("zero-shot", "two-step")}
 

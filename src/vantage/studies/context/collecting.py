@@ -22,14 +22,14 @@ from vantage.errors import InputError
 from vantage.instruments import Instrument
 from vantage.raters.chat import ChatRater
 from vantage.raters.style import Style
-from vantage.studies.asking import store_of
 from vantage.studies.context.detecting import judging_of, spread_of
 from vantage.studies.context.model_raters import ask_models, example_corpus
 from vantage.studies.context.tasks import LABEL, Task, chosen_tasks, labels_of, question_of, read_task, sampled
+from vantage.studies.execution import store_of
 
 if TYPE_CHECKING:
-    from vantage.studies.base import Context
     from vantage.studies.context.study import Options
+    from vantage.studies.execution import Context
 
 COSTS: Final = "costs"
 POOR: Final = (

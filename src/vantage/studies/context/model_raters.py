@@ -17,7 +17,7 @@ from vantage.raters.shots import corpus_shots
 from vantage.raters.style import Style
 
 if TYPE_CHECKING:
-    from vantage.studies.base import Context
+    from vantage.studies.execution import Context
 
 STYLES: Final = ("zero-shot", "reasoning", "few-shot:3", "few-shot:5", "few-shot:10")
 RUNS: Final = 3

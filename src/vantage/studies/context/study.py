@@ -11,7 +11,7 @@ from vantage.context.controls import attached_steps
 from vantage.context.simulation import METHOD
 from vantage.corpora import Corpus
 from vantage.report.parts import Finding, Result, Section
-from vantage.studies.base import Context, Study, option
+from vantage.studies.base import Study, option
 from vantage.studies.context.collecting import COSTS, collect, listed
 from vantage.studies.context.contexts_part import contexts_sections
 from vantage.studies.context.detecting import Detection, detection_of, judging_of, spread_of, surface_names
@@ -20,6 +20,7 @@ from vantage.studies.context.glance_part import glance
 from vantage.studies.context.models_part import models_sections
 from vantage.studies.context.people_part import people_sections
 from vantage.studies.context.tasks import TASK, TASKS, chosen_tasks, labels_of
+from vantage.studies.execution import Context
 
 
 @dataclass(frozen=True)

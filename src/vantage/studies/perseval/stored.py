@@ -13,7 +13,7 @@ from vantage.corpora import Corpus
 from vantage.studies.perseval.sources import Task
 
 if TYPE_CHECKING:
-    from vantage.studies.base import Context
+    from vantage.studies.execution import Context
 
 FOLDER: Final = "predictions"
 PAIR: Final = ("item", "rater", "value")

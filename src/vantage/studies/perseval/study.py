@@ -9,7 +9,8 @@ from vantage.corpora import Corpus
 from vantage.corpora.storage import is_corpus
 from vantage.errors import InputError, nearest
 from vantage.report.parts import Finding, Result, Section
-from vantage.studies.base import Context, Study, option
+from vantage.studies.base import Study, option
+from vantage.studies.execution import Context
 from vantage.studies.perseval.cells import planned
 from vantage.studies.perseval.evaluated import Evaluated, evaluated
 from vantage.studies.perseval.explained_part import people_and_models
