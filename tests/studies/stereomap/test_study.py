@@ -183,11 +183,11 @@ def test_the_findings_say_what_was_planted(planted: Report) -> None:
     told = [finding.text for finding in planted.result.findings]
     assert len(told) <= 9
     higher = next(text for text in told if "competence is higher than warmth" in text)
-    assert "HC-LW" in higher
-    assert "LC-HW" not in higher
+    assert "clusters of high competence and low warmth" in higher
+    assert "low competence and high warmth" not in higher
     assert any(text.startswith("Clusters agree with those of people better than chance") for text in told)
     seen = next(text for text in told if text.startswith("The difference between competence and warmth that people"))
-    assert all(cluster in seen for cluster in ("HC-LW", "LC-HW", "LC-LW"))
+    assert all(f"“{title}”" in seen for title in ("competence above warmth", "warmth above competence", "low on both"))
     assert any("refused 2.1 % of its judgments" in text for text in told)
 
 
@@ -369,8 +369,8 @@ def test_scores_turned_round_turn_the_sentences_round(tmp_path: Path) -> None:
     check_all(report.result)
     told = [finding.text for finding in report.result.findings]
     opposite = next(text for text in told if text.startswith("The opposite of the difference"))
-    assert "HC-LW" in opposite
-    assert "LC-HW" in opposite
+    assert "“competence above warmth”" in opposite
+    assert "“warmth above competence”" in opposite
     assert not any(text.startswith("The difference between competence and warmth that people") for text in told)
     # Clusters are the same, whichever way round they are.
     assert any(text.startswith("Clusters agree with those of people better than chance") for text in told)

@@ -116,7 +116,7 @@ def recovered(analysis: Stereomap) -> pl.DataFrame | None:
                 bounds = sorted(sign * end for end in (low, high) if end is not None) or (None, None)
                 row |= {"agreeing": sign * difference, "agreeing_low": bounds[0], "agreeing_high": bounds[1]}
             rows.append(row)
-    return pl.DataFrame(rows, infer_schema_length=None).with_columns(analysis.beside("human").alias("of")) if rows else None
+    return pl.DataFrame(rows, infer_schema_length=None).with_columns(analysis.beside("title").alias("of")) if rows else None
 
 
 def people_map(analysis: Stereomap) -> pl.DataFrame | None:

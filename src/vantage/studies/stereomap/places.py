@@ -76,7 +76,10 @@ def clusters(analysis: Stereomap) -> pl.DataFrame | None:
             pl.lit(source.name).alias("source"),
         )
         found.append(table.join(competence_against_warmth(source), on="cluster", how="left", maintain_order="left"))
-    return pl.concat(found).with_columns(analysis.beside("cluster").alias("of")) if found else None
+    if not found:
+        return None
+    position = pl.col("cluster").map_elements(described, pl.String).str.replace(", ", " and ")
+    return pl.concat(found).with_columns(position.alias("position")).with_columns(analysis.beside("position").alias("of"))
 
 
 def members(analysis: Stereomap) -> pl.DataFrame:
