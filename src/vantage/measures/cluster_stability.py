@@ -122,7 +122,11 @@ def adjusted_rand(first: Sequence[Any] | NDArray[Any], second: Sequence[Any] | N
 
 
 def rand_by_chance(
-    first: Sequence[Any] | NDArray[Any], second: Sequence[Any] | NDArray[Any], *, permutations: int = 9999, seed: int = 0
+    first: Sequence[Any] | NDArray[Any],
+    second: Sequence[Any] | NDArray[Any],
+    *,
+    permutations: int = 9999,
+    seed: int = 0,
 ) -> tuple[float, float]:
     """What chance makes of the adjusted Rand index, the items of one clustering dealt out at random.
 

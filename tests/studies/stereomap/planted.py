@@ -81,7 +81,9 @@ def recorded(
                 name = f"{condition}/{block}" if condition else block
                 if keywords and block != "structure":
                     rows.append((group.id, f"{name}-keywords", sample, keyword_reply(group, block, fate)))
-                rows.append((group.id, name, sample, _ratings(instrument, questions, told, own + shift, rng, fate, spread)))
+                rows.append(
+                    (group.id, name, sample, _ratings(instrument, questions, told, own + shift, rng, fate, spread))
+                )
     schema = ["item", "question", "sample", "reply"]
     frame = pl.DataFrame(rows, schema=schema, orient="row")
     if path.exists():

@@ -385,9 +385,7 @@ def test_noise_claims_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_noise_hardly_ever_claims_anything(tmp_path: Path) -> None:
-    wrong = [
-        quick(tmp_path / f"{seed}.parquet", 4 + seed % 5, noise=True, seed=seed).result for seed in range(1, 21)
-    ]
+    wrong = [quick(tmp_path / f"{seed}.parquet", 4 + seed % 5, noise=True, seed=seed).result for seed in range(1, 21)]
     assert sum(bool(claims(result)) for result in wrong) <= 3
 
 

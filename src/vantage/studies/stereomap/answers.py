@@ -70,9 +70,7 @@ def diversity(analysis: Stereomap) -> pl.DataFrame | None:
 
 def _put(analysis: Stereomap) -> pl.DataFrame:
     """The ratings and the lists of keywords that answer the prompt as it is."""
-    lists = analysis.corpus.judgments.filter(
-        pl.col("question").str.ends_with("-keywords"), pl.col("condition") == ""
-    )
+    lists = analysis.corpus.judgments.filter(pl.col("question").str.ends_with("-keywords"), pl.col("condition") == "")
     return pl.concat([analysis.asked, lists], how="diagonal_relaxed")
 
 
