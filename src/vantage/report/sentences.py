@@ -2,8 +2,8 @@
 
 A rule becomes a `Statement`: the p values of its comparisons, and a function that writes its sentences once these were
 corrected. `decide` corrects over all statements of a report together (Holm 1979, weighted), so that a page with many
-comparisons claims something false in at most 5 % of cases, and writes the sentences. What the corrected values do not support is
-said as such ("cannot be told apart"), and nothing is said of an estimate that is missing.
+comparisons claims something false in at most 5 % of cases, and writes the sentences. What the corrected values do not
+support is said as such ("cannot be told apart"), and nothing is said of an estimate that is missing.
 
 Where a result gives an interval and no p value, the p value is the one that belongs to the interval on the side of the
 reference, with the tails of Student's t, so that interval and sentence never contradict each other. The highest row
