@@ -17,9 +17,10 @@ from vantage.plugins import PluginWarning
 
 def main() -> None:
     """Runs a verb; bad input ends with one sentence and exit code 2, never with a traceback."""
-    from vantage.cli.app import app
-
     try:
+        # Inside, so that an interruption while the verbs are imported is no traceback either.
+        from vantage.cli.app import app
+
         with warnings.catch_warnings():
             _plain_warnings()
             app(prog_name="vantage")

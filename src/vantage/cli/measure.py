@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 
 import typer
 
-from vantage.cli.corpora import Where, conditions
+from vantage.cli.corpora import Where, conditions, filtered
 from vantage.cli.output import Csv, Json, Latex, print_frame, print_rows
 from vantage.errors import InputError, nearest
 
@@ -59,13 +59,18 @@ def measure(
     from vantage.corpora import Corpus
 
     options = parse_options(chosen, context.args)
-    corpus = Corpus.read(folder)
-    if where:
-        corpus = corpus.filter(**conditions(where))
+    corpus = filtered(Corpus.read(folder), where)
+    if "kind" in conditions(where):
+        options.setdefault("kinds", "all")
     if "by" in chosen.options:
         options["by"] = [column.strip() for column in (by or "").split(",") if column.strip()]
     elif by:
         raise InputError(f"measure '{name}' does not group", remedy="leave --by out")
+    from vantage.measures.base import chosen_for
+
+    whose = {"kinds": options.get("kinds"), "include_excluded": options.get("include_excluded", False)}
+    if line := chosen_for(options, corpus, pools=chosen.pools, **whose).sentence:
+        typer.echo(line, err=True)
     result = chosen.function(corpus, **options)
     print_frame(result, as_json=as_json, as_csv=as_csv, as_latex=as_latex, hidden=("measure", "options"))
 

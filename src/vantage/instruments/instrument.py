@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     )
 
 
+INFERRED = "Questions and scales as found in the data; no wording was given."
+"""How an instrument that was inferred from answers is described."""
+
+
 @dataclass(frozen=True, slots=True)
 class Field:
     """Something that an item shows: a column of the items table and how it is headed."""
@@ -154,7 +158,7 @@ class Instrument:
                 "id": id,
                 "version": 1,
                 "title": title,
-                "description": "Questions and scales as found in the data; no wording was given.",
+                "description": INFERRED,
                 "fields": [{"name": "text", "title": "Text"}],
                 "guidelines": "No guidelines were given with the data.",
                 "scales": {f"scale-{n}": _scale_data(scale) for n, scale in enumerate(questions.values(), 1)},
@@ -165,6 +169,11 @@ class Instrument:
             },
             file=title,
         )
+
+    @property
+    def inferred(self) -> bool:
+        """Whether it was made from answers, so that nobody has worded its questions."""
+        return self.description == INFERRED
 
     def question(self, id: str) -> Question:  # noqa: A002
         """The question with this id."""

@@ -46,7 +46,7 @@ ACCURACY_VIEW: Final = View(
 )
 
 
-@measure("accuracy", "accuracy", view=ACCURACY_VIEW)
+@measure("accuracy", "accuracy", view=ACCURACY_VIEW, pools=False)
 def accuracy(
     data: Judgments,
     *,
@@ -126,7 +126,7 @@ CONFUSION_VIEW: Final = View(
 )
 
 
-@measure("confusion", "accuracy", view=CONFUSION_VIEW)
+@measure("confusion", "accuracy", view=CONFUSION_VIEW, pools=False)
 def confusion(
     data: Judgments,
     *,

@@ -123,7 +123,7 @@ def scott(
 RATER_MATRIX_VIEW: Final = View("Every pair of raters", columns={"estimate": Column(digits=2)})
 
 
-@measure("rater-matrix", family="agreement", view=RATER_MATRIX_VIEW)
+@measure("rater-matrix", family="agreement", view=RATER_MATRIX_VIEW, pools=False)
 def rater_matrix(
     data: Judgments,
     *,

@@ -24,7 +24,7 @@ VIEW: Final = View(
 )
 
 
-@measure("refusals", "variation", view=VIEW)
+@measure("refusals", "variation", view=VIEW, pools=False)
 def refusals(data: Judgments, *, by: By = ("rater", "item"), confidence: float = 0.95) -> pl.DataFrame:
     """How often raters refuse to judge, apart from replies that could not be read and calls that failed.
 

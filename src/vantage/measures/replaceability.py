@@ -48,7 +48,7 @@ VIEW: Final = View(
 )
 
 
-@measure("alt-test", "replaceability", view=VIEW)
+@measure("alt-test", "replaceability", view=VIEW, pools=False)
 def alt_test(
     data: Judgments,
     *,

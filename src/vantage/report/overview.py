@@ -115,12 +115,13 @@ def overview(corpus: Corpus, *, seed: int = 0) -> Result:
 
 def corpus_report(corpus: Corpus, *, seed: int = 0) -> Report:
     """The report on a plain corpus, ready to be written: `corpus_report(corpus).write("folder")`."""
+    part = corpus.included()
     about = corpus.about
     record = Record("corpus", about.title or about.name, state="complete", started=now(), seed=seed)
     record.data = str(corpus.folder or "")
     record.versions = versions()
-    record.describe(corpus)
-    result = overview(corpus, seed=seed)
+    record.describe(part)
+    result = overview(part, seed=seed)
     record.finished = now()
     return Report(record, result)
 

@@ -64,7 +64,9 @@ class Budget:
             self._aside -= self._reserved.pop(call.key, 0.0)
             # Rounding errors do not outlive the requests.
             self._aside = self._aside if self._reserved else 0.0
-            self.spent += cost_of(self.price, completion.prompt_tokens, completion.completion_tokens)
+            self.spent += cost_of(
+                self.price, completion.prompt_tokens, completion.completion_tokens, completion.cached_tokens
+            )
 
     @property
     def sentence(self) -> str:

@@ -109,7 +109,7 @@ def rationale_agreement(
 RATIONALE_SIMILARITY_VIEW: Final = View("How alike two reasons are", columns={"estimate": Column(digits=3)})
 
 
-@measure("rationale-similarity", family="rationales", view=RATIONALE_SIMILARITY_VIEW)
+@measure("rationale-similarity", family="rationales", view=RATIONALE_SIMILARITY_VIEW, pools=False)
 def rationale_similarity(
     data: Judgments,
     *,

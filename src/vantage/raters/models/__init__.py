@@ -41,17 +41,34 @@ __all__ = [
     "Request",
     "Role",
     "Sampling",
+    "is_remote",
     "load_model",
 ]
 
 _KINDS: Final = {
+    "anthropic": ("vantage.raters.models.anthropic", "AnthropicModel", "NAME"),
+    "azure": ("vantage.raters.models.openai", "AzureModel", "DEPLOYMENT"),
+    "bedrock": ("vantage.raters.models.bedrock", "BedrockModel", "NAME"),
     "embedded": ("vantage.raters.models.embedded", "EmbeddedModel", ""),
     "gguf": ("vantage.raters.models.gguf", "GGUFModel", "PATH"),
+    "gemini": ("vantage.raters.models.gemini", "GeminiModel", "NAME"),
     "hf": ("vantage.raters.models.huggingface", "HuggingFaceModel", "NAME_OR_PATH"),
+    "mistral": ("vantage.raters.models.mistral", "MistralModel", "NAME"),
     "openai": ("vantage.raters.models.openai", "OpenAIModel", "NAME"),
+    "openrouter": ("vantage.raters.models.openai", "OpenRouterModel", "NAME"),
     "recorded": ("vantage.raters.models.recorded", "RecordedModel", "PATH"),
 }
 """Kind of model: its module, its class, and what stands behind the colon."""
+_HERE: Final = ("embedded", "gguf", "hf", "recorded")
+
+
+def is_remote(spec: str) -> bool:
+    """Whether a model of this name is behind a network.
+
+    >>> is_remote("openai:gpt-5"), is_remote("gguf:model.gguf")
+    (True, False)
+    """
+    return spec.partition(":")[0] not in _HERE
 
 
 _FORBIDDEN: Final[ContextVar[str]] = ContextVar("forbidden", default="")
@@ -77,7 +94,7 @@ def load_model(spec: str, **settings: Any) -> ChatModel:
     """The model that a name such as `openai:NAME` or `embedded` stands for.
 
     Args:
-        spec: `openai:NAME`, `gguf:PATH`, `hf:NAME_OR_PATH`, `recorded:PATH` or `embedded`.
+        spec: `openai:NAME`, `anthropic:NAME`, `gguf:PATH` and so on; see `docs/models.md`.
         settings: What the kind of model takes besides, such as `base_url` or `threads`; see its class.
 
     >>> load_model("opnai:gpt-5")
@@ -90,21 +107,26 @@ def load_model(spec: str, **settings: Any) -> ChatModel:
     vantage.raters.models.base.ModelError: An embedded model has no setting 'thread'; did you mean 'threads'?
     """
     check_sending()
-    kind, colon, argument = spec.partition(":")
-    if kind in _KINDS:
-        module, name, behind = _KINDS[kind]
-        model = getattr(import_module(module), name)
-    elif kind in PLUGINS.names():
-        model = PLUGINS.find(kind)
-        behind = _argument(model)
-    else:
-        raise ModelError(_unknown(spec, kind, bool(colon)))
+    kind, _, argument = spec.partition(":")
+    model = kind_of(spec)
+    behind = _KINDS[kind][2] if kind in _KINDS else _argument(model)
     if behind and not argument:
         raise ModelError(f"The model '{spec}' is not complete; write {kind}:{behind}.")
     if argument and not behind:
         raise ModelError(f"Nothing stands behind '{kind}'; write {kind} instead of {spec}.")
     fitting = checked(kind, model, settings)
     return cast(ChatModel, model(argument, **fitting) if behind else model(**fitting))
+
+
+def kind_of(spec: str) -> Any:
+    """The class of a model by its name; one that stands for no kind raises `ModelError`."""
+    kind, colon, _ = spec.partition(":")
+    if kind in _KINDS:
+        module, name, _ = _KINDS[kind]
+        return getattr(import_module(module), name)
+    if kind in PLUGINS.names():
+        return PLUGINS.find(kind)
+    raise ModelError(_unknown(spec, kind, bool(colon)))
 
 
 def _unknown(spec: str, kind: str, has_colon: bool) -> str:

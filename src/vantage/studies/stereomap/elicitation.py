@@ -94,9 +94,10 @@ def keyword_instrument(instrument: Instrument) -> Instrument:
     """The questions under which keyword replies are recorded: the value is how many keywords were given."""
     asked = [f"{block}-keywords" for block in blocks(instrument) if block in KEYWORD_BLOCKS]
     scale = Scale.points(0, MOST)
-    return Instrument.of_questions(
+    lists = Instrument.of_questions(
         f"{instrument.id}-keywords", f"{instrument.title}: keywords", dict.fromkeys(asked, scale)
     )
+    return Instrument.from_document({**lists.document, "fields": instrument.document["fields"]})
 
 
 def named(model: str) -> str:
