@@ -97,6 +97,22 @@ def mean_with_interval(items: pl.Series, values: Floats, how: Resampling) -> dic
     return {"estimate": float(values.mean()), **how.stated(how.of_sums(sums, ratio))}
 
 
+def difference_with_interval(items: pl.Series, values: Floats, first: Floats, how: Resampling) -> dict[str, Any]:
+    """The mean of the units marked in `first` less that of the others, with its interval over items.
+
+    >>> items, values = pl.Series(["a", "a", "b", "b"]), np.array([3.0, 1.0, 4.0, 2.0])
+    >>> difference_with_interval(items, values, np.array([1.0, 0.0, 1.0, 0.0]), Resampling(resamples=20))
+    {'estimate': 2.0, 'low': 2.0, 'high': 2.0}
+    """
+    sums = per_item(items, np.column_stack([values * first, first, values * (1 - first), 1 - first]))
+
+    def apart(of: Floats) -> Floats:
+        return ratio(of[:, :2]) - ratio(of[:, 2:])
+
+    low, high = how.of_sums(sums, apart)
+    return {"estimate": float(apart(sums.sum(axis=0, keepdims=True))[0]), "low": low, "high": high}
+
+
 def leave_out(units: int, seed: int, groups: int = JACKKNIFE) -> Iterator[Floats]:
     """Weights that leave out one unit each, or one random group of units where there are more than `groups`.
 
