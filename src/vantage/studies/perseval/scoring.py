@@ -1,0 +1,168 @@
+"""Scores of every cell: the splits behind them, four levels in the paper's layout, the shared task, and the paper."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import Any, Final
+
+import polars as pl
+
+from vantage.perspective import average_user, shared_task
+from vantage.perspective.splits import people_pairs
+from vantage.perspective.tally import UNDEFINED
+from vantage.report.recipe import Data
+from vantage.studies.perseval.analysis import Evaluated, Perspectives, table
+from vantage.studies.perseval.cells import Cell
+
+LEVELS: Final = ("global", "user", "text")
+VARIANT: Final = ["users", "adaptation", "extended"]
+
+
+def splits(analysis: Perspectives) -> Data:
+    """Users, texts and annotations of each part of each split."""
+    rows = []
+    for one in analysis.found:
+        for extended in (False, True):
+            split = one.task.split(extended=extended)
+            for row in split.counts.iter_rows(named=True):
+                key = {"corpus": one.task.name, "texts_of": "extended" if extended else "strict"}
+                share = split.given_away if row["part"] == "adaptation" else None
+                rows.append({**key, **row, "share": share})
+    facts = {name: sum(len(getattr(one, name)) for one in analysis.found) for name in ("done", "cells")}
+    return Data(pl.DataFrame(rows, infer_schema_length=None), facts)
+
+
+def not_run(analysis: Perspectives) -> pl.DataFrame | None:
+    """The combinations that were not run, counted by reason."""
+    rows = [
+        {"corpus": one.task.name, **cell.row(), "reason": cell.reason}
+        for one in analysis.found
+        for cell in one.cells
+        if cell.reason
+    ]
+    raters = pl.col("rater").unique(maintain_order=True).str.join(", ").alias("raters")
+    found = table(rows)
+    return (
+        None
+        if found is None
+        else (
+            found.group_by("corpus", "users", "adaptation", "reason", maintain_order=True).agg(
+                raters, pl.len().alias("cells")
+            )
+        )
+    )
+
+
+def scores(analysis: Perspectives) -> Data | None:
+    """The cells of one corpus at all levels."""
+    (one,) = analysis.found
+    label = "macro F1" if one.task.label == "macro" else f"F1 of '{one.task.label}'"
+    frame = table(_row(one, cell) for cell in one.done)
+    return None if frame is None else Data(frame, {"of": one.task.name, "score": label, "units": one.over})
+
+
+def trait_scores(analysis: Perspectives) -> pl.DataFrame | None:
+    """The cells of one corpus by trait: F1 of each value, averaged over the values."""
+    (one,) = analysis.found
+    rows = []
+    for cell in one.done:
+        found = one.evaluations[cell]
+        rows.append({**cell.row(), **{trait: found.f1("trait", one.task.label, trait) for trait in found.traits}})
+    return table(rows) if any(one.evaluations[cell].traits for cell in one.done) else None
+
+
+def same_texts(analysis: Perspectives) -> Data | None:
+    """The cells of one corpus on the texts that models were asked about, where these are not all."""
+    (one,) = analysis.found
+    if one.asked is None or one.asked_all:
+        return None
+    rows = []
+    for cell in one.done:
+        common = one.common(cell)
+        row = {f"user_{name}": value for name, value in average_user(common, one.task.label).items()}
+        overall = common.summary.filter(pl.col("class") == one.task.label, level="global").row(0, named=True)
+        score = {"global": overall["f1"], "low": overall["low"], "high": overall["high"]}
+        rows.append({**cell.row(), **score, **row, "annotations": len(common.pairs), "support": overall["support"]})
+    frame = pl.DataFrame(rows, infer_schema_length=None).sort("global", descending=True, nulls_last=True)
+    return Data(frame, {"asked": one.asked.test["item"].n_unique()})
+
+
+def rules(analysis: Perspectives) -> pl.DataFrame | None:
+    """Text-level F1 where a class counts by each rule, and over how many texts."""
+    rows = []
+    for one, cell, key in analysis.focused():
+        row = dict(key)
+        for rule in UNDEFINED:
+            summary = one.under(cell, rule).summary.filter(pl.col("class") == one.task.label, level="text")
+            row |= {rule: summary["f1"][0], f"{rule}_texts": summary["groups"][0]}
+        rows.append(row)
+    return table(rows)
+
+
+def shared_tasks(analysis: Perspectives) -> pl.DataFrame | None:
+    """Perspectivist and soft scores of the shared task."""
+    rows = []
+    for one, cell, key in analysis.focused():
+        people = one.split(cell).part("test")
+        frame = one.predictions[cell.rater, cell.variant]
+        found = shared_task(frame, people, question=one.task.question, resamples=one.resamples)
+        rows += [{**key, **row} for row in found.iter_rows(named=True)]
+    return table(rows)
+
+
+def sizes(analysis: Perspectives) -> pl.DataFrame:
+    """Annotators, texts and annotations of each corpus, and of its strict split."""
+    rows = []
+    for one in analysis.found:
+        pairs = people_pairs(one.task.people, one.task.question)
+        split = one.task.split("unnamed", "train")
+        row = {"corpus": one.task.name, "annotators": pairs["rater"].n_unique(), "texts": pairs["item"].n_unique()}
+        rows.append({**row, "annotations": len(pairs), "in_split": len(split.train) + len(split.test)})
+    return pl.DataFrame(rows)
+
+
+def beside_the_paper(analysis: Perspectives) -> pl.DataFrame | None:
+    """The paper's raters and the one of ours in the same variant, on the same test set and by the same rule."""
+    printed = pl.read_csv(files(__package__).joinpath("printed.csv").read_bytes())
+    rows = []
+    for one in analysis.found:
+        task = one.task
+        named_alike = task.name != "hs-brexit" or analysis.options.groups == "hub"
+        same = task.method != "balanced" and task.seed == 42 and named_alike
+        for row in printed.filter(pl.col("corpus") == task.name, pl.lit(same)).iter_rows(named=True):
+            cell = _counterpart(one, row)
+            told = None if cell is None else one.under(cell, "reference")
+            here = {f"here_{level}": told and told.f1(level, task.label) for level in LEVELS}
+            variant = ", ".join(row[name] if name != "extended" else _texts(row[name]) for name in VARIANT)
+            rest = {"variant": variant, "here": cell and cell.rater, "annotations": len(told.pairs) if told else None}
+            rows.append({**row, **here, **rest})
+    return table(rows)
+
+
+def _row(one: Evaluated, cell: Cell) -> dict[str, Any]:
+    found, label = one.evaluations[cell], one.task.label
+    levels = {row["level"]: row for row in found.summary.filter(pl.col("class") == label).iter_rows(named=True)}
+    user = average_user(found, label)
+    accuracy = found.summary.filter(pl.col("class") == "micro", level="global")["recall"][0]
+    row: dict[str, Any] = cell.row()
+    for level in LEVELS:
+        told = user if level == "user" else levels[level]
+        row |= {level: levels[level]["f1"], f"{level}_low": told["low"], f"{level}_high": told["high"]}
+    row |= {f"{level}s_counted": levels[level]["groups"] for level in ("user", "text")}
+    return {**row, "accuracy": accuracy, "annotations": len(found.pairs), "support": levels["global"]["support"]}
+
+
+def _counterpart(one: Evaluated, printed: dict[str, Any]) -> Cell | None:
+    """Our rater in the variant of a printed row: an encoder where there is one, else the best that learned."""
+    way = printed["approach"].rpartition(", ")[2]
+    fitting = [cell for cell in one.done if all(cell.row()[name] == printed[name] for name in VARIANT)]
+    if printed["where"] == "Table 5":
+        prompted = [cell for cell in fitting if cell.kind == "prompted" and cell.rater.endswith(f": {way}")]
+        return prompted[0] if prompted else None
+    learned = [cell for cell in fitting if cell.kind == "trained"]
+    encoders = [cell for cell in learned if cell.rater in ("baseline", "tokens")]
+    return encoders[0] if encoders else one.best(learned)
+
+
+def _texts(extended: str) -> str:
+    return {"yes": "extended", "no": "strict"}.get(extended, extended)

@@ -1,0 +1,209 @@
+"""For whom raters work: groups, single users, those who think otherwise than most, and what knowing users changes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final
+
+import polars as pl
+
+from vantage.perspective import (
+    Evaluation,
+    advantage,
+    against_majority,
+    average_user,
+    below,
+    minority_gap,
+)
+from vantage.perspective import gaps as gaps_of
+from vantage.raters.trained.pairs import PAIR_METHODS
+from vantage.report.cells import counted
+from vantage.studies.perseval.analysis import Evaluated, Perspectives, table
+from vantage.studies.perseval.cells import Cell
+
+LISTED: Final = 40
+"""How many users are listed one by one."""
+FEW: Final = 12
+"""Up to how many users a figure shows each of them."""
+BLIND: Final = {"user-majority": "majority", "tfidf-users": "tfidf"}
+"""The way to learn that is the same but for users; that of encoders is `baseline`."""
+
+
+def for_whom(analysis: Perspectives) -> pl.DataFrame | None:
+    """One line per rater, with its largest gap over all traits."""
+    return table(_line(analysis, one, cell) | key for one, cell, key in analysis.focused())
+
+
+def ranking(analysis: Perspectives) -> pl.DataFrame | None:
+    """Every rater on the texts that all of them judged, by the F1 of the average user."""
+    rows = []
+    for one in analysis.found:
+        for cell in one.done:
+            common = one.common(cell)
+            key = {"corpus": one.task.name, "rater": cell.name}
+            judged = counted(common.pairs["item"].n_unique(), "text")
+            rows.append({**key, "judged": judged, **average_user(common, one.task.label)})
+    return table(rows)
+
+
+def knowing(analysis: Perspectives) -> pl.DataFrame | None:
+    """Every rater that knows who answers beside the same one that does not, on the same texts."""
+    rows = []
+    for one in analysis.found:
+        for cell in one.done:
+            blind = _blind(one, cell)
+            if blind is None:
+                continue
+            told, other = one.evaluations[cell], one.evaluations[blind]
+            row = {"corpus": one.task.name, "rater": cell.name, "blind": blind.name}
+            row |= {"knows": one.score(cell, "user"), "blind_f1": one.score(blind, "user")}
+            row |= advantage(told, other, one.task.label)
+            # Every test costs the others power: sentences are about new texts, and about predictions that differ.
+            same = told.pairs["predicted"].equals(other.pairs["predicted"])
+            rows.append({**row, "tested": None if same or cell.extended else row["p"], "annotations": len(told.pairs)})
+    return table(rows)
+
+
+def trait_values(analysis: Perspectives) -> pl.DataFrame | None:
+    """F1 for the users of each trait value."""
+    rows = []
+    for one, cell, key in analysis.focused():
+        evaluation = one.evaluations[cell]
+        found = evaluation.trait_values if evaluation.traits else pl.DataFrame(schema={"class": pl.String})
+        place = [] if len(analysis.found) == 1 else [one.task.name]
+        for row in found.filter(pl.col("class") == one.task.label).drop("class").iter_rows(named=True):
+            who = [*place, row["trait"].replace("_", " ")] if len(evaluation.traits) > 1 else place
+            rows.append({**key, "who": " ".join([*who, row["value"]]), "series": _short(cell), **row})
+    return table(rows)
+
+
+def users(analysis: Perspectives) -> pl.DataFrame | None:
+    """The F1 of every user, where there are few."""
+    found = _users(analysis)
+    return found if found is not None and found["user"].n_unique() <= FEW else None
+
+
+def users_spread(analysis: Perspectives) -> pl.DataFrame | None:
+    """The F1 of every user, where there are many."""
+    found = _users(analysis)
+    return found if found is not None and found["user"].n_unique() > FEW else None
+
+
+def gaps(analysis: Perspectives) -> pl.DataFrame | None:
+    """The gap in every trait."""
+    rows = []
+    for one, cell, key in analysis.focused():
+        if one.evaluations[cell].traits:
+            rows += [key | _named(row) for row in _gaps(one, cell).iter_rows(named=True)]
+    return table(rows)
+
+
+def not_served(analysis: Perspectives) -> pl.DataFrame | None:
+    """The users whose F1 is below the threshold with the first rater of each corpus, the lowest first."""
+    rows = []
+    for one in analysis.found:
+        for cell in one.focus[:1]:
+            evaluation = one.evaluations[cell]
+            found = below(evaluation, analysis.options.threshold, one.task.label).head(LISTED)
+            for row in found.iter_rows(named=True):
+                traits = ", ".join(str(row[t]) for t in evaluation.traits if row[t] is not None)
+                names = ("f1", "precision", "recall", "support", "predicted")
+                key = {"corpus": one.task.name, "rater": cell.name, "user": row["rater"]}
+                rows.append({**key, **{name: row[name] for name in names}, "traits": traits})
+    return table(rows)
+
+
+def served(analysis: Perspectives) -> pl.DataFrame | None:
+    """How many users are below the threshold with the first rater of each corpus."""
+    first = [(one, cell) for one in analysis.found for cell in one.focus[:1]]
+    return table({"corpus": one.task.name, "rater": cell.name, **_served(analysis, one, cell)} for one, cell in first)
+
+
+def stances(analysis: Perspectives) -> pl.DataFrame | None:
+    """How often answers are met that agree with most others', that oppose them, and that face a tie."""
+    rows = []
+    for one, cell, key in analysis.focused():
+        found = against_majority(one.evaluations[cell], one.task.people, one.task.question).drop_nulls("accuracy")
+        who = cell.name if len(analysis.found) == 1 else f"{one.task.name}: {cell.name}"
+        rows += [{**key, "who": who, **row} for row in found.iter_rows(named=True)]
+    return table(rows)
+
+
+def minority(analysis: Perspectives) -> pl.DataFrame | None:
+    """The difference between answers that agree with most others' and those that oppose them."""
+    rows = []
+    for one, cell, key in analysis.focused():
+        found = minority_gap(one.evaluations[cell], one.task.people, one.task.question).drop_nulls("difference")
+        rows += [{**key, **row} for row in found.iter_rows(named=True)]
+    return table(rows)
+
+
+def _line(analysis: Perspectives, one: Evaluated, cell: Cell) -> dict[str, Any]:
+    evaluation = one.evaluations[cell]
+    counts = _served(analysis, one, cell)
+    line = {"texts": evaluation.pairs["item"].n_unique(), "user": one.score(cell, "user")}
+    line |= {"below": f"{counts['few']} of {counts['users']}"}
+    names = ("trait", "served_best", "served_worst", "gap", "chance", "p", "untested")
+    if not evaluation.traits:
+        return line | dict.fromkeys(names)
+    # The test of a gap is against the largest gap of any trait, so the largest gap is the one to name.
+    largest = _gaps(one, cell).sort("gap", descending=True, maintain_order=True).row(0, named=True)
+    row = _named(largest) | {"untested": largest["reason"]}
+    return line | {name: row[name] for name in names}
+
+
+def _served(analysis: Perspectives, one: Evaluated, cell: Cell) -> dict[str, Any]:
+    users = one.evaluations[cell].users.filter(pl.col("class") == one.task.label).drop_nulls("f1")
+    few = (users["f1"] < analysis.options.threshold).sum()
+    return {"few": few, "users": len(users), "of": counted(len(users), "user")}
+
+
+def _named(row: dict[str, Any]) -> dict[str, Any]:
+    trait = row["trait"].replace("_", " ")
+    ends = {f"served_{end}": f"{trait} {row[end]} ({row[f'{end}_f1']:.2f})" for end in ("best", "worst")}
+    return {**row, **ends}
+
+
+def _gaps(one: Evaluated, cell: Cell) -> pl.DataFrame:
+    return gaps_of(_large(one.evaluations[cell]), one.task.label)
+
+
+def _large(evaluation: Evaluation) -> Evaluation:
+    """The evaluation without trait values that one user has, in traits that keep two values so."""
+    pairs = evaluation.pairs
+    for trait in evaluation.traits:
+        users = pairs.select("rater", trait).drop_nulls().unique().group_by(trait).len()
+        kept = users.filter(pl.col("len") > 1)[trait].to_list()
+        if len(kept) > 1:
+            pairs = pairs.with_columns(pl.when(pl.col(trait).is_in(kept)).then(pl.col(trait)).alias(trait))
+    return replace(evaluation, pairs=pairs)
+
+
+def _blind(one: Evaluated, cell: Cell) -> Cell | None:
+    """The rater that is the same but does not know who answers; it judged the same texts."""
+    if not cell.knows_users:
+        return None
+    if cell.kind == "prompted":
+        name = f"{cell.rater.rpartition(': ')[0]}: base"
+    else:
+        name = "baseline" if PAIR_METHODS[cell.rater].torch else BLIND[cell.rater]
+    same = [c for c in one.done if c.rater == name and c.extended == cell.extended and not c.knows_users]
+    return same[0] if same else None
+
+
+def _users(analysis: Perspectives) -> pl.DataFrame | None:
+    rows = []
+    for one, cell, key in analysis.focused():
+        place = "" if len(analysis.found) == 1 else f"{one.task.name}: "
+        found = one.evaluations[cell].users.filter(pl.col("class") == one.task.label).drop_nulls("f1")
+        for user, f1 in found.select("rater", "f1").iter_rows():
+            rows.append({**key, "user": f"{place}{user}", "series": f"{place}{_short(cell)}", "f1": f1})
+    found = table(rows)
+    return None if found is None else found.sort("user", maintain_order=True)
+
+
+def _short(cell: Cell) -> str:
+    """A cell in few words, for the legend of a figure."""
+    if cell.kind == "trained":
+        return "trained, knows who answers" if cell.knows_users else "trained, does not know"
+    return f"{cell.rater}, {cell.users}" if cell.rater.endswith("history") else cell.rater
