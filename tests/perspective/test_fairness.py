@@ -102,7 +102,7 @@ def test_the_largest_gap_of_many_traits_is_tested_as_the_largest() -> None:
         pairs = people_pairs(corpus, "seen").select("item", "rater")
         told = pairs.with_columns(pl.Series("value", rng.integers(0, 2, len(pairs)).astype(float)))
         found = gaps(evaluate(told, many, traits=[f"t{n}" for n in range(5)], resamples=20))
-        small += found["p"].min() < 0.05  # type: ignore[operator]
+        small += int((found["p"] < 0.05).any())
         known = found.drop_nulls("low")
         assert (known["low"] <= known["gap"]).all()
         assert (known["gap"] <= known["high"]).all()
@@ -122,10 +122,9 @@ def test_p_of_a_gap_is_that_of_every_deal_of_users() -> None:
         moved = {user: side[other] for user, other in zip(users, order, strict=True)}
         raters = corpus.raters.with_columns(pl.col("rater").replace_strict(moved).alias("side"))
         dealt = Corpus(corpus.items, raters, corpus.judgments, corpus.instruments)
-        scores = evaluate(told, dealt, traits=["side"], resamples=0).trait_values.filter(pl.col("class") == "macro")[
-            "f1"
-        ]
-        return float(scores.max() - scores.min())  # type: ignore[operator]
+        found = evaluate(told, dealt, traits=["side"], resamples=0).trait_values
+        scores = found.filter(pl.col("class") == "macro")["f1"].to_list()
+        return float(max(scores) - min(scores))
 
     # Which users are together is all that matters: every choice of as many as have the first value.
     first = [user for user in users if side[user] == side[users[0]]]

@@ -65,7 +65,7 @@ def advantage(one: Evaluation, other: Evaluation, label: str = "macro") -> dict[
 
 
 def _drawn(statistic: Callable[[Floats], Floats], parts: Iterable[Floats]) -> Floats:
-    return np.nan_to_num(np.concatenate([statistic(part) for part in parts]))
+    return np.asarray(np.nan_to_num(np.concatenate([statistic(part) for part in parts])))
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,8 +63,8 @@ def exaggeration(
         away = percentile(replicates[:, 1] - replicates[:, 0], confidence)
         row |= _excess(float(people), float(model), away)
         rows.append({**row, **_ratio(people, model, replicates, confidence)})
-    columns = ("people", "people_low", "people_high", "model", "model_low", "model_high", "ratio", "low", "high")
-    columns += ("excess", "excess_low", "excess_high")
+    ends = ("people", "people_low", "people_high", "model", "model_low", "model_high", "ratio", "low", "high")
+    columns = (*ends, "excess", "excess_low", "excess_high")
     schema = {"trait": pl.String, "first": pl.String, "second": pl.String, "texts": pl.Int64}
     return pl.DataFrame(rows, schema={**schema, **dict.fromkeys(columns, pl.Float64), "reason": pl.String})
 

@@ -104,6 +104,8 @@ def shared_tasks(analysis: Perspectives) -> pl.DataFrame | None:
     rows = []
     for one, cell, key in analysis.focused():
         people = one.split(cell).part("test")
+        if len(people.raters) < 2:
+            continue
         frame = one.predictions[cell.rater, cell.variant]
         found = shared_task(frame, people, question=one.task.question, resamples=one.resamples)
         rows += [{**key, **row} for row in found.iter_rows(named=True)]

@@ -55,7 +55,7 @@ def knowing(analysis: Perspectives) -> pl.DataFrame | None:
             if blind is None:
                 continue
             told, other = one.evaluations[cell], one.evaluations[blind]
-            row = {"corpus": one.task.name, "rater": cell.name, "blind": blind.name}
+            row: dict[str, Any] = {"corpus": one.task.name, "rater": cell.name, "blind": blind.name}
             row |= {"knows": one.score(cell, "user"), "blind_f1": one.score(blind, "user")}
             row |= advantage(told, other, one.task.label)
             # Every test costs the others power: sentences are about new texts, and about predictions that differ.
@@ -141,14 +141,17 @@ def minority(analysis: Perspectives) -> pl.DataFrame | None:
 def _line(analysis: Perspectives, one: Evaluated, cell: Cell) -> dict[str, Any]:
     evaluation = one.evaluations[cell]
     counts = _served(analysis, one, cell)
-    line = {"texts": evaluation.pairs["item"].n_unique(), "user": one.score(cell, "user")}
-    line |= {"below": f"{counts['few']} of {counts['users']}"}
-    names = ("trait", "served_best", "served_worst", "gap", "chance", "p", "untested")
+    line: dict[str, Any] = {"texts": evaluation.pairs["item"].n_unique(), "user": one.score(cell, "user")}
+    line["below"] = f"{counts['few']} of {counts['users']}"
+    names = ("trait", "served_best", "served_worst", "gap", "chance", "p", "tested", "untested")
     if not evaluation.traits:
         return line | dict.fromkeys(names)
-    # The test of a gap is against the largest gap of any trait, so the largest gap is the one to name.
-    largest = _gaps(one, cell).sort("gap", descending=True, maintain_order=True).row(0, named=True)
-    row = _named(largest) | {"untested": largest["reason"]}
+    # The test of a gap is against the largest gap of any trait, so the largest one that can be tested is named.
+    ranked = _gaps(one, cell).sort(pl.col("p").is_null(), -pl.col("gap"), maintain_order=True)
+    largest = ranked.row(0, named=True)
+    # Sentences leave out the trained rater that does not know who answers: every test costs the others power.
+    told = cell.kind == "prompted" or cell == one.focus[0]
+    row = _named(largest) | {"tested": largest["p"] if told else None, "untested": largest["reason"] if told else None}
     return line | {name: row[name] for name in names}
 
 
@@ -159,9 +162,8 @@ def _served(analysis: Perspectives, one: Evaluated, cell: Cell) -> dict[str, Any
 
 
 def _named(row: dict[str, Any]) -> dict[str, Any]:
-    trait = row["trait"].replace("_", " ")
-    ends = {f"served_{end}": f"{trait} {row[end]} ({row[f'{end}_f1']:.2f})" for end in ("best", "worst")}
-    return {**row, **ends}
+    """A gap with its two values in words."""
+    return {**row, **{f"served_{end}": f"{row[end]} ({row[f'{end}_f1']:.2f})" for end in ("best", "worst")}}
 
 
 def _gaps(one: Evaluated, cell: Cell) -> pl.DataFrame:
@@ -195,8 +197,8 @@ def _users(analysis: Perspectives) -> pl.DataFrame | None:
     rows = []
     for one, cell, key in analysis.focused():
         place = "" if len(analysis.found) == 1 else f"{one.task.name}: "
-        found = one.evaluations[cell].users.filter(pl.col("class") == one.task.label).drop_nulls("f1")
-        for user, f1 in found.select("rater", "f1").iter_rows():
+        users = one.evaluations[cell].users.filter(pl.col("class") == one.task.label).drop_nulls("f1")
+        for user, f1 in users.select("rater", "f1").iter_rows():
             rows.append({**key, "user": f"{place}{user}", "series": f"{place}{_short(cell)}", "f1": f1})
     found = table(rows)
     return None if found is None else found.sort("user", maintain_order=True)
