@@ -25,3 +25,6 @@ def data_dir() -> Path:
     if not folder.is_dir():
         pytest.skip(f"the published data are not here ({folder.name}); set VANTAGE_DATA to their folder")
     return folder
+
+
+collect_ignore = ["example_package"]

@@ -14,6 +14,7 @@ ORDER = [
     "_version",
     "_lazy",
     "errors",
+    "plugins",
     "notebook",
     "scales",
     "documents",

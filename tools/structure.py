@@ -7,7 +7,7 @@ from html import escape
 
 from tests.test_architecture import MODULES, ORDER, SOURCE, imported, room
 
-SMALL = {"_version", "_lazy", "errors", "notebook"}
+SMALL = {"_version", "_lazy", "errors", "notebook", "plugins"}
 # The last room of each group, from the left, and its colour: what is asked and kept, measured, judged, shown.
 GROUPS = {"corpora": "#e8eef7", "perspective": "#e5f3ec", "collect": "#fbf0df", "cli": "#f3e9f4"}
 WIDTH, LEFT, TOP, STEP, HEIGHT = 920, 180, 20, 52, 40

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from vantage.corpora import Corpus as Corpus
     from vantage.corpora.bundled import demo_corpus as demo_corpus
     from vantage.corpora.describe import describe as describe
+    from vantage.corpora.frames import corpus as corpus
     from vantage.corpora.readers import load as load
     from vantage.corpora.writers import export as export
     from vantage.errors import InputError as InputError
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from vantage.measures.compare import compare as compare
     from vantage.measures.components import components as components
     from vantage.measures.correlate import correlate as correlate
+    from vantage.measures.d_study import d_study as d_study
     from vantage.measures.distances import distance as distance
     from vantage.measures.intraclass import icc as icc
     from vantage.measures.needed_raters import needed_raters as needed_raters
@@ -91,6 +93,7 @@ _HOMES = {
     "Style": "vantage.raters.style",
     "TrainedRater": "vantage.raters.trained",
     "VantageError": "vantage.errors",
+    "corpus": "vantage.corpora.frames",
     "demo_corpus": "vantage.corpora.bundled",
     "describe": "vantage.corpora.describe",
     "export": "vantage.corpora.writers",

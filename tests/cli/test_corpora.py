@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from tests.cli.conftest import Vantage
-from vantage import Corpus
+from vantage import Corpus, demo_corpus
 
 
 def written(folder: Path, data: str) -> Path:
@@ -141,3 +142,78 @@ def test_the_published_counts_of_wcsent(vantage: Vantage, data_dir: Path, tmp_pa
     assert done.code == 0, done.err
     told = vantage("corpora", "describe", tmp_path / "wc", "--json").json
     assert (told["items"], told["targets"], told["raters"], told["judgments"]) == (1633, 7, 210, 25777)
+
+
+TABLE = "id,worker,stars\ni1,ann,1\ni1,bob,2\ni2,ann,-99\ni2,bob,5\n"
+
+
+def test_preview_gives_the_command_that_imports(
+    vantage: Vantage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text(TABLE)
+    shown = vantage("corpora", "preview", "t.csv")
+    assert shown.code == 0
+    assert "-99 lies far from the other values" in shown.out
+    told = vantage("corpora", "preview", "t.csv", "--json").json
+    assert told["command"] in shown.out
+    assert (told["judgments"], told["questions"][0]["scale"]) == (3, "1…5 (ordinal)")
+    words = shlex.split(told["command"])[1:]
+    assert vantage(*words).code == 0
+    assert Corpus.read("t").judgments["value"].to_list() == [1, 2, 5]
+    described = vantage("corpora", "describe", "t")
+    assert "1 cell of column 'stars' (-99) read as missing." in described.out
+    again = vantage(*words)
+    assert (again.code, "there is a corpus already" in again.err) == (2, True)
+    assert vantage(*words, "--overwrite").code == 0
+
+
+def test_preview_of_what_cannot_be_read(vantage: Vantage, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n1,2\n")
+    done = vantage("corpora", "preview", path)
+    assert (done.code, "This is in the way: " in done.out) == (2, True)
+
+
+def test_import_keeps_licence_source_and_language(
+    vantage: Vantage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("item,rater,value\na,r,never\na,s,often\nb,r,always\n")
+    words = ["--licence", "CC BY 4.0", "--source", "example.org", "--language", "en"]
+    done = vantage("corpora", "import", "table", "--from", path, "--to", tmp_path / "c", *words)
+    assert done.code == 0
+    about = Corpus.read(tmp_path / "c").about
+    assert (about.licence, about.source, about.language) == ("CC BY 4.0", "example.org", "en")
+    described = vantage("corpora", "describe", tmp_path / "c")
+    assert "1 never" in described.out
+    assert "never < often < always" in described.out
+
+
+def test_texts_alone(vantage: Vantage, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("sentence,about\nHi.,Ann\nGo!,Bob\n")
+    words = ["--map", "text=sentence,target=about"]
+    done = vantage("corpora", "import", "texts", "--from", path, *words, "--to", tmp_path / "c")
+    assert done.code == 0
+    assert Corpus.read(tmp_path / "c").items.rows() == [("1", "Hi.", "Ann"), ("2", "Go!", "Bob")]
+    refused = vantage("corpora", "import", "texts", "--from", path, "--to", tmp_path / "d")
+    assert "which of the columns 'sentence', 'about' is the text?" in refused.err
+    monkeypatch.chdir(tmp_path)
+    asked = ["--instrument", "warmth-competence", "--question", "trust", "--show", "1"]
+    shown = vantage("rate", path, *words, *asked)
+    assert (shown.code, "Ann" in shown.out, (tmp_path / "t").exists()) == (0, True, False)
+    without = vantage("rate", path, "--map", "text=sentence", *asked)
+    assert "question 'trust' asks about {target}, and the items have no column 'target'" in without.err
+    learn = vantage("train", path, *words)
+    assert "a file of texts has no judgments to learn from" in learn.err
+
+
+def test_an_export_that_singles_out_people(vantage: Vantage, tmp_path: Path) -> None:
+    demo_corpus().write(tmp_path / "c")
+    words = ["corpora", "export", tmp_path / "c", "--as", "csv", "--to"]
+    warned = vantage(*words, tmp_path / "a.csv")
+    assert (warned.code, "Warning: 9 of 9 raters could be identified" in warned.err) == (0, True)
+    refused = vantage(*words, tmp_path / "b.csv", "--strict")
+    assert (refused.code, (tmp_path / "b.csv").exists()) == (2, False)
+    assert vantage(*words, tmp_path / "c.csv", "--allow-unique").err == ""

@@ -31,7 +31,7 @@ def test_an_instrument_is_shown_as_a_rater_reads_it(vantage: Vantage) -> None:
 def test_an_unknown_instrument_ends_with_one_sentence(vantage: Vantage) -> None:
     done = vantage("instruments", "show", "warmth")
     assert done.code == 2
-    assert done.err.startswith("vantage: there is no bundled instrument 'warmth'")
+    assert done.err.startswith("vantage: there is no instrument 'warmth'")
     assert done.err.count("\n") == 1
 
 

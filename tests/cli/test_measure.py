@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+import polars as pl
 import pytest
 
 from tests.cli.conftest import Vantage
-from vantage import InputError
+from vantage import InputError, demo_corpus
 from vantage.cli.measure import convert
 from vantage.measures import registry
 
@@ -149,3 +150,26 @@ def test_words_are_converted_as_the_signature_says(text: str, hint: Any, value: 
 def test_what_cannot_be_written_as_a_word_is_refused() -> None:
     with pytest.raises(InputError, match="only be given from Python"):
         convert("x", dict[str, int], "--x")
+
+
+def test_people_and_others(vantage: Vantage, tmp_path: Path) -> None:
+    demo = demo_corpus()
+    model = demo.judgments.filter(rater="r1").with_columns(rater=pl.lit("bot"))
+    raters = pl.DataFrame({"rater": ["bot"], "kind": ["model"]})
+    demo.add(model, raters).write(tmp_path / "c")
+    words = ["measure", "alpha", tmp_path / "c", "--by", "question", "--ci", "none", "--json"]
+    people = vantage(*words)
+    assert people.err == "Left out: 1 model; to use them too, pass --kinds all.\n"
+    assert [row["raters"] for row in people.json] == [9, 9, 9]
+    assert people.json[0]["left_out"]["model"] > 0
+    for more in (["--kinds", "all"], ["--kinds", "person,model"], ["--where", "kind=person,model"]):
+        done = vantage(*words, *more)
+        assert ([row["raters"] for row in done.json], done.err) == ([10, 10, 10], "")
+
+
+def test_where_that_fits_nothing(vantage: Vantage, tmp_path: Path) -> None:
+    demo_corpus().write(tmp_path / "c")
+    done = vantage("measure", "alpha", tmp_path / "c", "--where", "rater=zzz")
+    assert (done.code, "no rater is 'zzz'" in done.err) == (2, True)
+    both = vantage("measure", "alpha", tmp_path / "c", "--where", "rater=r1", "--where", "gender=man")
+    assert (both.code, "nothing fits --where rater=r1 --where gender=man" in both.err) == (2, True)

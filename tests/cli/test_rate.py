@@ -19,7 +19,17 @@ def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
 
 
 def test_a_model_rates_a_corpus(vantage: Vantage, demo: Path, endpoint: Endpoint) -> None:
-    words = ("rate", demo, "--instrument", "warmth-competence", "--model", "openai:tester", "--base-url", endpoint.url)
+    words = (
+        "rate",
+        demo,
+        "--instrument",
+        "warmth-competence",
+        "--model",
+        "openai:tester",
+        "--no-probe",
+        "--base-url",
+        endpoint.url,
+    )
     done = vantage(*words, "--limit", 4, "--question", "trust")
     assert done.code == 0, done.err
     assert "openai:tester+zero-shot" in done.out
@@ -31,7 +41,17 @@ def test_a_model_rates_a_corpus(vantage: Vantage, demo: Path, endpoint: Endpoint
 
 
 def test_personas_are_drawn_from_the_pool(vantage: Vantage, demo: Path, tmp_path: Path, endpoint: Endpoint) -> None:
-    words = ("rate", demo, "--instrument", "warmth-competence", "--model", "openai:tester", "--base-url", endpoint.url)
+    words = (
+        "rate",
+        demo,
+        "--instrument",
+        "warmth-competence",
+        "--model",
+        "openai:tester",
+        "--no-probe",
+        "--base-url",
+        endpoint.url,
+    )
     more = ("--style", "persona", "--persona", "pool", "--personas", 3, "--limit", 1, "--question", "trust")
     done = vantage(*words, *more, "--to", tmp_path / "out", "--json")
     assert len(done.json["raters"]) == 3
@@ -85,3 +105,21 @@ def test_a_missing_key_is_told(vantage: Vantage, demo: Path, monkeypatch: pytest
     done = vantage("rate", demo, "--instrument", "warmth-competence", "--model", "openai:x")
     assert done.code == 2
     assert "OPENAI_API_KEY" in done.err
+
+
+def test_every_turn_that_would_be_sent_is_shown(vantage: Vantage, demo: Path) -> None:
+    words = ("rate", demo, "--instrument", "warmth-competence", "--question", "trust", "--show", 1)
+    selective = vantage(*words, "--style", "selective-persona+reasoning", "--persona", "control").out
+    assert "how relevant is it to your own life?" in selective
+    assert "━━ then, in a new chat: answer" in selective or "── then: answer" in selective
+    assert "Answer: X" in selective
+    assert "Why is this your answer?" in vantage(*words, "--style", "two-step").out
+    scored = vantage(*words, "--style", "reasoning+scoring", "--model", "openai:x").out
+    assert "Now give your answer." in scored
+    assert "── scored\nA, B, C, D, E, F, G" in scored
+    assert "── asked 5 times" in vantage(*words, "--style", "sampling:5").out
+
+
+def test_samples_without_temperature_are_warned_about(vantage: Vantage, demo: Path) -> None:
+    done = vantage("rate", demo, "--instrument", "warmth-competence", "--samples", 3, "--show", 1)
+    assert "3 samples at temperature 0 are 3 times the likeliest reply" in done.err

@@ -27,7 +27,7 @@ def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
 @pytest.fixture
 def words(demo: Path, endpoint: Endpoint) -> tuple[object, ...]:
     asked = ("--instrument", "warmth-competence", "--question", "trust", "--limit", 6)
-    return ("rate", demo, *asked, "--model", "openai:tester", "--base-url", endpoint.url)
+    return ("rate", demo, *asked, "--model", "openai:tester", "--no-probe", "--base-url", endpoint.url)
 
 
 def test_a_store_is_listed_shown_and_exported(

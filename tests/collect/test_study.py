@@ -108,7 +108,7 @@ def test_all_problems_are_told_at_once(tmp_path: Path) -> None:
 def test_an_instrument_that_shows_what_the_items_lack(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="its items have none of the columns 'post', 'reply'"):
         Study.of(corpus(tmp_path), "irony")
-    with pytest.raises(InputError, match="its items have no column 'target'"):
+    with pytest.raises(InputError, match=r"asks about \{target\}, and the items have no column 'target'"):
         Study.of(corpus(tmp_path), "warmth-competence")
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from vantage.measures.alpha import alpha
-from vantage.measures.base import REGISTRY, RESULT, table
+from vantage.measures.base import BIASED, REGISTRY, RESULT, table
 
 
 def test_a_measure_knows_its_name_family_and_options() -> None:
@@ -44,3 +44,8 @@ def test_table_orders_columns_and_fills_gaps() -> None:
 
 def test_an_empty_table_has_the_common_columns() -> None:
     assert table([], ["question"]).columns == ["question", *RESULT]
+
+
+def test_an_interval_without_its_own_estimate_has_a_reason() -> None:
+    rows = table([{"estimate": 0.5, "low": 0.6, "high": 0.7}, {"estimate": 0.6, "low": 0.6, "high": 0.7}])
+    assert rows["reason"].to_list() == [BIASED, None]

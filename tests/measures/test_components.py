@@ -150,3 +150,46 @@ def test_a_nominal_question_is_refused() -> None:
     )
     with pytest.raises(InputError, match="question 'kind' has a nominal scale"):
         components(data)
+
+
+def test_the_interval_says_whom_it_is_over() -> None:
+    data = simulated(0, items=60)
+    rows = {ci: components(data, trait="group", ci=ci) for ci in ("auto", "both", "items", "raters")}
+    assert rows["auto"].drop("options").equals(rows["both"].drop("options"))
+    for ci in ("both", "items", "raters"):
+        assert rows[ci]["over"].to_list() == [ci] * 5
+
+    def length(ci: str, component: str) -> float:
+        row = rows[ci].row(by_predicate=pl.col("component") == component, named=True)
+        return float(row["high"] - row["low"])
+
+    # With these raters and other items, only the items' share is uncertain beyond the noise, and vice versa.
+    assert length("items", "rater") < length("raters", "rater") <= length("both", "rater") * 1.1
+    assert length("raters", "item") < length("both", "item")
+
+
+@pytest.mark.parametrize(("raters", "each"), [(5, 5), (30, 4)])
+def test_intervals_hold_the_planted_shares(raters: int, each: int) -> None:
+    truth = np.array([1.0, 0.25, 1.0]) / 2.25
+    held = np.zeros(3)
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        item = np.repeat(np.arange(60), each)
+        rater = np.argsort(rng.random((60, raters)), axis=1)[:, :each].ravel()
+        value = rng.normal(size=60)[item] + 0.5 * rng.normal(size=raters)[rater] + rng.normal(size=len(item))
+        rows = components(pl.DataFrame({"item": item, "rater": rater, "value": value}), seed=seed)
+        held += (rows["low"].to_numpy() <= truth) & (truth <= rows["high"].to_numpy())
+    assert (held / 40 >= 0.85).all()
+
+
+def test_a_permuted_trait_has_an_interval_from_zero_on() -> None:
+    above = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        table = rng.normal(size=60)[None] + 0.6 * rng.normal(size=(24, 1)) + rng.normal(size=(24, 60))
+        rater, item = (grid.ravel() for grid in np.indices(table.shape))
+        race = rng.permutation(24)[rater] % 4
+        data = pl.DataFrame({"item": item, "rater": rater, "race": race, "value": table.ravel()})
+        rows = components(data, trait="race", interaction=seed % 2 == 0, seed=seed)
+        above += rows.row(by_predicate=pl.col("component") == "race", named=True)["low"] > 1e-9
+    assert above <= 3

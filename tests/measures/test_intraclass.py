@@ -13,6 +13,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 from vantage.errors import InputError
+from vantage.measures.components import components
 from vantage.measures.intraclass import FORMS, icc
 
 N = float("nan")
@@ -85,9 +86,29 @@ def test_one_way_forms_allow_gaps() -> None:
     assert rows["ICC(1,1)"]["estimate"] == pytest.approx((between - within) / (between + (k - 1) * within))
     assert rows["ICC(1,k)"]["estimate"] == pytest.approx((between - within) / between)
     assert rows["ICC(1,1)"]["low"] < rows["ICC(1,1)"]["estimate"] < rows["ICC(1,1)"]["high"]
-    for form in ("ICC(2,1)", "ICC(3,1)", "ICC(2,k)", "ICC(3,k)"):
-        assert rows[form]["estimate"] is None
-        assert rows[form]["reason"] == "the two-way forms need one answer from every rater to every item"
+    item, rater, error = components(table, estimator="reml", ci="none")["variance"].to_list()
+    assert rows["ICC(2,1)"]["estimate"] == pytest.approx(item / (item + rater + error), rel=1e-6)
+    assert rows["ICC(3,1)"]["estimate"] == pytest.approx(item / (item + error), rel=1e-6)
+    assert rows["ICC(2,k)"]["estimate"] == pytest.approx(item / (item + (rater + error) / k), rel=1e-6)
+    assert [rows[form]["over"] for form in ("ICC(1,1)", "ICC(2,1)", "ICC(3,k)")] == ["both", "both", "items"]
+    assert all(row["low"] <= row["estimate"] <= row["high"] for row in rows.values())
+
+
+def test_few_gaps_hardly_move_the_two_way_forms() -> None:
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=80) + 0.5 * rng.normal(size=(12, 1)) + rng.normal(size=(12, 80))
+    full = icc(table)
+    table[3, 5] = N
+    gaps = icc(table)
+    for column in ("estimate", "low", "high"):
+        assert gaps[column].to_list() == pytest.approx(full[column].to_list(), abs=0.02)
+
+
+def test_raters_who_share_no_item_cannot_be_told_from_items() -> None:
+    rows = pl.DataFrame({"item": [1, 1, 2, 2], "rater": [*"abcd"], "value": [1, 2, 3, 5]})
+    assert set(icc(rows)["reason"].drop_nulls()) == {
+        "the raters share too few items to tell raters, items and error apart"
+    }
 
 
 @pytest.mark.parametrize(
@@ -111,8 +132,11 @@ def test_perfect_agreement_has_no_interval() -> None:
     assert row["reason"].startswith("no interval")
 
 
-def test_repeated_answers_of_a_rater_are_no_complete_design() -> None:
-    rows = pl.DataFrame({"item": [1, 1, 2, 2], "rater": [*"aaab"], "sample": [0, 1, 0, 0], "value": [1, 2, 3, 4]})
-    assert icc(rows).row(1, named=True)["reason"].startswith("the two-way forms need one answer")
+def test_repeated_answers_of_a_rater_are_error_of_the_two_way_forms() -> None:
+    rng = np.random.default_rng(1)
+    item, rater, sample = (grid.ravel() for grid in np.indices((60, 8, 2)))
+    value = rng.normal(size=60)[item] + 0.5 * rng.normal(size=8)[rater] + rng.normal(size=len(item))
+    rows = pl.DataFrame({"item": item, "rater": rater, "sample": sample, "value": value}).filter(pl.col("value") > -9)
+    assert icc(rows).row(1, named=True)["estimate"] == pytest.approx(1 / 2.25, abs=0.12)
     with pytest.raises(InputError, match="between 0 and 1"):
         icc(rows, confidence=1.0)

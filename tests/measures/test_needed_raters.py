@@ -12,6 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vantage import InputError
+from vantage.measures.components import components
+from vantage.measures.d_study import d_study
 from vantage.measures.needed_raters import needed_raters, raters_for, stepped_up
 from vantage.measures.split_half import split_half
 
@@ -78,7 +80,8 @@ def test_the_interval_is_that_of_a_bootstrap_over_items_by_hand() -> None:
     answers = [a for a in (c[np.isfinite(c)].tolist() for c in matrix.T) if len(a) > 1]
     rng = np.random.default_rng(0)
     drawn = [one_way([answers[i] for i in rng.integers(0, len(answers), len(answers))]) for _ in range(500)]
-    found = first(needed_raters(matrix, resamples=3000))
+    found = first(needed_raters(matrix, resamples=3000, ci="items"))
+    assert found["over"] == "items"
     low, high = np.quantile(drawn, [0.025, 0.975])
     assert (found["low"], found["high"]) == pytest.approx((low, high), abs=0.03)
 
@@ -158,3 +161,43 @@ def test_items_that_differ_less_than_raters_have_no_reliability() -> None:
 def test_unknown_options_are_refused(options: Any) -> None:
     with pytest.raises(InputError):
         needed_raters(np.ones((2, 4)), **options)
+
+
+def test_bias_is_apart_from_error_and_the_need_has_an_interval() -> None:
+    rng = np.random.default_rng(5)
+    matrix = rng.normal(0, 1, 120) + rng.normal(0, 0.7, (15, 1)) + rng.normal(0, 1, (15, 120))
+    row = first(needed_raters(matrix, target=0.8))
+    item, rater, error = components(matrix, ci="none")["variance"].to_list()
+    assert row["over"] == "both"
+    assert row["rater_share"] == pytest.approx(rater / (item + rater + error))
+    assert row["consistent"] == pytest.approx(item / (item + error))
+    assert row["needed_consistent"] == raters_for(0.8, item / (item + error))
+    assert row["needed_low"] <= row["needed_consistent"] < row["needed"] <= row["needed_high"]
+    assert row["low"] < 1 / 2.49 < row["high"]
+    over_items = first(needed_raters(matrix, target=0.8, ci="items"))
+    assert over_items["needed_high"] - over_items["needed_low"] < row["needed_high"] - row["needed_low"]
+    assert first(needed_raters(matrix, ci="none"))["needed_low"] is None
+
+
+def test_the_decision_study_follows_from_the_components() -> None:
+    rng = np.random.default_rng(2)
+    item, rater, sample = (grid.ravel() for grid in np.indices((50, 6, 3)))
+    value = rng.normal(size=50)[item] + 0.6 * rng.normal(size=6)[rater]
+    value += 0.5 * rng.normal(size=(50, 6))[item, rater] + 0.8 * rng.normal(size=len(item))
+    data = pl.DataFrame({"item": item, "rater": rater, "sample": sample, "value": value})
+    i, r, cell, noise = components(data, ci="none")["variance"].to_list()
+    found = d_study(data, raters=[1, 4], samples=[1, 2])
+    for k, m, relative, absolute in found.select("raters_each", "samples_each", "estimate", "dependability").rows():
+        assert relative == pytest.approx(i / (i + cell / k + noise / (k * m)))
+        assert absolute == pytest.approx(i / (i + r / k + cell / k + noise / (k * m)))
+    assert (found["low"] <= found["estimate"]).all()
+    assert (found["estimate"] <= found["high"]).all()
+    assert (found["dependability_low"] <= found["dependability"]).all()
+    of_raters = d_study(data, score="rater", items=[10], ci="none").row(0, named=True)
+    assert of_raters["estimate"] == pytest.approx(r / (r + cell / 10 + noise / 10))
+    once = d_study(data.filter(sample=0), samples=[2], raters=[1]).row(0, named=True)
+    assert once["estimate"] is None
+    assert "answered twice" in once["reason"]
+    for options in ({"score": "pair"}, {"raters": [0]}, {"samples": []}):
+        with pytest.raises(InputError):
+            d_study(data, **options)  # type: ignore[arg-type]

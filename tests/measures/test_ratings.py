@@ -67,7 +67,7 @@ def test_a_frame_gets_the_columns_it_lacks() -> None:
     ("data", "message"),
     [
         ({"item": [1], "value": [2]}, "no column 'rater'; it has item, value"),
-        ({"item": [1], "rater": [1], "value": ["good"]}, "column 'value' holds String, not numbers"),
+        ({"item": [1], "rater": [1], "value": ["good"]}, "column 'value' holds words, not numbers; make a corpus"),
         (
             {"item": [1, 1], "rater": [1, 2], "value": [2.0, float("nan")]},
             "row 2, column 'value': the value is nan",

@@ -15,7 +15,7 @@ from scipy import stats
 
 from vantage import Corpus, InputError, Instrument, Scale
 from vantage.measures import split_half as module
-from vantage.measures.split_half import pearson_rows, rounding_error, split_half
+from vantage.measures.split_half import pearson_rows, rounding_error, split_half, whole_test
 
 ITEMS = {"a": [1, 2, 2], "b": [3, 5, 4, 5], "c": [2, 2], "d": [5, 4, 5, 3, 4], "e": [1, 2]}
 
@@ -71,7 +71,7 @@ def test_annotation_splits_average_to_the_mean_over_all_splits(
     row = split_half(table(), aggregate=aggregate, correlation=correlation, iterations=4000, seed=1).row(0, named=True)
     exact = every_annotation_split(aggregate, correlation)
     assert row["estimate"] == pytest.approx(exact, abs=4 * row["sd"] / np.sqrt(4000))
-    assert row["low"] < row["estimate"] < row["high"]
+    assert row["split_low"] < row["estimate"] < row["split_high"]
     assert (row["items"], row["raters"], row["judgments"], row["iterations"]) == (5, 5, 16, 4000)
 
 
@@ -106,9 +106,8 @@ def test_the_idiomatic_pandas_loop_gives_the_same_number() -> None:
         place = shuffled.groupby("item").cumcount()
         first = place < shuffled.groupby("item")["value"].transform("size") // 2
         means = shuffled.groupby(["item", first])["value"].mean().unstack()
-        r = float(means.corr().to_numpy()[0, 1])
-        found.append(2 * r / (1 + r))
-    ours = split_half(frame, spearman_brown=True, iterations=2000).row(0, named=True)
+        found.append(float(means.corr().to_numpy()[0, 1]))
+    ours = split_half(frame, iterations=2000).row(0, named=True)
     assert ours["estimate"] == pytest.approx(np.mean(found), abs=5 * np.std(found) / np.sqrt(300))
     assert ours["sd"] == pytest.approx(np.std(found), rel=0.2)
 
@@ -254,3 +253,41 @@ def test_row_correlations_and_ranks_are_those_of_scipy(a: Any, b: Any) -> None:
         assert ours == pytest.approx(expected, abs=1e-12, nan_ok=True)
         expected = coefficient(first.tolist(), second.tolist(), "spearman")
         assert ranked == pytest.approx(expected, abs=1e-12, nan_ok=True)
+
+
+def test_an_even_number_of_raters_is_halved_evenly() -> None:
+    matrix = np.random.default_rng(8).normal(size=(4, 9)) + np.random.default_rng(9).normal(size=9)
+    every = [
+        np.corrcoef(matrix[list(one)].mean(axis=0), np.delete(matrix, one, axis=0).mean(axis=0))[0, 1]
+        for one in combinations(range(4), 2)
+    ]
+    row = split_half(matrix, split="raters", iterations=600).row(0, named=True)
+    assert row["estimate"] == pytest.approx(np.mean(every), abs=4 * row["sd"] / np.sqrt(600))
+    assert (row["split_low"], row["split_high"]) == pytest.approx((min(every), max(every)), abs=1e-9)
+
+
+@pytest.mark.parametrize("raters", [2, 3, 5])
+def test_stepping_up_gives_the_reliability_of_all_answers(raters: int) -> None:
+    rng = np.random.default_rng(raters)
+    matrix = rng.normal(0, 1, 4000) + rng.normal(0, 1.5, (raters, 4000))
+    truth = raters / (raters + 1.5**2)
+    for split in ("annotations", "raters"):
+        found = split_half(matrix, split=split, spearman_brown=True, iterations=40, ci="none")
+        assert found["estimate"][0] == pytest.approx(truth, abs=0.015)
+    ends = whole_test(np.array([0.5, 1.0, -1.0]), np.full(3, 0.25)).tolist()
+    assert ends == pytest.approx([2 / 3, 1, np.nan], nan_ok=True)
+
+
+def test_the_interval_is_no_longer_that_of_the_splits() -> None:
+    rng = np.random.default_rng(4)
+    matrix = rng.normal(0, 1, 60) + rng.normal(0, 1, (12, 60))
+    rows = {ci: split_half(matrix, ci=ci, iterations=100).row(0, named=True) for ci in ("auto", "items", "none")}
+    assert (rows["auto"]["over"], rows["items"]["over"], rows["none"]["over"]) == ("both", "items", None)
+    for ci in ("auto", "items"):
+        assert rows[ci]["low"] < rows[ci]["estimate"] < rows[ci]["high"]
+        assert (rows[ci]["low"], rows[ci]["high"]) != (rows[ci]["split_low"], rows[ci]["split_high"])
+    stepped = split_half(matrix, iterations=100, spearman_brown=True).row(0, named=True)
+    assert stepped["low"] < 12 / 13 < stepped["high"]
+    against = split_half(np.array([[1.0, 5, 1, 5], [5, 1, 5, 1]]), iterations=5).row(0, named=True)
+    assert against["low"] is None
+    assert against["reason"].startswith("no interval")

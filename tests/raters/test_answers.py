@@ -1,7 +1,10 @@
 from __future__ import annotations
 
+from typing import Any
+
 from vantage import Instrument, Option, OptOut, Scale
 from vantage.instruments import bundled
+from vantage.instruments.instrument import bundled
 from vantage.raters.answers import answer_schema, choices, listed, words
 
 
@@ -40,7 +43,7 @@ def test_a_schema_admits_the_answers_and_nothing_else() -> None:
     instrument = Instrument.load("warmth-competence")
     one = answer_schema([instrument.question("trust")], reason=True, together=False)
     assert list(one["properties"]) == ["reason", "answer"]
-    assert one["properties"]["answer"] == {"enum": [-3, -2, -1, 0, 1, 2, 3]}
+    assert one["properties"]["answer"] == {"type": "integer", "enum": [-3, -2, -1, 0, 1, 2, 3]}
     both = answer_schema(instrument.questions, reason=False, together=True)
     assert both["required"] == ["trust", "sociability", "competence"]
     slider = answer_schema(
@@ -49,3 +52,32 @@ def test_a_schema_admits_the_answers_and_nothing_else() -> None:
         together=False,
     )
     assert slider["properties"]["answer"] == {"type": "number", "minimum": 0, "maximum": 1}
+
+
+def _untyped(schema: Any) -> list[Any]:
+    """The parts of a schema that strict servers refuse: those without a type, and objects that are open."""
+    if not isinstance(schema, dict):
+        return []
+    inner = [*schema.get("properties", {}).values(), *schema.get("anyOf", ())]
+    wrong = [part for one in inner for part in _untyped(one)]
+    if "anyOf" not in schema and not isinstance(schema.get("type"), str):
+        wrong.append(schema)
+    if schema.get("type") == "object" and (
+        schema.get("additionalProperties") is not False or set(schema["required"]) != set(schema["properties"])
+    ):
+        wrong.append(schema)
+    kinds = {"string": str, "integer": int, "number": (int, float)}
+    wrong += [schema for word in schema.get("enum", ()) if not isinstance(word, kinds[schema["type"]])]
+    return wrong
+
+
+def test_every_bundled_schema_has_types_as_strict_servers_want() -> None:
+    checked = 0
+    for name in bundled():
+        instrument = Instrument.load(name)
+        for reason in (True, False):
+            schemas = [answer_schema(instrument.questions, reason=reason, together=True)]
+            schemas += [answer_schema([question], reason=reason, together=False) for question in instrument.questions]
+            assert [part for schema in schemas for part in _untyped(schema)] == []
+            checked += len(schemas)
+    assert checked > 100

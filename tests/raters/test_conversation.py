@@ -3,6 +3,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 from vantage import ChatRater, InputError, Instrument, Personas, Scale, demo_corpus
@@ -93,10 +94,89 @@ def test_an_unreadable_reply_is_asked_again_with_another_seed_and_only_so_often(
 
 def test_options_are_scored_and_a_scale_without_any_is_told() -> None:
     asks, (row,) = drive(talk("scoring"), lambda ask: Completion("", scores=tuple(-1.0 for _ in ask.options)))
-    assert asks[0].options == ("-3", "-2", "-1", "0", "1", "2", "3")
+    assert asks[0].options == ("A", "B", "C", "D", "E", "F", "G")
     assert row["scores"] == [-1.0] * 7
     free = Instrument.of_questions("free", "Free", {"degrees": Scale.continuous(0, 1)})
     corpus, rater = demo_corpus(), ChatRater("openai:x", "scoring")
     call = next(rater.plan(corpus, free))
     with pytest.raises(InputError, match="no options to compare"):
         next(Conversations(rater, corpus, free).about(call))
+
+
+def test_scales_that_first_tokens_cannot_tell_apart_get_letters_at_endpoints_only() -> None:
+    asks, _ = drive(talk("scoring+few-shot:1"), lambda ask: Completion("", scores=(-1.0,) * 7))
+    system, *_, example, last = asks[0].request.messages
+    assert "A = -3" in system.content
+    assert "Reply with A, B, C, D, E, F or G, and nothing else." in system.content
+    assert example.content in "ABCDEFG"
+    here = ChatRater("gguf:model.gguf", "scoring")
+    call = next(here.plan(demo_corpus(), INSTRUMENT, questions=["trust"]))
+    assert "-3 = " in call.request.messages[0].content
+    coarse = talk_about(Instrument.of_questions("w", "W", {"w": Scale.points(1, 5)}), "scoring")
+    assert next(coarse).options == ("1", "2", "3", "4", "5")
+    many = Instrument.of_questions("m", "M", {"m": Scale.points(0, 30)})
+    with pytest.raises(InputError, match="more options than there are letters"):
+        next(talk_about(many, "scoring"))
+
+
+def test_options_can_be_scored_after_reasons() -> None:
+    def answer(ask: Ask) -> Completion:
+        return (
+            Completion("<think>Hm.</think>It is kind.")
+            if ask.step == "reasons"
+            else Completion("A", scores=(-1.0,) * 7)
+        )
+
+    asks, (row,) = drive(talk("reasoning+scoring"), answer)
+    assert [ask.step for ask in asks] == ["reasons", "answer"]
+    assert "only your reasons" in asks[0].request.messages[0].content
+    assert [m.role for m in asks[1].request.messages] == ["system", "user", "assistant", "user"]
+    assert asks[1].request.messages[2].content == "It is kind."
+    assert asks[1].request.messages[3].content.startswith("Now give your answer. Reply with A, B")
+    assert (row["rationale"], row["scores"]) == ("It is kind.", [-1.0] * 7)
+    _, (failed,) = drive(talk("reasoning+scoring"), lambda ask: Completion("", "failed", error="No."))
+    assert (failed["status"], failed["reply"]) == ("failed", "No.")
+
+
+def test_a_distribution_from_samples_counts_what_was_said() -> None:
+    said = iter(["2", "2", "3", "purple", "Answer: 2", "2", "3", "2", "2", "2"])
+    asks, (row,) = drive(talk("sampling:10", seed=5), lambda ask: Completion(next(said)))
+    assert [ask.request.sampling.seed for ask in asks] == list(range(5, 15))
+    assert {ask.request.sampling.temperature for ask in asks} == {1.0}
+    assert np.exp(row["scores"]) == pytest.approx([0, 0, 0, 0, 0, 0.7, 0.2])
+    assert (row["rule"], row["reply"]) == ("sampling", "2 × 7, 3 × 2, unparsed × 1")
+    _, (refused,) = drive(talk("sampling:3"), lambda ask: Completion("I'm sorry, but I can't rate people."))
+    assert (refused["status"], refused["scores"]) == ("refused", None)
+    _, (failed,) = drive(talk("sampling:3"), lambda ask: Completion("", "failed", error="Gone."))
+    assert (failed["status"], failed["reply"]) == ("failed", "Gone.")
+
+
+def test_a_filter_refuses_with_its_category_whatever_was_written() -> None:
+    _, (row,) = drive(talk(), lambda ask: Completion("2 bec", "filtered", category="violence"))
+    assert (row["value"], row["status"], row["rule"], row["rationale"]) == (None, "refused", "filtered", "violence")
+    _, (scored,) = drive(talk("scoring"), lambda ask: Completion("", "filtered", category="hate"))
+    assert (scored["status"], scored["rule"], scored["rationale"]) == ("refused", "filtered", "hate")
+
+
+@pytest.mark.parametrize(
+    ("completion", "reply", "thinking", "rule"),
+    [
+        (Completion("<think>1? 2.</think>2"), "2", "1? 2.", "whole:number"),
+        (Completion("2", thinking="Kind."), "2", "Kind.", "whole:number"),
+        (Completion("", "length", thinking="Let me see"), "", "Let me see", "thinking"),
+        (Completion("<think>Let me see, 2", "length"), "", "Let me see, 2", "thinking"),
+        (Completion("", "length", reasoning_tokens=512), "", None, "thinking"),
+        (Completion("", "length"), "", None, "cut"),
+        (Completion("I would say that he is very", "length"), "I would say that he is very", None, "cut"),
+    ],
+)
+def test_thinking_is_kept_apart_and_an_empty_reply_says_why(
+    completion: Completion, reply: str, thinking: str | None, rule: str
+) -> None:
+    _, (row,) = drive(talk(), lambda ask: completion)
+    assert (row["reply"], row["thinking"], row["rule"]) == (reply, thinking, rule)
+
+
+def talk_about(instrument: Instrument, style: str) -> Conversation:
+    corpus, rater = demo_corpus(), ChatRater("openai:x", style)
+    return Conversations(rater, corpus, instrument).about(next(rater.plan(corpus, instrument)))

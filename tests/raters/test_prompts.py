@@ -3,9 +3,10 @@ from __future__ import annotations
 import json
 import re
 
+import polars as pl
 import pytest
 
-from vantage import Instrument
+from vantage import ChatRater, InputError, Instrument, Personas, demo_corpus
 from vantage.instruments import bundled
 from vantage.raters.prompts import Prompter
 from vantage.raters.replies import parse_replies, parse_reply
@@ -123,3 +124,34 @@ def test_together_asks_for_one_json_object() -> None:
     form = Prompter(instrument, Style.parse("together")).form(instrument.questions)
     shape = form.splitlines()[-1].replace("…", "0")
     assert list(json.loads(shape)) == ["trust", "sociability", "competence"]
+
+
+def test_a_persona_is_not_told_to_read_as_most_readers_do() -> None:
+    (persona,) = Personas.load("control")
+    told = 0
+    for name in bundled():
+        instrument = Instrument.load(name)
+        rater = ChatRater("openai:x", "persona", persona=persona)
+        prompter = rater.prompter(demo_corpus(), instrument)
+        plain = ChatRater("openai:x").prompter(demo_corpus(), instrument).system(instrument.questions)
+        voiced = prompter.system(instrument.questions)
+        assert "most readers" not in voiced
+        assert "your own opinion" not in voiced
+        told += "most readers" in plain
+    assert told
+    warm = ChatRater("openai:x", "persona", persona=persona).prompter(
+        demo_corpus(), Instrument.load("warmth-competence")
+    )
+    assert "as this person would understand it" in " ".join(warm.system(warm.instrument.questions).split())
+
+
+def test_examples_for_reasoning_have_reasons() -> None:
+    corpus = demo_corpus()
+    people = corpus.filter(kind="person") if "kind" in corpus.raters.columns else corpus
+    bare = people._with(judgments=people.judgments.with_columns(rationale=pl.lit(None, dtype=pl.String)))
+    rater = ChatRater("openai:x", "few-shot:2+reasoning", training=bare)
+    with pytest.raises(InputError, match="0 worked examples for question 'trust' have reasons, 2 were asked for"):
+        next(rater.plan(corpus, Instrument.load("warmth-competence"), questions=["trust"]))
+    own = next(ChatRater("openai:x", "few-shot:2+reasoning").plan(corpus, Instrument.load("warmth-competence")))
+    shown = [m.content for m in own.request.messages if m.role == "assistant"]
+    assert all(len(text.split("\nAnswer:")[0]) > 10 for text in shown)

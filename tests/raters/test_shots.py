@@ -35,6 +35,19 @@ def test_a_corpus_gives_the_answer_of_most_people() -> None:
         assert shot.answers["trust"] == min(value for value, count in counts.items() if count == most)
 
 
+def test_a_corpus_gives_bands_where_coarse_answers_are_asked_for() -> None:
+    coarse = INSTRUMENT.coarse().question("trust-coarse")
+    codes = {option.label: option.code for option in coarse.scale.options}
+    corpus = demo_corpus()
+    shots = {shot.item["item"]: shot for shot in corpus_shots(corpus, [coarse])}
+    assert len(shots) == len(corpus.items)
+    for item, shot in shots.items():
+        values = corpus.judgments.filter(item=item, question="trust")["value"].drop_nulls().to_list()
+        counts = Counter(codes[TRUST[0].scale.band(value) or ""] for value in values)
+        most = max(counts.values())
+        assert shot.answers["trust-coarse"] == min(code for code, count in counts.items() if count == most)
+
+
 def test_the_item_itself_is_never_an_example() -> None:
     pool = corpus_shots(demo_corpus(), TRUST)
     for shot in pool[:8]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,14 +12,24 @@ import polars as pl
 import pytest
 
 from tests.report.reports import HOSTILE, report
+from tests.report.studied import STUDIES, studied
 from vantage import demo_corpus
-from vantage.report import Report, Result, Section, Table
+from vantage.report import Dialogue, Report, Result, Section, Table
 from vantage.report.compare import compare
 from vantage.report.folder import put_text
 from vantage.report.overview import corpus_report
 
 pytestmark = pytest.mark.slow
 
+CUT_OFF = """() => [...document.querySelectorAll(".wide, .wide td, .wide th, .dialogue li")]
+  .filter((box) => box.scrollWidth > box.clientWidth + 1 && getComputedStyle(box).display !== "inline")
+  .map((box) => [box.closest("[id]")?.id, box.textContent.slice(0, 60), box.scrollWidth, box.clientWidth])"""
+"""Tables and cells that are wider than the room they have."""
+NEVER = re.compile(
+    r"(?<![\d.,–−-])1 (rows|turns|tables|figures|items|raters|judgments|texts|users|groups|runs|statements)\b"
+    r"|\bp\w* ?[=<] ?0?\.000\b|–[ \u00a0]?–"
+)
+"""What no report says."""
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update"]
 FLAGS += ["--disable-sync", "--no-first-run"]
 
@@ -42,10 +53,40 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     corpus = corpus_report(demo_corpus()).write(folder / "corpus")
     hostile = report(HOSTILE)
     rows = Table("rows", "Many rows.", pl.DataFrame({"name": [f"row {i}" for i in range(300)], "n": range(300)}))
-    sections = [*hostile.result.sections, Section("More", [], [rows])]
+    talk = Dialogue("talk", "Talk.", [("Ann", HOSTILE), (HOSTILE, "x" * 300)], "And " * 80)
+    sections = [*hostile.result.sections, Section("More", [], [rows, talk, wide()])]
     Report(hostile.record, Result(sections, hostile.result.findings)).write(folder / "hostile")
     put_text(folder / "both.html", compare(folder / "hostile", folder / "hostile", folder / "both.html")[0])
     return {"corpus": corpus, "hostile": folder / "hostile" / "report.html", "both": folder / "both.html"}
+
+
+def wide() -> Table:
+    """A table of 40 columns with names and texts that have no place to break."""
+    rows = [{f"a_very_long_name_{n}": "w" * n if n % 3 else n / 7 for n in range(40)} for _ in range(30)]
+    return Table("wide", "Many columns.", pl.DataFrame(rows))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("studies")
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_no_table_of_a_study_is_cut_off(browser: Any, folder: Path, name: str) -> None:
+    (folder / name).mkdir()
+    path = studied(name, folder / name)
+    for width, scheme in ((1280, "light"), (390, "dark")):
+        page, said = opened(browser, path, width, scheme)
+        for fold in page.locator("details").all():
+            fold.evaluate("one => { one.open = true }")
+        assert page.locator(".wide").count() > 3
+        assert page.evaluate(CUT_OFF) == []
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        assert NEVER.findall(page.locator("main").inner_text()) == []
+        assert said == []
+        first = page.locator("main > *").first.inner_text()
+        assert first.startswith("Findings")
+        page.close()
 
 
 def opened(browser: Any, path: Path, width: int, scheme: str = "light", **options: Any) -> tuple[Any, list[str]]:
@@ -66,7 +107,35 @@ def test_a_page_fits_and_breaks_none_of_its_own_rules(
 ) -> None:
     page, said = opened(browser, pages[name], width, scheme)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate(CUT_OFF) == []
     assert said == []
+    page.close()
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_long_tables_are_folded_with_or_without_scripts(browser: Any, pages: dict[str, Path], script: bool) -> None:
+    context = browser.new_context(java_script_enabled=script, viewport={"width": 1280, "height": 800})
+    page = context.new_page()
+    page.goto(pages["hostile"].as_uri())
+    rows = page.locator("#table-rows tbody tr:visible")
+    assert rows.count() == 10
+    page.locator("#table-rows summary").click()
+    assert rows.count() == 200
+    assert page.locator("#table-alpha summary").count() == 0
+    context.close()
+
+
+def test_rows_are_cards_on_a_phone(browser: Any, pages: dict[str, Path]) -> None:
+    page, _ = opened(browser, pages["corpus"], 390)
+    table = page.locator("#table-questions")
+    assert table.locator("thead").is_hidden()
+    cells = table.locator("tbody tr").first.locator("td")
+    boxes = [cells.nth(n).bounding_box() for n in range(3)]
+    assert boxes[0]["x"] == boxes[1]["x"]
+    assert boxes[0]["y"] < boxes[1]["y"] < boxes[2]["y"]
+    assert page.evaluate("getComputedStyle(document.querySelector('#table-questions td'), '::before').content") == (
+        '"question"'
+    )
     page.close()
 
 
@@ -77,6 +146,7 @@ def test_a_click_on_a_head_sorts_by_numbers_and_a_word_filters(browser: Any, pag
     head.click()
     head.click()
     assert table.locator("tbody tr").first.locator("td").nth(1).inner_text() == "199"
+    assert table.locator("tbody tr:visible").count() == 10
     assert table.locator("thead th").nth(1).get_attribute("aria-sort") == "descending"
     page.locator("#table-rows input").fill("row 19")
     assert table.locator("tbody tr:visible").count() == 11
@@ -109,4 +179,6 @@ def test_it_prints_on_paper(browser: Any, pages: dict[str, Path], tmp_path: Path
     colours = page.evaluate("[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color]")
     assert colours == ["rgb(255, 255, 255)", "rgb(0, 0, 0)"]
     assert page.locator("nav").is_hidden()
+    page.set_viewport_size({"width": 673, "height": 900})
+    assert page.evaluate(CUT_OFF) == []
     page.close()

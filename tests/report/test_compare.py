@@ -53,7 +53,7 @@ def test_options_that_differ_are_marked(tmp_path: Path) -> None:
         sentences[0] == "The runs differ in seed, option, empty." or sentences[0] == "The runs differ in seed, option."
     )
     assert page.count('<tr class="changed">') == sentences[0].count(",") + 1
-    assert "1 tables and 1 figures are in both." in sentences[1]
+    assert sentences[1] == "In both runs: 1 table and 1 figure."
     assert 'href="a/figures/alpha.pdf"' in page
     assert 'href="b/figures/alpha.pdf"' in page
 

@@ -5,7 +5,7 @@ import pytest
 
 from tests.report.reports import frame
 from vantage.errors import InputError
-from vantage.report import Column, Figure, Finding, Result, Section, Table
+from vantage.report import Column, Dialogue, Figure, Finding, Result, Section, Table
 
 
 def test_estimates_are_folded_with_their_intervals_and_recomputable_columns_hidden() -> None:
@@ -60,9 +60,19 @@ def test_a_table_names_a_column_it_does_not_have() -> None:
         Table("a", "c", frame(), {"estimate": Column(interval=("lo", "high"))})
 
 
-def test_a_figure_needs_words_for_those_who_cannot_see_it() -> None:
-    with pytest.raises(InputError, match="cannot see"):
-        Figure("a", "c", " ", "points", frame())
+def test_a_figure_without_words_tells_its_axes_and_ends() -> None:
+    told = Figure("a", "c", chart="points", data=frame(), options={"category": "question"}).in_words
+    assert told == "Points: estimate by question (trust, skill). 1 point; it is 0.597 (trust)."
+
+
+def test_a_dialogue_marks_what_was_judged_where_it_is_said() -> None:
+    turns = [("Ann", "One."), ("Ben", "Two.")]
+    assert Dialogue("a", "c", turns, "One.").table().frame["judged"].to_list() == [True, False]
+    last = Dialogue("a", "c", turns, "Three.").table().frame
+    assert last.row(2) == (3, "", "Three.", True)
+    assert [head.column for head in Dialogue("a", "c", turns).table().heads()] == ["turn", "speaker", "text"]
+    with pytest.raises(InputError, match="two tables of the report are called 'a'"):
+        Result([Section("s", [], [Dialogue("a", "c", turns), Table("a", "c", frame())])])
 
 
 def test_no_two_tables_of_a_report_have_one_name() -> None:

@@ -2,12 +2,16 @@ from __future__ import annotations
 
 import logging
 
+import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from matplotlib import font_manager
 
 from tests.report.reports import HOSTILE, frame
 from vantage.report import Figure
-from vantage.report.style import FAINT, PALETTE, drawn, label, markers
+from vantage.report.charts import palette
+from vantage.report.style import FAINT, PALETTE, PEOPLE, assigned, colours, drawn, label, markers
 
 
 def contrast(first: str, second: str) -> float:
@@ -53,6 +57,34 @@ def test_labels_are_short_and_on_one_line() -> None:
     assert label(None) == "–"
 
 
-def test_the_ninth_series_repeats_the_first() -> None:
+def test_colours_and_markers_go_together() -> None:
     assert len(set(markers(range(8)).values())) == 8
-    assert markers(range(9))[8] == markers(range(9))[0]
+    assert len(set(colours(["people", *range(7)]).values())) == 8
+    assert colours(["a", "people"])["people"] == PEOPLE
+
+
+@settings(max_examples=60)
+@given(st.lists(st.lists(st.sampled_from(["people", *"abcdefghij"]), unique=True, max_size=8), max_size=6))
+def test_a_name_keeps_its_colour_and_no_two_in_a_figure_share_one(groups: list[list[str]]) -> None:
+    found = assigned(groups)
+    assert set(found) == {name for names in groups for name in names}
+    assert found.get("people", PEOPLE) == PEOPLE
+    if sum(map(len, groups)) <= len(PALETTE):
+        for names in groups:
+            assert len({found[name] for name in names}) == len(names)
+
+
+def test_a_series_has_one_colour_through_all_figures_of_a_report() -> None:
+    first = pl.DataFrame({"q": ["x"] * 3, "who": ["m1", "m2", "people"], "estimate": [0.1, 0.2, 0.3]})
+    figures = [
+        Figure("one", "c", chart="points", data=first, options={"category": "q", "series": "who"}),
+        Figure("two", "c", chart="bars", data=first.reverse(), options={"category": "q", "series": "who"}),
+        Figure("three", "c", chart="points", data=first[1:2], options={"category": "who"}),
+    ]
+    found = palette(figures)
+    assert found["people"] == PEOPLE
+    svgs = [drawn(figure, found).svg for figure in figures]
+    for name in ("m1", "m2", "people"):
+        assert all(found[name] in svg for svg in svgs[:2])
+    assert found["m2"] in svgs[2]
+    assert found["m1"] not in svgs[2]

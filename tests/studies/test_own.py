@@ -5,26 +5,93 @@ from pathlib import Path
 
 import pytest
 
-from vantage import InputError
+from tests.report.truth import check_all
+from vantage import InputError, alpha, demo_corpus
 from vantage.scaffold.writing import new_study
 from vantage.studies import run
 from vantage.studies.own import load
 
+CODE = """
+import vantage
+from beside_the_study import TITLE
+from vantage.report import Result
+from vantage.studies import Study
 
-def test_a_study_of_ones_own_runs(tmp_path: Path) -> None:
+
+def options():
+    return None
+
+
+STUDY = Study("mine", TITLE, (), options, lambda context: vantage.demo_corpus(), lambda corpus, context: Result([]))
+"""
+
+
+def test_a_new_recipe_runs_and_says_what_its_measures_give(tmp_path: Path) -> None:
     (path,) = new_study(tmp_path / "mine")
+    assert len(path.read_text().splitlines()) <= 25
     study = load(path)
     assert study.name == "mine"
-    report = run(study, confidence=0.9)
-    assert report.result.findings[0].text.startswith("Raters agree most about")
-    assert {table.name for table in report.result.tables} == {"alpha", "entropy"}
+    report = run(study, level="nominal")
+    check_all(report.result)
+    frame = next(table.frame for table in report.result.tables if table.name == "alpha")
+    expected = alpha(demo_corpus(), by="question", level="nominal")
+    assert sorted(frame["estimate"]) == sorted(expected["estimate"])
+    assert "nominal level" in report.result.tables[0].caption
+    assert all(f"{value:.2f}" in report.result.findings[0].text for value in expected["estimate"])
 
 
-def test_modules_beside_the_file_can_be_imported(tmp_path: Path) -> None:
-    (path,) = new_study(tmp_path / "mine")
+def test_a_recipe_calls_the_functions_of_the_file_beside_it(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("title: T\nsections: [{title: S, show: [{function: longest, say: [{fact: 'Longest: {n}.'}]}]}]\n")
+    (tmp_path / "mine.py").write_text(
+        "import polars as pl\n\ndef longest(analysis):\n"
+        "    return pl.DataFrame({'n': [analysis.corpus.items['text'].str.len_chars().max()]})\n"
+    )
+    result = run(load(path)).result
+    longest = max(map(len, demo_corpus().items["text"]))
+    assert result.sections[0].findings[0].text == f"Longest: {longest}."
+
+
+def test_every_problem_of_a_recipe_is_named_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(
+        "title: T\n"
+        "sections:\n"
+        "  - title: S\n"
+        "    show:\n"
+        "      - {measure: alhpa}\n"
+        "      - {measure: alpha, options: {levl: nominal}}\n"
+        "      - {measure: alpha, figure: pionts}\n"
+        "      - {function: nowhere}\n"
+        "      - {measure: alpha, say: [{aganst: {}}]}\n"
+        "      - {}\n"
+    )
+    with pytest.raises(InputError) as caught:
+        load(path)
+    told = str(caught.value)
+    for line, words in (
+        (5, "there is no measure 'alhpa'; did you mean 'alpha'?"),
+        (6, "measure 'alpha' has no option 'levl'; did you mean 'level'?"),
+        (7, "there is no chart 'pionts'; did you mean 'points'?"),
+        (8, "there is no function 'nowhere'; there are none"),
+        (9, "aganst: there is no such key"),
+        (10, "an entry needs one of measure, side_by_side and function"),
+    ):
+        assert any(f"line {line}, " in row and words in row for row in told.splitlines()), (line, told)
+
+
+def test_models_are_asked_only_what_the_recipe_says(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text("title: T\nsections: []\n")
+    with pytest.raises(InputError, match="does not say what models are asked"):
+        run(load(path), models=["embedded"])
+
+
+def test_a_python_file_with_a_study_runs_and_imports_what_lies_beside_it(tmp_path: Path) -> None:
     (tmp_path / "beside_the_study.py").write_text("TITLE = 'From beside'\n")
+    path = tmp_path / "mine.py"
+    path.write_text(CODE)
     before = list(sys.path)
-    path.write_text(f"from beside_the_study import TITLE\n{path.read_text()}".replace('title="Mine"', "title=TITLE"))
     assert load(path).title == "From beside"
     assert sys.path == before
 
@@ -47,4 +114,4 @@ def test_bad_files_end_with_a_sentence(tmp_path: Path, code: str, sentence: str)
 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no such file; begin one with: vantage new study"):
-        load(tmp_path / "none.py")
+        load(tmp_path / "none.yaml")

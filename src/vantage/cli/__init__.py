@@ -8,16 +8,22 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
+from typing import Any
 
 from vantage.errors import VantageError
+from vantage.plugins import PluginWarning
 
 
 def main() -> None:
     """Runs a verb; bad input ends with one sentence and exit code 2, never with a traceback."""
-    from vantage.cli.app import app
-
     try:
-        app(prog_name="vantage")
+        # Inside, so that an interruption while the verbs are imported is no traceback either.
+        from vantage.cli.app import app
+
+        with warnings.catch_warnings():
+            _plain_warnings()
+            app(prog_name="vantage")
     except VantageError as error:
         sys.stderr.write(f"vantage: {error}\n")
         sys.exit(2)
@@ -28,3 +34,16 @@ def main() -> None:
         # The reader of our output (head, less) has gone; nothing is left to say to it.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+
+
+def _plain_warnings() -> None:
+    """Prints warnings about plugins as sentences, without the line of code that found them."""
+    usual = warnings.showwarning
+
+    def show(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        if issubclass(category, PluginWarning):
+            sys.stderr.write(f"vantage: {message}\n")
+        else:
+            usual(message, category, *place, **more)
+
+    warnings.showwarning = show

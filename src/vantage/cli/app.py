@@ -8,10 +8,24 @@ import typer
 from typer.core import TyperGroup
 
 from vantage._version import __version__
-from vantage.cli import collect, corpora, demo, doctor, instruments, measure, new, rate, report, runs, study, train
+from vantage.cli import (
+    collect,
+    corpora,
+    demo,
+    doctor,
+    instruments,
+    measure,
+    models,
+    new,
+    rate,
+    report,
+    runs,
+    study,
+    train,
+)
 
 ORDER = (
-    *("demo", "new", "instruments", "corpora", "collect", "rate", "train", "runs"),
+    *("demo", "new", "instruments", "corpora", "collect", "rate", "models", "train", "runs"),
     *("measure", "study", "report", "doctor"),
 )
 """The verbs as help lists them."""
@@ -58,6 +72,7 @@ app.add_typer(instruments.app, name="instruments", short_help="List, show and ch
 app.add_typer(corpora.app, name="corpora", short_help="Import, describe, check and export judgments.")
 app.add_typer(collect.app, name="collect", short_help="Ask people: serve a study on the web.")
 app.command("rate", short_help="Ask a language model.")(rate.rate)
+app.add_typer(models.app, name="models", short_help="Find out what a model takes, tells and does.")
 app.command("train", short_help="Learn a rater from people's judgments.")(train.train)
 app.add_typer(runs.app, name="runs", short_help="Look at stored model calls; export or clean them.")
 app.command(

@@ -12,9 +12,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from vantage._version import __version__
+from vantage.errors import InputError
+from vantage.plugins import Plugins
 
 State = Literal["fine", "absent", "problem"]
 OLDEST: Final = (3, 11)
@@ -77,6 +79,25 @@ def extras() -> Iterator[Notice]:
             yield Notice(f"extra {extra}", "absent", told, f"to use it, run: pip install 'vantage[{extra}]'")
         else:
             yield Notice(f"extra {extra}", "fine", f"{purpose}: {', '.join(f'{n} {_version(n)}' for n in wanted)}")
+
+
+def plugins() -> Iterator[Notice]:
+    """What other packages add, and whether it can be used; it is imported for that."""
+    from vantage.corpora.readers import PLUGINS as READERS
+    from vantage.instruments import PLUGINS as INSTRUMENTS
+    from vantage.measures import PLUGINS as MEASURES
+    from vantage.raters.models import PLUGINS as MODELS
+    from vantage.report.charts import PLUGINS as CHARTS
+    from vantage.studies.base import PLUGINS as STUDIES
+
+    registries: tuple[Plugins[Any], ...] = (INSTRUMENTS, READERS, MODELS, MEASURES, CHARTS, STUDIES)
+    for registry in registries:
+        for plugin, found in registry.tried():
+            part = f"plugin {registry.what} {plugin.name}"
+            if isinstance(found, InputError):
+                yield Notice(part, "problem", str(found))
+            else:
+                yield Notice(part, "fine", f"{plugin.package} ({plugin.point.value})")
 
 
 def models() -> Iterator[Notice]:
@@ -155,7 +176,6 @@ def database(address: str) -> Iterator[Notice]:
     from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
     from vantage.collect.store import database_url
-    from vantage.errors import InputError
 
     try:
         url = database_url(address)

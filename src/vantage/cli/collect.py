@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from vantage.cli.corpora import AllowUnique, Anonymity, Strict, TextColumns, texts_or_corpus
 from vantage.cli.output import Json, print_json, print_rows
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ def serve(
     folder: Folder = None,
     instrument: InstrumentName = None,
     study: StudyFile = None,
+    mapping: TextColumns = None,
     port: Annotated[int, typer.Option(help="The port to listen on.", min=1, max=65535)] = 8000,
     host: Annotated[str, typer.Option(help="The address to listen on; other machines need 0.0.0.0.")] = "127.0.0.1",
     database: Database = None,
@@ -61,7 +63,10 @@ def serve(
     from vantage.errors import InputError
 
     if study is None and instrument is None:
-        raise InputError("it was not said what is asked", remedy="give --instrument NAME or --study FILE")
+        raise InputError("No instrument given", remedy="pass --instrument NAME or --study FILE")
+    if folder is not None and (mapping or folder.is_file()):
+        folder, _ = texts_or_corpus(folder, None, instrument, mapping)
+        typer.echo(f"The texts are in {folder}, and the judgments will be.")
     found = _study(folder, instrument, study, database)
     with _opened(found, database) as desk:
         if not desk.has_password():
@@ -90,6 +95,9 @@ def export(
     platform_ids: Annotated[
         bool, typer.Option("--platform-ids", help="Keep the platform's ids of participants beside their pseudonyms.")
     ] = False,
+    k: Anonymity = 5,
+    strict: Strict = False,
+    allow_unique: AllowUnique = False,
     instrument: InstrumentName = None,
     study: StudyFile = None,
     database: Database = None,
@@ -97,9 +105,11 @@ def export(
 ) -> None:
     """Write the collected judgments into the corpus.
 
-    With --to they are written to another folder. Raters whom you excluded are marked, not removed.
+    With --to they are written to another folder. Raters whom you excluded are marked, not removed: measures, reports
+    and other exports leave them out.
     """
     from vantage.collect import export as writing
+    from vantage.corpora.disclosure import guard
     from vantage.errors import InputError
 
     found = _study(folder, instrument, study, database)
@@ -110,6 +120,9 @@ def export(
     collected = len(corpus.judgments)
     if not only:
         corpus = writing.merged(found.corpus, corpus, found.id)
+    corpus, risk = guard(corpus, k=k, strict=strict, allow_unique=allow_unique)
+    if risk:
+        typer.echo(f"Warning: {risk}", err=True)
     place = writing.write(corpus, checks, to or found.folder)
     told = {"folder": str(place), "collected": collected, "judgments": len(corpus.judgments), "checks": len(checks)}
     if as_json:

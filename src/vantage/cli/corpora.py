@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -25,6 +27,14 @@ Where = Annotated[
         "--where", metavar="COLUMN=VALUE[,VALUE]", help="Keep what fits, such as kind=person; may be repeated."
     ),
 ]
+IncludeExcluded = Annotated[
+    bool, typer.Option("--include-excluded", help="Use raters who are marked as excluded, too.")
+]
+Anonymity = Annotated[int, typer.Option("--k", min=1, help="How many people must share a combination of traits.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Refuse where traits single out a person.")]
+AllowUnique = Annotated[
+    bool, typer.Option("--allow-unique", help="Traits may single out a person; the notes record that you allowed it.")
+]
 
 
 @app.callback(invoke_without_command=True)
@@ -32,17 +42,54 @@ def list_readers(context: typer.Context, as_json: Json = False) -> None:
     """List the formats that can be imported, and where the originals live."""
     if context.invoked_subcommand is not None:
         return
-    from vantage.corpora.readers import READERS
+    from vantage.corpora.readers import PLUGINS, READERS
 
+    readers = [*READERS.values(), *PLUGINS.working().values()]
     if as_json:
         rows = [
             {"reader": r.name, "title": r.title, "home": r.home, "needs": r.needs, "options": r.options}
-            for r in READERS.values()
+            for r in readers
         ]
         print_json(rows)
         return
-    print_rows([{"reader": r.name, "what": r.title, "from": r.home} for r in READERS.values()])
+    print_rows([{"reader": r.name, "what": r.title, "from": r.home} for r in readers])
     typer.echo("\nImport with: vantage corpora import READER --from PATH --to FOLDER")
+
+
+Mapped = Annotated[
+    list[str] | None,
+    typer.Option("--map", metavar="ROLE=COLUMN,…", help="Which column holds what: item, rater, value, text …"),
+]
+Traits = Annotated[str | None, typer.Option(metavar="COLUMN,…", help="Columns that describe the rater.")]
+Named = Annotated[str | None, typer.Option(help="The question that was asked, where no column says it.")]
+Belonging = Annotated[str | None, typer.Option(help="The instrument the values belong to (name or file).")]
+Wide = Annotated[bool, typer.Option("--wide", help="The table has one column per rater.")]
+Columns = Annotated[
+    str | None, typer.Option(metavar="rater|item|question", help="What the columns that hold values are.")
+]
+Values = Annotated[
+    str | None, typer.Option(metavar="COLUMN,…", help="The columns of a wide table that hold values, such as Q*.")
+]
+Duplicates = Annotated[str | None, typer.Option(metavar="first|last|mean", help="Resolve duplicate judgments.")]
+Empty = Annotated[
+    str | None, typer.Option(metavar="skip|STATUS", help="What an empty value means, such as not_mentioned.")
+]
+Missing = Annotated[str | None, typer.Option(metavar="CODE,…", help="Codes for no answer, such as --missing=-99,NA.")]
+Valid = Annotated[str | None, typer.Option(metavar="CODE,…", help="Codes that look like missing ones but are answers.")]
+Decimal = Annotated[str | None, typer.Option(metavar=".|,", help="The decimal mark.")]
+Order = Annotated[str | None, typer.Option(metavar="WORD,…", help="Words of the scale, from lowest to highest.")]
+Strip = Annotated[
+    bool | None,
+    typer.Option("--strip/--keep-spaces", help="Whether spaces around ids mean nothing.", show_default=False),
+]
+Case = Annotated[str | None, typer.Option(metavar="keep|fold", help="Whether upper and lower case of ids matters.")]
+Encoding = Annotated[str | None, typer.Option(help="Encoding of a text file that is not UTF-8.")]
+Separator = Annotated[str | None, typer.Option(help="Separator of a CSV file.")]
+Quotes = Annotated[
+    str | None, typer.Option(metavar="literal", help="Quotation marks are part of the text and enclose nothing.")
+]
+Sheet = Annotated[str | None, typer.Option(help="The sheet of a spreadsheet.")]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the corpus that is there.")]
 
 
 @app.command("import")
@@ -53,50 +100,144 @@ def import_(
     ],
     source: Annotated[Path, typer.Option("--from", help="The file or folder to read.")],
     to: To,
-    mapping: Annotated[
-        list[str] | None,
-        typer.Option("--map", metavar="ROLE=COLUMN,…", help="Which column holds what: item, rater, value, text …"),
-    ] = None,
-    question: Annotated[str | None, typer.Option(help="The question that was asked, where no column says it.")] = None,
-    traits: Annotated[str | None, typer.Option(metavar="COLUMN,…", help="Columns that describe the rater.")] = None,
-    instrument: Annotated[str | None, typer.Option(help="The instrument the values belong to (name or file).")] = None,
-    wide: Annotated[bool, typer.Option("--wide", help="The table has one column per rater.")] = False,
-    duplicates: Annotated[
-        str | None, typer.Option(metavar="first|last|mean", help="Resolve judgments that stand twice.")
-    ] = None,
-    empty: Annotated[
-        str | None,
-        typer.Option(metavar="skip|STATUS", help="What an empty value means, such as not_mentioned."),
-    ] = None,
-    encoding: Annotated[str | None, typer.Option(help="Encoding of a text file that is not UTF-8.")] = None,
+    mapping: Mapped = None,
+    question: Named = None,
+    traits: Traits = None,
+    instrument: Belonging = None,
+    wide: Wide = False,
+    columns: Columns = None,
+    values: Values = None,
+    duplicates: Duplicates = None,
+    empty: Empty = None,
+    missing: Missing = None,
+    valid: Valid = None,
+    decimal: Decimal = None,
+    order: Order = None,
+    strip: Strip = None,
+    case: Case = None,
+    encoding: Encoding = None,
+    separator: Separator = None,
+    quotes: Quotes = None,
+    sheet: Sheet = None,
+    licence: Annotated[str | None, typer.Option(help="The licence of the data, such as CC BY 4.0.")] = None,
+    origin: Annotated[str | None, typer.Option("--source", help="Where the data are published.")] = None,
+    language: Annotated[str | None, typer.Option(help="The language of the texts, such as en.")] = None,
     option: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME=VALUE", help="An option of this reader; may be repeated."),
     ] = None,
+    overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
     """Read data in a known format and write a corpus folder.
 
-    For a table of your own with one judgment per row:
+    For a table of your own, let Vantage look at it first, then import it with the command that it suggests:
+
+    vantage corpora preview ratings.csv
 
     vantage corpora import table --from ratings.csv --map item=ID,rater=worker,value=score --to FOLDER
     """
+    from dataclasses import replace
+
     from vantage.corpora.readers import load
 
+    _vacant(to, overwrite=overwrite)
     options: dict[str, Any] = pairs(option or [], "--option")
+    options |= _reading(
+        mapping, question, traits, instrument, wide, columns, values, duplicates, empty, missing, valid, decimal, order,
+        strip, case, encoding, separator, quotes, sheet,
+    )  # fmt: skip
+    corpus = load(reader, source, **options)
+    told = {"licence": licence, "source": origin, "language": language}
+    corpus.about = replace(corpus.about, **{name: value for name, value in told.items() if value is not None})
+    _written(corpus, to, as_json=as_json)
+
+
+@app.command()
+def preview(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A table in any format.")],
+    mapping: Mapped = None,
+    question: Named = None,
+    traits: Traits = None,
+    instrument: Belonging = None,
+    wide: Wide = False,
+    columns: Columns = None,
+    values: Values = None,
+    duplicates: Duplicates = None,
+    empty: Empty = None,
+    missing: Missing = None,
+    valid: Valid = None,
+    decimal: Decimal = None,
+    order: Order = None,
+    strip: Strip = None,
+    case: Case = None,
+    encoding: Encoding = None,
+    separator: Separator = None,
+    quotes: Quotes = None,
+    sheet: Sheet = None,
+    as_json: Json = False,
+) -> None:
+    """Say what would be read from a table, what is doubtful, and how to import it."""
+    from vantage.corpora.preview import preview as told
+
+    options = _reading(
+        mapping, question, traits, instrument, wide, columns, values, duplicates, empty, missing, valid, decimal, order,
+        strip, case, encoding, separator, quotes, sheet,
+    )  # fmt: skip
+    found = told(file, **options)
+    if as_json:
+        print_json(found)
+    else:
+        from vantage.cli.description import print_preview
+
+        print_preview(found)
+    if found["problem"]:
+        raise typer.Exit(2)
+
+
+def _reading(
+    mapping: list[str] | None,
+    question: str | None,
+    traits: str | None,
+    instrument: str | None,
+    wide: bool,
+    columns: str | None,
+    values: str | None,
+    duplicates: str | None,
+    empty: str | None,
+    missing: str | None,
+    valid: str | None,
+    decimal: str | None,
+    order: str | None,
+    strip: bool | None,
+    case: str | None,
+    encoding: str | None,
+    separator: str | None,
+    quotes: str | None,
+    sheet: str | None,
+) -> dict[str, Any]:
+    """What was said on the command line, as options of the reader `table`."""
     given: dict[str, Any] = {
         "map": pairs(mapping, "--map") if mapping else None,
         "question": question,
-        "traits": names(traits),
+        "traits": names(traits) or None,
         "instrument": instrument,
-        "wide": wide or None,
+        "wide": columns or wide or None,
+        "values": names(values) or None,
         "duplicates": duplicates,
         "empty": empty,
+        "missing": names(missing) or None,
+        "valid": names(valid) or None,
+        "decimal": decimal,
+        "order": names(order) or None,
+        "strip": strip,
+        "case": case,
         "encoding": encoding,
+        "separator": {"tab": "\t", "\\t": "\t"}.get(separator or "", separator),
+        "quotes": quotes,
+        "sheet": sheet,
     }
-    options |= {name: value for name, value in given.items() if value}
-    corpus = load(reader, source, **options)
-    _written(corpus, to, as_json=as_json)
+    return {name: value for name, value in given.items() if value is not None}
 
 
 @app.command()
@@ -155,6 +296,13 @@ def export(
         str | None, typer.Option(help="inspect, lm-eval: how it is asked, such as few-shot:4+reasoning or scoring.")
     ] = None,
     condition: Annotated[str | None, typer.Option(help="inspect, lm-eval: the circumstances, such as context.")] = None,
+    kinds: Annotated[
+        str | None, typer.Option(metavar="KIND,…|all", help="lewidi: whose annotations; people's without it.")
+    ] = None,
+    include_excluded: IncludeExcluded = False,
+    k: Anonymity = 5,
+    strict: Strict = False,
+    allow_unique: AllowUnique = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace what is there.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -166,9 +314,11 @@ def export(
     from vantage.corpora import Corpus
     from vantage.corpora.writers import export as write
 
-    given = {"instrument": instrument, "question": question, "style": style, "condition": condition}
-    options = {name: value for name, value in given.items() if value is not None}
-    written = write(Corpus.read(folder), form, to, overwrite=overwrite, **options)
+    given = {"instrument": instrument, "question": question, "style": style, "condition": condition, "kinds": kinds}
+    options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    options |= {"include_excluded": include_excluded, "k": k, "strict": strict, "allow_unique": allow_unique}
+    with warnings_shown():
+        written = write(Corpus.read(folder), form, to, overwrite=overwrite, **options)
     if as_json:
         print_json([{"format": form, "written": str(written)}])
     else:
@@ -176,22 +326,25 @@ def export(
 
 
 @app.command("filter")
-def filter_(folder: Folder, to: To, where: Where = None, as_json: Json = False) -> None:
+def filter_(folder: Folder, to: To, where: Where = None, overwrite: Overwrite = False, as_json: Json = False) -> None:
     """Write the part of a corpus that fits --where."""
     from vantage.corpora import Corpus
 
-    _written(Corpus.read(folder).filter(**conditions(where)), to, as_json=as_json)
+    _vacant(to, overwrite=overwrite)
+    _written(filtered(Corpus.read(folder), where), to, as_json=as_json)
 
 
 @app.command()
 def merge(
     folders: Annotated[list[Path], typer.Argument(metavar="FOLDER", help="Two or more corpus folders.")],
     to: To,
+    overwrite: Overwrite = False,
     as_json: Json = False,
 ) -> None:
     """Write one corpus of several."""
     from vantage.corpora import Corpus
 
+    _vacant(to, overwrite=overwrite)
     first, *others = (Corpus.read(folder) for folder in folders)
     _written(first.merge(*others), to, as_json=as_json)
 
@@ -218,6 +371,81 @@ def traits(
 def conditions(where: list[str] | None) -> dict[str, list[str]]:
     """`--where COLUMN=VALUE,VALUE` as keywords of `Corpus.filter`."""
     return {column: values.split(",") for column, values in pairs(where or [], "--where", comma=False).items()}
+
+
+def filtered(corpus: Corpus, where: list[str] | None) -> Corpus:
+    """The part of a corpus that fits `--where`; a value that occurs nowhere is refused, with the nearest that does."""
+    from vantage.errors import InputError, nearest
+
+    for column, values in conditions(where).items():
+        known = corpus.values_of(column)
+        for value in values:
+            if value not in known:
+                raise InputError(f"no {column} is '{value}'", remedy=nearest(value, known[:50]))
+    part = corpus.filter(**conditions(where)) if where else corpus
+    if where and part.judgments.is_empty() and not corpus.judgments.is_empty():
+        raise InputError(f"nothing fits --where {' --where '.join(where)}", remedy="ask for less")
+    return part
+
+
+@contextmanager
+def warnings_shown() -> Iterator[None]:
+    """Warnings of the library as lines for people, on standard error."""
+    import warnings
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        yield
+    for warning in caught:
+        if issubclass(warning.category, UserWarning):
+            typer.echo(f"Warning: {warning.message}", err=True)
+
+
+def texts_or_corpus(
+    path: Path, to: Path | None, instrument: str | None, mapping: list[str] | None, *, write: bool = True
+) -> tuple[Path, Corpus]:
+    """A corpus folder, or a file of texts made into one: at `to`, or in a folder with the file's name.
+
+    A folder that holds these texts already is used as it is, so that a command can be given again.
+    """
+    from vantage.corpora import Corpus, storage
+    from vantage.corpora.readers import load
+    from vantage.errors import InputError
+
+    if not path.is_file():
+        if mapping:
+            raise InputError("--map is for a file of texts", file=path, remedy="leave it out for a corpus folder")
+        return path, Corpus.read(path)
+    options = {"map": pairs(mapping or [], "--map"), "instrument": instrument}
+    corpus = load("texts", path, **{name: value for name, value in options.items() if value})
+    place = to or Path(path.name.split(".")[0])
+    if storage.is_corpus(place):
+        known = Corpus.read(place)
+        columns = [column for column in corpus.items.columns if column in known.items.columns]
+        if not known.items.select(columns).equals(corpus.items.select(columns)):
+            raise InputError("there is another corpus already", file=place, remedy="choose a new folder with --to")
+        return place, known
+    if write:
+        corpus.write(place)
+    return place, corpus
+
+
+TextColumns = Annotated[
+    list[str] | None,
+    typer.Option("--map", metavar="NAME=COLUMN,…", help="For a file of texts: text=COLUMN, target=COLUMN …"),
+]
+TextsOrFolder = Annotated[
+    Path, typer.Argument(metavar="FOLDER", help="A corpus folder, or a file with one text per row.")
+]
+
+
+def _vacant(to: Path, *, overwrite: bool) -> None:
+    """Refuses to replace a corpus unasked: it may hold judgments that were collected or paid for."""
+    from vantage.corpora import storage
+    from vantage.errors import InputError
+
+    if storage.is_corpus(to) and not overwrite:
+        raise InputError("there is a corpus already", file=to, remedy="choose another folder or pass --overwrite")
 
 
 def _written(corpus: Corpus, to: Path, *, as_json: bool) -> None:

@@ -31,7 +31,10 @@ def print_description(told: dict[str, Any]) -> None:
     for codes in dict.fromkeys(tuple(q["values"]) for q in told["questions"] if q["values"] and len(q["values"]) <= 11):
         alike = [q for q in told["questions"] if q["values"] and tuple(q["values"]) == codes]
         typer.echo("")
-        print_rows([{"answers": q["question"], **q["values"]} for q in alike])
+        words = alike[0].get("labels") or {}
+        shared = all((q.get("labels") or {}) == words for q in alike)
+        heads = {code: f"{code} {words[code]}" if shared and words.get(code) else code for code in codes}
+        print_rows([{"answers": q["question"], **{heads[code]: n for code, n in q["values"].items()}} for q in alike])
     for heading, columns in (
         ("Traits of the raters", told["traits"]),
         ("Columns of the items", told["item_columns"]),
@@ -42,6 +45,26 @@ def print_description(told: dict[str, Any]) -> None:
     remarks = _remarks(told)
     if remarks:
         typer.echo("\n" + "\n".join(f"• {remark}" for remark in remarks))
+
+
+def print_preview(told: dict[str, Any]) -> None:
+    """What would be read from a table, for people."""
+    if told["rows"] is not None:
+        typer.echo(f"{told['file']}: {show(told['rows'])} rows\n")
+        rows = [{**column, "examples": " · ".join(column["examples"])} for column in told["columns"]]
+        print_rows([{**row, "role": row["role"] or "(not read)"} for row in rows])
+    for question in told["questions"]:
+        answers = f": {', '.join(question['answers'])}" if question["answers"] else ""
+        typer.echo(f"\nQuestion {question['question']}, {question['scale']}{answers}")
+    if told["judgments"] is not None:
+        typer.echo(", ".join(f"{show(told[what])} {what}" for what in ("items", "raters", "judgments")))
+    for heading, lines in (("Doubts", [doubt["doubt"] for doubt in told["doubts"]]), ("Notes", told["notes"])):
+        if lines:
+            typer.echo(f"\n{heading}:\n" + "\n".join(f"• {line}" for line in lines))
+    if told["problem"]:
+        typer.echo(f"\nThis is in the way: {told['problem']}")
+    if told["command"]:
+        typer.echo(f"\n{'Start from' if told['problem'] else 'Import with'}:\n  {told['command']}")
 
 
 def _question_row(question: dict[str, Any]) -> dict[str, Any]:

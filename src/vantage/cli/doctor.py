@@ -20,7 +20,7 @@ def doctor(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Check the installation: versions, extras, offline models, graphics card, folders and a database.
+    """Check the installation: versions, extras, plugins, offline models, graphics card, folders and a database.
 
     Every problem is told in one sentence with its remedy. What is optional and not installed is no problem. The exit
     code is 0 where there is no problem and 1 where there is one.
@@ -30,6 +30,7 @@ def doctor(
     notices = [
         *checkup.installation(),
         *checkup.extras(),
+        *checkup.plugins(),
         *checkup.models(),
         *checkup.gpu(),
         *checkup.places(folder),

@@ -19,14 +19,13 @@ app = typer.Typer(
 
 @app.callback(invoke_without_command=True)
 def list_instruments(context: typer.Context, as_json: Json = False) -> None:
-    """List the bundled instruments."""
+    """List the bundled instruments and those of plugins."""
     if context.invoked_subcommand is not None:
         return
-    from vantage.instruments import Instrument, bundled
+    from vantage.instruments import PLUGINS, Instrument, bundled
 
     rows = []
-    for name in bundled():
-        instrument = Instrument.load(name)
+    for name, instrument in [*((name, Instrument.load(name)) for name in bundled()), *PLUGINS.working().items()]:
         rows.append(
             {
                 "instrument": name,

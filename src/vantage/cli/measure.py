@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Union, get_args, get_
 
 import typer
 
-from vantage.cli.corpora import Where, conditions
+from vantage.cli.corpora import Where, conditions, filtered
 from vantage.cli.output import Csv, Json, Latex, print_frame, print_rows
 from vantage.errors import InputError, nearest
 
@@ -48,7 +48,9 @@ def measure(
     if list_all or name is None:
         _list(as_json=as_json)
         return
-    chosen = _find(name)
+    from vantage.measures import find
+
+    chosen = find(name)
     if help_ or folder is None:
         _explain(chosen)
         if folder is None and not help_:
@@ -57,13 +59,18 @@ def measure(
     from vantage.corpora import Corpus
 
     options = parse_options(chosen, context.args)
-    corpus = Corpus.read(folder)
-    if where:
-        corpus = corpus.filter(**conditions(where))
+    corpus = filtered(Corpus.read(folder), where)
+    if "kind" in conditions(where):
+        options.setdefault("kinds", "all")
     if "by" in chosen.options:
         options["by"] = [column.strip() for column in (by or "").split(",") if column.strip()]
     elif by:
         raise InputError(f"measure '{name}' does not group", remedy="leave --by out")
+    from vantage.measures.base import chosen_for
+
+    whose = {"kinds": options.get("kinds"), "include_excluded": options.get("include_excluded", False)}
+    if line := chosen_for(options, corpus, pools=chosen.pools, **whose).sentence:
+        typer.echo(line, err=True)
     result = chosen.function(corpus, **options)
     print_frame(result, as_json=as_json, as_csv=as_csv, as_latex=as_latex, hidden=("measure", "options"))
 
@@ -149,15 +156,6 @@ def _is_list(hint: Any) -> bool:
     if get_origin(hint) is tuple:
         return Ellipsis in get_args(hint)
     return get_origin(hint) in (list, set, frozenset, Sequence, Iterable, Collection)
-
-
-def _find(name: str) -> Measure:
-    from vantage.measures import registry
-
-    known = registry()
-    if name not in known:
-        raise InputError(f"there is no measure '{name}'", remedy=nearest(name, sorted(known)))
-    return known[name]
 
 
 def _list(*, as_json: bool) -> None:

@@ -44,9 +44,9 @@ def instrument(name: Name, as_json: Json = False) -> None:
 
 @app.command()
 def study(name: Name, as_json: Json = False) -> None:
-    """Make a study of your own (NAME.py).
+    """Make a study of your own (NAME.yaml).
 
-    It is a Python file with an analysis that runs and writes a report.
+    It is a recipe: sections that name measures, from which a report is made.
     """
     from vantage.scaffold.writing import new_study
 

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vantage.cli.corpora import Folder, Where, conditions, names, pairs
+from vantage.cli.corpora import TextColumns, TextsOrFolder, Where, conditions, filtered, names, pairs, texts_or_corpus
 from vantage.cli.output import Json, print_json, print_rows, printable, show
 
 if TYPE_CHECKING:
     from vantage.corpora import Corpus
     from vantage.instruments import Instrument
     from vantage.raters.chat import ChatRater
+    from vantage.raters.conversation import Conversation
     from vantage.runs.execution import Outcome
     from vantage.runs.options import Options
+    from vantage.runs.store import Store
 
 
 def rate(
-    folder: Folder,
+    folder: TextsOrFolder,
     instrument: Annotated[str, typer.Option(help="What is asked: a bundled instrument (NAME or NAME:FORM) or a file.")],
     model: Annotated[
         str, typer.Option(help="openai:NAME, gguf:PATH, hf:NAME_OR_PATH, recorded:PATH or embedded.")
@@ -33,7 +36,9 @@ def rate(
     condition: Annotated[str, typer.Option(help="The circumstances, such as static or context.")] = "",
     samples: Annotated[int, typer.Option(help="How often every question is asked.")] = 1,
     temperature: Annotated[float, typer.Option(help="0 for the most probable reply.")] = 0.0,
-    max_tokens: Annotated[int, typer.Option(help="The longest reply that is allowed.")] = 512,
+    max_tokens: Annotated[
+        int | None, typer.Option(help="The longest reply that is allowed (512; 4,096 for a model that thinks).")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of sampling and of the choice of examples.")] = 0,
     persona: Annotated[
         str | None, typer.Option(help="pool, control, or a persona file, for the persona styles.")
@@ -50,6 +55,14 @@ def rate(
     retrieval: Annotated[
         str, typer.Option(help="What makes items similar for history: tfidf, minilm or hf:NAME_OR_PATH.")
     ] = "tfidf",
+    mapping: TextColumns = None,
+    min_mass: Annotated[
+        float | None,
+        typer.Option(help="Share of the probability that scored options need together to count (0.5; embedded: 0)."),
+    ] = None,
+    free: Annotated[
+        bool, typer.Option("--free", help="Never hold replies to a JSON schema, so that a model can refuse.")
+    ] = False,
     where: Where = None,
     limit: Annotated[int | None, typer.Option(help="Only the first items.")] = None,
     setting: Annotated[
@@ -86,10 +99,14 @@ def rate(
     max_cost: Annotated[float | None, typer.Option(help="End before the run costs more; needs --prices.")] = None,
     rpm: Annotated[float | None, typer.Option(help="Requests per minute, at most.")] = None,
     tpm: Annotated[float | None, typer.Option(help="Tokens per minute, at most.")] = None,
+    probe: Annotated[
+        bool,
+        typer.Option("--probe/--no-probe", help="Whether an unknown endpoint is asked a dozen short questions first."),
+    ] = True,
     show_: Annotated[
         int, typer.Option("--show", help="Print the first prompts exactly as they would be sent, and end.")
     ] = 0,
-    estimate: Annotated[bool, typer.Option("--estimate", help="Print calls, tokens and cost, and end.")] = False,
+    estimate: Annotated[bool, typer.Option("--estimate", help="Print calls, tokens, cost and time, and end.")] = False,
     to: Annotated[Path | None, typer.Option("--to", help="Where to write; without it the folder is changed.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -98,13 +115,12 @@ def rate(
     Every reply is stored as it comes. A command that was interrupted goes on where it was left when it is given
     again. Keys are read from the environment (OPENAI_API_KEY) and never stored.
     """
-    from vantage.corpora import Corpus
     from vantage.errors import InputError
     from vantage.instruments import Instrument
     from vantage.raters.encoders import load_encoder
 
-    whole = Corpus.read(folder)
-    part = whole.filter(**conditions(where)) if where else whole
+    folder, whole = texts_or_corpus(folder, to, instrument, mapping, write=not (show_ or estimate))
+    part = filtered(whole, where)
     if limit is not None:
         part = part.filter(item=part.items["item"].head(limit).to_list())
     if part.items.is_empty():
@@ -113,39 +129,48 @@ def rate(
     settings: dict[str, Any] = {key: number(value) for key, value in pairs(setting or [], "--setting").items()}
     if base_url:
         settings["base_url"] = base_url
+    style = f"{style}+free" if free else style
     options: dict[str, Any] = {
         "samples": samples,
+        "min_mass": min_mass,
         "temperature": temperature,
-        "max_tokens": max_tokens,
+        "max_tokens": 512 if max_tokens is None else max_tokens,
         "seed": seed,
         "training": training,
         "settings": settings,
         "encode": load_encoder(retrieval),
     }
+    if samples > 1 and temperature == 0:
+        typer.echo(
+            f"vantage: {samples} samples at temperature 0 are {samples} times the likeliest reply; pass --temperature 1.",
+            err=True,
+        )
     raters = _raters(model, style, persona, personas, names(user), options)
     known = Instrument.load(instrument)
     asked = names(question)
     if show_:
         _show(raters[0], part, known, asked, condition, show_)
-    elif estimate:
-        _estimate(raters, part, known, asked, condition, prices, batch=batch, as_json=as_json)
+        return
+    carried = _options(
+        prices,
+        engine=_engine(engine, batch=batch),
+        workers=workers,
+        ray_address=ray_address,
+        batch_protocol=batch_protocol,
+        batch_wait=batch_wait,
+        concurrency=concurrency,
+        retry_failed=retry_failed,
+        retry_unparsed=retry_unparsed,
+        fail_on=fail_on,
+        max_cost=max_cost,
+        requests_per_minute=rpm,
+        tokens_per_minute=tpm,
+    )
+    if estimate:
+        _estimate(raters, part, known, asked, condition, carried, as_json=as_json)
     else:
-        carried = _options(
-            prices,
-            engine=_engine(engine, batch=batch),
-            workers=workers,
-            ray_address=ray_address,
-            batch_protocol=batch_protocol,
-            batch_wait=batch_wait,
-            concurrency=concurrency,
-            retry_failed=retry_failed,
-            retry_unparsed=retry_unparsed,
-            fail_on=fail_on,
-            max_cost=max_cost,
-            requests_per_minute=rpm,
-            tokens_per_minute=tpm,
-        )
-        _ask(raters, part, known, asked, condition, carried, folder, to or folder, store, as_json=as_json)
+        ask = _Asking(part, known, asked, condition, carried, folder, to or folder, store, max_tokens, probe, as_json)
+        ask.run(raters)
 
 
 def _raters(
@@ -167,14 +192,40 @@ def _show(rater: ChatRater, part: Corpus, instrument: Any, asked: list[str], con
     from itertools import islice
 
     from vantage.raters.asked import asked_instrument, asked_questions
+    from vantage.raters.conversation import Conversations
 
     used = asked_instrument(rater, instrument)
     calls = rater.plan(part, used, questions=asked_questions(rater, asked), condition=condition)
+    conversations = Conversations(rater, part, used, condition)
     for number, call in enumerate(islice(calls, count), 1):
         typer.echo(f"━━━ prompt {number}: item {call.item['item']}, {', '.join(q.id for q in call.questions)}")
-        for message in call.request.messages:
-            typer.echo(f"── {message.role}\n{printable(message.content)}")
+        _show_turns(conversations.about(call), rater)
     typer.echo("Nothing was sent.")
+
+
+def _show_turns(conversation: Conversation, rater: ChatRater) -> None:
+    """Every turn that is sent, with words in angle brackets where the model's own would be."""
+    from vantage.raters.models.base import Completion
+
+    ask, seen = next(conversation), 0
+    while True:
+        for message in ask.request.messages[seen:]:
+            typer.echo(f"── {message.role}\n{printable(message.content)}")
+        if ask.options:
+            typer.echo(f"── scored\n{', '.join(ask.options)}")
+        if rater.parts.sampling and ask.step == "answer":
+            typer.echo(f"── asked {rater.parts.sampling} times")
+            return
+        words = {"relevance": "Answer: 10", "answer": "‹the answer›", "reasons": "‹the reasons›", "why": "‹why›"}
+        scores = tuple(0.0 for _ in ask.options) or None
+        before = ask
+        try:
+            ask = conversation.send(Completion(words[ask.step], scores=scores))
+        except StopIteration:
+            return
+        # A later turn of the same chat is shown from where it goes on.
+        seen = len(before.request.messages) if ask.request.messages[:1] == before.request.messages[:1] else 0
+        typer.echo(f"── then: {ask.step}" if seen else f"━━ then, in a new chat: {ask.step}")
 
 
 def _estimate(
@@ -183,36 +234,23 @@ def _estimate(
     instrument: Any,
     asked: list[str],
     condition: str,
-    prices: Path | None,
+    options: Options,
     *,
-    batch: bool,
     as_json: bool,
 ) -> None:
     from dataclasses import asdict
 
-    from vantage.raters.estimate import estimate, read_prices
+    from vantage.cli.forecasts import print_estimate, shown
+    from vantage.runs.forecast import Forecast
+    from vantage.runs.plan import Plan
 
-    known = read_prices(prices) if prices else {}
-    found = [estimate(r, part, instrument, questions=asked, condition=condition, prices=known) for r in raters]
-    if batch:
-        from dataclasses import replace
-
-        from vantage.runs.tally import BATCH_SHARE
-
-        found = [replace(one, cost=None if one.cost is None else one.cost * BATCH_SHARE) for one in found]
-    rows = [asdict(one) for one in found]
-    if len(rows) > 1 and not as_json:
-        costs = [one.cost for one in found if one.cost is not None]
-        total = {key: sum(row[key] for row in rows) for key in ("calls", "prompt_tokens", "completion_tokens")}
-        rows = [{"rater": f"{len(rows)} raters", **total, "cost": sum(costs) if len(costs) == len(rows) else None}]
-    if not as_json and any(row["cost"] is None for row in rows):
-        rows = [{**row, "cost": "not known" if row["cost"] is None else row["cost"]} for row in rows]
-        typer.echo(
-            "Prices come from a file of yours: --prices FILE, with lines such as  openai:NAME: {input: 1, output: 4}\n"
-        )
-    print_rows(rows, as_json=as_json)
-    if not as_json:
-        typer.echo("\nTokens are estimated from the length of the prompts. Nothing was sent.")
+    forecast = Forecast(options)
+    forecast.add(Plan.of(part, raters, instrument, questions=asked, condition=condition))
+    if as_json:
+        print_json([asdict(one) for one in forecast.estimates])
+        return
+    who = raters[0].id if len(raters) == 1 else f"{len(raters)} raters"
+    print_estimate([{"rater": who, **shown(forecast.total)}], forecast.notes)
 
 
 def _engine(engine: str, *, batch: bool) -> str:
@@ -224,51 +262,78 @@ def _engine(engine: str, *, batch: bool) -> str:
 
 
 def _options(prices: Path | None, **told: Any) -> Options:
-    from vantage.raters.estimate import read_prices
+    from vantage.raters.prices import read_prices
     from vantage.runs.options import Options
 
     return Options(prices=read_prices(prices) if prices else {}, **told)
 
 
-def _ask(
-    raters: list[ChatRater],
-    part: Corpus,
-    instrument: Instrument,
-    asked: list[str],
-    condition: str,
-    options: Options,
-    folder: Path,
-    to: Path,
-    store: Path | None,
-    *,
-    as_json: bool,
-) -> None:
-    from vantage.cli.progress import run_progress
-    from vantage.corpora import Corpus
-    from vantage.runs.execution import run
-    from vantage.runs.outcomes import summaries, write
-    from vantage.runs.plan import Plan
-    from vantage.runs.store import Store
+@dataclass(frozen=True, slots=True)
+class _Asking:
+    """What a command asks, and how it is carried out."""
 
-    plan = Plan.of(part, raters, instrument, questions=asked, condition=condition)
-    if not to.exists():
-        # The store stands in the folder from the start, so that a run that is cut off can go on.
-        Corpus.read(folder).write(to)
-    title = raters[0].id if len(raters) == 1 else f"{len(raters)} raters"
-    with Store(store or to) as opened, run_progress(title) as progress:
-        outcome = run(plan, opened, options, progress=progress)
-        write(outcome, folder, to)
-        where = opened.path
-    rows = summaries(outcome)
-    if as_json:
-        told = {"run": outcome.run, "store": str(where), "complete": outcome.complete, "summary": outcome.tally.told()}
-        print_json({**told, "raters": rows})
-    else:
-        _print_outcome(rows, outcome, where, to)
-    if outcome.interrupted or outcome.tally.ended:
-        ended = "interrupted" if outcome.interrupted else outcome.tally.ended
-        typer.echo(f"vantage: {ended.rstrip('.')}; the same command, given again, goes on from there.", err=True)
-        raise typer.Exit(130 if outcome.interrupted else 1)
+    part: Corpus
+    instrument: Instrument
+    asked: list[str]
+    condition: str
+    options: Options
+    folder: Path
+    to: Path
+    store: Path | None
+    max_tokens: int | None
+    probe: bool
+    as_json: bool
+
+    def run(self, raters: list[ChatRater]) -> None:
+        from vantage.cli.progress import run_progress
+        from vantage.corpora import Corpus
+        from vantage.runs.execution import run
+        from vantage.runs.outcomes import summaries, write
+        from vantage.runs.plan import Plan
+        from vantage.runs.store import Store
+
+        if not self.to.exists():
+            # The store stands in the folder from the start, so that a run that is cut off can go on.
+            Corpus.read(self.folder).write(self.to)
+        title = raters[0].id if len(raters) == 1 else f"{len(raters)} raters"
+        with Store(self.store or self.to) as opened:
+            raters, notes = self._suited(raters, opened)
+            plan = Plan.of(self.part, raters, self.instrument, questions=self.asked, condition=self.condition)
+            with run_progress(title) as progress:
+                outcome = run(plan, opened, self.options, progress=progress)
+                write(outcome, self.folder, self.to)
+            where = opened.path
+        outcome.tally.notes[:0] = notes
+        rows = summaries(outcome)
+        if self.as_json:
+            tally = outcome.tally.told()
+            told = {"run": outcome.run, "store": str(where), "complete": outcome.complete, "summary": tally}
+            print_json({**told, "raters": rows})
+        else:
+            _print_outcome(rows, outcome, where, self.to)
+        if outcome.interrupted or outcome.tally.ended:
+            ended = "interrupted" if outcome.interrupted else outcome.tally.ended
+            # After a limit that was given, the same command would only end again.
+            again = "" if outcome.tally.capped else "; the same command, given again, goes on from there"
+            typer.echo(f"vantage: {ended.rstrip('.')}{again}.", err=True)
+            raise typer.Exit(130 if outcome.interrupted else 1)
+
+    def _suited(self, raters: list[ChatRater], store: Store) -> tuple[list[ChatRater], list[str]]:
+        """The raters with the defaults that suit their model, which is probed when it is first used."""
+        from vantage.raters.models.probe import probe
+        from vantage.runs.profiles import keep, kept, suited
+
+        profile = kept(store, raters[0])
+        if profile is None and self.probe and raters[0].remote and self.options.engine == "local":
+            model = raters[0].open()
+            try:
+                profile = probe(model)
+            finally:
+                model.close()
+            keep(store, raters[0], profile)
+        found = [suited(rater, profile, max_tokens=self.max_tokens) for rater in raters]
+        notes = list(dict.fromkeys(note for _, told in found for note in told))
+        return [rater for rater, _ in found], notes
 
 
 def _print_outcome(rows: list[dict[str, Any]], outcome: Outcome, store: Path, to: Path) -> None:
@@ -280,7 +345,7 @@ def _print_outcome(rows: list[dict[str, Any]], outcome: Outcome, store: Path, to
     parts += [f"{show(tally.retried)} tries repeated"] if tally.retried else []
     parts += [f"{show(tally.asked_again)} asked again because a reply could not be read"] if tally.asked_again else []
     parts += [f"{show(tally.failed)} failed"] if tally.failed else []
-    parts += [f"cost {tally.cost:.4g}"] if tally.cost else []
+    parts += [f"cost {tally.cost:.4g}"] if tally.cost else ["cost not known"] if tally.cost is None else []
     typer.echo(f"\nRun {outcome.run}: {', '.join(parts)}; replies are in {store}")
     if tally.missing:
         typer.echo(f"{show(tally.missing)} requests have no reply yet.")

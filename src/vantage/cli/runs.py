@@ -13,6 +13,7 @@ from vantage.cli.output import Csv, Json, print_frame, print_json, print_rows, p
 
 if TYPE_CHECKING:
     from vantage.runs.records import Record
+    from vantage.runs.store import Store
 
 app = typer.Typer(
     help="Look at stored model calls, export and clean them, read them again.",
@@ -30,7 +31,7 @@ def list_(store: Where, as_json: Json = False) -> None:
     from vantage.runs.store import Store
 
     with Store(store, read_only=True) as opened:
-        rows = [_row(record) for record in records(opened)]
+        rows = [_row(opened, record) for record in records(opened)]
     if not rows and not as_json:
         typer.echo("There are no runs in this store.")
         return
@@ -54,12 +55,12 @@ def show_(
 
     with Store(store, read_only=True) as opened:
         found = record(opened, run)
-        some = list(stored(opened, run=run, limit=calls))
+        some, row = list(stored(opened, run=run, limit=calls)), _row(opened, found)
     if as_json:
         told = {"plan": found.plan, "summary": found.summary, "calls": some}
-        print_json({**_row(found), **told})
+        print_json({**row, **told})
         return
-    for name, value in _row(found).items():
+    for name, value in row.items():
         typer.echo(f"{name.replace('_', ' ')}: {show(value)}")
     typer.echo("")
     for part in found.plan["parts"]:
@@ -67,6 +68,40 @@ def show_(
         typer.echo("")
     for call in some:
         _print_call(call)
+
+
+@app.command("cost")
+def cost(
+    store: Where,
+    run: Run = None,
+    by: Annotated[str, typer.Option(help="run, model or sitting (each start of a command, with its model).")] = "run",
+    prices: Annotated[Path | None, typer.Option(help="Reckon at these prices instead of those of the time.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Show what runs have cost.
+
+    Counted from the stored calls, so that it is right after kills and repeats. A cost that is not known says so.
+    """
+    from vantage.errors import InputError, nearest
+    from vantage.raters.prices import read_prices
+    from vantage.runs.ledger import ledger, rows
+    from vantage.runs.store import Store
+
+    if by not in ("run", "model", "sitting"):
+        raise InputError(f"there is no ledger by '{by}'", remedy=nearest(by, ["run", "model", "sitting"]))
+    with Store(store, read_only=True) as opened:
+        told = rows(ledger(opened, run, read_prices(prices) if prices else None), by)
+    if as_json:
+        print_json(told)
+        return
+    if not told:
+        typer.echo("There are no calls in this store.")
+        return
+    print_rows([{**_dated(row), "cost": "not known" if row["cost"] is None else row["cost"]} for row in told])
+    if any(row["cost"] is None for row in told):
+        typer.echo(
+            "\nPrices come from a file of yours: --prices FILE, with lines such as  openai:NAME: {input: 1, output: 4}"
+        )
 
 
 @app.command("export")
@@ -176,9 +211,22 @@ def recover(store: Where) -> None:
     typer.echo(saved(place(store)))
 
 
-def _row(record: Record) -> dict[str, Any]:
+def _dated(row: dict[str, Any]) -> dict[str, Any]:
     from datetime import datetime
 
+    if "started" not in row:
+        return row
+    started = datetime.fromtimestamp(row["started"]).astimezone().isoformat(sep=" ", timespec="seconds")
+    return {**row, "started": started if row["started"] else ""}
+
+
+def _row(store: Store, record: Record) -> dict[str, Any]:
+    from datetime import datetime
+
+    from vantage.runs.ledger import ledger, totals
+
+    # From the stored calls, since a run that was killed has written no summary.
+    spent = totals(ledger(store, record.id))
     parts, summary = record.plan["parts"], record.summary
     told = {key: summary.get(key, 0) for key in ("sent", "stored", "failed", "missing")}
     return {
@@ -189,9 +237,7 @@ def _row(record: Record) -> dict[str, Any]:
         "instrument": parts[0]["instrument"],
         "requests": sum(part["requests"] for part in parts),
         **told,
-        "prompt_tokens": summary.get("prompt_tokens", 0),
-        "completion_tokens": summary.get("completion_tokens", 0),
-        "cost": summary.get("cost"),
+        **{name: spent[name] for name in ("prompt_tokens", "completion_tokens", "cost")},
     }
 
 
@@ -200,5 +246,7 @@ def _print_call(call: dict[str, Any]) -> None:
     typer.echo(f"━━━ {printable(what)}, sample {call['sample']} ({call['step']}, {call['at']})")
     for message in call["messages"]:
         typer.echo(f"── {message['role']}\n{printable(message['content'])}")
+    if call["thinking"]:
+        typer.echo(f"── thinking\n{printable(call['thinking'])}")
     said = call["reply"] or call["error"] or json.dumps(call["scores"])
     typer.echo(f"── {'failed' if call['finish'] == 'failed' else 'reply'}\n{printable(str(said))}\n")

@@ -15,7 +15,9 @@ from vantage.errors import InputError, nearest
 
 if TYPE_CHECKING:
     from vantage.report.folder import Report
+    from vantage.runs.forecast import Estimate
     from vantage.studies.base import Progress, Study
+    from vantage.studies.estimating import Preview
 
 CONTEXT = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
 
@@ -23,7 +25,7 @@ CONTEXT = {"allow_extra_args": True, "ignore_unknown_options": True, "help_optio
 def study(
     context: typer.Context,
     name: Annotated[
-        str | None, typer.Argument(metavar="NAME", help="The study, or a Python file of yours that holds one.")
+        str | None, typer.Argument(metavar="NAME", help="The study, or a file of yours that holds one (.yaml or .py).")
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="The folder for everything the study leaves.")] = None,
     data: Annotated[Path | None, typer.Option("--data", help="The published data or corpus that it reads.")] = None,
@@ -49,14 +51,17 @@ def study(
     fail_on: Annotated[
         float | None, typer.Option(help="End when more requests failed than this: a share below 1, or a count.")
     ] = None,
+    estimate: Annotated[
+        bool, typer.Option("--estimate", help="Print calls, tokens, cost and time before anything is sent, and end.")
+    ] = False,
     list_all: Annotated[bool, typer.Option("--list", help="List the studies.")] = False,
     help_: Annotated[bool, typer.Option("--help", "-h", help="Show this, or the options of a study.")] = False,
     as_json: Json = False,
 ) -> None:
     """Run a study: collect judgments, measure, and write tables, figures and one report.
 
-    `vantage study --list` names the studies, `vantage study NAME --help` their options. `vantage study FILE.py` runs a
-    study of your own; begin one with `vantage new study`. Given again, the same command goes on where it was
+    `vantage study --list` names the studies, `vantage study NAME --help` their options. `vantage study FILE.yaml` runs
+    a study of your own; begin one with `vantage new study`. Given again, the same command goes on where it was
     interrupted.
     """
     if help_ and name is None:
@@ -66,7 +71,7 @@ def study(
         _list(as_json=as_json)
         return
     from vantage.cli.rate import number
-    from vantage.raters.estimate import read_prices
+    from vantage.raters.prices import read_prices
     from vantage.runs.options import Options
     from vantage.studies.base import find
     from vantage.studies.own import is_path, load
@@ -77,7 +82,7 @@ def study(
         _explain(chosen, name)
         return
     options = parse_options(chosen, set_ or [], context.args)
-    if out is None:
+    if out is None and not estimate:
         raise InputError("where should the results go?", remedy=f"say vantage study {name} --out FOLDER")
     settings: dict[str, Any] = {key: number(value) for key, value in pairs(setting or [], "--setting").items()}
     if base_url:
@@ -85,6 +90,12 @@ def study(
     known = read_prices(prices) if prices else {}
     carried = Options(concurrency=concurrency, prices=known, max_cost=max_cost, fail_on=fail_on)
     wanted: dict[str, Any] = {"out": out, "data": data, "models": model or (), "seed": seed, "settings": settings}
+    if estimate:
+        from vantage.studies.estimating import preview
+
+        _preview(preview(chosen, **wanted, carried=carried, **options), as_json=as_json)
+        return
+    assert out is not None  # noqa: S101 - asked for above
     with resumable(), working(quiet=as_json) as progress:
         report = run(chosen, **wanted, carried=carried, progress=progress, **options)
     finished(report, out, as_json=as_json)
@@ -177,10 +188,37 @@ def finished(report: Report, out: Path, *, as_json: bool = False) -> None:
     typer.echo(f"\nThe report: {out / 'report.html'}")
 
 
-def _list(*, as_json: bool) -> None:
-    from vantage.studies.base import find, names
+def _preview(found: Preview, *, as_json: bool) -> None:
+    from dataclasses import asdict
 
-    rows = [{"study": name, "title": find(name).title, "needs data": bool(find(name).needs_data)} for name in names()]
+    from vantage.cli.forecasts import print_estimate, shown
+
+    forecast = found.forecast
+    if as_json:
+        rows = [{"model": one.model, "style": one.style, "raters": n, **_numbers(one)} for one, n in forecast.by_style]
+        told = {"study": found.study, **_numbers(forecast.total), "asked": rows}
+        print_json({**told, "trained": [asdict(one) for one in found.trained], "notes": found.notes})
+        return
+    rows = [{"model": one.model, "style": one.style, "raters": n, **shown(one)} for one, n in forecast.by_style]
+    if len(rows) > 1:
+        rows.append({"model": "together", "style": "", "raters": len(forecast.estimates), **shown(forecast.total)})
+    if not rows:
+        typer.echo(f"Study {found.study} asks no model as it is given here.\n")
+    if found.trained:
+        print_rows([{"trained": one.rater, "learns from": one.learns} for one in found.trained])
+        typer.echo()
+    print_estimate(rows, found.notes)
+
+
+def _numbers(one: Estimate) -> dict[str, Any]:
+    counts = {"calls": one.calls, "prompt_tokens": one.prompt_tokens, "completion_tokens": one.completion_tokens}
+    return {**counts, "cost": one.cost, "seconds": one.seconds}
+
+
+def _list(*, as_json: bool) -> None:
+    from vantage.studies.base import known
+
+    rows = [{"study": name, "title": one.title, "needs data": bool(one.needs_data)} for name, one in known().items()]
     print_rows(rows, as_json=as_json)
     if not as_json:
         typer.echo("\nRun one with: vantage study NAME --out FOLDER; its options: vantage study NAME --help")

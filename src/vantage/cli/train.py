@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vantage.cli.corpora import Folder, conditions, names, pairs
+from vantage.cli.corpora import TextColumns, TextsOrFolder, conditions, names, pairs, texts_or_corpus
 from vantage.cli.output import Json, print_json, print_rows, printable
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def train(
-    folder: Folder,
+    folder: TextsOrFolder,
     question: Annotated[
         str | None, typer.Option("--question", metavar="ID,…", help="What is learned, several at once; all without it.")
     ] = None,
@@ -66,6 +66,7 @@ def train(
     load: Annotated[
         Path | None, typer.Option(help="Learn nothing: take the rater that is kept in this folder.")
     ] = None,
+    mapping: TextColumns = None,
     to: Annotated[Path | None, typer.Option("--to", help="Where to write; without it the folder is changed.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -73,10 +74,16 @@ def train(
 
     No text may stand on two sides of a split. Without --validation, texts are held out in turn.
     """
-    from vantage.corpora import Corpus
+    from vantage.errors import InputError
     from vantage.raters.trained.rater import TrainedRater
 
-    whole = Corpus.read(folder)
+    if folder.is_file() and load is None:
+        raise InputError(
+            "a file of texts has no judgments to learn from",
+            file=folder,
+            remedy="judge it with a rater that was kept: --load FOLDER, or import the table with its judgments",
+        )
+    folder, whole = texts_or_corpus(folder, to, None, mapping)
     part = whole.filter(**conditions(judge)) if judge else whole
     if load is not None:
         rater = TrainedRater.load(load)

@@ -11,7 +11,7 @@ import polars as pl
 from vantage.collect.document import RangePart, StudyDocument
 from vantage.corpora import Corpus
 from vantage.documents import Document, Loc
-from vantage.errors import nearest
+from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument
 from vantage.scales import Scale, show_code
 
@@ -119,6 +119,12 @@ def check_items(document: Document, plan: StudyDocument, instrument: Instrument,
         document.problem(
             ("corpus",), f"its items have none of the columns {names} that '{instrument.id}' shows ({found})"
         )
+        return
+    try:
+        for condition in plan.conditions.names if plan.conditions else ("",):
+            corpus.check_asked(instrument, condition=condition)
+    except InputError as error:
+        document.problem(("corpus",), str(error).rstrip("."))
         return
     needed = {
         name

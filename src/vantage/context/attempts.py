@@ -15,7 +15,7 @@ from vantage.context.insertion import NO_PLACE, insert, insertion_fault, read_pl
 from vantage.context.record import Record
 from vantage.context.verification import Candidate, Verdict, cost_of, meaning, own_labels, verified
 from vantage.context.wording import Wording
-from vantage.context.writing import Asking, writer, writing_instrument
+from vantage.context.writing import Asks, writer, writing_instrument
 from vantage.instruments import Instrument, Question
 from vantage.raters.chat import ChatRater
 from vantage.raters.replies.clean import without_thought
@@ -65,7 +65,7 @@ class Attempts:
         control: What contexts are written for.
     """
 
-    asking: Asking
+    asking: Asks
     generator: ChatRater
     verifier: ChatRater
     instrument: Instrument

@@ -14,6 +14,7 @@ from typing import Any, Final, Literal
 
 import polars as pl
 
+from vantage.context.assumed import Assumed
 from vantage.context.attempts import Attempts, Statement
 from vantage.context.controls import NO_OPPOSITE, Control, check_control, context_fields, real_turns, target
 from vantage.context.dialogue import CONVERSATION, EMPTY, Turn, cell, contains, fault, script
@@ -22,14 +23,14 @@ from vantage.context.labels import Labels, original_labels
 from vantage.context.record import DROPPED, OUTCOME, Record
 from vantage.context.verification import LEAST, shared_models
 from vantage.context.wording import Wording
-from vantage.context.writing import TEMPERATURE, Asking, as_rater
+from vantage.context.writing import TEMPERATURE, Asking, Asks, as_rater
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument, Question
 from vantage.raters.chat import ChatRater
 from vantage.raters.models import load_model
 from vantage.raters.models.base import ChatModel
-from vantage.runs import Options, Store
+from vantage.runs import Options, Plan, Store
 
 FirstPerson = bool | Literal["rules", "model"]
 Insertion = Literal["position", "written"]
@@ -94,6 +95,7 @@ def generate(
     seed: int = 0,
     options: Options | None = None,
     progress: Callable[[int], None] | None = None,
+    asks: Callable[[Plan, str], object] | None = None,
 ) -> Contexts:
     """Conversations around the statements of a corpus, each with its statement in it, word for word.
 
@@ -124,6 +126,7 @@ def generate(
         seed: The seed of everything that is drawn by lot.
         options: How the run is carried out: concurrency, retries, limits.
         progress: Called with the number of items that were kept or dropped.
+        asks: For an estimate: called with the most that may be asked, instead of asking it; contexts are made up.
     """
     chosen = Instrument.load(instrument) if isinstance(instrument, str) else instrument
     asked = chosen.question(question) if question else chosen.questions[0]
@@ -138,19 +141,23 @@ def generate(
     known = dict(original_labels(corpus, asked, labels).iter_rows())
     statements = list(_statements(pool, chosen, asked, known, control, record))
     with ExitStack() as stack:
-        opened = (
-            store if isinstance(store, Store) else stack.enter_context(Store(store) if store else Store.temporary())
-        )
-        writes = _opened(as_rater(generator, temperature=TEMPERATURE, seed=seed), options, stack)
+        loads = asks is None and (options or Options()).engine == "local"
+        writes = _opened(as_rater(generator, temperature=TEMPERATURE, seed=seed), stack, loads=loads)
         checks = writes if verifier is None else as_rater(verifier, seed=seed)
-        checks = _as_verifier(checks, writes, options, stack)
+        checks = _as_verifier(checks, writes, stack, loads=loads)
         warnings = shared_models(writes.model_name, checks.model_name)
 
         def tell(note: str) -> None:
             if note not in warnings:
                 warnings.append(note)
 
-        asking = Asking(opened, options, tell, control)
+        if asks is not None:
+            asking: Asks = Assumed(asks, control, attempts)
+        elif isinstance(store, Store):
+            asking = Asking(store, options, tell, control)
+        else:
+            opened = stack.enter_context(Store(store) if store else Store.temporary())
+            asking = Asking(opened, options, tell, control)
         tried = Attempts(
             asking, writes, checks, chosen, asked, Wording.read(wording), record, seed, insertion, least, control
         )
@@ -222,16 +229,16 @@ def _by_rules(statements: Sequence[Statement], record: Record) -> list[Statement
     return kept
 
 
-def _opened(rater: ChatRater, options: Options | None, stack: ExitStack) -> ChatRater:
+def _opened(rater: ChatRater, stack: ExitStack, *, loads: bool) -> ChatRater:
     """The rater with its model loaded once for all steps, where this process is the one that runs it."""
-    if not isinstance(rater.model, str) or (options or Options()).engine != "local":
+    if not isinstance(rater.model, str) or not loads:
         return rater
     model = load_model(rater.model, **rater.settings)
     stack.callback(model.close)
     return replace(rater, model=model)
 
 
-def _as_verifier(rater: ChatRater, generator: ChatRater, options: Options | None, stack: ExitStack) -> ChatRater:
+def _as_verifier(rater: ChatRater, generator: ChatRater, stack: ExitStack, *, loads: bool) -> ChatRater:
     """The verifier as it is asked: the same loaded model where it is the generator, the most probable answer."""
     if rater is generator:
         rater = replace(generator, style="zero-shot", temperature=0.0)
@@ -240,7 +247,7 @@ def _as_verifier(rater: ChatRater, generator: ChatRater, options: Options | None
     if rater.model_name == "embedded" and rater.parts.name == "zero-shot":
         # It seldom keeps to the form of an answer, but its probabilities can always be read.
         rater = replace(rater, style="scoring")
-    return replace(_opened(rater, options, stack), name=f"{rater.model_name}+{rater.parts.name}+verification")
+    return replace(_opened(rater, stack, loads=loads), name=f"{rater.model_name}+{rater.parts.name}+verification")
 
 
 def _with_real_turns(

@@ -88,6 +88,11 @@ class Simulator:
             return False
         return self.model_name == "embedded" if self.answers == "auto" else self.answers == "scoring"
 
+    def gates(self, method: str) -> bool:
+        """Whether personas of a method are asked about an item only if its scored relevance is high enough."""
+        chosen = find_method(method)
+        return chosen.voice == "selective-persona" and self.scores(chosen)
+
     def people(self) -> tuple[Persona, ...]:
         """The personas that take part."""
         given = self.personas

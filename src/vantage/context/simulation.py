@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,7 +19,6 @@ from vantage.context.readers import Simulator, find_method
 from vantage.corpora import Corpus
 from vantage.instruments import Instrument, Question
 from vantage.raters.asked import relevance_instrument
-from vantage.raters.chat import ChatRater
 from vantage.raters.models.base import ChatModel
 from vantage.raters.prompts import RELEVANT
 from vantage.runs import Options, Outcome, Part, Plan, RunEnded, Store, added, run
@@ -113,21 +112,42 @@ def simulate(
         options: How the run is carried out: concurrency, retries, limits.
         progress: Called with the number of requests that were answered.
     """
-    chosen, how = find_method(method), _simulator(simulator)
+    chosen, gate, parts = _parts(corpus, instrument, simulator, method, question, condition)
+    with _opened(store) as opened:
+        work = _Work(opened, options, progress)
+        corpus = work.done(corpus, gate)
+        corpus = work.done(corpus, _passed(corpus, parts, gate) if gate else parts)
+    ids = tuple(part.rater.id for part in parts)
+    told = _labelled(corpus, ids, method)
+    return Simulation(method, told, chosen, ids, work.cost, tuple(dict.fromkeys(work.notes)))
+
+
+def simulation_plan(
+    corpus: Corpus, instrument: Instrument | str, simulator: Simulator, method: str, *, condition: str = STATIC
+) -> Plan:
+    """The most that `simulate` may ask: every persona about every item, however relevant it finds it."""
+    _, gate, parts = _parts(corpus, instrument, simulator, method, "", condition)
+    return Plan((*gate, *parts))
+
+
+def _parts(
+    corpus: Corpus,
+    instrument: Instrument | str,
+    simulator: Simulator | str | ChatModel,
+    method: str,
+    question: str,
+    condition: str,
+) -> tuple[Question, list[Part], list[Part]]:
+    """The question, what is asked of selective personas whose options are scored beforehand, and what is asked then."""
+    how = _simulator(simulator)
     used = Instrument.load(instrument) if isinstance(instrument, str) else instrument
     asked = used.question(question) if question else used.questions[0]
     where = condition if condition in used.conditions else ""
-    raters = how.raters(chosen)
-    with _opened(store) as opened:
-        work = _Work(opened, options, progress)
-        if chosen.voice == "selective-persona" and how.scores(chosen):
-            corpus, parts = _gated(work, corpus, used, asked, raters, where)
-        else:
-            parts = [Part(rater, corpus, used, (asked.id,), where) for rater in raters]
-        corpus = work.done(corpus, parts)
-    told = _labelled(corpus, [rater.id for rater in raters], chosen.name)
-    ids = tuple(rater.id for rater in raters)
-    return Simulation(chosen.name, told, asked, ids, work.cost, tuple(dict.fromkeys(work.notes)))
+    parts = [Part(rater, corpus, used, (asked.id,), where) for rater in how.raters(find_method(method))]
+    if not how.gates(method):
+        return asked, [], parts
+    gate = scored_relevance(used)
+    return asked, [Part(part.rater, corpus, gate, (gate.questions[0].id,), where) for part in parts], parts
 
 
 def _simulator(given: Simulator | str | ChatModel) -> Simulator:
@@ -175,27 +195,17 @@ class _Work:
         return advance
 
 
-def _gated(
-    work: _Work,
-    corpus: Corpus,
-    instrument: Instrument,
-    question: Question,
-    raters: Sequence[ChatRater],
-    condition: str,
-) -> tuple[Corpus, list[Part]]:
-    """The corpus with scored relevance, and what is left to ask: each persona about the items relevant to it."""
-    gate = scored_relevance(instrument)
-    id_ = gate.questions[0].id
-    corpus = work.done(corpus, [Part(rater, corpus, gate, (id_,), condition) for rater in raters])
-    relevant = corpus.judgments.filter(pl.col("question") == id_, pl.col("expected") >= RELEVANT)
+def _passed(corpus: Corpus, parts: Sequence[Part], gate: Sequence[Part]) -> list[Part]:
+    """What is left to ask once relevance was scored: each persona about the items relevant to it."""
+    relevant = corpus.judgments.filter(pl.col("question") == gate[0].asked[0], pl.col("expected") >= RELEVANT)
     touched = {str(rater): items["item"] for (rater,), items in relevant.group_by("rater")}
-    parts = []
-    for rater in raters:
-        if rater.id in touched:
-            items = corpus.items.filter(pl.col("item").is_in(touched[rater.id].implode()))
-            part = Corpus(items, corpus.raters.clear(), corpus.judgments.clear(), corpus.instruments)
-            parts.append(Part(rater, part, instrument, (question.id,), condition))
-    return corpus, parts
+    left = []
+    for part in parts:
+        if part.rater.id in touched:
+            items = corpus.items.filter(pl.col("item").is_in(touched[part.rater.id].implode()))
+            mine = Corpus(items, corpus.raters.clear(), corpus.judgments.clear(), corpus.instruments)
+            left.append(replace(part, corpus=mine))
+    return left
 
 
 def scored_relevance(instrument: Instrument) -> Instrument:

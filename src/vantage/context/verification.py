@@ -14,7 +14,7 @@ import polars as pl
 
 from vantage.context.controls import CONTEXT, Control, context_fields
 from vantage.context.dialogue import CONVERSATION, Turn, cell
-from vantage.context.writing import Asking
+from vantage.context.writing import Asks
 from vantage.instruments import Instrument, Question
 from vantage.raters.chat import ChatRater
 from vantage.scales import Scale, show_code
@@ -47,7 +47,7 @@ class Verdict:
 
 
 def verified(
-    asking: Asking,
+    asking: Asks,
     verifier: ChatRater,
     candidates: Sequence[Candidate],
     question: Question,
@@ -87,7 +87,7 @@ def verified(
 
 
 def own_labels(
-    asking: Asking, generator: ChatRater, candidates: Iterable[Candidate], instrument: Instrument, question: Question
+    asking: Asks, generator: ChatRater, candidates: Iterable[Candidate], instrument: Instrument, question: Question
 ) -> dict[str, Verdict]:
     """The label that the generator itself gives each statement in the context that it wrote, not told what for.
 

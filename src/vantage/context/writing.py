@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import polars as pl
 
@@ -19,6 +19,8 @@ from vantage.runs import Options, Plan, RunEnded, Store, run
 
 TEMPERATURE: Final = 0.8
 """Of a writer that is named only: a try that was turned down should not come out the same again."""
+WRITTEN_TOKENS: Final = {"first-person": 8, "scenario": 60, "conversation": 220, "position": 12, "written": 240}
+"""How long the replies of each step are, typically."""
 _COST: Final = ("calls", "prompt_tokens", "completion_tokens")
 
 
@@ -40,6 +42,14 @@ class Writer(ChatRater):
 
     step: str = "scenario"
     wording: Wording = field(default_factory=Wording.read)
+
+    def row(self) -> dict[str, Any]:
+        """The rater's row; its style is the step."""
+        return {**ChatRater.row(self), "style": f"writing: {self.step}"}
+
+    def reply_tokens(self, questions: Sequence[Question]) -> int:
+        """How long what it writes in this step is, typically."""
+        return WRITTEN_TOKENS[self.step]
 
     def prompter(self, corpus: Corpus, instrument: Instrument, condition: str = "") -> Prompter:
         """What writes this step's prompts."""
@@ -85,6 +95,22 @@ def writing_instrument() -> Instrument:
     )
 
 
+class Asks(Protocol):
+    """Whatever gives the judgments of one rater about items, with `reply` and what each item's calls took."""
+
+    def ask(
+        self,
+        rater: ChatRater,
+        items: pl.DataFrame,
+        instrument: Instrument,
+        questions: Sequence[str] = (),
+        *,
+        condition: str | None = None,
+    ) -> pl.DataFrame:
+        """The judgments."""
+        ...
+
+
 @dataclass(frozen=True)
 class Asking:
     """How the calls of a generation are carried out: the store they go through, and the options of the run.
@@ -114,17 +140,7 @@ class Asking:
 
         Whatever the store holds is not asked again, and costs are those of all sittings.
         """
-        nobody = pl.DataFrame(schema={"rater": pl.String})
-        nothing = pl.DataFrame(schema={**dict.fromkeys(("item", "question", "rater"), pl.String), "value": pl.Float64})
-        corpus = Corpus(items, nobody, nothing, instrument)
-        apart = replace(rater, name=f"{rater.id}/{self.condition}") if self.condition else rater
-        plan = Plan.of(
-            corpus,
-            apart,
-            instrument,
-            questions=questions,
-            condition=self.condition if condition is None else condition,
-        )
+        plan = step_plan(rater, items, instrument, questions, self.condition, condition)
         outcome = run(plan, self.store, self.options)
         if outcome.interrupted:
             raise KeyboardInterrupt
@@ -142,6 +158,23 @@ class Asking:
             (number, number),
         )
         return pl.DataFrame(rows, schema={"item": pl.String, **dict.fromkeys(_COST, pl.Int64)}, orient="row")
+
+
+def step_plan(
+    rater: ChatRater,
+    items: pl.DataFrame,
+    instrument: Instrument,
+    questions: Sequence[str],
+    control: str,
+    condition: str | None = None,
+) -> Plan:
+    """What one step asks; the condition is the control where none is given."""
+    nobody = pl.DataFrame(schema={"rater": pl.String})
+    nothing = pl.DataFrame(schema={**dict.fromkeys(("item", "question", "rater"), pl.String), "value": pl.Float64})
+    corpus = Corpus(items, nobody, nothing, instrument)
+    apart = replace(rater, name=f"{rater.id}/{control}") if control else rater
+    where = control if condition is None else condition
+    return Plan.of(corpus, apart, instrument, questions=questions, condition=where)
 
 
 def as_rater(model: str | ChatModel | ChatRater, **options: Any) -> ChatRater:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -167,6 +169,13 @@ class Corpus:
                 joined = joined.join(side, on=key, how="left")
         return joined
 
+    def values_of(self, column: str) -> list[str]:
+        """The different values of a column of any of the three tables, as `filter` compares them, sorted."""
+        ((table, _, name),) = self._sources([column]).values()
+        table = {"item": "items", "rater": "raters"}.get(column, table)
+        values = self.scan(table).select(pl.col(name).cast(pl.String)).unique().collect().to_series()
+        return [str(value) for value in values.drop_nulls().sort()]
+
     def filter(self, *predicates: pl.Expr, **equals: object) -> Corpus:
         """The corpus of what fits: predicates over columns of any of the three tables, or `column=value`.
 
@@ -249,6 +258,58 @@ class Corpus:
             raise InputError(f"'{clash[0]}' cannot be a trait", column=clash[0], remedy="rename the column")
         kept = self.raters.drop([column for column in new if column in self.raters.columns])
         return self._with(raters=kept.join(traits, on="rater", how="left", maintain_order="left"))
+
+    def check_asked(
+        self,
+        instrument: Instrument,
+        questions: Sequence[str] = (),
+        condition: str = "",
+        items: pl.DataFrame | None = None,
+    ) -> None:
+        """Refuses, before anything is asked, what could not be kept or makes no sense.
+
+        That is a question that the corpus has on another scale already, and items without what a question names. An
+        instrument that was inferred from answers has no wording, of which a warning is given.
+        """
+        from vantage.instruments.needs import check_items
+
+        _questions(merge_instruments([*self.instruments, instrument]))
+        check_items(instrument, self.items if items is None else items, questions, condition)
+        if instrument.inferred:
+            ids = ", ".join(question.id for question in instrument.questions[:5])
+            warnings.warn(
+                f"instrument '{instrument.id}' has no wording: it was inferred from answers, so a model reads only the"
+                f" names of its questions ({ids}); write an instrument file first",
+                UserWarning,
+                stacklevel=3,
+            )
+
+    def included(self) -> Corpus:
+        """The corpus without raters who are marked as excluded (a column `excluded` of the raters)."""
+        if "excluded" not in self.traits:
+            return self
+        out = pl.col("excluded").cast(pl.String).str.to_lowercase() == "true"
+        return self._of(self.raters.filter(~out.fill_null(value=False)))
+
+    def people(self) -> Corpus:
+        """The corpus of what people judged, without models, personas, trained raters and aggregates."""
+        return self._of(self.raters.filter(pl.col("kind").cast(pl.String).is_in(schema.PEOPLE)))
+
+    def _of(self, raters: pl.DataFrame) -> Corpus:
+        """The corpus of some of its raters; all items stay."""
+        if len(raters) == len(self.raters):
+            return self
+        judgments = self.judgments.filter(pl.col("rater").is_in(raters["rater"].implode()))
+        return self._with(raters=raters, judgments=judgments)
+
+    def report(self, *, seed: int = 0) -> Any:
+        """The report on the corpus: shown in a notebook, or written with `.write(FOLDER)`."""
+        return import_module("vantage.report.overview").corpus_report(self, seed=seed)
+
+    @property
+    def plot(self) -> Plots:
+        """Figures of the corpus: `corpus.plot.agreement(by="question")`."""
+        return Plots(self)
 
     def _with(
         self,
@@ -368,6 +429,24 @@ class Corpus:
             "instruments": [dict(instrument.document) for instrument in self.instruments],
         }
         return dump(data)
+
+
+@dataclass(frozen=True, slots=True)
+class Plots:
+    """Figures of a corpus, shown in a notebook; `.draw()` gives the Matplotlib object."""
+
+    corpus: Corpus
+
+    def agreement(self, by: str = "question", measure: str = "alpha", **options: Any) -> Any:
+        """A measure of agreement for each group, with its interval."""
+        found = import_module("vantage.measures").registry()
+        if measure not in found:
+            raise InputError(f"there is no measure '{measure}'", remedy=nearest(measure, list(found)))
+        result = found[measure].function(self.corpus, by=by, **options)
+        figure = import_module("vantage.report.parts").Figure
+        caption = f"{found[measure].summary.split(':')[0].split(';')[0].rstrip('.')}, by {by}."
+        told = f"One point per {by} with its interval."
+        return figure("agreement", caption, told, "points", result, {"category": by, "label": measure})
 
 
 def with_defaults(judgments: pl.DataFrame) -> pl.DataFrame:

@@ -71,6 +71,7 @@ def _question(corpus: Corpus, judgments: pl.DataFrame, question: str) -> dict[st
         "judgments_per_item": _spread(part, "item", part["item"].n_unique()),
         "mean": values.mean() if scale.ordered else None,
         "values": counts,
+        "labels": {show_code(option.code): option.label for option in scale.options if option.label},
         "statuses": _counts(part["status"]),
     }
 

@@ -18,6 +18,8 @@ Kind = Literal["person", "author", "slot", "model", "persona", "trained", "aggre
 writer of the text, `aggregate` a released summary of people who are no longer told apart.
 """
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
+PEOPLE: Final[tuple[Kind, ...]] = ("person", "slot")
+"""The kinds of raters that are people who judge; the others are never pooled with them unasked."""
 STATUS: Final = pl.Enum(STATUSES)
 KIND: Final = pl.Enum(KINDS)
 

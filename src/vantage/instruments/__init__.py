@@ -1,11 +1,12 @@
 """Instruments: questions, scales, guidelines, worked examples and checks, one YAML file each.
 
 `Instrument.load` reads a bundled one by name or anyone's by path and reports every problem with its line.
-May import `scales`, `documents` and `errors` only. To add one, put a YAML file into `bundled/`; it needs
+May import `scales`, `documents`, `plugins` and `errors` only. To add one, put a YAML file into `bundled/`; it needs
 no code. The file format is `document.InstrumentDocument`, from which `schema.json` is generated.
 """
 
 from vantage.instruments.instrument import (
+    PLUGINS,
     Aggregate,
     Answer,
     Check,
@@ -16,4 +17,4 @@ from vantage.instruments.instrument import (
     bundled,
 )
 
-__all__ = ["Aggregate", "Answer", "Check", "Example", "Field", "Instrument", "Question", "bundled"]
+__all__ = ["PLUGINS", "Aggregate", "Answer", "Check", "Example", "Field", "Instrument", "Question", "bundled"]

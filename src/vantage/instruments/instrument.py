@@ -8,10 +8,11 @@ from dataclasses import asdict, dataclass, field
 from importlib import resources
 from pathlib import Path
 from string import Formatter
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from vantage.documents import Document, Loc
 from vantage.errors import InputError, nearest
+from vantage.plugins import Plugins
 from vantage.scales import OPT_OUTS, Band, Option, OptOut, Scale, show_code
 
 if TYPE_CHECKING:
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
         QuestionPart,
         ScalePart,
     )
+
+
+INFERRED = "Questions and scales as found in the data; no wording was given."
+"""How an instrument that was inferred from answers is described."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,9 +135,10 @@ class Instrument:
         if name.endswith((".yaml", ".yml")) or "/" in name or "\\" in name or isinstance(name_or_path, Path):
             return cls._resolve(Document.read(name_or_path))
         stem, _, form = name.partition(":")
-        if stem not in bundled():
-            raise InputError(f"there is no bundled instrument '{stem}'", remedy=nearest(stem, bundled()))
-        instrument = cls._resolve(Document.bundled("vantage.instruments", "bundled", f"{stem}.yaml"))
+        if stem in bundled():
+            instrument = cls._resolve(Document.bundled("vantage.instruments", "bundled", f"{stem}.yaml"))
+        else:
+            instrument = PLUGINS.find(stem)
         return instrument.form(form) if form else instrument
 
     @classmethod
@@ -152,7 +158,7 @@ class Instrument:
                 "id": id,
                 "version": 1,
                 "title": title,
-                "description": "Questions and scales as found in the data; no wording was given.",
+                "description": INFERRED,
                 "fields": [{"name": "text", "title": "Text"}],
                 "guidelines": "No guidelines were given with the data.",
                 "scales": {f"scale-{n}": _scale_data(scale) for n, scale in enumerate(questions.values(), 1)},
@@ -163,6 +169,11 @@ class Instrument:
             },
             file=title,
         )
+
+    @property
+    def inferred(self) -> bool:
+        """Whether it was made from answers, so that nobody has worded its questions."""
+        return self.description == INFERRED
 
     def question(self, id: str) -> Question:  # noqa: A002
         """The question with this id."""
@@ -531,3 +542,19 @@ def _whole(code: float) -> float | int:
 
 def _escaped(text: str) -> str:
     return text.replace("{", "{{").replace("}", "}}")
+
+
+def _accepted(name: str, found: Any) -> Instrument:
+    if not isinstance(found, str | Path):
+        raise TypeError("is not the path of an instrument file")
+    try:
+        instrument = Instrument.load(Path(found))
+    except InputError as error:
+        raise ValueError(f"is not a valid instrument ({error})") from None
+    if instrument.id != name:
+        raise ValueError(f"is an instrument with another id, '{instrument.id}'")
+    return instrument
+
+
+PLUGINS: Final[Plugins[Instrument]] = Plugins("instruments", "instrument", bundled, _accepted)
+"""Instruments of other packages: the paths of their files."""

@@ -14,6 +14,7 @@ from typing import Any, TypedDict
 import polars as pl
 
 from vantage.corpora import Corpus
+from vantage.corpora.schema import PEOPLE
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument, Question
 from vantage.raters.answers import choices
@@ -21,9 +22,6 @@ from vantage.raters.asked import asked_instrument, asked_questions
 from vantage.raters.chat import ChatRater
 from vantage.raters.models.base import Message
 from vantage.raters.style import Style
-
-PEOPLE = ("person", "slot")
-"""The kinds of raters whose answers are counted."""
 
 
 class Choice(TypedDict, total=False):

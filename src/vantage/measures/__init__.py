@@ -7,7 +7,9 @@ against a published value, a brute-force definition and a peer.
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from vantage.plugins import Plugins
 
 if TYPE_CHECKING:
     from vantage.measures.base import Measure
@@ -24,6 +26,7 @@ HOMES = {
         "opt_outs": ["opt_outs"],
         "split_half": ["split_half"],
         "needed_raters": ["needed_raters"],
+        "d_study": ["d_study"],
         "rater_quality": ["raters"],
         "aggregation": ["aggregate", "bands", "soft_labels", "competence"],
         "variation": ["entropy", "ambiguity", "split_items", "opposed_items"],
@@ -44,9 +47,35 @@ HOMES = {
 
 
 def registry() -> "dict[str, Measure]":
-    """Every measure by its name on the command line, in the order of the families."""
+    """Every measure by its name on the command line, in the order of the families, then those of plugins."""
+    return {**_loaded(), **PLUGINS.working()}
+
+
+def find(name: str) -> "Measure":
+    """The measure with this name; a plugin is imported only where its own measure is asked for."""
+    return _loaded().get(name) or PLUGINS.find(name)
+
+
+def _loaded() -> "dict[str, Measure]":
+    """The measures that are built in, and those that were defined in this process, such as in a notebook."""
     from vantage.measures.base import REGISTRY
 
     for module in dict.fromkeys(HOMES.values()):
         import_module(module)
     return REGISTRY
+
+
+def _accepted(name: str, found: Any) -> "Measure":
+    from vantage.measures.base import REGISTRY
+
+    if name in REGISTRY and REGISTRY[name].function is found:
+        return REGISTRY[name]
+    raise TypeError(f"is not a function with @measure('{name}', …)")
+
+
+def _built_in() -> list[str]:
+    return [name for name, known in _loaded().items() if known.built_in]
+
+
+PLUGINS: "Plugins[Measure]" = Plugins("measures", "measure", _built_in, _accepted)
+"""Measures of other packages: functions with `@measure`."""

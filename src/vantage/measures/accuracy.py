@@ -46,7 +46,7 @@ ACCURACY_VIEW: Final = View(
 )
 
 
-@measure("accuracy", "accuracy", view=ACCURACY_VIEW)
+@measure("accuracy", "accuracy", view=ACCURACY_VIEW, pools=False)
 def accuracy(
     data: Judgments,
     *,
@@ -63,7 +63,7 @@ def accuracy(
     people: Sequence[str] | None = None,
     match: By = ("item", "question"),
     per: Literal["mean", "person"] = "mean",
-    ci: Resampled = "items",
+    ci: Resampled = "auto",
     method: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
@@ -126,7 +126,7 @@ CONFUSION_VIEW: Final = View(
 )
 
 
-@measure("confusion", "accuracy", view=CONFUSION_VIEW)
+@measure("confusion", "accuracy", view=CONFUSION_VIEW, pools=False)
 def confusion(
     data: Judgments,
     *,

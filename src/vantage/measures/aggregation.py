@@ -137,7 +137,7 @@ def bands(
             row = {**part.key, "band": band, "count": count, **about}
             if len(placed):
                 low, high = wilson(count, len(placed), confidence)
-                rows.append({**row, "estimate": count / len(placed), "low": low, "high": high})
+                rows.append({**row, "estimate": count / len(placed), "low": low, "high": high, "over": "items"})
             else:
                 rows.append({**row, "reason": "no unit has a value"})
     return table(rows, by)

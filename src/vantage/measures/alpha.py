@@ -21,7 +21,7 @@ from vantage.measures.base import measure, table
 from vantage.measures.counts import FEW, Counts, Moments
 from vantage.measures.differences import Difference, Distance, custom, difference
 from vantage.measures.intervals import OVER, Bootstrap, Method, Over, Statistic
-from vantage.measures.over_raters import Answers
+from vantage.measures.over_raters import Answers, Choice
 from vantage.measures.presentation import AGREEMENT, Column, View
 from vantage.measures.ratings import By, Floats, Ints, Judgments, groups
 from vantage.measures.sources import CountedGroup, source_groups, source_of
@@ -53,7 +53,7 @@ def alpha(
     by: By = (),
     level: Level | None = None,
     distance: Distance | None = None,
-    ci: Over = "items",
+    ci: Over = "auto",
     method: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
@@ -77,7 +77,8 @@ def alpha(
         distance: Squared differences of your own, instead of a level.
         ci: What to resample for the interval: items; raters, where a drawn rater brings all answers and an
             answer is never paired with its own copy; both at once (the pigeonhole bootstrap, Owen 2007); or
-            none.
+            none. "auto" is both where at least ten raters judged several items each, otherwise items; `over` says
+            which.
         method: "percentile", or "bca" for items or raters.
         resamples: How many resamples to draw.
         confidence: Coverage of the interval.
@@ -91,20 +92,22 @@ def alpha(
     if level is not None and distance is not None:
         raise InputError("a level and a distance were given", remedy="give one of them")
     source = source_of(data, by)
-    many = len(source.values) > FEW and ci in ("items", "none")
+    chosen = Choice.of(data, by, bootstrap)
+    many = len(source.values) > FEW and not chosen.any_raters
     if many and (level == "interval" or (level == "ordinal" and ci == "none")):
-        moments = source.moments(ordinal=level == "ordinal", kinds=ci == "items")
-        rows = [_of_moments(group, level, bootstrap) for group in source_groups(source, moments, paired=True)]
+        moments = source.moments(ordinal=level == "ordinal", kinds=ci != "none")
+        grouped = source_groups(source, moments, paired=True)
+        rows = [_of_moments(group, level, chosen[group.key]) for group in grouped]
     else:
         counts = source_groups(source, source.counts(), paired=True)
-        rows = [_of_counts(group, level, distance, bootstrap) for group in counts]
-    if ci in ("raters", "both"):
+        rows = [_of_counts(group, level, distance, chosen[group.key]) for group in counts]
+    if chosen.any_raters:
         for group, row in zip(groups(data, by), rows, strict=True):
-            if row["estimate"] is None:
+            if row["estimate"] is None or (how := chosen[group.key]).ci not in ("raters", "both"):
                 continue
             answers = Answers.of(group)
             apart = _difference(None if distance is not None else row["level"], distance, answers.values)
-            row.update(answers.interval(coefficient_over_raters(apart), bootstrap))
+            row.update(answers.interval(coefficient_over_raters(apart), how))
     return table(rows, by)
 
 
@@ -222,8 +225,7 @@ def _row(
     estimate = float(statistic(multiplicity[None, :].astype(np.float64))[0])
     if np.isnan(estimate):
         return {**row, "reason": ALIKE}
-    low, high = bootstrap.interval(statistic, multiplicity)
-    return {**row, "estimate": estimate, "low": low, "high": high}
+    return {**row, "estimate": estimate, **bootstrap.stated(bootstrap.interval(statistic, multiplicity))}
 
 
 def _difference(level: Level | None, distance: Distance | None, values: Floats) -> Difference:

@@ -30,10 +30,18 @@ def coefficient_over_raters(difference: Difference) -> Formula:
     def formula(resamples: Resamples) -> Floats:
         answers = resamples.answers
         weight = resamples.copies[answers.rater]
-        partners = resamples.size[answers.unit] - weight
-        drawn = resamples.drawn[answers.unit]
-        share = np.asarray(answers.by_cell @ (quotient(weight, partners, empty=0) * drawn))
-        counted = np.asarray(answers.by_cell @ (np.where(partners > 0, weight, 0.0) * drawn))
+        partners = resamples.size[answers.unit]
+        partners -= weight
+        # Somebody drawn alone has no partner; nothing is gained there, and 1 only stands for "not 0".
+        alone = partners <= 0
+        any_alone = bool(alone.any())
+        if any_alone:
+            weight[alone], partners[alone] = 0.0, 1.0
+        drawn = resamples.drawn[answers.cell_unit]
+        counted = (np.asarray(answers.by_cell @ weight) if any_alone else resamples.cells) * drawn
+        weight /= partners
+        share = np.asarray(answers.by_cell @ weight)
+        share *= drawn
         marginal = np.asarray(answers.by_column @ counted)
         total = marginal.sum(axis=0)
         everyone = np.arange(len(answers.values))
@@ -48,7 +56,7 @@ def coefficient_over_raters(difference: Difference) -> Formula:
             at = _positions(difference, answers.values, marginal)
             field = _squared_differences(resamples, at[answers.cell_column])
             expected = 2 * (total * np.sum(marginal * at**2, axis=0) - np.sum(marginal * at, axis=0) ** 2)
-        observed = np.sum(share * field, axis=0)
+        observed = np.einsum("ij,ij->j", share, field)
         defined = expected > 1e-12 * total
         return 1 - quotient((total - 1) * observed, np.where(defined, expected, 0.0))
 
@@ -58,9 +66,18 @@ def coefficient_over_raters(difference: Difference) -> Formula:
 def _squared_differences(resamples: Resamples, x: Floats) -> Floats:
     """For each cell at place *x*, the squared differences to all answers of its unit, added up."""
     unit = resamples.answers.cell_unit
-    first = resamples.per_unit(resamples.cells * x)[unit]
-    second = resamples.per_unit(resamples.cells * x**2)[unit]
-    return np.asarray(resamples.size[unit] * x**2 - 2 * x * first + second)
+    there = resamples.cells * x
+    first = resamples.per_unit(there)
+    there *= x
+    second = resamples.per_unit(there)
+    # x (size · x − 2 first) + second, without more arrays than needed.
+    field = resamples.size[unit]
+    field *= x
+    first *= 2
+    field -= first[unit]
+    field *= x
+    field += second[unit]
+    return field
 
 
 def _positions(difference: Difference, values: Floats, marginal: Floats) -> Floats:

@@ -8,16 +8,20 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ParamSpec
+from typing import Any, Final, ParamSpec, Protocol, cast, overload
 
 import polars as pl
 
+from vantage.measures.kinds import APART, Kinds, Selection, selected, with_left_out
 from vantage.measures.presentation import PLAIN, View
+from vantage.measures.ratings import Judgments
 
 P = ParamSpec("P")
 
-RESULT = ("estimate", "low", "high", "items", "raters", "judgments", "left_out", "reason")
+RESULT = ("estimate", "low", "high", "over", "items", "raters", "judgments", "left_out", "reason")
 """The columns of every result, after the grouping columns and the measure's own."""
+BIASED = "the interval does not hold the estimate: resamples are biased here, so read it as a spread, not as a range"
+"""The reason of a row whose interval is not to be trusted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +33,13 @@ class Measure:
     summary: str
     function: Callable[..., pl.DataFrame]
     view: View = PLAIN
+    pools: bool = True
+    """Whether it pools raters where it is not told to keep them apart."""
+
+    @property
+    def built_in(self) -> bool:
+        """Whether it comes with Vantage."""
+        return self.function.__module__.startswith("vantage.")
 
     @property
     def options(self) -> Mapping[str, inspect.Parameter]:
@@ -39,27 +50,53 @@ class Measure:
     @property
     def types(self) -> Mapping[str, Any]:
         """The type of each option, for reading it from the command line."""
-        names = vars(sys.modules[self.function.__module__])
-        return {name: eval(p.annotation, dict(names)) for name, p in self.options.items()}  # noqa: S307
+        names = {**vars(sys.modules[self.function.__module__]), "Kinds": Kinds}
+        return {
+            name: eval(p.annotation, dict(names)) if isinstance(p.annotation, str) else p.annotation  # noqa: S307
+            for name, p in self.options.items()
+        }
 
 
 REGISTRY: dict[str, Measure] = {}
 
 
+class Recorded(Protocol[P]):
+    """A measure as it is called: its own options, and whose judgments it uses."""
+
+    @overload
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> pl.DataFrame: ...
+    @overload
+    def __call__(
+        self, data: Judgments, *, kinds: Kinds, include_excluded: bool = False, **options: Any
+    ) -> pl.DataFrame: ...
+    @overload
+    def __call__(self, data: Judgments, *, include_excluded: bool, **options: Any) -> pl.DataFrame: ...
+
+
+WHOSE: Final = {
+    "kinds": inspect.Parameter("kinds", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="Kinds"),
+    "include_excluded": inspect.Parameter(
+        "include_excluded", inspect.Parameter.KEYWORD_ONLY, default=False, annotation="bool"
+    ),
+}
+"""The options that every measure has: whose judgments it uses."""
+
+
 def measure(
-    name: str, family: str, view: View = PLAIN
-) -> Callable[[Callable[P, pl.DataFrame]], Callable[P, pl.DataFrame]]:
+    name: str, family: str, view: View = PLAIN, *, pools: bool = True
+) -> Callable[[Callable[P, pl.DataFrame]], Recorded[P]]:
     """Registers a function as a measure and writes its name and options into every row it returns.
 
-    The two last columns, `measure` and `options`, make a row of a report recomputable. `view` says how a report shows
-    the result and what may be said of it.
+    Every measure takes `kinds` (whose judgments: people by default) and `include_excluded` as well; one that compares
+    raters with each other, and pools nobody, says `pools=False`. The two last columns of a result, `measure` and
+    `options`, make a row of a report recomputable; `view` says how a report shows the result.
     """
 
-    def register(function: Callable[P, pl.DataFrame]) -> Callable[P, pl.DataFrame]:
+    def register(function: Callable[P, pl.DataFrame]) -> Recorded[P]:
         signature = inspect.signature(function)
 
         @functools.wraps(function)
-        def recorded(*args: P.args, **kwargs: P.kwargs) -> pl.DataFrame:
+        def recorded(*args: Any, kinds: Kinds = None, include_excluded: bool = False, **kwargs: Any) -> pl.DataFrame:
             bound = signature.bind(*args, **kwargs)
             bound.apply_defaults()
             options = {
@@ -67,25 +104,48 @@ def measure(
                 for key, value in bound.arguments.items()
                 if signature.parameters[key].kind is inspect.Parameter.KEYWORD_ONLY
             }
-            return function(*args, **kwargs).with_columns(
+            first = next(iter(bound.arguments))
+            chosen = chosen_for(options, bound.arguments[first], kinds, include_excluded=include_excluded, pools=pools)
+            bound.arguments[first] = chosen.data
+            by = options.get("by", ())
+            result = with_left_out(function(*bound.args, **bound.kwargs), chosen, [by] if isinstance(by, str) else by)
+            options |= {"kinds": kinds} if kinds is not None else {}
+            options |= {"include_excluded": True} if include_excluded else {}
+            return result.with_columns(
                 pl.lit(name).alias("measure"),
                 pl.lit(json.dumps(_plain(options), default=str)).alias("options"),
             )
 
+        recorded.__signature__ = signature.replace(  # type: ignore[attr-defined]
+            parameters=[*signature.parameters.values(), *WHOSE.values()]
+        )
         summary = (inspect.getdoc(function) or "").split("\n", 1)[0]
-        REGISTRY[name] = Measure(name, family, summary, recorded, view)
-        return recorded
+        new, known = Measure(name, family, summary, recorded, view, pools), REGISTRY.get(name)
+        # Whatever is imported first, a name that is built in means the built-in measure.
+        if known is None or new.built_in or not known.built_in:
+            REGISTRY[name] = new
+        return cast(Recorded[P], recorded)
 
     return register
+
+
+def chosen_for(
+    options: Mapping[str, Any], data: Any, kinds: Kinds, *, include_excluded: bool, pools: bool = True
+) -> Selection:
+    """Whose judgments a measure with these options uses, and who is left out."""
+    named = [options.get(option) or () for option in ("by", "between", "system")]
+    apart = {column for part in named for column in ([part] if isinstance(part, str) else part)}
+    return selected(data, kinds, include_excluded=include_excluded, pools=pools and not apart & set(APART))
 
 
 def table(rows: Iterable[Mapping[str, Any]], by: str | Sequence[str] = ()) -> pl.DataFrame:
     """Rows of a measure as a frame: grouping columns, the measure's own, then the common ones.
 
     A row states `estimate` (null where undefined, with a `reason`), the interval `low`…`high` where there
-    is one, and what it rests on. `left_out` becomes a struct with one count per status that occurs.
+    is one, what that is `over`, and what the row rests on. `left_out` becomes a struct with one count per status that
+    occurs.
     """
-    rows = list(rows)
+    rows = [_sound(row) for row in rows]
     columns = [by] if isinstance(by, str) else list(by)
     own = [k for row in rows for k in row if k not in columns and k not in RESULT]
     order = list(dict.fromkeys([*columns, *own, *RESULT]))
@@ -94,6 +154,7 @@ def table(rows: Iterable[Mapping[str, Any]], by: str | Sequence[str] = ()) -> pl
         **dict.fromkeys(("estimate", "low", "high"), pl.Float64),
         **dict.fromkeys(("items", "raters", "judgments"), pl.Int64),
         "left_out": pl.Struct(dict.fromkeys(left_out, pl.Int64)),
+        "over": pl.String,
         "reason": pl.String,
     }
 
@@ -104,6 +165,15 @@ def table(rows: Iterable[Mapping[str, Any]], by: str | Sequence[str] = ()) -> pl
         return pl.Series(name, values, dtype=types.get(name), strict=False)
 
     return pl.DataFrame([column(name) for name in order])
+
+
+def _sound(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The row, with a reason where its interval does not hold its own estimate."""
+    estimate, low, high = (row.get(name) for name in ("estimate", "low", "high"))
+    if estimate is None or low is None or high is None or row.get("reason"):
+        return row
+    slack = 1e-9 * max(1.0, abs(estimate))
+    return row if low - slack <= estimate <= high + slack else {**row, "reason": BIASED}
 
 
 def _plain(value: object) -> object:

@@ -58,7 +58,7 @@ def fleiss(
     *,
     by: By = (),
     weights: Weights | None = None,
-    ci: Over = "items",
+    ci: Over = "auto",
     method: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
@@ -77,7 +77,7 @@ def fleiss(
     """
     bootstrap = Bootstrap(ci, method, resamples, confidence, seed, OVER)
     groups = counted_answers(data, by, bootstrap)
-    return table([_row(*group, _fleiss_chance, weights, None, bootstrap) for group in groups], by)
+    return table([_row(*group, _fleiss_chance, weights, None) for group in groups], by)
 
 
 RANDOLPH_VIEW: Final = View(
@@ -100,7 +100,7 @@ def randolph(
     by: By = (),
     weights: Weights | None = None,
     categories: Sequence[float] | None = None,
-    ci: Over = "items",
+    ci: Over = "auto",
     method: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
@@ -117,7 +117,7 @@ def randolph(
     """
     bootstrap = Bootstrap(ci, method, resamples, confidence, seed, OVER)
     groups = counted_answers(data, by, bootstrap, paired=True)
-    return table([_row(*group, _uniform_chance, weights, categories, bootstrap) for group in groups], by)
+    return table([_row(*group, _uniform_chance, weights, categories) for group in groups], by)
 
 
 AC1_VIEW: Final = View(
@@ -140,7 +140,7 @@ def ac1(
     by: By = (),
     weights: Weights | None = None,
     categories: Sequence[float] | None = None,
-    ci: Over = "items",
+    ci: Over = "auto",
     method: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
@@ -159,7 +159,7 @@ def ac1(
     """
     bootstrap = Bootstrap(ci, method, resamples, confidence, seed, OVER)
     groups = counted_answers(data, by, bootstrap)
-    return table([_row(*group, _gwet_chance, weights, categories, bootstrap) for group in groups], by)
+    return table([_row(*group, _gwet_chance, weights, categories) for group in groups], by)
 
 
 def coefficient(counts: Counts, weight: Floats, chance: Chance) -> Statistic:
@@ -216,10 +216,10 @@ def _gwet_chance(prevalence: Floats, weight: Floats) -> Floats:
 def _row(
     group: CountedGroup[Counts],
     answers: Answers | None,
+    bootstrap: Bootstrap,
     chance: Chance,
     weights: Weights | None,
     categories: Sequence[float] | None,
-    bootstrap: Bootstrap,
 ) -> dict[str, Any]:
     row = group.row
     if not group.counts.paired().units:

@@ -121,6 +121,38 @@ def adjusted_rand(first: Sequence[Any] | NDArray[Any], second: Sequence[Any] | N
     return 1.0 if highest == chance else float((together - chance) / (highest - chance))
 
 
+def rand_by_chance(
+    first: Sequence[Any] | NDArray[Any],
+    second: Sequence[Any] | NDArray[Any],
+    *,
+    permutations: int = 9999,
+    seed: int = 0,
+) -> tuple[float, float]:
+    """What chance makes of the adjusted Rand index, the items of one clustering dealt out at random.
+
+    Returns:
+        The two-sided p value of the permutation test, and what 95 % of the permutations stay below.
+
+    >>> p, high = rand_by_chance([0] * 6 + [1] * 6, ["a"] * 6 + ["b"] * 6)
+    >>> p < 0.01, 0 < high < 1
+    (True, True)
+    """
+    one, two = (np.unique(np.asarray(labels), return_inverse=True)[1] for labels in (first, second))
+    table = np.eye(int(one.max()) + 1)[one]
+    dealt = np.random.default_rng(seed).permuted(np.tile(two, (permutations, 1)), axis=1)
+    counts = np.stack([(dealt == label) @ table for label in range(int(two.max()) + 1)], axis=2)
+    # The sizes of the clusters stay, so the index moves with the number of pairs that are together in both.
+    together = (counts * (counts - 1)).sum(axis=(1, 2)) / 2
+    rows, columns = _pairs(table.sum(axis=0)), _pairs(np.bincount(two).astype(np.float64))
+    total = len(one) * (len(one) - 1) / 2
+    chance = rows * columns / total if total else 0.0
+    span = (rows + columns) / 2 - chance
+    index = (together - chance) / span if span else np.ones(permutations)
+    found = adjusted_rand(one, two)
+    tails = [((index >= found - 1e-12).sum() + 1), ((index <= found + 1e-12).sum() + 1)]
+    return min(1.0, 2 * float(min(tails)) / (permutations + 1)), float(np.quantile(index, 0.95))
+
+
 def overlaps(first: Mapping[str, str], second: Mapping[str, str]) -> pl.DataFrame:
     """For each cluster of one clustering, the cluster of the other that shares most with it.
 

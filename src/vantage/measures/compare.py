@@ -17,12 +17,15 @@ from vantage.measures.intervals import BLOCK_BYTES, Method, percentile, weights
 from vantage.measures.multiplicity import Correction, adjusted
 from vantage.measures.parts import check_level, counts, names, parts
 from vantage.measures.presentation import Against, Column, View
+from vantage.measures.rater_scores import rater_scores
 from vantage.measures.ratings import By, Floats, Judgments, judgments_frame
-from vantage.measures.resampling import Resampled, Resampling
+from vantage.measures.resampling import Resampling
 
 Test: TypeAlias = Literal["t", "welch", "wilcoxon", "mann_whitney", "permutation"]
 Effect: TypeAlias = Literal["d", "g", "dz", "rank_biserial", "cliffs_delta"]
 
+FEW_RATERS: Final = 5
+"""A group of fewer raters has no p-value: nobody can tell a group's character from a person's."""
 _PAIRED: Final[dict[str, str]] = {"t": "dz", "wilcoxon": "rank_biserial", "permutation": "dz"}
 _UNPAIRED: Final[dict[str, str]] = {
     "t": "g",
@@ -63,14 +66,14 @@ def compare(
     between: str,
     by: By = (),
     values: Sequence[Any] | None = None,
-    unit: By = "item",
-    paired: bool = True,
+    unit: By | None = None,
+    paired: bool | None = None,
     test: Test | None = None,
     effect: Effect | None = None,
     aggregate: Literal["mean", "median"] = "mean",
     correction: Correction = "holm",
     permutations: int = 10000,
-    ci: Resampled = "items",
+    ci: Literal["auto", "items", "raters", "runs", "none"] = "auto",
     method: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
@@ -78,13 +81,21 @@ def compare(
 ) -> pl.DataFrame:
     """Do two groups judge differently? A test and an effect size for every two values of a column.
 
-    Each `unit` (an item, a rater, or any columns) has one score per group: the mean or median of its
-    answers. Paired, the units that both groups have are compared with themselves; unpaired, the two
-    groups' units are separate samples (`unit="rater"` with a trait of raters, say).
+    The design decides what the units are, unless `unit` and `paired` do. A column that is constant within raters (a
+    trait, a condition that each person sees one of) compares raters: the unit is the rater, the two groups are
+    separate samples, and each rater has one score, freed from the items that the rater happened to judge (see
+    `vantage.measures.rater_scores`). Items as units would take every answer of a person for another person's. A column
+    that varies within raters compares items with themselves; one that is constant within items, separate items.
+    `between="rater"` compares two raters on the items of both, and says nothing about others.
+
+    Otherwise a unit has one score per group: the mean or median of its answers. Paired, the units that both groups
+    have are compared with themselves; unpaired, the two groups' units are separate samples.
 
     Tests: paired `t`, `wilcoxon` (signed ranks, zeros dropped) and `permutation` of signs; unpaired `t`
     (equal variances), `welch`, `mann_whitney` and `permutation` of group membership. All two-sided.
-    By default paired t or Welch. Effect sizes, as `estimate`, positive when the first group is higher:
+    By default paired t or Welch. Where raters are the units, `p_permutation` regroups them whatever the test, and a
+    group of fewer than five raters has neither a p-value nor an interval: `reason` says so. Effect sizes, as
+    `estimate`, positive when the first group is higher:
 
     * `d`: difference of means / pooled standard deviation (Cohen 1988); `g`: d corrected for small
       samples by 1 − 3 / (4(n₁ + n₂ − 2) − 1) (Hedges 1981);
@@ -92,18 +103,16 @@ def compare(
     * `rank_biserial` (paired): share of positive minus share of negative signed ranks (Kerby 2014);
     * `cliffs_delta` (unpaired): P(first > second) − P(first < second) (Cliff 1993).
 
-    The interval resamples units. `p_adjusted` corrects over all rows of the result.
+    The interval resamples units, and `over` says what these are. `p_adjusted` corrects over all rows of the result.
 
     >>> answers = {"item": [1, 2, 3, 4] * 2, "rater": ["a"] * 8, "value": [1, 2, 3, 4, 3, 3, 4, 5],
     ...            "condition": ["plain"] * 4 + ["context"] * 4}
     >>> compare(answers, between="condition").select("first", "difference", pl.col("p").round(4)).rows()
     [('context', 1.25, 0.0154)]
     """
-    tested, measured = _chosen(paired, test, effect)
-    how = Resampling(ci, method, resamples, confidence, seed)
-    keys = names(unit)
-    if between in keys:
-        raise InputError(f"column '{between}' cannot be both compared and the unit", remedy="choose another unit")
+    _check(test, effect, between, unit)
+    keys = None if unit is None else names(unit)
+    how = Resampling("none" if ci == "none" else "items", method, resamples, confidence, seed)
     present = judgments_frame(data, [between])[between].drop_nulls().unique().sort().to_list()
     levels = present if values is None else list(values)
     for value in levels:
@@ -113,29 +122,103 @@ def compare(
     if len(levels) < 2:
         raise InputError(f"column '{between}' has only one value", remedy="compare another column")
     rows: list[dict[str, Any]] = []
-    for part in parts(data, by, extra=[between, *keys]):
+    for part in parts(data, by, extra=[between, *(keys or ())]):
         check_level(part.scale(), part.frame, "a comparison of means or ranks")
-        centre = pl.col("value").mean() if aggregate == "mean" else pl.col("value").median()
-        scores = part.answered.group_by([*keys, between]).agg(centre.alias("score")).sort([*keys, between])
+        design = Comparison.of(part.answered.filter(pl.col(between).is_in(levels)), between, keys, paired)
+        tested, measured = _chosen(design.paired, test, effect)
+        _check_over(ci, design.over)
+        scores = design.scores(part.answered, aggregate)
         for first, second in combinations(levels, 2):
             one, two = (scores.filter(pl.col(between) == value).drop(between) for value in (first, second))
-            sample = Sample.of(one, two, keys, paired)
+            sample = Sample.of(one, two, design.unit, design.paired)
             asked = part.frame.filter(pl.col(between).is_in([first, second]))
-            used = sample.used(asked, keys)
+            used = sample.used(asked, design.unit)
             row = {
                 **part.key,
                 "first": str(first),
                 "second": str(second),
                 "test": tested,
                 "effect": measured,
-                "paired": paired,
-                "units": len(sample.x) if paired else len(sample.x) + len(sample.y),
+                "unit": ", ".join(design.unit),
+                "paired": design.paired,
+                "units": len(sample.x) if design.paired else len(sample.x) + len(sample.y),
                 **counts(used, asked, unpaired=asked["value"].count() - len(used)),
             }
-            rows.append({**row, **_compared(sample, tested, measured, permutations, how)})
+            found = _compared(sample, tested, measured, permutations, how)
+            rows.append({**row, **design.judged(found, sample, (first, second), permutations, how)})
     for row, p in zip(rows, adjusted([row["p"] for row in rows], correction), strict=True):
         row["p_adjusted"] = p
-    return table(rows, names(by))
+    numbers = ("statistic", "p", "p_permutation", "p_adjusted")
+    return table(rows, names(by)).with_columns(pl.col(name).cast(pl.Float64) for name in numbers if rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What is compared with what: the column, the units, and whether both groups have the same ones."""
+
+    between: str
+    unit: list[str]
+    paired: bool
+    of_raters: bool
+    """Whether each rater belongs to one group, so that raters are what the groups are made of."""
+
+    @classmethod
+    def of(cls, answered: pl.DataFrame, between: str, unit: list[str] | None, paired: bool | None) -> Comparison:
+        """The design that the answers have, or that was asked for where it is possible."""
+        of_raters = between != "rater" and _constant(answered, between, ["rater"])
+        chosen = unit or (["rater"] if of_raters else ["item"])
+        apart = _constant(answered, between, chosen)
+        if paired and apart:
+            raise InputError(
+                f"every {' and '.join(chosen)} has one value of '{between}' only, so nothing can be paired",
+                remedy="leave paired out, or choose another unit",
+            )
+        alike = between == "rater" or not apart
+        return cls(between, chosen, alike if paired is None else paired, of_raters)
+
+    @property
+    def over(self) -> str:
+        """What an interval over the units generalises to."""
+        return "raters" if "rater" in self.unit else "runs" if self.unit == ["sample"] else "items"
+
+    def scores(self, answered: pl.DataFrame, aggregate: str) -> pl.DataFrame:
+        """One score per unit and group."""
+        if self.of_raters and self.unit == ["rater"]:
+            groups = answered.select("rater", self.between).unique()
+            return rater_scores(answered, aggregate).join(groups, on="rater").sort("rater")
+        centre = pl.col("value").mean() if aggregate == "mean" else pl.col("value").median()
+        keys = [*self.unit, self.between]
+        return answered.group_by(keys).agg(centre.alias("score")).sort(keys)
+
+    def judged(
+        self, found: dict[str, Any], sample: Sample, groups: tuple[Any, Any], permutations: int, how: Resampling
+    ) -> dict[str, Any]:
+        """The row of a pair of groups, without what its design cannot give."""
+        found = {**found, "p_permutation": None, "over": self.over if found.get("low") is not None else None}
+        if not self.of_raters or (sample.paired and "rater" in self.unit):
+            return found
+        if "rater" not in self.unit:
+            reason = (
+                f"no p-value: '{self.between}' does not vary within raters, and units other than raters would count "
+                "one rater's answers as independent; leave unit out"
+            )
+            return {**found, "p": None, "statistic": None, "reason": reason}
+        few = [(str(g), len(s)) for g, s in zip(groups, (sample.x, sample.y), strict=True) if len(s) < FEW_RATERS]
+        if few:
+            counted = " and ".join(f"'{name}' has {n} rater{'s' if n != 1 else ''}" for name, n in few)
+            reason = f"{counted}; a p-value and an interval need at least {FEW_RATERS} in each group"
+            if any(n == 1 for _, n in few):
+                reason += ", or between='rater' to compare single raters on their items"
+            return {**found, **dict.fromkeys(("statistic", "p", "low", "high", "over")), "reason": reason}
+        if found["p"] is None:
+            return found
+        return {**found, "p_permutation": _permutation_p(sample, permutations, how.seed)}
+
+
+def _constant(answered: pl.DataFrame, column: str, within: list[str]) -> bool:
+    """Whether a column has one value for each unit, as a trait has for each rater."""
+    values = answered.group_by(within).agg(pl.col(column).n_unique().alias("values"))
+    return len(values) > 0 and values["values"].max() == 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,12 +245,28 @@ class Sample:
         return answered.join(self.units, on=list(keys), how="semi", nulls_equal=True)
 
 
+def _check(test: str | None, effect: str | None, between: str, unit: By | None) -> None:
+    if unit is not None and between in names(unit):
+        raise InputError(f"column '{between}' cannot be both compared and the unit", remedy="choose another unit")
+    for name, given, known in (("test", test, get_args(Test)), ("effect", effect, get_args(Effect))):
+        if given is not None and given not in known:
+            raise InputError(f"{name} '{given}' is not known", remedy=nearest(given, known))
+    if unit is None and between == "item":
+        raise InputError("column 'item' cannot be both compared and the unit", remedy="pass unit, for example rater")
+
+
+def _check_over(ci: str, over: str) -> None:
+    if ci not in ("auto", "none", over):
+        raise InputError(
+            f"the units of this comparison are {over}, so it has no interval over '{ci}'",
+            remedy="leave ci out, or choose another unit",
+        )
+
+
 def _chosen(paired: bool, test: Test | None, effect: Effect | None) -> tuple[str, str]:
     tests = _PAIRED if paired else _UNPAIRED
     allowed = ("dz", "d", "g", "rank_biserial") if paired else ("d", "g", "cliffs_delta")
     words = "paired" if paired else "unpaired"
-    if test is not None and test not in get_args(Test):
-        raise InputError(f"test '{test}' is not known", remedy=nearest(test, get_args(Test)))
     if test is not None and test not in tests:
         raise InputError(f"test '{test}' is not for {words} samples", remedy=f"use {', '.join(tests)}")
     name = test or ("t" if paired else "welch")

@@ -55,7 +55,7 @@ def correlate(
     aggregate: Literal["mean", "median"] = "mean",
     rounding: Rounding = "none",
     correction: Correction = "none",
-    ci: Resampled = "items",
+    ci: Resampled = "auto",
     method: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
@@ -161,5 +161,5 @@ def _pair(
     if not np.isfinite(estimate):
         return {**row, "reason": "one of the two does not vary"}
     position, items = item_codes(both["item"])
-    low, high = how.intervals(items, lambda w: weighted_correlation(x, y, w[:, position], method)[:, None])[0]
-    return {**row, "p": p_value(x, y, method), "estimate": estimate, "low": low, "high": high}
+    bounds = how.intervals(items, lambda w: weighted_correlation(x, y, w[:, position], method)[:, None])[0]
+    return {**row, "p": p_value(x, y, method), "estimate": estimate, **how.stated(bounds)}

@@ -60,7 +60,7 @@ def distance(
     opt_outs: bool = False,
     match: By = ("item", "question"),
     per: Per = "mean",
-    ci: Resampled = "items",
+    ci: Resampled = "auto",
     method: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,

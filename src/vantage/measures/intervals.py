@@ -9,9 +9,9 @@ drawn is multinomial, so 200,000 items that show 126 different patterns of answe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, Self, TypeAlias, get_args
 
 import numpy as np
 
@@ -19,13 +19,15 @@ from vantage.errors import InputError, nearest
 from vantage.measures.ratings import Floats, Ints
 
 Method: TypeAlias = Literal["percentile", "bca"]
-Over: TypeAlias = Literal["items", "raters", "both", "none"]
-"""What a measure of single answers can be resampled over."""
+Over: TypeAlias = Literal["auto", "items", "raters", "both", "none"]
+"""What a measure of single answers can be resampled over; "auto" takes the answer from the design."""
 Bounds: TypeAlias = tuple[float | None, float | None]
 Statistic: TypeAlias = Callable[[Floats], Floats]
 """From weights, one row per resample and one column per kind of unit, to one estimate per row, or NaN."""
 
 OVER: Final[tuple[str, ...]] = get_args(Over)
+ENOUGH_RATERS: Final = 10
+"""With so many raters who each judged several items, a resample of them stands for other people."""
 BLOCK_BYTES: Final = 8 * 2**20
 """How much memory one block of resampling weights may take."""
 
@@ -85,12 +87,12 @@ class Bootstrap:
     True
     """
 
-    ci: str = "items"
+    ci: str = "auto"
     method: Method = "percentile"
     resamples: int = 1000
     confidence: float = 0.95
     seed: int = 0
-    over: tuple[str, ...] = ("items", "none")
+    over: tuple[str, ...] = ("auto", "items", "none")
     """What the measure can be resampled over."""
 
     def __post_init__(self) -> None:
@@ -104,16 +106,38 @@ class Bootstrap:
             raise InputError(f"{self.resamples} resamples cannot be drawn", remedy="use 1000, or ci none")
         if not 0 < self.confidence < 1:
             raise InputError(f"the confidence {self.confidence} does not lie between 0 and 1", remedy="use 0.95")
+        if self.ci == "auto" and (self.method == "bca" or "both" not in self.over):
+            object.__setattr__(self, "ci", "items")
 
-    def interval(self, statistic: Statistic, multiplicity: Ints) -> Bounds:
-        """The bounds over items of a statistic of weights on kinds of units; null for fewer than two units."""
+    def chosen(self, raters: int) -> Self:
+        """The bootstrap for a group in which so many raters judged several items each.
+
+        >>> [Bootstrap(over=OVER).chosen(raters).ci for raters in (9, 10)]
+        ['items', 'both']
+        """
+        if self.ci != "auto":
+            return self
+        return replace(self, ci="both" if raters >= ENOUGH_RATERS else "items")
+
+    def stated(self, bounds: Bounds) -> dict[str, Any]:
+        """Bounds as the columns of a result row, with what they are over."""
+        low, high = bounds
+        return {"low": low, "high": high, "over": None if low is None or high is None else self.ci}
+
+    def interval(self, statistic: Statistic, multiplicity: Ints, *, centred: bool = False) -> Bounds:
+        """The bounds over items of a statistic of weights on kinds of units; null for fewer than two units.
+
+        `centred` moves the replicates so that their mean is the estimate, for a statistic that copies bias.
+        """
         if self.ci != "items" or multiplicity.sum() < 2:
             return None, None
         drawn = weights(len(multiplicity), self.resamples, self.seed, multiplicity=multiplicity)
         replicates = np.concatenate([statistic(block) for block in drawn])
+        estimate = float(statistic(multiplicity[None, :].astype(np.float64))[0])
+        if centred:
+            replicates = moved(replicates, estimate)
         if self.method == "percentile":
             return percentile(replicates, self.confidence)
-        estimate = float(statistic(multiplicity[None, :].astype(np.float64))[0])
         return bca(estimate, replicates, jackknife(statistic, multiplicity, self.seed), self.confidence)
 
 
@@ -136,6 +160,16 @@ def jackknife(statistic: Statistic, multiplicity: Ints, seed: int = 0) -> Floats
         remaining = multiplicity - np.bincount(left_out, minlength=kinds)
         estimates.append(statistic(remaining[None, :].astype(np.float64)))
     return np.concatenate(estimates)
+
+
+def moved(replicates: Floats, estimate: float) -> Floats:
+    """The replicates, moved so that their mean is the estimate.
+
+    >>> moved(np.array([1.0, 2.0, np.nan]), 2.0).tolist()
+    [1.5, 2.5, nan]
+    """
+    defined = replicates[np.isfinite(replicates)]
+    return replicates + (estimate - defined.mean()) if len(defined) else replicates
 
 
 def percentile(replicates: Floats, confidence: float = 0.95) -> Bounds:

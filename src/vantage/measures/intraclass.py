@@ -18,11 +18,13 @@ from vantage.measures.canonical import canonical
 from vantage.measures.intervals import Bounds
 from vantage.measures.presentation import Column, View
 from vantage.measures.ratings import By, Floats, Group, Judgments, Ratings, groups
+from vantage.measures.variance_design import Design
+from vantage.measures.variance_draws import interval_of, variance_draws
 
 FORMS: Final = ("ICC(1,1)", "ICC(2,1)", "ICC(3,1)", "ICC(1,k)", "ICC(2,k)", "ICC(3,k)")
 FEW_ITEMS: Final = "fewer than two items have answers"
 ALONE: Final = "no item has two answers"
-INCOMPLETE: Final = "the two-way forms need one answer from every rater to every item"
+UNCONNECTED: Final = "the raters share too few items to tell raters, items and error apart"
 ONE_RATER: Final = "the two-way forms need two raters"
 ALIKE: Final = "all answers are the same, so there is no variance"
 NO_INTERVAL: Final = "no interval: too few degrees of freedom are left, or nobody differs within items"
@@ -47,9 +49,10 @@ def icc(data: Judgments, *, by: By = (), confidence: float = 0.95) -> pl.DataFra
     matters (absolute agreement); ICC(3,·): these raters only, their levels set aside (consistency). ICC(·,1)
     is for a single rater, ICC(·,k) for the mean of the *k* raters of an item.
 
-    The one-way forms allow different numbers of answers per item; *k* is then n₀ = (N − Σnᵢ²/N)/(m − 1) and
-    the interval an approximation (Donner 1986). The two-way forms need one answer from every rater to every
-    item and are null, with the reason, where the design does not give it.
+    Items may have different numbers of answers; *k* is then n₀ = (N − Σnᵢ²/N)/(m − 1) and the interval of the
+    one-way forms an approximation (Donner 1986). Where not every rater gave one answer to every item, the two-way
+    forms come from the variance components of restricted maximum likelihood, σ²ᵢ/(σ²ᵢ + σ²ᵣ + σ²ₑ) and
+    σ²ᵢ/(σ²ᵢ + σ²ₑ), with intervals from `vantage.measures.variance_draws`.
 
     >>> judges = [[9, 6, 8, 7, 10, 6], [2, 1, 4, 1, 5, 2], [5, 3, 6, 2, 6, 4], [8, 2, 8, 6, 9, 7]]
     >>> [round(estimate, 2) for estimate in icc(judges)["estimate"]]
@@ -190,12 +193,16 @@ def _rows(group: Group, confidence: float) -> list[dict[str, Any]]:
     ratings = canonical(group).ratings
     one_way = _one_way(ratings)
     two_way = _two_way(ratings) if isinstance(one_way, Variance) else one_way
+    gaps = Gaps.of(group, one_way.k) if two_way is None and isinstance(one_way, Variance) else None
     rows = []
     for name in FORMS:
         form, averaged = int(name[4]), name[6] == "k"
         design = one_way if form == 1 else two_way
+        if form > 1 and gaps is not None:
+            rows.append({**group.key, "form": name, **group.counts, **gaps.row(form, averaged, confidence)})
+            continue
         row = {**group.key, "form": name, **group.counts}
-        if isinstance(design, str):
+        if design is None or isinstance(design, str):
             rows.append({**row, "reason": design})
             continue
         estimate = single(form, design)
@@ -212,8 +219,49 @@ def _rows(group: Group, confidence: float) -> list[dict[str, Any]]:
             low = None if low is None else mean_of(low, design.k)
             high = None if high is None else mean_of(high, design.k)
         reason = NO_INTERVAL if low is None and high is None else None
-        rows.append({**row, "estimate": estimate, "low": low, "high": high, "reason": reason})
+        over = None if low is None or high is None else "items" if form == 3 else "both"
+        rows.append({**row, "estimate": estimate, "low": low, "high": high, "over": over, "reason": reason})
     return rows
+
+
+@dataclass(frozen=True, slots=True)
+class Gaps:
+    """The variances of a table with gaps, of which the two-way forms are quotients."""
+
+    variances: Floats | None
+    """Of items, raters, and all that is left; null where they cannot be told apart."""
+    draws: Floats | None
+    k: float
+
+    @classmethod
+    def of(cls, group: Group, k: float) -> Gaps:
+        """The components of a group, and draws around them."""
+        design = Design.of(group.frame)
+        if design.problem() is not None or not np.isfinite(design.variances()).all():
+            return cls(None, None, k)
+        if np.ptp(design.value) == 0:
+            return cls(np.zeros(3), None, k)
+
+        def three(variances: Floats) -> Floats:
+            return np.column_stack([variances[:, :2], variances[:, 2:].sum(axis=1)])
+
+        return cls(three(design.likeliest()[None])[0], three(variance_draws(design)), k)
+
+    def row(self, form: int, averaged: bool, confidence: float) -> dict[str, Any]:
+        """The columns of one form."""
+        if self.variances is None:
+            return {"reason": UNCONNECTED}
+        if self.draws is None:
+            return {"reason": ALIKE}
+
+        def correlation(variances: Floats) -> Floats:
+            item, rater, error = variances.T
+            others = (error + (rater if form == 2 else 0.0)) / (self.k if averaged else 1.0)
+            return np.asarray(item / np.maximum(item + others, 1e-300))
+
+        estimate = float(correlation(self.variances[None])[0])
+        low, high = interval_of(correlation(self.draws), estimate, confidence)
+        return {"estimate": estimate, "low": low, "high": high, "over": "both" if form == 2 else "items"}
 
 
 def _one_way(ratings: Ratings) -> Variance | str:
@@ -225,15 +273,13 @@ def _one_way(ratings: Ratings) -> Variance | str:
     return Variance.one_way(ratings)
 
 
-def _two_way(ratings: Ratings) -> Variance | str:
-    """The two-way analysis, or why the design does not allow it."""
+def _two_way(ratings: Ratings) -> Variance | str | None:
+    """The two-way analysis, or why there is none; null where the table has gaps."""
     if ratings.coders < 2:
         return ONE_RATER
-    if len(ratings) != ratings.units * ratings.coders:
-        return INCOMPLETE
     cell = ratings.unit * ratings.coders + ratings.coder
-    if len(np.unique(cell)) < len(cell):
-        return INCOMPLETE
+    if len(ratings) != ratings.units * ratings.coders or len(np.unique(cell)) < len(cell):
+        return None
     answers = np.empty(len(cell))
     answers[cell] = ratings.value
     return Variance.two_way(answers.reshape(ratings.units, ratings.coders))

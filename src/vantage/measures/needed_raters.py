@@ -1,7 +1,7 @@
 """How reliable the mean of k raters is, and how many raters a target needs.
 
-Two ways lead there: the variance components of a one-way design with the prophecy formula, which also
-looks beyond the raters at hand, and random subsets of the raters at hand, which assumes no formula.
+Two ways lead there: the reliability of one rater with the prophecy formula, which also looks beyond the raters at
+hand, and random subsets of the raters at hand, which assumes no formula.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ import polars as pl
 
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
-from vantage.measures.canonical import Named, canonical, paired
-from vantage.measures.intervals import percentile, weights
+from vantage.measures.canonical import canonical, paired
+from vantage.measures.intervals import OVER, Bootstrap, Over, percentile
+from vantage.measures.one_rater import OneRater, stepped_up
+from vantage.measures.over_raters import Choice
 from vantage.measures.presentation import Column, Fact, View
-from vantage.measures.ratings import By, Floats, Group, Judgments, groups
-from vantage.measures.resampling import per_item
+from vantage.measures.ratings import By, Group, Judgments, groups
 from vantage.measures.split_half import pearson_rows, rounding_error, same_sizes
 
-NEEDED: Final = ("needed", "needed_low", "needed_high")
+NEEDED: Final = ("needed", "needed_low", "needed_high", "needed_consistent")
 Curve: TypeAlias = Literal["prophecy", "subsample"]
 
 
@@ -52,6 +53,7 @@ def needed_raters(
     target: float = 0.8,
     up_to: int = 10,
     method: Curve = "prophecy",
+    ci: Over = "auto",
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
@@ -60,11 +62,17 @@ def needed_raters(
 
     `prophecy` takes ρ, the reliability of one rater, from a one-way analysis of variance, ICC(1) of Shrout
     and Fleiss (1979) with Donner's (1986) mean group size for unequal numbers of answers, and steps it up to
-    kρ / (1 + (k − 1)ρ) (Spearman 1910; Brown 1910). A negative ρ counts as zero. `low`…`high` is a bootstrap
-    interval over items, from which `needed_low` and `needed_high` follow.
+    kρ / (1 + (k − 1)ρ) (Spearman 1910; Brown 1910). A negative ρ counts as zero. `needed_low` and `needed_high`
+    follow from the interval `low`…`high`: over items a bootstrap; over raters or both from the variance components
+    of items, raters and error (see `components`), the default where at least ten raters judged several items each.
+
+    ρ charges the raters with all they differ by. `rater_share` is the part of the variance that is their bias: some
+    are always stricter. Bias does not matter where the same raters judge every item: `consistent` is the reliability
+    then, σ²ᵢ / (σ²ᵢ + σ²ₑ/k), and `needed_consistent` the number of raters for it.
 
     `subsample` draws k answers and k others from every unit that has 2k, correlates their means over units,
-    and averages over `resamples` draws; `low`…`high` holds the middle of the draws. It ends where fewer than
+    and averages over `resamples` draws; `split_low`…`split_high` holds the middle of the draws, which is no
+    confidence interval. It ends where fewer than
     three units have 2k answers. `units` says on how many units each row rests.
 
     >>> ratings = [[1, 2, 3, 4, 5], [1, 3, 3, 4, 4], [2, 2, 3, 5, 5], [3, 2, 4, 1, 5]]
@@ -79,6 +87,7 @@ def needed_raters(
         raise InputError("up_to and resamples must be at least 1", remedy="use for example 10 and 1000")
     if method not in ("prophecy", "subsample"):
         raise InputError(f"method '{method}' is not known", remedy="use prophecy or subsample")
+    chosen = Choice.of(data, by, Bootstrap(ci, "percentile", resamples, confidence, seed, OVER))
     rows: list[dict[str, Any]] = []
     for whole in groups(data, by):
         group = paired(whole)
@@ -89,20 +98,12 @@ def needed_raters(
         if group.ratings.units < 3:
             reason = "fewer than three items have two answers"
             found: list[dict[str, Any]] = [{"k": k, "reason": reason} for k in range(1, up_to + 1)]
+        elif method == "prophecy":
+            found = _prophecy(group, target=target, up_to=up_to, how=chosen[group.key])
         else:
-            curve = _prophecy if method == "prophecy" else _subsample
-            found = curve(group, target=target, up_to=up_to, resamples=resamples, confidence=confidence, seed=seed)
+            found = _subsample(group, target=target, up_to=up_to, how=chosen[group.key])
         rows += [{**about, **row} for row in found]
     return table(rows, by).with_columns(pl.col(NEEDED).cast(pl.Int64))
-
-
-def stepped_up(reliability: float, k: float) -> float:
-    """The reliability of the mean of k raters, each as reliable as one (Spearman 1910; Brown 1910).
-
-    >>> stepped_up(0.5, 3)
-    0.75
-    """
-    return k * reliability / (1 + (k - 1) * reliability)
 
 
 def raters_for(target: float, reliability: float | None) -> int | None:
@@ -117,63 +118,35 @@ def raters_for(target: float, reliability: float | None) -> int | None:
     return max(1, ceil(target * (1 - reliability) / (reliability * (1 - target)) - 1e-9))
 
 
-def _prophecy(
-    group: Group, *, target: float, up_to: int, resamples: int, confidence: float, seed: int
-) -> list[dict[str, Any]]:
-    sums = _item_sums(canonical(group))
-    one = float(_reliability(sums.sum(axis=0)[None])[0])
+def _prophecy(group: Group, *, target: float, up_to: int, how: Bootstrap) -> list[dict[str, Any]]:
+    found = OneRater.of(group, how)
+    one, alone, low, high = found.reliability, found.consistent, found.low, found.high
     if not np.isfinite(one):
         return [{"k": k, "reason": "the answers do not vary"} for k in range(1, up_to + 1)]
-    kinds, multiplicity = np.unique(sums, axis=0, return_counts=True)
-    drawn = weights(len(kinds), resamples, seed, multiplicity=multiplicity)
-    low, high = percentile(np.concatenate([_reliability(block @ kinds) for block in drawn]), confidence)
     # The more reliable one rater is, the fewer are needed: the bounds change places.
-    needed = dict(zip(NEEDED, (raters_for(target, r) for r in (one, high, low)), strict=True))
+    needed = dict(zip(NEEDED, (raters_for(target, r) for r in (one, high, low, alone)), strict=True))
     return [
         {
             "k": k,
             **needed,
+            "rater_share": found.rater_share,
+            "consistent": None if alone is None else stepped_up(alone, k),
             "estimate": stepped_up(one, k),
-            "low": None if low is None else stepped_up(low, k),
-            "high": None if high is None else stepped_up(high, k),
+            **found.how.stated((_stepped(low, k), _stepped(high, k))),
         }
         for k in range(1, up_to + 1)
     ]
 
 
-def _item_sums(named: Named) -> Floats:
-    """Per item the sums over its units that the variance components are made of."""
-    unit, units = named.ratings.unit, named.ratings.units
-    value = named.ratings.value - named.ratings.value.mean()
-    value[np.abs(value) < 1e-12 * np.abs(named.ratings.value).max()] = 0.0  # rounding is not variance
-    n = np.bincount(unit, minlength=units).astype(np.float64)
-    total = np.bincount(unit, value, minlength=units)
-    squares = np.bincount(unit, value * value, minlength=units)
-    columns = np.column_stack([np.ones(units), n, n * n, total, total * total / n, squares])
-    return per_item(named.units["item"], columns)
+def _stepped(reliability: float | None, k: int) -> float | None:
+    return None if reliability is None else stepped_up(reliability, k)
 
 
-def _reliability(sums: Floats) -> Floats:
-    """ICC(1) of each row of sums, at least zero; NaN where the answers do not vary."""
-    units, n, n_squared, total, between, squares = sums.T
-    defined = (units > 1) & (n > units)
-    units, within_df = np.where(defined, units, 2), np.where(defined, n - units, 1)
-    between_ms = (between - total * total / n) / (units - 1)
-    within_ms = np.maximum(squares - between, 0) / within_df
-    size = (n - n_squared / n) / (units - 1)
-    variance = between_ms + (size - 1) * within_ms
-    defined &= variance > 1e-12 * squares / n
-    found = np.full(len(sums), np.nan)
-    reliability: Floats = np.divide(between_ms - within_ms, variance, out=found, where=defined)
-    return np.maximum(reliability, 0)
-
-
-def _subsample(
-    group: Group, *, target: float, up_to: int, resamples: int, confidence: float, seed: int
-) -> list[dict[str, Any]]:
+def _subsample(group: Group, *, target: float, up_to: int, how: Bootstrap) -> list[dict[str, Any]]:
+    resamples = how.resamples
     ratings = canonical(group).ratings
     sizes = [same.answers[same.row] for same in same_sizes(ratings)]
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(how.seed)
     units = {k: sum(len(a) for a in sizes if a.shape[1] >= 2 * k) for k in range(1, up_to + 1)}
     possible = [k for k in units if units[k] >= 3]
     found = {k: np.full(resamples, np.nan) for k in possible}
@@ -192,10 +165,7 @@ def _subsample(
         elif not np.isfinite(found[k]).any():
             rows.append({**row, "reason": "the means do not vary from item to item"})
         else:
-            low, high = percentile(found[k], confidence)
-            rows.append({**row, "estimate": float(np.nanmean(found[k])), "low": low, "high": high})
-    needed = {
-        name: next((row["k"] for row in rows if (row.get(bound) or 0) >= target), None)
-        for name, bound in zip(NEEDED, ("estimate", "high", "low"), strict=True)
-    }
-    return [{**row, **needed} for row in rows]
+            low, high = percentile(found[k], how.confidence)
+            rows.append({**row, "estimate": float(np.nanmean(found[k])), "split_low": low, "split_high": high})
+    needed = next((row["k"] for row in rows if (row.get("estimate") or 0) >= target), None)
+    return [{**row, "needed": needed} for row in rows]

@@ -31,7 +31,7 @@ def opt_outs(
     *,
     by: By = (),
     status: str | Sequence[str] = "not_mentioned",
-    ci: Over = "items",
+    ci: Over = "auto",
     method: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
@@ -61,7 +61,8 @@ def opt_outs(
         .then(1.0)
         .otherwise(None)
     )
-    binary = judgments_query(data, columns).with_columns(opted_out.alias("value"))
+    query = judgments_query(data, columns).with_columns(opted_out.alias("value"))
+    binary = query if isinstance(data, pl.LazyFrame) else query.collect()
     options: dict[str, Any] = {
         "by": columns,
         "ci": ci,

@@ -13,18 +13,38 @@ copies, for a whole block of resamples at a time. A coefficient supplies a *form
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 import numpy as np
+import polars as pl
 
 from vantage.measures.canonical import Named, canonical
 from vantage.measures.counts import Counts
-from vantage.measures.intervals import JACKKNIFE, Bootstrap, Statistic, bca, blocks, percentile
-from vantage.measures.ratings import By, Floats, Group, Ints, Judgments, groups
-from vantage.measures.sources import CountedGroup, counted
+from vantage.measures.intervals import (
+    ENOUGH_RATERS,
+    JACKKNIFE,
+    Bootstrap,
+    Statistic,
+    bca,
+    blocks,
+    moved,
+    percentile,
+)
+from vantage.measures.ratings import (
+    By,
+    Floats,
+    Group,
+    Ints,
+    Judgments,
+    Key,
+    by_columns,
+    groups,
+    judgments_query,
+)
+from vantage.measures.sources import AT_HAND, CountedGroup, counted
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -33,6 +53,8 @@ Interval: TypeAlias = dict[str, Any]
 """The bounds `low` and `high` of a result row, and the `reason` where raters cannot be resampled."""
 Between: TypeAlias = Callable[[Ints, Ints], Floats]
 """From the columns of two values to an amount, such as their difference."""
+
+How = TypeVar("How", bound=Bootstrap)
 
 ONE_RATER: Final = "there is no other rater, so raters cannot be resampled"
 
@@ -249,11 +271,10 @@ def rater_interval(
         found.append(statistic(copies, drawn))
     replicates = np.concatenate(found)
     estimate = float(statistic(np.ones((raters, 1)), every)[0])
-    if centred and (defined := replicates[np.isfinite(replicates)]).size:
-        replicates += estimate - defined.mean()
+    if centred:
+        replicates = moved(replicates, estimate)
     if bootstrap.method == "percentile":
-        low, high = percentile(replicates, bootstrap.confidence)
-        return {"low": low, "high": high}
+        return bootstrap.stated(percentile(replicates, bootstrap.confidence))
     group = np.empty(raters, dtype=np.int64)
     for index, left_out in enumerate(np.array_split(rng.permutation(raters), min(JACKKNIFE, raters))):
         group[left_out] = index
@@ -262,8 +283,7 @@ def rater_interval(
         kept = group[:, None] != np.arange(first, first + count)
         jackknife.append(statistic(kept.astype(np.float64), every))
         first += count
-    low, high = bca(estimate, replicates, np.concatenate(jackknife), bootstrap.confidence)
-    return {"low": low, "high": high}
+    return bootstrap.stated(bca(estimate, replicates, np.concatenate(jackknife), bootstrap.confidence))
 
 
 def either_interval(
@@ -278,20 +298,64 @@ def either_interval(
     """The interval over raters where there are answers to resample, otherwise that over items."""
     if answers is not None:
         return answers.interval(formula, bootstrap, centred=centred)
-    low, high = bootstrap.interval(statistic, counts.multiplicity)
-    return {"low": low, "high": high}
+    return bootstrap.stated(bootstrap.interval(statistic, counts.multiplicity))
 
 
 def counted_answers(
     data: Judgments, by: By, bootstrap: Bootstrap, *, paired: bool = False
-) -> Iterator[tuple[CountedGroup[Counts], Answers | None]]:
-    """The counts of each group, as `counted` gives them, and its answers where raters are to be resampled."""
+) -> Iterator[tuple[CountedGroup[Counts], Answers | None, Bootstrap]]:
+    """The counts of each group, as `counted` gives them, its answers where raters are resampled, and how."""
     found = counted(data, by, paired=paired)
-    if bootstrap.ci not in ("raters", "both"):
-        yield from ((group, None) for group in found)
+    chosen = Choice.of(data, by, bootstrap)
+    if not chosen.any_raters:
+        yield from ((group, None, chosen[group.key]) for group in found)
         return
     for group, rows in zip(found, groups(data, by), strict=True):
-        yield group, Answers.of(rows)
+        how = chosen[group.key]
+        yield group, Answers.of(rows) if how.ci in ("raters", "both") else None, how
+
+
+@dataclass(frozen=True, slots=True)
+class Choice(Generic[How]):
+    """The bootstrap of each group: over what was asked for or, left to itself, over what the group has enough of.
+
+    >>> from vantage.measures.intervals import OVER
+    >>> table = {"item": [1, 2] * 10, "rater": sorted([*range(10)] * 2), "value": [0, 1] * 10}
+    >>> Choice.of(table, (), Bootstrap(over=OVER))[{}].ci
+    'both'
+    """
+
+    bootstrap: How
+    several: dict[Key, int]
+    """How many raters of each group judged several items."""
+
+    @classmethod
+    def of(cls, data: Judgments, by: By, bootstrap: How) -> Choice[How]:
+        """Counts raters where the choice depends on it.
+
+        Rows that are streamed are not held, so that such a table is resampled over items.
+        """
+        columns = by_columns(by)
+        if bootstrap.ci != "auto" or isinstance(data, pl.LazyFrame):
+            return cls(bootstrap, {})
+        item = pl.col("item").filter(pl.col("value").is_not_null())
+        query = judgments_query(data, columns).with_columns(pl.lit(0).alias("__all"))
+        raters = query.group_by(["__all", *columns, "rater"]).agg(
+            (item.min() != item.max()).alias("several"), pl.len().alias("rows")
+        )
+        found = raters.group_by(["__all", *columns]).agg(pl.col("several", "rows").sum()).collect()
+        small = found["rows"].sum() <= AT_HAND
+        return cls(bootstrap, {tuple(key): int(n) if small else 0 for _, *key, n, _ in found.iter_rows()})
+
+    def __getitem__(self, key: Mapping[str, Any]) -> How:
+        return self.bootstrap.chosen(self.several.get(tuple(key.values()), 0))
+
+    @property
+    def any_raters(self) -> bool:
+        """Whether raters are resampled in any group."""
+        if self.bootstrap.ci == "auto":
+            return max(self.several.values(), default=0) >= ENOUGH_RATERS
+        return self.bootstrap.ci in ("raters", "both")
 
 
 def membership(codes: Ints, count: int) -> csr_array:

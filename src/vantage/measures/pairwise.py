@@ -35,7 +35,7 @@ def pairwise(
     by: By = (),
     coarse: bool | Literal["sign"] = False,
     over: Literal["items", "pairs"] = "items",
-    ci: Over = "items",
+    ci: Over = "auto",
     method: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
@@ -68,7 +68,7 @@ def pairwise(
     bootstrap = Bootstrap(ci, method, resamples, confidence, seed, OVER)
     _check_over(over)
     rows: list[dict[str, Any]] = []
-    for found, given in counted_answers(data, by, bootstrap, paired=True):
+    for found, given, how in counted_answers(data, by, bootstrap, paired=True):
         row = found.row
         if not found.counts.units:
             rows.append({**row, "reason": ALONE})
@@ -81,7 +81,7 @@ def pairwise(
         if given is not None and coarse is not False:
             names, column = coarse_columns(given.values, coarse, found.scale, found.questions)
             answers = given.merged(column, np.arange(len(names), dtype=np.float64))
-        interval = either_interval(bootstrap, counts, statistic, answers, _agreement_over_raters(over))
+        interval = either_interval(how, counts, statistic, answers, _agreement_over_raters(over))
         rows.append({**row, "estimate": float(statistic(counts.weight)[0]), **interval})
     return table(rows, by)
 
@@ -100,7 +100,7 @@ def difference(
     by: By = (),
     sd: Literal["sample", "population"] = "sample",
     over: Literal["items", "pairs"] = "items",
-    ci: Over = "items",
+    ci: Over = "auto",
     method: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
@@ -125,7 +125,7 @@ def difference(
     if sd not in ("sample", "population"):
         raise InputError(f"there is no {sd} standard deviation", remedy="use sample or population")
     rows: list[dict[str, Any]] = []
-    for found, answers in counted_answers(data, by, bootstrap, paired=True):
+    for found, answers, how in counted_answers(data, by, bootstrap, paired=True):
         if found.counts.units and found.scale is not None:
             found.level("interval")  # refuses differences of a nominal scale
         counts = found.counts.canonical()
@@ -141,7 +141,7 @@ def difference(
             if not counts.units:
                 rows.append({**row, "reason": ALONE})
                 continue
-            interval = either_interval(bootstrap, counts, statistic, answers, formula, centred=centred)
+            interval = either_interval(how, counts, statistic, answers, formula, centred=centred)
             rows.append({**row, "estimate": float(statistic(counts.weight)[0]), **interval})
     return table(rows, by)
 

@@ -125,8 +125,8 @@ def unit_table(
     if not unused:
         nothing = pl.Series("left_out", [{}] * len(based_on), dtype=pl.Struct([]))
         based_on = based_on.with_columns(nothing)
-    missing = [name for name in ("low", "high", "reason") if name not in units.columns]
-    types = {"low": pl.Float64, "high": pl.Float64, "reason": pl.String}
+    missing = [name for name in ("low", "high", "over", "reason") if name not in units.columns]
+    types = {"low": pl.Float64, "high": pl.Float64, "over": pl.String, "reason": pl.String}
     key = {name: value for name, value in part.key.items() if name not in units.columns}
     return (
         units.join(based_on, on=list(keys), how="left", nulls_equal=True)

@@ -69,7 +69,7 @@ def ranks(
     match: By = ("item", "question"),
     correlation: Rank = "spearman",
     per: Literal["all", "system", "pair", "resample"] = "all",
-    ci: Resampled = "items",
+    ci: Resampled = "auto",
     method: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
@@ -177,9 +177,9 @@ class Ranking:
         row: dict[str, Any] = {"correlation": self.correlation, "systems": len(self.systems), "p": None}
         if not np.isfinite(estimate):
             return [{**row, "reason": TIED}]
-        low, high = self.how.intervals(self.items, lambda weight: self._correlations(weight)[:, None])[0]
+        bounds = self.how.intervals(self.items, lambda weight: self._correlations(weight)[:, None])[0]
         p = _p_value(first[0], second[0], self.correlation)
-        return [{**row, "p": p, "estimate": estimate, "low": low, "high": high}]
+        return [{**row, "p": p, "estimate": estimate, **self.how.stated(bounds)}]
 
     def _correlations(self, weight: Floats) -> Floats:
         return rank_correlations(*self.scores(weight), self.correlation)

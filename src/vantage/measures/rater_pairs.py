@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -19,15 +19,20 @@ from vantage.measures.base import measure, table
 from vantage.measures.canonical import canonical, paired
 from vantage.measures.differences import Weights, weight_matrix
 from vantage.measures.intervals import OVER, Bootstrap, Method, Over, Statistic, percentile, weights
-from vantage.measures.over_raters import Interval, quotient, rater_interval
+from vantage.measures.over_raters import Choice, Interval, quotient, rater_interval
 from vantage.measures.presentation import AGREEMENT, Column, View
 from vantage.measures.ratings import By, Floats, Group, Ints, Judgments, groups
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 PairStatistic: TypeAlias = Literal["agreement", "kappa", "pearson", "spearman", "difference"]
 
 ALONE: Final = "no two raters answered the same item"
 CERTAIN: Final = "chance alone would bring full agreement in every pair of raters"
 CONSTANT: Final = "a rater gave one answer throughout"
+BLOCK_PAIRS: Final = 2**20
+"""How many pairs of answers, times resamples, are looked at together."""
 
 
 COHEN_VIEW: Final = View(
@@ -49,7 +54,7 @@ def cohen(
     *,
     by: By = (),
     weights: Literal["linear", "quadratic"] | None = None,
-    ci: Over = "items",
+    ci: Over = "auto",
     method: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
@@ -62,7 +67,8 @@ def cohen(
     defined kappa left aside: `pairs` counts those averaged, `pairs_undefined` those left aside. Weights fall
     with the distance of the codes. Items with a single answer are left out as `unpaired`. Bootstrap interval
     over items, raters or both: the copies of two raters are as many pairs as the product of their numbers,
-    and the copies of one rater are no pair.
+    and the copies of one rater are no pair. A resample shows fewer different items to a pair, which biases its
+    kappa, so resamples of a mean over pairs are moved by their mean bias: their spread makes the interval.
 
     >>> first, second = [1, 1, 2, 2, 3, 3], [1, 2, 2, 2, 3, 1]
     >>> round(cohen([first, second], ci="none")["estimate"][0], 4)
@@ -71,7 +77,8 @@ def cohen(
     0.2857
     """
     bootstrap = Bootstrap(ci, method, resamples, confidence, seed, OVER)
-    return table([_averaged(group, weights, True, bootstrap) for group in groups(data, by)], by)
+    chosen = Choice.of(data, by, bootstrap)
+    return table([_averaged(group, weights, True, chosen[group.key]) for group in groups(data, by)], by)
 
 
 SCOTT_VIEW: Final = View(
@@ -93,7 +100,7 @@ def scott(
     *,
     by: By = (),
     weights: Literal["linear", "quadratic"] | None = None,
-    ci: Over = "items",
+    ci: Over = "auto",
     method: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
@@ -109,13 +116,14 @@ def scott(
     0.4894
     """
     bootstrap = Bootstrap(ci, method, resamples, confidence, seed, OVER)
-    return table([_averaged(group, weights, False, bootstrap) for group in groups(data, by)], by)
+    chosen = Choice.of(data, by, bootstrap)
+    return table([_averaged(group, weights, False, chosen[group.key]) for group in groups(data, by)], by)
 
 
 RATER_MATRIX_VIEW: Final = View("Every pair of raters", columns={"estimate": Column(digits=2)})
 
 
-@measure("rater-matrix", family="agreement", view=RATER_MATRIX_VIEW)
+@measure("rater-matrix", family="agreement", view=RATER_MATRIX_VIEW, pools=False)
 def rater_matrix(
     data: Judgments,
     *,
@@ -200,35 +208,60 @@ class Pairs:
         total: Floats = np.bincount(self.pair, weights=amount * drawn, minlength=self.count).astype(np.float64)
         return total
 
-    def uses(self, side: Ints, drawn: Floats) -> Floats:
-        """How often one side of each pair of raters gave each value."""
-        q = len(self.values)
-        counts = np.bincount(self.pair * q + side, weights=drawn, minlength=self.count * q)
-        return counts.reshape(self.count, q).astype(np.float64)
-
 
 def kappas(pairs: Pairs, weight: Floats, own: bool) -> Callable[[Floats], Floats]:
-    """Kappa of every pair of raters as a function of the weights of units; NaN where it is undefined.
+    """Kappa of every pair of raters for each column of weights of units; NaN where it is undefined.
 
-    `own` takes the categories as each rater uses them (Cohen), otherwise as both together do (Scott).
+    `own` takes the categories as each rater uses them (Cohen), otherwise as both together do (Scott). A pair of raters
+    shares few items and uses few values on them, so that the sums of a whole block of resamples are products with
+    sparse tables: of the pairs of raters, of the values that each side of a pair gave, and of what these meet.
     """
-    agreeing = weight[pairs.first, pairs.second]
+    from scipy.sparse import coo_array
+
+    q = len(pairs.values)
+
+    def table(row: Ints, amount: Floats, rows: int) -> csr_array:
+        return coo_array((amount, (row, pairs.unit)), (rows, pairs.units)).tocsr()
+
+    ones = np.ones(len(pairs.pair))
+    shared = table(pairs.pair, ones, pairs.count)
+    agreeing = table(pairs.pair, weight[pairs.first, pairs.second], pairs.count)
+    sides = [pairs.pair * q + side for side in (pairs.first, pairs.second)]
+    if own:
+        cells = [np.unique(side, return_inverse=True) for side in sides]
+        uses = [table(place.reshape(-1), ones, len(codes)) for codes, place in cells]
+    else:
+        codes, place = np.unique(np.concatenate(sides), return_inverse=True)
+        one, other = np.split(place.reshape(-1), 2)
+        cells = [(codes, one)] * 2
+        uses = [(table(one, ones, len(codes)) + table(other, ones, len(codes))) / 2] * 2
+    left, right = _meetings(cells[0][0], cells[1][0], q)
+    met = weight[cells[0][0][left] % q, cells[1][0][right] % q]
+    left, right, met = left[met != 0], right[met != 0], met[met != 0]
+    by_pair = coo_array((met, (cells[0][0][left] // q, np.arange(len(left)))), (pairs.count, len(left))).tocsr()
 
     def statistic(drawn: Floats) -> Floats:
-        on = drawn[pairs.unit]
-        total = pairs.sums(np.ones(len(on)), on)
-        first, second = pairs.uses(pairs.first, on), pairs.uses(pairs.second, on)
-        if not own:
-            first = second = (first + second) / 2
+        total = np.asarray(shared @ drawn)
+        first = np.asarray(uses[0] @ drawn)
+        second = first if uses[1] is uses[0] else np.asarray(uses[1] @ drawn)
         # Multiplied by the squared number of items, which leaves whole numbers for plain kappa.
-        observed = pairs.sums(agreeing, on) * total
-        expected = np.einsum("pc,pc->p", first @ weight, second)
-        left = total * total - expected
-        kappa = np.full(pairs.count, np.nan)
-        np.divide(observed - expected, left, out=kappa, where=left > 1e-9 * total)
+        observed = np.asarray(agreeing @ drawn) * total
+        expected = np.asarray(by_pair @ (first[left] * second[right]))
+        rest = total * total - expected
+        kappa = np.full(total.shape, np.nan)
+        np.divide(observed - expected, rest, out=kappa, where=rest > 1e-9 * total)
         return kappa
 
     return statistic
+
+
+def _meetings(first: Ints, second: Ints, q: int) -> tuple[Ints, Ints]:
+    """Every value on the first side of a pair of raters with every value on its second side, by their places."""
+    begin = np.searchsorted(second, first // q * q)
+    count = np.searchsorted(second, first // q * q + q) - begin
+    left = np.repeat(np.arange(len(first)), count)
+    step = np.arange(len(left)) - np.repeat(np.cumsum(count) - count, count)
+    return left, begin[left] + step
 
 
 def _averaged(group: Group, weights: Weights | None, own: bool, bootstrap: Bootstrap) -> dict[str, Any]:
@@ -241,7 +274,7 @@ def _averaged(group: Group, weights: Weights | None, own: bool, bootstrap: Boots
         return {**row, "reason": ALONE}
     weight = weight_matrix(weights, pairs.values)
     of_pairs = kappas(pairs, weight, own)
-    everything = of_pairs(np.ones(pairs.units))
+    everything = of_pairs(np.ones((pairs.units, 1)))[:, 0]
     defined = np.isfinite(everything)
     row |= {"pairs": int(defined.sum()), "pairs_undefined": int((~defined).sum())}
     if not defined.any():
@@ -251,16 +284,17 @@ def _averaged(group: Group, weights: Weights | None, own: bool, bootstrap: Boots
         return {**row, **_over_raters(pairs, weight, own, whole, bootstrap)}
 
     def statistic(weight: Floats) -> Floats:
-        means = np.full(len(weight), np.nan)
-        for index, drawn in enumerate(weight):
-            kappa = of_pairs(drawn)
-            if (found := np.isfinite(kappa)).any():
-                means[index] = kappa[found].mean()
-        return means
+        found = []
+        for rows in np.array_split(weight, -(-len(weight) * len(pairs.pair) // BLOCK_PAIRS)):
+            kappa = of_pairs(np.ascontiguousarray(rows.T))
+            defined = np.isfinite(kappa)
+            found.append(quotient(np.where(defined, kappa, 0.0).sum(axis=0), defined.sum(axis=0).astype(np.float64)))
+        return np.concatenate(found)
 
     shared = np.unique(pairs.unit)
-    low, high = bootstrap.interval(_on(shared, pairs.units, statistic), np.ones(len(shared), dtype=np.int64))
-    return {**row, "low": low, "high": high}
+    ones = np.ones(len(shared), dtype=np.int64)
+    bounds = bootstrap.interval(_on(shared, pairs.units, statistic), ones, centred=pairs.count > 1)
+    return {**row, **bootstrap.stated(bounds)}
 
 
 def _over_raters(pairs: Pairs, weight: Floats, own: bool, whole: Group, bootstrap: Bootstrap) -> Interval:
@@ -275,13 +309,16 @@ def _over_raters(pairs: Pairs, weight: Floats, own: bool, whole: Group, bootstra
     one, other = pairs.raters.T
 
     def statistic(copies: Floats, drawn: Floats) -> Floats:
-        kappa = np.column_stack([of_pairs(column) for column in drawn.T])
+        kappa = of_pairs(drawn)
         defined = np.isfinite(kappa)
         times = copies[one] * copies[other] * defined
         return quotient(np.sum(times * np.where(defined, kappa, 0.0), axis=0), np.sum(times, axis=0))
 
-    width = max(pairs.units, pairs.count)
-    return rater_interval(statistic, bootstrap, raters=len(names), units=pairs.units, width=width)
+    width = max(pairs.units, len(pairs.pair))
+    # Two raters share few items, and a resample shows even fewer different ones, which moves their kappa.
+    return rater_interval(
+        statistic, bootstrap, raters=len(names), units=pairs.units, width=width, centred=pairs.count > 1
+    )
 
 
 def _on(shared: Ints, units: int, statistic: Statistic) -> Statistic:
@@ -320,6 +357,7 @@ def _pair_rows(
                 "estimate": float(estimates[index]) if found else None,
                 "low": bounds[index][0] if found else None,
                 "high": bounds[index][1] if found else None,
+                "over": "items" if found and bounds[index][0] is not None else None,
                 "items": int(items[index]),
                 "raters": 2,
                 "judgments": 2 * int(items[index]),
@@ -333,7 +371,8 @@ def _pair_rows(
 def _pair_statistic(pairs: Pairs, name: str, weighting: Weights | None) -> Callable[[Floats], Floats]:
     """A statistic of every pair of raters as a function of the weights of units."""
     if name == "kappa":
-        return kappas(pairs, weight_matrix(weighting, pairs.values), own=True)
+        of_pairs = kappas(pairs, weight_matrix(weighting, pairs.values), own=True)
+        return lambda drawn: of_pairs(drawn[:, None])[:, 0]
     x, y = pairs.values[pairs.first], pairs.values[pairs.second]
     if name in ("agreement", "difference"):
         amount = (x == y).astype(np.float64) if name == "agreement" else np.abs(x - y)

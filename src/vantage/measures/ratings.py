@@ -7,10 +7,10 @@ number of answers and never with raters × items.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard
 
 import numpy as np
 import polars as pl
@@ -18,23 +18,31 @@ from numpy.typing import NDArray
 
 from vantage.errors import InputError, nearest
 from vantage.measures.codes import dense, encode
+from vantage.notebook.frames import to_polars
 from vantage.scales import LEVELS, Level, Scale
 
 if TYPE_CHECKING:
     from vantage.corpora import Corpus
 
+
+class ArrowFrame(Protocol):
+    """A frame of another library that shares its columns through Arrow, such as pandas or PyArrow."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+
 Floats: TypeAlias = NDArray[np.float64]
 Ints: TypeAlias = NDArray[np.int64]
 Judgments: TypeAlias = (
-    "Corpus | pl.DataFrame | pl.LazyFrame | Mapping[str, Any] | NDArray[Any] | Sequence[Sequence[float]]"
+    "Corpus | pl.DataFrame | pl.LazyFrame | ArrowFrame | Mapping[str, Any] | NDArray[Any] | Sequence[Sequence[float]]"
 )
 """What every measure accepts:
 
 * a `Corpus`;
-* a Polars frame with the columns `item`, `rater`, `value` (and `question`, `condition`, `sample`, `status`
-  where there are several);
+* a frame (Polars, pandas, PyArrow or anything with the Arrow interface) with the columns `item`, `rater`, `value`
+  (and `question`, `condition`, `sample`, `status`, `kind` where there are several);
 * a mapping of such names to plain arrays or lists;
-* a two-dimensional array, one row per rater and one column per item, with NaN for "no answer".
+* a two-dimensional NumPy array or nested list, one row per rater and one column per item, with NaN for "no answer".
 """
 By: TypeAlias = str | Sequence[str]
 Key: TypeAlias = tuple[Any, ...]
@@ -160,24 +168,27 @@ def judgments_query(data: Judgments, by: Sequence[str] = ()) -> pl.LazyFrame:
     """
     if _is_corpus(data):
         query = data.with_columns_of(by).lazy()
-    elif isinstance(data, pl.LazyFrame):
-        query = data
-    elif isinstance(data, pl.DataFrame):
-        query = data.lazy()
-    elif isinstance(data, Mapping):
-        query = pl.DataFrame({name: pl.Series(name, column, strict=False) for name, column in data.items()}).lazy()
     else:
-        query = _from_matrix(data).lazy()
+        frame = to_polars(data)
+        query = (_from_matrix(data) if frame is None else frame).lazy()
     schema = query.collect_schema()
     for column in ("item", "rater", "value"):
         if column not in schema:
-            raise InputError(f"the table has no column '{column}'", remedy=f"it has {', '.join(schema)}")
+            raise InputError(
+                f"the table has no column '{column}'",
+                remedy=f"it has {_listed(schema)}; rename one, say vantage.corpus(frame, {column}=…), or pass a"
+                " raters × items matrix as an array",
+            )
     for column in by:
         if column not in (*schema, *UNIT, *CODER, "status"):
             raise InputError(f"there is no column '{column}' to group by", remedy=nearest(column, [*schema]))
     dtype = schema["value"]
     if not (dtype.is_numeric() or dtype in (pl.Null, pl.Boolean)):
-        raise InputError(f"the column 'value' holds {dtype}, not numbers", remedy="code the answers as numbers first")
+        held = "words" if dtype == pl.String or isinstance(dtype, pl.Enum | pl.Categorical) else str(dtype)
+        raise InputError(
+            f"the column 'value' holds {held}, not numbers",
+            remedy="make a corpus of the table, which codes them: vantage.corpus(frame)",
+        )
     derived = [] if dtype == pl.Float64 else [pl.col("value").cast(pl.Float64)]
     if "status" not in schema:
         status = pl.when(pl.col("value").is_null()).then(pl.lit("missing")).otherwise(pl.lit("answered"))
@@ -268,8 +279,19 @@ def level_of(scale: Scale | None, asked: Level | None, questions: Sequence[str])
     return asked or scale.level
 
 
+def _listed(columns: Iterable[str]) -> str:
+    names = list(columns)
+    return ", ".join([*names[:8], f"and {len(names) - 8} more"] if len(names) > 8 else names) or "no columns"
+
+
 def _from_matrix(data: Any) -> pl.DataFrame:
-    matrix = np.asarray(data, dtype=np.float64)
+    try:
+        matrix = np.asarray(data, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(
+            "this is neither a corpus, nor a frame with named columns, nor an array of numbers",
+            remedy="give one row per rater and one column per item, or a frame with item, rater and value",
+        ) from None
     if matrix.ndim != 2:
         raise InputError(
             f"an array of {matrix.ndim} dimensions was given",

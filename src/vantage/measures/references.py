@@ -11,6 +11,7 @@ import polars as pl
 from vantage.errors import InputError, nearest
 from vantage.measures.parts import Rounding, names, rounded, scales_of
 from vantage.measures.ratings import By, Judgments, judgments_frame
+from vantage.notebook.frames import to_polars
 from vantage.scales import Scale
 
 Reference: TypeAlias = str | pl.DataFrame | Mapping[str, Any]
@@ -100,11 +101,10 @@ def _under_test(frame: pl.DataFrame, raters: Sequence[str] | None) -> pl.DataFra
 
 def has_column(data: Judgments, name: str) -> bool:
     """Whether a table has a column; a corpus is taken to have it, and says so itself if it has not."""
-    if isinstance(data, pl.DataFrame | Mapping):
-        return name in (data.columns if isinstance(data, pl.DataFrame) else data)
-    if isinstance(data, pl.LazyFrame):
-        return name in data.collect_schema()
-    return hasattr(data, "with_columns_of")
+    if hasattr(data, "with_columns_of"):
+        return True
+    frame = to_polars(data)
+    return frame is not None and name in frame.collect_schema()
 
 
 def _known(data: Judgments, columns: Sequence[str], wanted: str) -> pl.DataFrame:

@@ -24,7 +24,7 @@ VIEW: Final = View(
 )
 
 
-@measure("refusals", "variation", view=VIEW)
+@measure("refusals", "variation", view=VIEW, pools=False)
 def refusals(data: Judgments, *, by: By = ("rater", "item"), confidence: float = 0.95) -> pl.DataFrame:
     """How often raters refuse to judge, apart from replies that could not be read and calls that failed.
 
@@ -60,5 +60,5 @@ def refusals(data: Judgments, *, by: By = ("rater", "item"), confidence: float =
         share = count["refused"] / received
         replies = len(replied.select(REPLY).unique())
         low, high = wilson(share * replies, replies, confidence)
-        rows.append({**row, "replies": replies, "estimate": share, "low": low, "high": high})
+        rows.append({**row, "replies": replies, "estimate": share, "low": low, "high": high, "over": "items"})
     return table(rows, names(by))

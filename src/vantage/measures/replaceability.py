@@ -48,7 +48,7 @@ VIEW: Final = View(
 )
 
 
-@measure("alt-test", "replaceability", view=VIEW)
+@measure("alt-test", "replaceability", view=VIEW, pools=False)
 def alt_test(
     data: Judgments,
     *,
@@ -66,7 +66,7 @@ def alt_test(
     missing: Missing = "left_out",
     match: By = ("item", "question"),
     per: Literal["model", "person"] = "model",
-    ci: Resampled = "items",
+    ci: Resampled = "auto",
     method: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
@@ -210,13 +210,14 @@ class Trial:
             "advantage": None,
             "advantage_low": None,
             "advantage_high": None,
+            "advantage_over": None,
             **_rests_on(wins, len(tested)),
         }
         if not tested:
             return {**row, "reason": "no person shares enough items with the model and with other people"}
         rate = float(np.mean([v["replaceable"] for v in verdicts if v["p"] is not None]))
         advantage = _advantage(wins, tested, how)
-        named = {"advantage": "estimate", "advantage_low": "low", "advantage_high": "high"}
+        named = {"advantage": "estimate", "advantage_low": "low", "advantage_high": "high", "advantage_over": "over"}
         return {**row, **{k: advantage[v] for k, v in named.items()}, "passes": rate >= 0.5, "estimate": rate}
 
 
@@ -289,8 +290,8 @@ def _advantage(wins: pl.DataFrame, people: Sequence[str], how: Resampling) -> di
         met = np.isfinite(each)
         return np.asarray((np.where(met, each, 0.0).sum(axis=1) / np.maximum(met.sum(axis=1), 1))[:, None])
 
-    low, high = how.intervals(items, mean_advantage)[0]
-    return {"estimate": float(mean_advantage(np.ones((1, items)))[0, 0]), "low": low, "high": high}
+    bounds = how.intervals(items, mean_advantage)[0]
+    return {"estimate": float(mean_advantage(np.ones((1, items)))[0, 0]), **how.stated(bounds)}
 
 
 def _rests_on(wins: pl.DataFrame, people: int) -> dict[str, Any]:

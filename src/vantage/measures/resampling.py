@@ -25,7 +25,8 @@ from vantage.measures.intervals import (
 )
 from vantage.measures.ratings import Floats, Ints
 
-Resampled: TypeAlias = Literal["items", "none"]
+Resampled: TypeAlias = Literal["auto", "items", "none"]
+"""What a measure of items can be resampled over; "auto" is items."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +94,7 @@ def ratio(sums: Floats) -> Floats:
 def mean_with_interval(items: pl.Series, values: Floats, how: Resampling) -> dict[str, Any]:
     """The mean of unit values and its interval over items, as the columns of a result row."""
     sums = per_item(items, np.column_stack([values, np.ones(len(values))]))
-    low, high = how.of_sums(sums, ratio)
-    return {"estimate": float(values.mean()), "low": low, "high": high}
+    return {"estimate": float(values.mean()), **how.stated(how.of_sums(sums, ratio))}
 
 
 def leave_out(units: int, seed: int, groups: int = JACKKNIFE) -> Iterator[Floats]:

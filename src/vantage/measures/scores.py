@@ -111,12 +111,12 @@ class Scores:
         estimates = self.values(np.ones((1, self.items)), metrics)[0]
         intervals = how.intervals(self.items, lambda weight: self.values(weight, metrics))
         rows = []
-        for m, estimate, (low, high) in zip(metrics, estimates, intervals, strict=True):
+        for m, estimate, bounds in zip(metrics, estimates, intervals, strict=True):
             row = {**self._named(m, scale), **self._counts(m, part)}
             if self.off_scale and m.name in _CLASSIFYING:
                 row["reason"] = "the reference lies between the answers of the scale; pass rounding"
             elif np.isfinite(estimate):
-                row |= {"estimate": float(estimate), "low": low, "high": high}
+                row |= {"estimate": float(estimate), **how.stated(bounds)}
             else:
                 row["reason"] = _undefined(m, row["judgments"], len(self.rules.labels))
             rows.append(row)

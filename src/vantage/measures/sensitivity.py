@@ -115,5 +115,5 @@ def _agreement(x: Floats, y: Floats, correlation: Correlation, how: Resampling) 
     estimate = coefficient(x, y, correlation) if len(x) > 1 else np.nan
     if not np.isfinite(estimate):
         return {**row, "reason": "the means of one condition do not vary"}
-    low, high = how.intervals(len(x), lambda w: weighted_correlation(x, y, w, correlation)[:, None])[0]
-    return {**row, "estimate": estimate, "low": low, "high": high}
+    bounds = how.intervals(len(x), lambda w: weighted_correlation(x, y, w, correlation)[:, None])[0]
+    return {**row, "estimate": estimate, **how.stated(bounds)}

@@ -21,7 +21,9 @@ from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.canonical import canonical, paired
 from vantage.measures.correlations import midranks
-from vantage.measures.intervals import blocks, percentile
+from vantage.measures.intervals import OVER, Bootstrap, Over, blocks, percentile
+from vantage.measures.one_rater import OneRater
+from vantage.measures.over_raters import Choice
 from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.ratings import By, Floats, Group, Ints, Judgments, Ratings, groups
 
@@ -66,6 +68,9 @@ def split_half(
     correlation: Correlation = "pearson",
     spearman_brown: bool = False,
     iterations: int = 1000,
+    ci: Over = "auto",
+    resamples: int = 1000,
+    confidence: float = 0.95,
     seed: int = 0,
 ) -> pl.DataFrame:
     """Split-half reliability: the correlation of two random halves of the answers, over many splits.
@@ -73,17 +78,23 @@ def split_half(
     With `split="annotations"` the answers to each unit are shuffled and the first ⌊n/2⌋ stand against the
     rest; with `split="raters"` one half of the raters stands against the other, the same in every unit.
     Each half is reduced to its mean or median and the two columns are correlated. `estimate` is the mean
-    over the splits, `sd` their standard deviation, and `low`…`high` holds 95 % of them: it shows how much the
-    luck of the split matters, not how much another sample of items would.
+    over the splits, `sd` their standard deviation, and `split_low`…`split_high` holds 95 % of them: it shows how much
+    the luck of the split matters, not how much another sample of items or raters would.
 
-    `spearman_brown=True` steps each correlation r up to 2r / (1 + r), the reliability of all answers
-    together (Spearman 1910; Brown 1910). Units with one answer have no second half and are `unpaired`.
+    `low`…`high` is the confidence interval, over both by default where at least ten raters judged several items each,
+    otherwise over items: that of the reliability of one rater (see `needed_raters`), carried over by the number of
+    raters that makes the estimate out of it (Spearman 1910; Brown 1910).
+
+    `spearman_brown=True` steps each correlation r up to the reliability of all answers together: 2r / (1 + r) for
+    equal halves (Spearman 1910; Brown 1910), and Horst's (1951) formula for shares p and q = 1 − p,
+    r (√(r² + 4pq(1 − r²)) − r) / (2pq(1 − r²)). Units with one answer have no second half and are `unpaired`.
 
     >>> ratings = [[1, 2, 3, 4, 5], [1, 3, 3, 4, 4], [2, 2, 3, 5, 5], [1, 2, 4, 4, 5]]
     >>> split_half(ratings, iterations=100).select("estimate", "sd").row(0)
     (0.95..., 0.02...)
     """
     _check(iterations, split=split, aggregate=aggregate, correlation=correlation)
+    chosen = Choice.of(data, by, Bootstrap(ci, "percentile", resamples, confidence, seed, OVER))
     rows = []
     for whole in groups(data, by):
         group = paired(whole)
@@ -94,20 +105,27 @@ def split_half(
             rows.append({**row, "reason": reason})
             continue
         rng = np.random.default_rng(seed)
+        ratings = canonical(group).ratings
         if split == "annotations":
-            found = _by_annotation(canonical(group).ratings, aggregate, correlation, iterations, rng)
+            found = _by_annotation(ratings, aggregate, correlation, iterations, rng)
+            sizes = np.bincount(ratings.unit).astype(np.float64)
+            product = np.full(len(found), np.mean((sizes // 2) * (sizes - sizes // 2) / sizes**2))
         else:
-            found = _by_rater(canonical(group).ratings, aggregate, correlation, iterations, rng)
+            found, product = _by_rater(ratings, aggregate, correlation, iterations, rng)
         if spearman_brown:
-            found = np.divide(2 * found, 1 + found, out=np.full_like(found, np.nan), where=found > -1)
+            found = whole_test(found, product)
         defined = found[np.isfinite(found)]
         if len(defined) == 0:
             rows.append({**row, "reason": "the halves do not vary from item to item"})
             continue
         low, high = percentile(defined)
         sd = float(defined.std(ddof=1)) if len(defined) > 1 else None
-        row |= {"estimate": float(defined.mean()), "sd": sd, "iterations": len(defined)}
-        rows.append({**row, "low": low, "high": high})
+        estimate, same = float(defined.mean()), split == "raters"
+        row |= {"estimate": estimate, "sd": sd, "iterations": len(defined), "split_low": low, "split_high": high}
+        bounds = OneRater.of(group, chosen[group.key], same_raters=same).carried(estimate, same_raters=same)
+        if ci != "none" and bounds["low"] is None:
+            bounds["reason"] = "no interval: the answers of one rater have no reliability to carry over"
+        rows.append({**row, **bounds})
     return table(rows, by)
 
 
@@ -129,6 +147,21 @@ def _too_little(group: Group, split: Split) -> str | None:
     if split == "raters" and group.frame["rater"].n_unique() < 2:
         return "there is one rater only"
     return None
+
+
+def whole_test(half: Floats, product: Floats) -> Floats:
+    """The reliability of all answers from the correlation of two halves, whose shares have this product (Horst 1951).
+
+    One answer against two, of which each has the reliability .3:
+
+    >>> whole_test(np.array([np.sqrt(0.3 * 0.6 / 1.3)]), np.array([2 / 9])).round(4).tolist()
+    [0.5625]
+    """
+    rest = np.maximum(1 - half**2, 0.0)
+    above = half * (np.sqrt(half**2 + 4 * product * rest) - half)
+    found = np.full_like(half, np.nan)
+    np.divide(above, 2 * product * rest, out=found, where=rest > 1e-12)
+    return np.where((rest <= 1e-12) & (half > 0), 1.0, found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,21 +289,25 @@ def _score(answers: Floats, aggregate: Average) -> Floats:
 
 def _by_rater(
     ratings: Ratings, aggregate: Average, correlation: Correlation, iterations: int, rng: np.random.Generator
-) -> Floats:
+) -> tuple[Floats, Floats]:
+    """The correlation under each split of the raters, and the mean product of the halves' shares of the answers."""
     halves = _rater_means if aggregate == "mean" else _rater_medians
     negligible = rounding_error(ratings.value)
-    found = []
+    sizes = np.bincount(ratings.unit, minlength=ratings.units)
+    found, products = [], []
     step = max(1, BLOCK_CELLS // ratings.units)
     for begin in range(0, iterations, step):
         rows = min(step, iterations - begin)
         chosen = np.array([rng.permutation(ratings.coders) < ratings.coders // 2 for _ in range(rows)])
-        for first, second in zip(*halves(ratings, chosen), strict=True):
+        for first, second, who in zip(*halves(ratings, chosen), chosen, strict=True):
             both = np.isfinite(first) & np.isfinite(second)
             a, b = first[None, both], second[None, both]
             if correlation == "spearman":
                 a, b = _ranks(a), _ranks(b)
             found.append(pearson_rows(a, b, negligible)[0] if both.sum() > 2 else np.nan)
-    return np.array(found)
+            taken = np.bincount(ratings.unit, weights=who[ratings.coder], minlength=ratings.units)[both] / sizes[both]
+            products.append(float(np.mean(taken * (1 - taken))) if both.any() else 0.25)
+    return np.array(found), np.array(products)
 
 
 def _rater_means(ratings: Ratings, chosen: Bools) -> tuple[Floats, Floats]:

@@ -13,6 +13,7 @@ from vantage.measures.base import measure, table
 from vantage.measures.intervals import Bootstrap, Method
 from vantage.measures.presentation import Column, View
 from vantage.measures.ratings import By, Floats, Judgments
+from vantage.measures.resampling import Resampled
 from vantage.measures.sources import coarse as coarsened
 from vantage.measures.sources import counted
 
@@ -35,7 +36,7 @@ def unanimity(
     *,
     by: By = (),
     coarse: bool | Literal["sign"] = False,
-    ci: Literal["items", "none"] = "items",
+    ci: Resampled = "auto",
     method: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
@@ -73,7 +74,6 @@ def unanimity(
         everyone = int(counts.multiplicity[answer >= 0].sum())
         for wanted, name in enumerate([ANY, *names], start=-1):
             alike = answer >= 0 if wanted < 0 else answer == wanted
-            low, high = bootstrap.interval(partial(_share, alike), counts.multiplicity)
             unanimous = int(counts.multiplicity[alike].sum())
             rows.append(
                 {
@@ -82,8 +82,7 @@ def unanimity(
                     "unanimous": unanimous,
                     "share": unanimous / everyone if everyone else None,
                     "estimate": unanimous / counts.units,
-                    "low": low,
-                    "high": high,
+                    **bootstrap.stated(bootstrap.interval(partial(_share, alike), counts.multiplicity)),
                 }
             )
     return table(rows, by)

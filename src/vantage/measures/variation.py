@@ -17,7 +17,7 @@ from vantage.measures.base import measure
 from vantage.measures.canonical import Named, canonical
 from vantage.measures.codes import dense, encode
 from vantage.measures.intervals import OVER, Method, Over
-from vantage.measures.over_raters import Answers, Formula, Resamples, quotient
+from vantage.measures.over_raters import Answers, Choice, Formula, Resamples, quotient
 from vantage.measures.parts import (
     Part,
     Rounding,
@@ -70,7 +70,7 @@ def entropy(
     normalise: bool = False,
     opt_outs: bool = False,
     per: Per = "mean",
-    ci: Over = "items",
+    ci: Over = "auto",
     method: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
@@ -96,6 +96,7 @@ def entropy(
         raise InputError(f"base '{base}' is not known", remedy="use nats, bits or k")
     how = Resampling(ci, method, resamples, confidence, seed, OVER)
     known = _categories(data, opt_outs) if normalise or base == "k" else {}
+    chosen = Choice.of(data, by, how)
     rows, frames = [], []
     for part in parts(data, by):
         scale = part.scale()
@@ -114,11 +115,12 @@ def entropy(
         if per == "item":
             frames.append(unit_table(units, part, by, UNIT, (), used))
         else:
-            row = _average(units, part, used, how)
-            if how.ci in ("raters", "both") and len(units):
+            each = chosen[part.key]
+            row = _average(units, part, used, each)
+            if each.ci in ("raters", "both") and len(units):
                 named, answers = _answers(part.frame.filter(used), _CATEGORY)
                 by_unit = named.units.with_columns(divisor.alias("divisor"))["divisor"].to_numpy()
-                row |= answers.interval(_entropy_over_raters(by_unit), how, centred=True)
+                row |= answers.interval(_entropy_over_raters(by_unit), each, centred=True)
             rows.append(row)
     return stacked(rows, frames, by)
 
@@ -142,7 +144,7 @@ def ambiguity(
     *,
     by: By = (),
     per: Per = "mean",
-    ci: Over = "items",
+    ci: Over = "auto",
     method: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
@@ -157,7 +159,7 @@ def ambiguity(
     >>> ambiguity(votes)["estimate"].to_list()
     [0.5]
     """
-    how = Resampling(ci, method, resamples, confidence, seed, OVER)
+    chosen = Choice.of(data, by, Resampling(ci, method, resamples, confidence, seed, OVER))
     rows, frames = [], []
     for part in parts(data, by):
         doubtful = pl.col("status").cast(pl.String) == "ambiguous"
@@ -166,10 +168,11 @@ def ambiguity(
         if per == "item":
             frames.append(unit_table(units, part, by, UNIT, (), used))
         else:
-            row = _average(units, part, used, how)
-            if how.ci in ("raters", "both") and len(units):
+            each = chosen[part.key]
+            row = _average(units, part, used, each)
+            if each.ci in ("raters", "both") and len(units):
                 _, answers = _answers(part.frame.filter(used), doubtful.cast(pl.Float64))
-                row |= answers.interval(_share_over_raters, how)
+                row |= answers.interval(_share_over_raters, each)
             rows.append(row)
     return stacked(rows, frames, by)
 
@@ -189,7 +192,7 @@ def split_items(
     share: float = 0.25,
     neutral: float | None = None,
     per: Per = "mean",
-    ci: Resampled = "items",
+    ci: Resampled = "auto",
     method: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
@@ -249,7 +252,7 @@ def opposed_items(
     beyond: float = 0.0,
     neutral: float | None = None,
     per: Per = "mean",
-    ci: Resampled = "items",
+    ci: Resampled = "auto",
     method: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,

@@ -1,9 +1,11 @@
-"""Polars tables as pandas frames, without pyarrow."""
+"""Polars tables as pandas frames without pyarrow, and frames of any library as Polars tables."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
 import polars as pl
 
 from vantage.errors import InputError
@@ -51,3 +53,63 @@ def _column(column: pl.Series, pd: Any) -> Any:
     if (dtype.is_numeric() and dtype not in _LARGE) or dtype in (pl.Boolean, pl.Date, pl.Duration):
         return column.to_numpy()
     return pd.Series(column.to_list(), dtype=object)
+
+
+def to_polars(data: Any) -> pl.DataFrame | pl.LazyFrame | None:
+    """A frame of any library as a Polars one, by the names of its columns; null for anything that is no frame.
+
+    Takes Polars, pandas, PyArrow, anything with the Arrow interface (DuckDB, narwhals …) and mappings of names to
+    columns. NumPy arrays and nested lists have no column names and are no frames. In pandas NaN means "missing", so
+    it becomes null; ordered categories stay ordered.
+
+    >>> import pandas as pd
+    >>> to_polars(pd.DataFrame({"item": ["a", "b"], "value": [1.0, float("nan")]})).rows()
+    [('a', 1.0), ('b', None)]
+    >>> to_polars([[1, 2], [2, 2]]) is None
+    True
+    """
+    if isinstance(data, pl.DataFrame | pl.LazyFrame):
+        return data
+    try:
+        if isinstance(data, Mapping):
+            return pl.DataFrame(
+                {str(name): pl.Series(str(name), column, strict=False) for name, column in data.items()}
+            )
+        if type(data).__module__.split(".")[0] == "pandas" and hasattr(data, "columns"):
+            return _of_pandas(data)
+        if hasattr(data, "__arrow_c_stream__"):
+            return pl.DataFrame(data)
+        if hasattr(data, "to_polars"):
+            made = data.to_polars()
+            return made if isinstance(made, pl.DataFrame | pl.LazyFrame) else None
+    except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError) as error:
+        told = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError(f"the frame cannot be read ({told})", remedy="give every column one type") from None
+    return None
+
+
+def _of_pandas(frame: pd.DataFrame) -> pl.DataFrame:
+    if any(name is not None for name in frame.index.names):
+        frame = frame.reset_index()
+    if frame.columns.nlevels > 1:
+        raise InputError("the frame has several rows of column names", remedy="give every column one name")
+    names = [str(name) for name in frame.columns]
+    if twice := next((name for i, name in enumerate(names) if name in names[:i]), None):
+        raise InputError(f"two columns are named '{twice}'", remedy="rename one of them")
+    return pl.DataFrame([_of_pandas_column(name, frame.iloc[:, i]) for i, name in enumerate(names)])
+
+
+def _of_pandas_column(name: str, column: Any) -> pl.Series:
+    kind, dtype = column.dtype.kind if hasattr(column.dtype, "kind") else "O", column.dtype
+    if hasattr(dtype, "categories"):
+        words = [None if code < 0 else dtype.categories[code] for code in column.cat.codes]
+        if dtype.ordered and all(isinstance(category, str) for category in dtype.categories):
+            return pl.Series(name, words, dtype=pl.Enum(list(dtype.categories)))
+        return pl.Series(name, words, strict=False)
+    if kind in "biufM" and isinstance(values := column.to_numpy(), np.ndarray) and values.dtype.kind in "biufM":
+        return pl.Series(name, values, nan_to_null=True)
+    cells = column.astype(object).where(column.notna(), None).tolist()
+    kinds = {type(cell) for cell in cells if cell is not None}
+    if len(kinds) > 1 and not kinds <= {bool, int, float} and not any(issubclass(k, list | dict) for k in kinds):
+        cells = [cell if cell is None else str(cell) for cell in cells]
+    return pl.Series(name, cells, strict=False)

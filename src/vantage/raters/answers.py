@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from string import ascii_uppercase
 from typing import Any
 
 from vantage.instruments import Question
@@ -20,12 +21,16 @@ class Choice:
     status: Status
 
 
-def choices(scale: Scale) -> tuple[Choice, ...]:
+def choices(scale: Scale, *, letters: bool = False) -> tuple[Choice, ...]:
     """The answers of a scale: labels where the scale is nominal or a label is all there is, else the codes.
+
+    With `letters`, each is written as a letter that stands for it.
 
     >>> from vantage import Scale
     >>> [(choice.word, choice.meaning) for choice in choices(Scale.points(1, 3, anchors={1: "low", 3: "high"}))]
     [('1', 'low'), ('2', ''), ('3', 'high')]
+    >>> [(choice.word, choice.meaning) for choice in choices(Scale.points(-1, 1, anchors={-1: "bad"}), letters=True)]
+    [('A', '-1 (bad)'), ('B', '0'), ('C', '1')]
     """
     named = not scale.ordered or (len(scale.options) <= 4 and all(o.label for o in scale.options))
     found = [
@@ -37,21 +42,37 @@ def choices(scale: Scale) -> tuple[Choice, ...]:
     declined = [
         Choice(o.status.replace("_", " "), _explained(o.label, o.status), None, o.status) for o in scale.opt_outs
     ]
-    return (*found, *declined)
+    if not letters:
+        return (*found, *declined)
+    return tuple(
+        replace(c, word=letter, meaning=f"{c.word} ({c.meaning})" if c.meaning else c.word)
+        for letter, c in zip(ascii_uppercase, (*found, *declined), strict=False)
+    )
 
 
-def listed(scale: Scale) -> str:
+def begin_apart(scale: Scale) -> bool:
+    """Whether the first token of an answer tells which it is, however a tokenizer splits it.
+
+    >>> from vantage import Scale
+    >>> begin_apart(Scale.points(1, 5)), begin_apart(Scale.points(-3, 3)), begin_apart(Scale.points(1, 10))
+    (True, False, False)
+    """
+    starts = [choice.word[0].casefold() for choice in choices(scale)]
+    return len(set(starts)) == len(starts) and all(start.isalnum() for start in starts)
+
+
+def listed(scale: Scale, *, letters: bool = False) -> str:
     """The answers as a list to choose from, one a line."""
     if scale.range is not None:
         low, high = map(show_code, scale.range)
         lines = [f"any number from {low} to {high}"]
     else:
         lines = []
-    lines += [f"{c.word} = {c.meaning}" if c.meaning else c.word for c in choices(scale)]
+    lines += [f"{c.word} = {c.meaning}" if c.meaning else c.word for c in choices(scale, letters=letters)]
     return "\n".join(lines)
 
 
-def words(scale: Scale) -> str:
+def words(scale: Scale, *, letters: bool = False) -> str:
     """The answers in half a sentence: `1, 2, 3, 4 or 5`."""
     if scale.range is not None:
         low, high = map(show_code, scale.range)
@@ -60,7 +81,7 @@ def words(scale: Scale) -> str:
         numbers = []
     told = [
         *numbers,
-        *(f'"{c.word}"' if " " in c.word else c.word for c in choices(scale)),
+        *(f'"{c.word}"' if " " in c.word else c.word for c in choices(scale, letters=letters)),
     ]
     return told[0] if len(told) == 1 else f"{', '.join(told[:-1])} or {told[-1]}"
 
@@ -85,8 +106,13 @@ def _one_of(scale: Scale) -> dict[str, Any]:
     if scale.range is not None:
         number: dict[str, Any] = {"type": "number", "minimum": scale.range[0], "maximum": scale.range[1]}
         declined = [c.word for c in choices(scale)]
-        return {"anyOf": [number, {"enum": declined}]} if declined else number
-    return {"enum": [_json_word(choice) for choice in choices(scale)]}
+        return {"anyOf": [number, {"type": "string", "enum": declined}]} if declined else number
+    told = [_json_word(choice) for choice in choices(scale)]
+    # Strict servers want one type: codes beside opt-outs are written as text.
+    kinds = {type(word) for word in told}
+    if kinds <= {int, float}:
+        return {"type": "integer" if kinds == {int} else "number", "enum": told}
+    return {"type": "string", "enum": [str(word) for word in told]}
 
 
 def _json_word(choice: Choice) -> str | int | float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 
@@ -12,12 +12,21 @@ from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument, Question
 from vantage.raters.history import Encode, History, tfidf
-from vantage.raters.models import load_model
-from vantage.raters.models.base import ChatModel, Request, Sampling
+from vantage.raters.models import is_remote, load_model
+from vantage.raters.models.base import ChatModel, Remote, Request, Sampling
 from vantage.raters.personas import Persona
 from vantage.raters.prompts import Prompter, Shot
 from vantage.raters.shots import choose, corpus_shots, instrument_shots
 from vantage.raters.style import Style
+
+ANSWER_TOKENS: Final = 8
+"""How long a bare answer is, typically."""
+REASON_TOKENS: Final = 120
+"""How long an answer with its reasons is, typically."""
+
+
+LEAST_MASS: Final = 0.5
+"""Where the options have less of the probability than this, the model would rather say something else."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +62,8 @@ class ChatRater:
         encode: With `history`: what makes two items similar; TF-IDF unless given (see `vantage.raters.encoders`).
         calibrate: With `scoring`: whether to take off what an option is given whatever the item (see
             `vantage.raters.models.calibration`); by default for the embedded model only.
+        min_mass: With `scoring` and `sampling`: the share of the probability that the options must have together for
+            the likeliest of them to count as an answer; 0.5, and 0 for the embedded model, whose answers are weak anyway.
         name: The rater's id; made from model, style, persona and user where none is given.
     """
 
@@ -68,6 +79,7 @@ class ChatRater:
     training: Corpus | None = None
     encode: Encode = tfidf
     calibrate: bool | None = None
+    min_mass: float | None = None
     name: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Settings of the model, such as base_url or threads."""
@@ -84,8 +96,10 @@ class ChatRater:
             raise InputError(f"style '{self.parts.name}' {wanted}", remedy="pass user=, a rater of the corpus")
         if self.samples < 1:
             raise InputError(f"{self.samples} samples were asked for", remedy="ask for at least one")
-        if self.parts.scoring and self.samples > 1:
-            raise InputError("scoring gives the whole distribution at once", remedy="leave samples at 1")
+        if self.parts.distribution and self.samples > 1:
+            raise InputError("scoring and sampling give the whole distribution at once", remedy="leave samples at 1")
+        if self.min_mass is not None and not 0 <= self.min_mass <= 1:
+            raise InputError(f"the least mass is {self.min_mass}", remedy="give a share from 0 to 1")
 
     @property
     def parts(self) -> Style:
@@ -102,6 +116,18 @@ class ChatRater:
     def calibrates(self) -> bool:
         """Whether scores are calibrated."""
         return self.model_name == "embedded" if self.calibrate is None else self.calibrate
+
+    @property
+    def least_mass(self) -> float:
+        """The share of the probability that the options must have together."""
+        if self.min_mass is not None:
+            return self.min_mass
+        return 0.0 if self.model_name == "embedded" else LEAST_MASS
+
+    @property
+    def remote(self) -> bool:
+        """Whether the model is behind a network, which tells only how a reply begins."""
+        return is_remote(self.model) if isinstance(self.model, str) else isinstance(self.model, Remote)
 
     @property
     def id(self) -> str:
@@ -125,6 +151,12 @@ class ChatRater:
         if self.persona:
             told |= self.persona.traits()
         return told
+
+    def reply_tokens(self, questions: Sequence[Question]) -> int:
+        """How long the reply to a first request is, typically: for an estimate of what asking will take."""
+        style = self.parts
+        required = not style.two_step and any(question.rationale == "required" for question in questions)
+        return len(questions) * (REASON_TOKENS if style.reasoning or required else ANSWER_TOKENS)
 
     def open(self) -> ChatModel:
         """The model itself, loaded."""
@@ -157,6 +189,7 @@ class ChatRater:
         groups = [tuple(asked)] if self.parts.together else [(question,) for question in asked]
         shots = _Shots(self, corpus, instrument, condition)
         chosen = corpus.items if items is None else items
+        corpus.check_asked(instrument, [question.id for question in asked], condition, chosen)
         passes = [(group,) for group in groups] if self.parts.scoring else [tuple(groups)]
         draws = [Sampling(self.temperature, self.top_p, self.max_tokens, self.seed + n) for n in range(self.samples)]
         for groups_of_pass in passes:
@@ -182,11 +215,13 @@ class ChatRater:
                 remedy=nearest(condition, known),
             )
         sampling = Sampling(self.temperature, self.top_p, self.max_tokens, self.seed)
-        return Prompter(instrument, self.parts, condition, self._voice(corpus), sampling)
+        return Prompter(instrument, self.parts, condition, self._voice(corpus), sampling, self.remote)
 
     def _voice(self, corpus: Corpus) -> str:
         if self.persona:
-            return f"{self.persona.profile()}\n\nAnswer as this person would, from their own life and their own views."
+            return (
+                f"{self.persona.profile()}\n\nRead and judge each item as this person would, from what they have lived."
+            )
         trait = self.parts.trait
         known = f"{trait.replace('_', ' ').capitalize()}: {self._trait(corpus, trait)}." if trait else ""
         if self.parts.voice == "perspective":
@@ -248,11 +283,21 @@ class _Shots:
         key = tuple(question.id for question in questions)
         if key not in self.pools:
             training = self.rater.training
-            self.pools[key] = (
+            pool = (
                 corpus_shots(training, questions)
                 if training is not None
                 else instrument_shots(self.instrument, questions, self.condition)
             )
+            if self.rater.parts.reasoning:
+                # An example without reasons would show that none are wanted.
+                pool = [shot for shot in pool if all(shot.reasons.get(question.id) for question in questions)]
+                if len(pool) < self.rater.parts.shots:
+                    raise InputError(
+                        f"{len(pool)} worked examples for question '{questions[0].id}' have reasons, "
+                        f"{self.rater.parts.shots} were asked for",
+                        remedy="ask for fewer, or leave reasoning out of the style",
+                    )
+            self.pools[key] = pool
         return self.pools[key]
 
 

@@ -6,24 +6,27 @@ serve whoever asks: an engine that sends requests, or a reader that only looks i
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeAlias
 
+import numpy as np
 import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.corpora.schema import JUDGMENTS
 from vantage.errors import InputError
 from vantage.instruments import Instrument, Question
-from vantage.raters.answers import choices
+from vantage.raters.answers import Choice, choices
 from vantage.raters.asked import relevance_instrument
 from vantage.raters.chat import Call, ChatRater
 from vantage.raters.models.base import Completion, Request
+from vantage.raters.models.content import apart
 from vantage.raters.prompts import RELEVANT
 from vantage.raters.replies import Reply, parse_replies, parse_reply
 
-Step: TypeAlias = Literal["answer", "relevance", "why"]
+Step: TypeAlias = Literal["answer", "relevance", "reasons", "why"]
 Row: TypeAlias = tuple[Any, ...]
 """One judgment, in the order of `ROWS`."""
 
@@ -31,9 +34,11 @@ ROWS: Final[dict[str, Any]] = {
     **JUDGMENTS,
     "reply": pl.String,
     "rule": pl.String,
+    "thinking": pl.String,
     "scores": pl.List(pl.Float64),
 }
-"""The columns of a judgment as a conversation gives it: with the reply, the rule that read it, and raw scores."""
+"""The columns of a judgment as a conversation gives it: with the reply, the rule that read it, what the model thought
+before it answered, and raw scores."""
 _BARE: Final = 40
 """Characters up to which a reply may be nothing but an answer."""
 _REMEMBERED: Final = 4096
@@ -93,6 +98,8 @@ class Conversations:
             reply = yield from self._relevant(call, rows)
             if reply.value is None or reply.value < RELEVANT:
                 return rows
+        if self._style.sampling:
+            return [*rows, (yield from self._sampled(call))]
         completion, replies = yield from self._answer(call)
         reason: str | None = None
         if self._style.two_step and completion.finish != "failed":
@@ -151,20 +158,52 @@ class Conversations:
 
     def _scoring(self, call: Call) -> Conversation:
         question = call.questions[0]
-        options = choices(question.scale)
-        if not options:
-            raise InputError(
-                f"question '{question.id}' has no options to compare",
-                remedy="use another style than scoring",
-            )
-        completion = yield Ask(call.request, tuple(option.word for option in options))
-        return [(*self._key(call, question.id, call.sample), *self._scored(completion))]
+        options = _options(question, letters=self.prompter.letters(question))
+        key, request, reasons = self._key(call, question.id, call.sample), call.request, None
+        if self.prompter.reasons_first:
+            first = yield Ask(request, sample=call.sample, step="reasons")
+            if first.finish in ("failed", "filtered"):
+                reply = read_reply(first, [question], "")[question.id]
+                return [(*key, *self._told(reply, first, reply.rationale))]
+            reasons, _ = apart(first.text)
+            request = self.prompter.answered(request, call.questions, reasons)
+        completion = yield Ask(request, tuple(option.word for option in options))
+        return [(*key, *self._scored(completion, reasons))]
 
-    def _scored(self, completion: Completion) -> Row:
+    def _sampled(self, call: Call) -> Generator[Ask, Completion, Row]:
+        """The distribution over the answers, from replies that are drawn one after the other."""
+        question, request = call.questions[0], call.request
+        options, drawn, said = _options(question), request.sampling, Counter[str]()
+        counts = np.zeros(len(options))
+        asked = refused = 0
+        for number in range(self._style.sampling):
+            sampling = replace(drawn, temperature=drawn.temperature or 1.0, seed=(drawn.seed or 0) + number)
+            tag = (str(call.item["item"]), question.id, number)
+            completion = yield Ask(replace(request, sampling=sampling, tag=tag), sample=number)
+            reply = self._read(completion, call.questions, call.item)[question.id]
+            if reply.status == "failed":
+                continue
+            asked, refused = asked + 1, refused + (reply.status == "refused")
+            places = [n for n, o in enumerate(options) if (o.value, o.status) == (reply.value, reply.status)]
+            counts[places] += 1
+            said[options[places[0]].word if places else reply.status] += 1
+        key = self._key(call, question.id, call.sample)
+        if not asked:
+            return (*key, *self._told(reply, completion, None))
+        told = Completion(", ".join(f"{word} × {count}" for word, count in said.most_common()))
+        if 2 * refused > asked:
+            return (*key, *self._told(Reply(None, "refused", None, "sampling"), told, None))
+        with np.errstate(divide="ignore"):
+            scores = np.log(counts / asked).tolist()
+        return (*key, *self._told(Reply(None, "failed", None, "sampling"), told, None, scores))
+
+    def _scored(self, completion: Completion, reasons: str | None = None) -> Row:
         """What could not be scored is told as failed; what it stands for is known when all items are there."""
+        if completion.finish == "filtered":
+            return self._told(Reply(None, "refused", None, "filtered"), completion, completion.category)
         scores = None if completion.scores is None else list(completion.scores)
         failed = Reply(None, "failed", None, "failed" if scores is None else "scoring")
-        return self._told(failed, completion, None, scores)
+        return self._told(failed, completion, reasons, scores)
 
     def _key(self, call: Call, question: str, sample: int) -> Row:
         return (str(call.item["item"]), question, self._id, self.condition, sample)
@@ -172,10 +211,10 @@ class Conversations:
     def _told(
         self, reply: Reply, completion: Completion, rationale: str | None, scores: list[float] | None = None
     ) -> Row:
-        said = _whole(completion.error) or None if completion.finish == "failed" else _whole(completion.text)
-        written = None if self._style.scoring and completion.finish != "failed" else said
+        answer, thought = _parted(completion)
+        said = _whole(completion.error) or None if completion.finish == "failed" else _whole(answer)
         why = None if rationale is None else _whole(rationale)
-        return (reply.value, reply.status, why, written, reply.rule, scores)
+        return (reply.value, reply.status, why, said, reply.rule, _whole(thought) or None, scores)
 
 
 def _whole(text: str) -> str:
@@ -193,11 +232,34 @@ def read_reply(completion: Completion, questions: Sequence[Question], source: st
     """
     if completion.finish == "failed":
         return {question.id: Reply(None, "failed", None, "failed") for question in questions}
-    if completion.finish == "filtered" and not completion.text.strip():
-        return {question.id: Reply(None, "refused", None, "filtered") for question in questions}
+    if completion.finish == "filtered":
+        return {question.id: Reply(None, "refused", completion.category or None, "filtered") for question in questions}
+    answer, thought = _parted(completion)
+    if not answer.strip() and (thought or completion.reasoning_tokens):
+        # All tokens went into thinking: there is no answer to be read, and the summary says what to do.
+        return {question.id: Reply(None, "unparsed", None, "thinking") for question in questions}
+    cut = completion.finish == "length"
     if len(questions) == 1:
-        return {questions[0].id: parse_reply(completion.text, questions[0], source)}
-    return parse_replies(completion.text, questions, source)
+        return {questions[0].id: parse_reply(answer, questions[0], source, cut=cut)}
+    return parse_replies(answer, questions, source, cut=cut)
+
+
+def _parted(completion: Completion) -> tuple[str, str]:
+    """The answer and the thinking, also where the endpoint left thinking between tags in the text."""
+    answer, thought = apart(completion.text)
+    return answer, "\n".join(part for part in (completion.thinking, thought) if part)
+
+
+def _options(question: Question, *, letters: bool = False) -> tuple[Choice, ...]:
+    """The answers over which there is a distribution."""
+    options = choices(question.scale, letters=letters)
+    if not choices(question.scale):
+        raise InputError(f"question '{question.id}' has no options to compare", remedy="use a style that reads replies")
+    if len(options) < len(choices(question.scale)):
+        raise InputError(
+            f"question '{question.id}' has more options than there are letters", remedy="use the style sampling"
+        )
+    return options
 
 
 def _reseeded(request: Request, attempt: int) -> Request:

@@ -7,12 +7,13 @@ item last, so that engines that keep a prompt's beginning compute it once.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from vantage.instruments import Instrument, Question
-from vantage.raters.answers import answer_schema, choices, listed, words
+from vantage.raters.answers import answer_schema, begin_apart, choices, listed, words
 from vantage.raters.models.base import Message, Request, Sampling
 from vantage.raters.style import Style
 from vantage.scales import Scale, show_code
@@ -24,6 +25,8 @@ ROLE = (
 RELEVANCE = Scale.points(1, 10, anchors={1: "nothing to do with my life", 10: "right at the centre of my life"})
 """How relevant a persona finds an item; from `RELEVANT` on, it answers."""
 RELEVANT = 5
+_NO_REASON = "I have read the item and made up my mind."
+"""Stands where reasons belong and there are none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,19 +49,45 @@ class Prompter:
     voice: str = ""
     """Who speaks, in prose: a persona's profile or a user's trait; empty for the plain rater."""
     sampling: Sampling = field(default_factory=Sampling)
+    first_tokens: bool = False
+    """Whether the model tells only the tokens with which a reply begins, so that options may need letters."""
 
     def request(self, questions: Sequence[Question], item: Mapping[str, Any], shots: Sequence[Shot] = ()) -> Request:
         """The request for one question, or for all of them together."""
         messages = [Message("system", self.system(questions))]
         for shot in shots:
             messages.append(Message("user", self.user(questions, shot.item)))
+            if self.reasons_first:
+                messages.append(Message("assistant", shot.reasons.get(questions[0].id) or _NO_REASON))
+                messages.append(Message("user", self._now(questions)))
             messages.append(Message("assistant", self.answer(questions, shot)))
         messages.append(Message("user", self.user(questions, item)))
         schema = None
-        if self.style.json or self.style.together:
+        if (self.style.json or self.style.together) and not self.style.free:
             reason = self.style.reasoning or any(q.rationale == "required" for q in questions)
             schema = answer_schema(questions, reason=reason, together=self.style.together)
         return Request(tuple(messages), self.sampling, schema)
+
+    @property
+    def reasons_first(self) -> bool:
+        """Whether reasons are asked for in a turn of their own, before the options are scored."""
+        return self.style.scoring and self.style.reasoning
+
+    def letters(self, question: Question) -> bool:
+        """Whether the answers are written as letters, because a first token could not tell them apart."""
+        return self.style.scoring and self.first_tokens and not begin_apart(question.scale)
+
+    def answered(self, asked: Request, questions: Sequence[Question], reasons: str) -> Request:
+        """The turn after the reasons, in which nothing but the answer is asked for."""
+        told = (Message("assistant", reasons.strip() or _NO_REASON), Message("user", self._now(questions)))
+        return Request((*asked.messages, *told), asked.sampling, tag=asked.tag)
+
+    def _now(self, questions: Sequence[Question]) -> str:
+        return f"Now give your answer. {self._plainly(questions)}"
+
+    def _plainly(self, questions: Sequence[Question]) -> str:
+        question = questions[0]
+        return f"Reply with {words(question.scale, letters=self.letters(question))}, and nothing else."
 
     def why(self, asked: Request, reply: str) -> Request:
         """The second step: why this answer?"""
@@ -81,16 +110,17 @@ class Prompter:
 
     def system(self, questions: Sequence[Question]) -> str:
         """Who speaks, the guidelines, what the questions mean and, for scoring, how they may be answered."""
-        parts = [self._voiced(), f"# Guidelines\n\n{self.instrument.guidelines.strip()}"]
+        parts = [self._voiced(), f"# Guidelines\n\n{self._rephrased(self.instrument.guidelines)}"]
         explained = [
-            f"{question.title}: {question.guidelines.strip()}" for question in questions if question.guidelines
+            f"{question.title}: {self._rephrased(question.guidelines)}" for question in questions if question.guidelines
         ]
         if explained:
             heading = "# The questions" if len(explained) > 1 else "# The question"
             parts.append(heading + "\n\n" + "\n\n".join(explained))
         if self.style.scoring:
             # Options are compared for many items: what can be said once stands where it is computed once.
-            parts.append(f"# The answers\n\n{listed(questions[0].scale)}\n\n{self.form(questions)}")
+            answers = listed(questions[0].scale, letters=self.letters(questions[0]))
+            parts.append(f"# The answers\n\n{answers}\n\n{self.form(questions)}")
         return "\n\n".join(parts)
 
     def user(self, questions: Sequence[Question], item: Mapping[str, Any]) -> str:
@@ -125,9 +155,13 @@ class Prompter:
 
     def form(self, questions: Sequence[Question]) -> str:
         """The form of the answer, unmistakably."""
-        reason = self.style.reasoning or (
-            not self.style.scoring and not self.style.two_step and any(q.rationale == "required" for q in questions)
-        )
+        if self.reasons_first:
+            return (
+                "First give only your reasons, in two or three sentences; you will be asked for the answer afterwards."
+            )
+        if self.style.scoring:
+            return self._plainly(questions)
+        reason = self.style.reasoning or (not self.style.two_step and any(q.rationale == "required" for q in questions))
         if self.style.together:
             inside = '{"reason": "…", "answer": …}' if reason else "…"
             keys = ", ".join(f"{json.dumps(q.id)}: {inside}" for q in questions)
@@ -146,7 +180,7 @@ class Prompter:
 
     def answer(self, questions: Sequence[Question], shot: Shot) -> str:
         """A worked example's answers in the form that is asked for."""
-        told = {q.id: _written(q.scale, shot.answers[q.id]) for q in questions}
+        told = {q.id: _written(q.scale, shot.answers[q.id], letters=self.letters(q)) for q in questions}
         reasons = {q.id: shot.reasons.get(q.id, "") for q in questions}
         if self.style.together:
             with_reason = self.style.reasoning or any(q.rationale == "required" for q in questions)
@@ -154,7 +188,7 @@ class Prompter:
             return json.dumps(full, ensure_ascii=False)
         (question,) = questions
         answer, reason = told[question.id], reasons[question.id]
-        with_reason = self.style.reasoning or (question.rationale == "required" and not self.style.scoring)
+        with_reason = not self.style.scoring and (self.style.reasoning or question.rationale == "required")
         if self.style.json:
             parts = {"reason": reason} if with_reason else {}
             return json.dumps({**parts, "answer": _json(answer)}, ensure_ascii=False)
@@ -162,15 +196,26 @@ class Prompter:
             return f"{reason}\nAnswer: {answer}".strip()
         return answer
 
+    def _rephrased(self, guidelines: str) -> str:
+        """Guidelines as they are put to somebody who speaks for a described person: whose reading counts is theirs.
+
+        Asked to answer as this person would and as most readers would, a model could only choose one of the two.
+        """
+        text = guidelines.strip()
+        if not self.voice:
+            return text
+        text = re.sub(r"\bmost\s(?:readers|people\swho\sread\s\w+)\b", "this person", text)
+        return re.sub(r"\byour\sown\s(opinion|view|feeling)", r"this person's \1", text)
+
     def _voiced(self) -> str:
         if not self.voice:
             return ROLE
         return f"{ROLE}\n\n# Who you are\n\n{self.voice.strip()}"
 
 
-def _written(scale: Scale, answer: float | str) -> str:
+def _written(scale: Scale, answer: float | str, *, letters: bool = False) -> str:
     """An answer as the word that stands for it."""
-    for choice in choices(scale):
+    for choice in choices(scale, letters=letters):
         if choice.status == answer or (choice.value is not None and choice.value == answer):
             return choice.word
     return show_code(float(answer))

@@ -1,4 +1,8 @@
-"""From the scores of options to judgments: a distribution, the most probable answer, and the expected value."""
+"""From the scores of options to judgments: a distribution, the most probable answer, and the expected value.
+
+The options must have most of the probability together. Where they do not, the model would rather say something else,
+and the likeliest option is not its answer: the judgment is `failed`, with the reason.
+"""
 
 from __future__ import annotations
 
@@ -14,47 +18,100 @@ from vantage.raters.answers import choices
 from vantage.raters.models.calibration import calibrated, distribution
 from vantage.scales import Scale
 
-CHANCES: Final[dict[str, Any]] = {"probabilities": pl.List(pl.Float64), "expected": pl.Float64}
+CHANCES: Final[dict[str, Any]] = {"probabilities": pl.List(pl.Float64), "expected": pl.Float64, "mass": pl.Float64}
+"""The distribution over the options, its mean, and the probability that the reply is one of them at all."""
+_LOWEST: Final = -30.0
+"""The log-probability that calibration takes for an option that was not among the tokens told."""
 
 
-def with_distributions(rows: pl.DataFrame, questions: Mapping[str, Question], *, calibrate: bool) -> pl.DataFrame:
-    """Rows with a column `scores` as judgments with `probabilities` and `expected`.
+def with_distributions(
+    rows: pl.DataFrame, questions: Mapping[str, Question], *, calibrate: bool, least_mass: float = 0.5
+) -> pl.DataFrame:
+    """Rows with a column `scores` as judgments with `probabilities`, `expected` and `mass`.
 
-    Calibration compares items, so all of a question are needed at once; a single one stays as it is. What could
-    not be scored has failed. Rows without scores only get empty columns.
+    Calibration compares items, so all of a question are needed at once; a single one stays as it is. Rows without
+    scores keep their status and only get empty columns.
     """
     if rows["scores"].null_count() == len(rows):
         return rows.drop("scores").with_columns(
             pl.lit(None, dtype=dtype).alias(name) for name, dtype in CHANCES.items()
         )
     parts = [
-        _judged(part, questions[str(question)].scale, calibrate)
+        _judged(part, questions[str(question)].scale, calibrate, least_mass)
         for (question,), part in rows.with_row_index("__row").group_by("question", maintain_order=True)
     ]
     return pl.concat(parts).sort("__row").drop("__row", "scores")
 
 
-def _judged(rows: pl.DataFrame, scale: Scale, calibrate: bool) -> pl.DataFrame:
+def _judged(rows: pl.DataFrame, scale: Scale, calibrate: bool, least_mass: float) -> pl.DataFrame:
     options = choices(scale)
     empty = [float("nan")] * len(options)
     scores = np.array([empty if told is None else told for told in rows["scores"].to_list()], dtype=np.float64)
     known = np.asarray(~np.isnan(scores).any(axis=1), dtype=np.bool_)
+    mass = np.minimum(np.exp(scores).sum(axis=1), 1.0)
+    enough = known & (mass > 0) & (np.nan_to_num(mass) >= least_mass)
     chances = np.full(scores.shape, np.nan)
-    if known.any():
-        comparable = calibrate and np.count_nonzero(known) > 1
-        chances[known] = np.exp(calibrated(scores[known])) if comparable else distribution(scores[known])
-    best = np.where(known, np.argmax(np.where(np.isnan(chances), -1.0, chances), axis=1), -1)
-    values = [options[n].value if n >= 0 else None for n in best]
-    statuses = [options[n].status if n >= 0 else "failed" for n in best]
+    if enough.any():
+        fair = calibrate and np.count_nonzero(enough) > 1
+        chances[enough] = (
+            np.exp(calibrated(np.maximum(scores[enough], _LOWEST))) if fair else distribution(scores[enough])
+        )
+    best = np.where(enough, np.argmax(np.where(np.isnan(chances), -1.0, chances), axis=1), -1)
     expected = _expected(chances, [option.value for option in options]) if scale.ordered else np.full(len(rows), np.nan)
+    told = list(zip(rows.iter_rows(named=True), known, enough, best, mass, strict=True))
+
+    def column(name: str, answer: Any, failure: Any) -> list[Any]:
+        """What stands in a column: of an answer, of one with too little mass, and of a row without scores."""
+        return [
+            answer(row, options[n]) if fine else failure(row, share) if scored else row[name]
+            for row, scored, fine, n, share in told
+        ]
+
     return rows.with_columns(
-        pl.Series("value", values, dtype=pl.Float64),
-        pl.Series("status", statuses, dtype=rows.schema["status"]),
-        pl.Series("rule", ["scoring" if n >= 0 else "failed" for n in best], dtype=pl.String),
-        pl.Series("probabilities", [row.tolist() if k else None for row, k in zip(chances, known, strict=True)],
+        pl.Series("value", column("value", lambda _, o: o.value, lambda *_: None), dtype=pl.Float64),
+        pl.Series("status", column("status", lambda _, o: o.status, lambda *_: "failed"), dtype=rows.schema["status"]),
+        pl.Series("rule", column("rule", lambda row, _: row["rule"], lambda *_: "low-mass"), dtype=pl.String),
+        pl.Series("reply", column("reply", _said, lambda row, share: _reason(row["reply"], share, least_mass)),
+                  dtype=pl.String),
+        pl.Series("probabilities", [row.tolist() if k else None for row, k in zip(chances, enough, strict=True)],
                   dtype=CHANCES["probabilities"]),
         pl.Series("expected", expected).fill_nan(None),
+        pl.Series("mass", mass).fill_nan(None),
     )  # fmt: skip
+
+
+def mass_note(masses: pl.Series, least_mass: float) -> str:
+    """What share of the probability the options had, in a sentence for the run's summary; nothing without scores.
+
+    >>> mass_note(pl.Series([0.9, 0.2, 0.99, 0.95]), 0.5)
+    'The options had 92 % of the probability in the median answer (lowest 20 %, tenth percentile 41 %); 1 of 4 had less than 50 % and counts as failed.'
+    """
+    told = masses.drop_nulls()
+    if told.is_empty():
+        return ""
+    values = told.to_numpy()
+    tenth, median = np.quantile(values, [0.1, 0.5])
+    low = int((values < least_mass).sum())
+    under = f"; {low:,} of {len(values):,} had less than {least_mass:.0%} and counts as failed" if low else ""
+    sentence = (
+        f"The options had {median:.0%} of the probability in the median answer "
+        f"(lowest {values.min():.0%}, tenth percentile {tenth:.0%}){under}."
+    )
+    return sentence.replace("%", " %")
+
+
+def _said(row: Mapping[str, Any], _: Any) -> str | None:
+    """The replies that a distribution was drawn from; the first token, where options were scored, is no reply."""
+    return row["reply"] if row["rule"] == "sampling" else None
+
+
+def _reason(first: str | None, mass: float, least: float) -> str:
+    rather = f" (it would begin with '{first.strip()[:40]}')" if first and first.strip() else ""
+    share = f"{mass:.1%}".replace("%", " %")
+    return (
+        f"The options have {share} of the probability together, less than {least:g}: the model would rather say "
+        f"something else{rather}."
+    )
 
 
 def _expected(chances: NDArray[np.float64], values: list[float | None]) -> NDArray[np.float64]:
@@ -62,4 +119,5 @@ def _expected(chances: NDArray[np.float64], values: list[float | None]) -> NDArr
     numbered = [n for n, value in enumerate(values) if value is not None]
     codes = np.array([values[n] for n in numbered], dtype=np.float64)
     share = chances[:, numbered]
-    return np.asarray(share @ codes / share.sum(axis=1), dtype=np.float64)
+    total = share.sum(axis=1)
+    return np.asarray(share @ codes / np.where(total > 0, total, np.nan), dtype=np.float64)

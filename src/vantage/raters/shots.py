@@ -5,7 +5,7 @@ Examples are balanced over the answers, and never the item that is being judged 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,6 +30,7 @@ def corpus_shots(training: Corpus, questions: Sequence[Question]) -> list[Shot]:
     """Items of a training corpus with the answer that most people gave; ties go to the lower code."""
     ids = [question.id for question in questions]
     people = training.filter(pl.col("kind").cast(pl.String).is_in(["person", "slot"])).judgments
+    people = pl.concat([people, *_in_bands(people, training, questions)])
     answers = (
         people.filter(pl.col("question").is_in(ids), pl.col("value").is_not_null())
         .group_by("item", "question", "value")
@@ -53,6 +54,22 @@ def corpus_shots(training: Corpus, questions: Sequence[Question]) -> list[Shot]:
         for item, told in by_item.items()
         if set(ids) <= set(told)
     ]
+
+
+def _in_bands(people: pl.DataFrame, training: Corpus, questions: Sequence[Question]) -> Iterator[pl.DataFrame]:
+    """What people answered on the full scale as answers to the coarse questions, which nobody was asked."""
+    known = {question.id: question.scale for question in training.questions}
+    for question in questions:
+        scale = known.get(question.id.removesuffix("-coarse"))
+        if scale is None or not scale.bands or question.id in people["question"]:
+            continue
+        mine = people.filter(pl.col("question") == question.id.removesuffix("-coarse"), pl.col("value").is_not_null())
+        codes = {option.label: option.code for option in question.scale.options}
+        banded = {value: codes.get(scale.band(value) or "") for value in mine["value"].unique()}
+        yield mine.with_columns(
+            pl.lit(question.id).alias("question"),
+            pl.col("value").replace_strict(banded, default=None, return_dtype=pl.Float64),
+        )
 
 
 def choose(pool: Sequence[Shot], count: int, question: str, item: Mapping[str, Any], seed: int) -> list[Shot]:

@@ -8,9 +8,11 @@ A style is written as its parts joined by `+`, in any order: `few-shot:4+reasoni
 | `few-shot:K` | K worked examples first, balanced over the answers |
 | `reasoning` | reasons first, then the answer |
 | `two-step` | asks for the answer, then why, given that answer |
-| `scoring` | no text: the probability of every answer option |
+| `scoring` | the probability of every answer option instead of a reply; with `reasoning`, after the reasons |
+| `sampling:K` | the share of every answer among K replies, for models that tell no probabilities |
 | `together` | all questions of the instrument in one prompt |
 | `json` | the reply as a JSON object, held to a schema where the model can be |
+| `free` | the reply is never held to a schema: a grammar makes refusals impossible |
 | `coarse` | the bands of the scale (low, neutral, high) as the answers |
 | `persona` | a profile plays the rater |
 | `selective-persona` | the profile first says how relevant the item is to its life, and answers only if it is |
@@ -30,7 +32,7 @@ from vantage.errors import InputError, nearest
 Voice = Literal["", "persona", "selective-persona", "perspective", "history"]
 
 PARTS: Final = (
-    *("zero-shot", "few-shot", "reasoning", "two-step", "scoring", "together", "json", "coarse"),
+    *("zero-shot", "few-shot", "reasoning", "two-step", "scoring", "sampling", "together", "json", "free", "coarse"),
     *("persona", "selective-persona", "perspective", "history"),
 )
 
@@ -49,8 +51,11 @@ class Style:
     reasoning: bool = False
     two_step: bool = False
     scoring: bool = False
+    sampling: int = 0
+    """How many replies the distribution over the answers is made of."""
     together: bool = False
     json: bool = False
+    free: bool = False
     coarse: bool = False
     voice: Voice = ""
     trait: str = ""
@@ -61,7 +66,15 @@ class Style:
     def __post_init__(self) -> None:
         for wrong, why in (
             (self.reasoning and self.two_step, "reasoning and two-step both ask for the reason"),
-            (self.scoring and self.reasoning, "scoring reads no text, so there is no room for reasoning"),
+            (self.scoring and self.sampling, "scoring and sampling both give the distribution over the answers"),
+            (
+                self.sampling and self.two_step,
+                "sampling and two-step cannot be combined: there is not one answer to explain",
+            ),
+            (
+                self.sampling and self.together,
+                "sampling and together cannot be combined: it asks one question at a time",
+            ),
             (self.scoring and self.two_step, "scoring reads no text, so it cannot be asked why"),
             (self.scoring and self.together, "scoring compares the options of one question at a time"),
             (self.scoring and self.json, "scoring reads no text, so there is no JSON to read"),
@@ -79,6 +92,11 @@ class Style:
         ):
             if wrong:
                 raise InputError(why, remedy="leave one of them out" if " both " in why or "scoring" in why else None)
+
+    @property
+    def distribution(self) -> bool:
+        """Whether an answer is a distribution over the options."""
+        return self.scoring or bool(self.sampling)
 
     @classmethod
     def parse(cls, text: str) -> Style:
@@ -101,8 +119,10 @@ class Style:
             "reasoning" if self.reasoning else "",
             "two-step" if self.two_step else "",
             "scoring" if self.scoring else "",
+            f"sampling:{self.sampling}" if self.sampling else "",
             "together" if self.together else "",
             "json" if self.json else "",
+            "free" if self.free else "",
             "coarse" if self.coarse else "",
             voiced,
         ]
@@ -112,10 +132,12 @@ class Style:
 def _read_part(part: str, detail: str, style: Style) -> dict[str, Any]:
     if part not in PARTS:
         raise InputError(f"there is no style '{part}'", remedy=nearest(part, PARTS))
-    if detail and part not in ("few-shot", "perspective", "history"):
+    if detail and part not in ("few-shot", "sampling", "perspective", "history"):
         raise InputError(f"style '{part}' takes nothing behind a colon", remedy=f"write {part}")
     if part == "few-shot":
         return {"shots": _count(part, detail, 4)}
+    if part == "sampling":
+        return {"sampling": _count(part, detail, 20)}
     if part in ("persona", "selective-persona", "perspective", "history"):
         if style.voice and {style.voice, part} != {"perspective", "history"}:
             raise InputError(f"{style.voice} and {part} both say who speaks", remedy="leave one of them out")

@@ -1,7 +1,7 @@
 """Reports: tables, figures and findings as plain parts, stored in a folder and shown as one self-contained page.
 
-A study gives `Section`s of `Table`s and `Figure`s and its `Finding`s; `folder` stores them, `page` draws the page,
-`charts/` holds one function per kind of chart. May import everything up to `collect`, never a study. The next
+A study gives `Section`s of `Table`s, `Figure`s and `Dialogue`s and its `Finding`s; `folder` stores them, `page` draws
+the page, `charts/` holds one function per kind of chart. May import everything up to `collect`, never a study. The next
 kind of chart is a function from a frame to a Matplotlib figure in `charts/`, listed in `charts.CHARTS`.
 """
 
@@ -12,6 +12,7 @@ from vantage._lazy import attach
 if TYPE_CHECKING:
     from vantage.report.folder import Report as Report
     from vantage.report.parts import Column as Column
+    from vantage.report.parts import Dialogue as Dialogue
     from vantage.report.parts import Figure as Figure
     from vantage.report.parts import Finding as Finding
     from vantage.report.parts import Result as Result
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
     from vantage.report.published import Published as Published
     from vantage.report.published import published_table as published_table
 
-_PARTS = dict.fromkeys(("Column", "Figure", "Finding", "Result", "Section", "Table"), "vantage.report.parts")
+_PARTS = dict.fromkeys(
+    ("Column", "Dialogue", "Figure", "Finding", "Result", "Section", "Table"), "vantage.report.parts"
+)
 _PUBLISHED = dict.fromkeys(("Published", "published_table"), "vantage.report.published")
 
 _HOMES = {**_PARTS, **_PUBLISHED, "Report": "vantage.report.folder"}

@@ -10,6 +10,7 @@ MISSING: Final = "–"
 """Stands where there is no value."""
 _NEGATIVE: Final = re.compile(r"(?<![\w.)\]-])-(?=\.?\d)")
 _ZERO: Final = re.compile(r"(?<![\w.)\]-])-(0(?:\.0+)?)(?![\d.])")
+_NO_CHANCE: Final = re.compile(r"\b([pP]\w*\s*)=\s*0?\.000+(?!\d)")
 
 
 def show(value: Any, digits: int | None = None) -> str:
@@ -29,8 +30,29 @@ def show(value: Any, digits: int | None = None) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{show(count)} {name}" for name, count in value.items() if count) or MISSING
     if isinstance(value, list | tuple):
-        return ", ".join(show(v, digits) for v in value)
+        told = [show(v, digits) for v in value]
+        return ", ".join(told) if any(one != MISSING for one in told) else MISSING
     return printable(str(value))
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """A number with its noun, in the singular or the plural.
+
+    >>> counted(1, "row"), counted(2500, "row"), counted(0, "query", "queries")
+    ('1 row', '2,500 rows', '0 queries')
+    """
+    return f"{number:,} {noun if number == 1 else plural or f'{noun}s'}"
+
+
+def p_value(value: float) -> str:
+    """A p value: three digits without the zero before the point, and never naught.
+
+    >>> p_value(0.0342), p_value(0.00004), p_value(0.0009999), p_value(1.0)
+    ('.034', '< .001', '< .001', '1.000')
+    """
+    if not math.isfinite(value):
+        return MISSING
+    return "< .001" if value < 0.001 else f"{value:.3f}".removeprefix("0")
 
 
 def _number(value: float, digits: int | None) -> str:
@@ -43,22 +65,13 @@ def _number(value: float, digits: int | None) -> str:
     return f"{round(value, places) + 0.0:,.{places}f}"
 
 
-def counted(count: int, noun: str, plural: str = "") -> str:
-    """A number with its noun, in the right number.
-
-    >>> counted(1, "rater"), counted(1200, "row"), counted(0, "person", "people")
-    ('1 rater', '1,200 rows', '0 people')
-    """
-    return f"{count:,} {noun if count == 1 else plural or f'{noun}s'}"
-
-
 def minus(text: str) -> str:
-    """Text in which the hyphen before a number is a minus sign, and nothing is called minus zero.
+    """Text in which the hyphen before a number is a minus sign, nothing is minus zero and no p value is naught.
 
-    >>> minus("r = -0.15, between -0.00 and 0.3 (e-mail)")
-    'r = −0.15, between 0.00 and 0.3 (e-mail)'
+    >>> minus("r = -0.15, between -0.00 and 0.3 (e-mail), p = 0.000")
+    'r = −0.15, between 0.00 and 0.3 (e-mail), p < .001'
     """
-    return _NEGATIVE.sub("−", _ZERO.sub(r"\1", text))
+    return _NO_CHANCE.sub(r"\1< .001", _NEGATIVE.sub("−", _ZERO.sub(r"\1", text)))
 
 
 def printable(text: str) -> str:

@@ -10,8 +10,10 @@ from typing import Any, Final
 
 import polars as pl
 
+from vantage.report.cells import counted
+from vantage.report.charts import palette
 from vantage.report.folder import Report
-from vantage.report.page import ROWS, figure_view, furniture, outcomes, table_view, template, value_text
+from vantage.report.page import ROWS, caveats, figure_view, furniture, outcomes, table_view, template, value_text
 from vantage.report.parts import HIDDEN, Column, Table
 from vantage.report.record import Record
 from vantage.report.style import drawn
@@ -41,6 +43,7 @@ def compare(first: str | Path, second: str | Path, out: str | Path = "comparison
     labels = _labels(folders)
     tables = [_joined(*pair, labels) for pair in _both(reports[0].result.tables, reports[1].result.tables)]
     figures = _both(reports[0].result.figures, reports[1].result.figures)
+    colours = palette(figure for report in reports for figure in report.result.figures)
     bases = [_base(folder, Path(out)) for folder in folders]
     changed = _settings(reports[0].record, reports[1].record)
     alone = _alone(reports, labels)
@@ -52,14 +55,14 @@ def compare(first: str | Path, second: str | Path, out: str | Path = "comparison
         settings=changed,
         outcomes=[outcomes(report.record) for report in reports],
         findings=[[one.text for one in report.result.findings] for report in reports],
-        warnings=list(dict.fromkeys(w for report in reports for w in report.result.warnings)),
+        caveats=caveats(list(dict.fromkeys(w for report in reports for w in report.result.warnings))),
         tables=[
             {"name": one.name, "note": one.note, "views": _numbered(one.tables, place)}
             for place, one in enumerate(tables, 1)
         ],
         figures=[
             [
-                figure_view(figure, drawn(figure).svg, f"{side}-", base) | {"number": place, "label": label}
+                figure_view(figure, drawn(figure, colours).svg, f"{side}-", base) | {"number": place, "label": label}
                 for side, figure, base, label in zip("ab", pair, bases, labels, strict=True)
             ]
             for place, pair in enumerate(figures, 1)
@@ -68,7 +71,7 @@ def compare(first: str | Path, second: str | Path, out: str | Path = "comparison
     )
     differing = [row["name"] for row in changed if row["differs"]]
     told = f"The runs differ in {', '.join(differing)}." if differing else "The two runs have the same options."
-    return page, [told, f"{len(tables)} tables and {len(figures)} figures are in both.", *alone]
+    return page, [told, f"In both runs: {counted(len(tables), 'table')} and {counted(len(figures), 'figure')}.", *alone]
 
 
 def _both(first: Sequence[Any], second: Sequence[Any]) -> list[tuple[Any, Any]]:

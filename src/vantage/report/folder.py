@@ -19,9 +19,10 @@ from vantage._version import __version__
 from vantage.corpora.writers import csv_text
 from vantage.corpora.writers.place import put_file, put_folder
 from vantage.errors import InputError
+from vantage.report import notebook
+from vantage.report.charts import palette
 from vantage.report.latex import latex_table
-from vantage.report.notebook import Shown
-from vantage.report.parts import Column, Evidence, Figure, Finding, Result, Section, Table
+from vantage.report.parts import Column, Dialogue, Evidence, Figure, Finding, Part, Result, Section, Table
 from vantage.report.record import Record
 from vantage.report.references import bibtex
 from vantage.report.style import Drawn, drawn
@@ -38,7 +39,7 @@ T = TypeVar("T", Table, Figure)
 
 
 @dataclass(frozen=True)
-class Report(Shown):
+class Report(notebook.Shown):
     """A run and what it found: what a folder holds and a page shows."""
 
     record: Record
@@ -65,8 +66,10 @@ class Report(Shown):
         folder = Path(folder)
         check(folder)
         result = self.result
-        files = {figure.name: drawn(figure) for figure in result.figures}
-        put_folder(folder / "tables", _each(result.tables, _put_table), ours=TABLE_FILES, overwrite=True)
+        colours = palette(result.figures)
+        files = {figure.name: drawn(figure, colours) for figure in result.figures}
+        tables = [*result.tables, *(dialogue.table() for dialogue in result.dialogues)]
+        put_folder(folder / "tables", _each(tables, _put_table), ours=TABLE_FILES, overwrite=True)
         put_folder(
             folder / "figures",
             _each(result.figures, lambda empty, figure: _put_figure(empty, figure, files[figure.name])),
@@ -89,6 +92,9 @@ class Report(Shown):
             "result": _plain(self.result),
         }
         put_text(folder / MANIFEST, json.dumps(data, ensure_ascii=False, indent=1, default=str) + "\n")
+
+
+notebook.shown.register(Report, notebook.report)
 
 
 def is_report(folder: Path) -> bool:
@@ -185,7 +191,10 @@ def _plain(result: Result) -> dict[str, Any]:
     }
 
 
-def _plain_part(part: Table | Figure) -> dict[str, Any]:
+def _plain_part(part: Part) -> dict[str, Any]:
+    if isinstance(part, Dialogue):
+        told = [{"speaker": speaker, "text": text} for speaker, text in part.turns]
+        return {"dialogue": part.name, "caption": part.caption, "turns": told, "statement": part.statement}
     if isinstance(part, Figure):
         named = {"figure": part.name, "caption": part.caption, "alt": part.alt}
         return {**named, "chart": part.chart, "options": dict(part.options)}
@@ -224,7 +233,10 @@ def _finding(data: Mapping[str, Any]) -> Finding:
     return Finding(data["sentence"], data["numbers"], evidence)
 
 
-def _part(folder: Path, data: Mapping[str, Any]) -> Table | Figure:
+def _part(folder: Path, data: Mapping[str, Any]) -> Part:
+    if "dialogue" in data:
+        turns = [(turn["speaker"], turn["text"]) for turn in data["turns"]]
+        return Dialogue(data["dialogue"], data["caption"], turns, data["statement"])
     if "figure" in data:
         name = data["figure"]
         frame = _frame(folder / "figures" / f"{name}.parquet")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from vantage.report.cells import printable, show
+from vantage.report.cells import minus, printable, show
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,6 +21,8 @@ _SPECIAL: Final = {c: f"\\{c}" for c in "&%$#_{}"} | {
     "–": "--",
     "\n": " ",
     "−": "$-$",
+    "<": "$<$",
+    ">": "$>$",
     "…": r"\dots{}",
     "≥": r"$\geq$",
     "≤": r"$\leq$",
@@ -53,8 +55,8 @@ def latex_table(table: Table) -> str:
     align = "".join("r" if head.numeric else "l" for head in heads)
     titles = [escaped(head.title) for head in heads]
     rows = [[_cell(cell) for cell in row] for row in table.rows()]
-    caption = rf"\caption{{{escaped(table.caption)}}}\label{{tab:{table.name}}}"
-    notes = [rf"\par\smallskip\footnotesize {escaped(note)}" for note in table.notes]
+    caption = rf"\caption{{{escaped(minus(table.caption))}}}\label{{tab:{table.name}}}"
+    notes = [rf"\par\smallskip\footnotesize {escaped(minus(note))}" for note in table.notes]
     if len(rows) > LONG:
         head = [" & ".join(titles) + r" \\", r"\midrule"]
         body = [" & ".join(row) + r" \\" for row in rows]

@@ -1,18 +1,22 @@
 """The parts of a report in a notebook: a cell that gives a table, a figure, a section or a result shows it.
 
-Figures stand in the page as drawings whose ink has the page's own colour; `Figure.draw()` gives the Matplotlib object.
+`shown` chooses by the kind of the part; each kind is registered where it is defined. Figures are drawings whose ink has
+the page's own colour; `Figure.draw()` gives the Matplotlib object.
 """
 
 from __future__ import annotations
 
 import itertools
+from functools import singledispatch
 from typing import TYPE_CHECKING, Any, Final
 
 from vantage.notebook import html
 from vantage.notebook.html import Html
+from vantage.report.cells import counted, minus, printable
 
 if TYPE_CHECKING:
-    from vantage.report.parts import Figure, Result, Section, Table
+    from vantage.report.folder import Report
+    from vantage.report.parts import Dialogue, Figure, Result, Section, Table
 
 ROWS: Final = 20
 """How many rows of a table a notebook shows."""
@@ -30,6 +34,7 @@ class Shown:
         return str(shown(self))
 
 
+@singledispatch
 def shown(part: Any) -> Html:
     """The HTML of a part.
 
@@ -38,52 +43,58 @@ def shown(part: Any) -> Html:
     >>> "&lt;b&gt;" in shown(Table("a", "Of <b>.", pl.DataFrame({"x": [1]})))
     True
     """
-    from vantage.report.parts import Figure, Section, Table
-
-    if isinstance(part, Table):
-        return _table(part)
-    if isinstance(part, Figure):
-        return _figure(part)
-    if isinstance(part, Section):
-        return _section(part)
-    record = getattr(part, "record", None)
-    if record is not None:
-        title = record.title or record.study
-        return html.block(title, *map(html.line, record.missing), _result(part.result), note=record.state)
-    return _result(part)
+    return html.escaped(part)
 
 
-def _table(table: Table) -> Html:
-    heads = table.heads()
-    rows = [[_cell(cell.text, bold=cell.best) for cell in row] for row in table.rows(ROWS)]
+def table(part: Table) -> Html:
+    """A table with its first rows and its notes."""
+    heads = part.heads()
+    rows = [[_cell(cell.text, bold=cell.best) for cell in row] for row in part.rows(ROWS)]
     parts = [html.grid([head.title for head in heads], rows, numeric=[head.numeric for head in heads])]
-    if len(table.frame) > ROWS:
-        parts.append(html.line(f"The first {ROWS} of {len(table.frame):,} rows; all of them: .frame", faint=True))
-    parts += [html.line(note, faint=True) for note in table.notes]
-    return html.block(table.caption, *parts)
+    if len(part.frame) > ROWS:
+        told = f"The first {ROWS} of {counted(len(part.frame), 'row')}; all of them: .frame"
+        parts.append(html.line(told, faint=True))
+    parts += [html.line(minus(note), faint=True) for note in part.notes]
+    return html.block(minus(part.caption), *parts)
 
 
 def _cell(text: str, *, bold: bool) -> Html:
     return Html(f"<b>{html.escaped(text)}</b>") if bold else html.escaped(text)
 
 
-def _figure(figure: Figure) -> Html:
-    from vantage.report.cells import printable
+def figure(part: Figure) -> Html:
+    """A drawing with its caption."""
     from vantage.report.inline import inline
     from vantage.report.style import drawn
 
-    drawing = inline(drawn(figure).svg, f"vantage-{next(_COUNTER)}", printable(figure.alt))
+    drawing = inline(drawn(part).svg, f"vantage-{next(_COUNTER)}", printable(part.in_words))
     # Narrow pages show the whole figure, smaller.
     drawing = drawing.replace("<svg ", '<svg style="max-width:100%;height:auto" ', 1)
-    return Html(f'<figure style="margin:.5em 0">{drawing}<figcaption>{html.line(figure.caption)}</figcaption></figure>')
+    return Html(
+        f'<figure style="margin:.5em 0">{drawing}<figcaption>{html.line(minus(part.caption))}</figcaption></figure>'
+    )
 
 
-def _section(section: Section) -> Html:
-    return html.block(section.title, *map(html.line, section.text), *map(shown, section.parts))
+def dialogue(part: Dialogue) -> Html:
+    """A conversation as a table of turns, with what was judged in bold."""
+    rows = [[speaker, _cell(text, bold=judged)] for _, speaker, text, judged in part.table().frame.iter_rows()]
+    return html.block(part.caption, html.grid(["speaker", "text"], rows))
 
 
-def _result(result: Result) -> Html:
-    parts = [html.line(f"⚠ {warning}") for warning in result.warnings]
-    if result.findings:
-        parts.append(html.listed([finding.text for finding in result.findings], numbered=True))
-    return html.block("Result", *parts, *map(_section, result.sections))
+def section(part: Section) -> Html:
+    """A section with its text and parts."""
+    return html.block(part.title, *map(html.line, part.text), *map(shown, part.parts))
+
+
+def result(part: Result) -> Html:
+    """Findings first, then warnings and all sections."""
+    parts = [html.listed([finding.text for finding in part.findings], numbered=True)] if part.findings else []
+    parts += [html.line(f"⚠ {warning}") for warning in part.warnings]
+    return html.block("Result", *parts, *map(section, part.sections))
+
+
+def report(part: Report) -> Html:
+    """A run with its state and what is missing, then what it found."""
+    record = part.record
+    title = record.title or record.study
+    return html.block(title, *map(html.line, record.missing), result(part.result), note=record.state)

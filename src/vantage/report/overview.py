@@ -60,7 +60,7 @@ class CorpusAnalysis(Analysis):
         return out if len(out) else None
 
     @cached_property
-    def people(self) -> Corpus:  # type: ignore[override]
+    def people(self) -> Corpus:
         """The people among the raters; everyone where there is nobody but others."""
         kinds = self.kept.raters["kind"].cast(pl.String)
         return self.kept.filter(kind=list(PEOPLE)) if kinds.is_in(PEOPLE).any() else self.kept
@@ -115,12 +115,13 @@ def overview(corpus: Corpus, *, seed: int = 0) -> Result:
 
 def corpus_report(corpus: Corpus, *, seed: int = 0) -> Report:
     """The report on a plain corpus, ready to be written: `corpus_report(corpus).write("folder")`."""
+    part = corpus.included()
     about = corpus.about
     record = Record("corpus", about.title or about.name, state="complete", started=now(), seed=seed)
     record.data = str(corpus.folder or "")
     record.versions = versions()
-    record.describe(corpus)
-    result = overview(corpus, seed=seed)
+    record.describe(part)
+    result = overview(part, seed=seed)
     record.finished = now()
     return Report(record, result)
 
@@ -162,7 +163,7 @@ def answers(analysis: CorpusAnalysis) -> list[Part]:
     if len(values):
         caption = "The values given: median, quartiles, and whiskers to 1.5 times their distance."
         options = {"category": "question", "kind": "box", "label": "value"}
-        parts.append(Figure("values", caption, caption, "distribution", values.select("question", "value"), options))
+        parts.append(Figure("values", caption, "", "distribution", values.select("question", "value"), options))
     return parts
 
 
@@ -199,12 +200,11 @@ def near_people(analysis: CorpusAnalysis) -> pl.DataFrame | None:
     for name, given in _answered(analysis.beside).filter(pl.col("rater").is_in(analysis.others)).group_by("rater"):
         both = _distances(analysis, given)
         for (question,), part in both.group_by("question", maintain_order=True):
-            low, high = _t_interval((part["model"] - part["apart"]).to_numpy())
-            numbers = {"model": part["model"].mean(), "people": part["apart"].mean(), "items": len(part)}
-            difference = numbers["model"] - numbers["people"]
-            rows.append(
-                {"question": question, "rater": name[0], **numbers, "difference": difference, "low": low, "high": high}
-            )
+            difference = pl.col("model") - pl.col("apart")
+            distances = part.select("model", pl.col("apart").alias("people"), difference.alias("difference"))
+            low, high = _t_interval(distances["difference"].to_numpy())
+            ends = {"low": low, "high": high, "items": len(part)}
+            rows.append({"question": question, "rater": name[0], **distances.mean().row(0, named=True), **ends})
     return pl.DataFrame(rows, infer_schema_length=None).sort("question", "rater") if rows else None
 
 
@@ -429,7 +429,7 @@ def _shares(corpus: Corpus, asked: Sequence[dict[str, Any]], name: str) -> Figur
         caption += f" The first {DRAWN} of {len(asked)} questions are drawn."
     options: dict[str, Any] = {"category": "question", "part": "answer", "value": "judgments", "order": labels}
     options |= {"sequential": scales[0].ordered, "label": "share of the answers"}
-    return Figure(name, caption, caption, "shares", frame, options)
+    return Figure(name, caption, "", "shares", frame, options)
 
 
 def _option_labels(scales: Sequence[Scale]) -> list[str]:

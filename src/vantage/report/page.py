@@ -14,21 +14,36 @@ from functools import cache
 from importlib import resources
 from typing import Any, Final
 
+import polars as pl
 from jinja2 import Environment, FunctionLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
-from vantage.report.cells import printable, show
+from vantage.report.cells import counted, minus, printable, shortened, show
 from vantage.report.inline import inline
-from vantage.report.parts import Figure, Result, Section, Table
+from vantage.report.parts import Cell, Dialogue, Figure, Part, Result, Table
 from vantage.report.record import Record
 from vantage.report.references import cited
 from vantage.scales import STATUSES
 
 ROWS: Final = 200
 """How many rows of a table stand in the page; all of them stand in its files."""
+FOLDED: Final = 15
+"""Tables with more rows than this show the first ten until they are unfolded."""
+FOLDED_CARDS: Final = 5
+"""On a phone, where a row is a card."""
 LONG: Final = 36
 """Cells with more characters than this are broken into lines."""
+WORD: Final = 20
+"""Words with more characters than this may be broken within."""
+BRIEF: Final = 300
+"""Characters of caveats that are shown; more are folded."""
+PAGE_WIDTH: Final = 1190
+"""Pixels of a table on a page of 1280."""
+PHONE_WIDTH: Final = 340
+PAPER_WIDTH: Final = 580
 NOT_ANSWERED: Final = ("refused", "unparsed", "failed")
+_WORD: Final = re.compile(rf"(\S{{{WORD + 1},}})")
+_PIECES: Final = re.compile(rf".{{1,{WORD}}}?[/_:|+=&.-](?=.)|.{{1,{WORD}}}")
 
 
 def page(record: Record, result: Result, drawings: Mapping[str, str]) -> str:
@@ -39,13 +54,15 @@ def page(record: Record, result: Result, drawings: Mapping[str, str]) -> str:
         result: What it found.
         drawings: The SVG of each figure.
     """
-    sections = [_section(section, drawings) for section in result.sections]
+    opening, sections = _numbered(result, drawings)
     text: str = template("report.html").render(
         **furniture(),
         title=record.title or record.study,
         record=record,
         result=result,
-        sections=_anchored(sections),
+        opening=opening,
+        sections=sections,
+        caveats=caveats([*(record.missing if record.state == "complete" else ()), *result.warnings]),
         outcomes=outcomes(record),
         options=[{"name": name, "value": value_text(value)} for name, value in record.options.items()],
         verdicts=_verdicts(result.tables),
@@ -74,17 +91,37 @@ def furniture() -> dict[str, Any]:
 def template(name: str) -> Any:
     """A template of the page; whatever it is given is escaped, and a name it does not know is an error."""
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["clean"] = lambda value: printable(str(value))
-    environment.filters["show"] = show
+    environment.filters |= {"clean": lambda value: printable(str(value)), "soft": soft}
+    # Sentences of a report, not those of its items: these are quoted as they are.
+    environment.filters["prose"] = lambda value: minus(printable(str(value)))
+    environment.filters |= {"show": show, "counted": counted, "shortened": shortened}
     environment.loader = FunctionLoader(_file)
     return environment.get_template(name)
 
 
+def soft(text: str) -> Markup:
+    r"""Text whose long words may be broken, and whose numbers keep their unit.
+
+    >>> soft("a_very_long_name_of_a_column & 5 %")
+    Markup('a_<wbr>very_<wbr>long_<wbr>name_<wbr>of_<wbr>a_<wbr>column &amp; 5\xa0%')
+    """
+    return Markup("").join(Markup("<wbr>").join(map(escape, pieces)) for pieces in _pieces(text))
+
+
+def _pieces(text: str) -> list[list[str]]:
+    """Text as words and what is between them; long words in pieces between which they may be broken."""
+    kept = printable(text).replace(" %", "\u00a0%").replace("< .", "<\u00a0.")
+    return [_PIECES.findall(one) if place % 2 else [one] for place, one in enumerate(_WORD.split(kept))]
+
+
 def table_view(table: Table, limit: int = ROWS, *, files: bool = True) -> dict[str, Any]:
-    """A table as the template shows it."""
+    """A table as the template shows it: how dense it must be to fit, and whether rows are folded or become cards."""
     rows = list(table.rows(limit))
     heads = table.heads()
-    longest = [max((len(row[place].plain) for row in rows), default=0) for place in range(len(heads))]
+    cells = [[row[place] for row in rows] for place in range(len(heads))]
+    longest = [max((len(cell.text) for cell in column), default=0) for column in cells]
+    narrow = [_word(head.title, column) for head, column in zip(heads, cells, strict=True)]
+    broad = [max(least, min(most, LONG)) for least, most in zip(narrow, longest, strict=True)]
     return {
         "kind": "table",
         "name": table.name,
@@ -92,7 +129,14 @@ def table_view(table: Table, limit: int = ROWS, *, files: bool = True) -> dict[s
         "notes": table.notes,
         "heads": heads,
         "rows": rows,
-        "widths": ["long" if length > LONG else "short" for length in longest],
+        "widths": ["long" if length > LONG else "" for length in longest],
+        "classes": _classes(
+            dense=_pixels(broad, 8.4, 16) > PAGE_WIDTH,
+            cards=len(heads) > 3 or _pixels(narrow, 9.2, 16) > PHONE_WIDTH,
+            tight=_pixels(narrow, 7.4, 10) > PAPER_WIDTH,
+            always=_pixels(narrow, 8.0, 12) > PAGE_WIDTH,
+        ),
+        "fold": "" if len(rows) <= FOLDED_CARDS else "fold" if len(rows) > FOLDED else "fold phone",
         "total": len(table.frame),
         "limit": limit,
         "published": table.published,
@@ -101,28 +145,57 @@ def table_view(table: Table, limit: int = ROWS, *, files: bool = True) -> dict[s
     }
 
 
+def _classes(**holds: bool) -> str:
+    return " ".join(name for name, holding in holds.items() if holding)
+
+
+def _word(title: str, cells: Iterable[Cell]) -> int:
+    """Characters of the longest word of a column that cannot be broken."""
+    texts = [title, *(text for cell in cells for text in (cell.plain, cell.interval))]
+    return max(len(word) for text in texts for pieces in _pieces(text) for one in pieces for word in one.split(" "))
+
+
+def _pixels(widths: Iterable[int], character: float, padding: float) -> float:
+    """How wide a table is, in a typeface that runs wide."""
+    return sum(width * character + padding for width in widths)
+
+
 def figure_view(figure: Figure, svg: str, prefix: str = "", base: str = "") -> dict[str, Any]:
     """A figure as the template shows it."""
-    drawing = inline(svg, f"figure-{prefix}{figure.name}", printable(figure.alt))
+    drawing = inline(svg, f"figure-{prefix}{figure.name}", printable(figure.in_words))
     told = {"kind": "figure", "name": figure.name, "caption": figure.caption, "base": base}
     return {**told, "drawing": Markup(drawing)}  # noqa: S704 - written by Matplotlib and taken apart by `inline`
 
 
-def outcomes(record: Record) -> list[dict[str, Any]]:
+def dialogue_view(dialogue: Dialogue) -> dict[str, Any]:
+    """A dialogue as the template shows it: the first speaker on the left, the second on the right."""
+    speakers = list(dict.fromkeys(speaker for speaker, _ in dialogue.turns))
+    turns = [
+        {
+            "speaker": speaker,
+            "text": text,
+            "judged": judged,
+            "right": speaker in speakers and speakers.index(speaker) % 2,
+        }
+        for _, speaker, text, judged in dialogue.table().frame.iter_rows()
+    ]
+    told = {"kind": "dialogue", "name": dialogue.name, "caption": dialogue.caption, "turns": turns}
+    return {**told, "total": len(turns), "base": "", "files": True}
+
+
+def outcomes(record: Record) -> dict[str, Any] | None:
     """What became of every question, by rater; with what was planned where that is known."""
     rows = []
-    for rater, counts in record.counts.items():
-        total = sum(counts.values())
+    for rater in dict.fromkeys([*record.counts, *record.planned]):
+        counts = record.counts.get(rater, {})
         declined = sum(counts.get(status, 0) for status in STATUSES if status not in ("answered", *NOT_ANSWERED))
-        named = {status: counts.get(status, 0) for status in ("answered", *NOT_ANSWERED)}
-        rows.append(
-            {"rater": rater, "planned": record.planned.get(rater), "total": total, "declined": declined, **named}
-        )
-    for rater, planned in record.planned.items():
-        if rater not in record.counts:
-            nothing = dict.fromkeys(("total", "declined", "answered", *NOT_ANSWERED), 0)
-            rows.append({"rater": rater, "planned": planned, **nothing})
-    return rows
+        known = {"judgments": sum(counts.values()), "answered": counts.get("answered", 0), "opted_out": declined}
+        rest = {status: counts.get(status, 0) for status in NOT_ANSWERED}
+        rows.append({"rater": rater, "planned": record.planned.get(rater), **known, **rest})
+    if not rows:
+        return None
+    frame = pl.DataFrame(rows, schema_overrides={"planned": pl.Int64})
+    return table_view(Table("outcomes", "Judgments by rater", frame), files=False)
 
 
 def value_text(value: Any) -> str:
@@ -132,25 +205,41 @@ def value_text(value: Any) -> str:
     return show(value, 6 if isinstance(value, float) and not value.is_integer() else None)
 
 
-def _section(section: Section, drawings: Mapping[str, str]) -> dict[str, Any]:
-    views = [
-        table_view(part) if isinstance(part, Table) else figure_view(part, drawings[part.name])
-        for part in section.parts
-    ]
-    return {"title": section.title, "text": section.text, "findings": section.findings, "parts": views}
+def _numbered(result: Result, drawings: Mapping[str, str]) -> tuple[dict[str, Any] | None, list[dict[str, Any]]]:
+    """The part that opens the page and all sections, with anchors and with parts numbered in the order of reading."""
+    first = _opening(result)
+    order = [*([first] if first else []), *(part for part in result.parts if part is not first)]
+    views, numbers = {}, {"table": 0, "figure": 0, "dialogue": 0}
+    for part in order:
+        view = _view(part, drawings)
+        numbers[view["kind"]] += 1
+        views[id(part)] = {**view, "number": numbers[view["kind"]], "above": False}
+    sections = []
+    for place, section in enumerate(result.sections, 1):
+        slug = re.sub(r"[^a-z0-9]+", "-", section.title.lower()).strip("-")[:40]
+        parts = [{**views[id(part)], "above": part is first} for part in section.parts]
+        told = {"title": section.title, "text": section.text, "findings": section.findings}
+        sections.append({**told, "parts": parts, "anchor": f"s{place}-{slug}"})
+    return views.get(id(first)), sections
 
 
-def _anchored(sections: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Sections with anchors, and with tables and figures numbered through."""
-    numbers = {"table": 0, "figure": 0}
-    found = []
-    for place, section in enumerate(sections, 1):
-        for view in section["parts"]:
-            numbers[view["kind"]] += 1
-            view["number"] = numbers[view["kind"]]
-        slug = re.sub(r"[^a-z0-9]+", "-", section["title"].lower()).strip("-")[:40]
-        found.append({**section, "anchor": f"s{place}-{slug}"})
-    return found
+def _opening(result: Result) -> Part | None:
+    """The figure of the first section with parts, or its table where that is short: it follows the findings."""
+    parts = next((section.parts for section in result.sections if section.parts), [])
+    figures: list[Part] = [part for part in parts if isinstance(part, Figure)]
+    short = [part for part in parts if isinstance(part, Table) and 0 < len(part.frame) <= FOLDED]
+    return next(iter([*figures, *short]), None)
+
+
+def _view(part: Part, drawings: Mapping[str, str]) -> dict[str, Any]:
+    if isinstance(part, Table):
+        return table_view(part)
+    return dialogue_view(part) if isinstance(part, Dialogue) else figure_view(part, drawings[part.name])
+
+
+def caveats(sentences: list[str]) -> dict[str, Any]:
+    """What must be known besides: in full where it is short, otherwise folded."""
+    return {"sentences": sentences, "folded": len(sentences) > 3 or sum(map(len, sentences)) > BRIEF}
 
 
 def _verdicts(tables: Iterable[Table]) -> dict[str, int]:

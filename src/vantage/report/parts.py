@@ -24,7 +24,8 @@ import polars as pl
 
 from vantage.errors import InputError
 from vantage.measures.presentation import Column
-from vantage.report.cells import MISSING, minus, show
+from vantage.report import notebook
+from vantage.report.cells import MISSING, minus, p_value, show
 from vantage.report.notebook import Shown
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 __all__ = ["Cell", "Column", "Evidence", "Figure", "Finding", "Head", "Part", "Result", "Section", "Table"]
 
 _NAME: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_CHANCE: Final = re.compile(r"(?:.*_)?p(?:_.*)?")
+"""Names of columns that hold p values."""
 _PERCENT: Final = {True: 1, False: None}
 """Digits of a column that does not say how many."""
 HIDDEN: Final = ("measure", "options")
@@ -46,12 +49,12 @@ def cell_text(how: Column, value: Any) -> str:
     >>> cell_text(Column(percent=True, digits=1), 0.269), cell_text(Column(signed=True, digits=2), 0.1)
     ('26.9 %', '+0.10')
     >>> cell_text(Column(chance=True, digits=3), 0.00004), cell_text(Column(), None)
-    ('< 0.001', '–')
+    ('< .001', '–')
     """
     if not isinstance(value, int | float) or isinstance(value, bool):
         return show(value, how.digits)
-    if how.chance and value < 10.0 ** -(how.digits or 3):
-        return f"< {show(10.0 ** -(how.digits or 3), how.digits)}"
+    if how.chance:
+        return p_value(value)
     digits = how.digits if how.digits is not None else _PERCENT[how.percent]
     text = minus(show(100 * value if how.percent else value, digits))
     text = f"{text} %" if how.percent else text
@@ -123,7 +126,7 @@ class Table(Shown):
         assert isinstance(how, Column)  # noqa: S101 - read in __post_init__
         if how.interval is None and name == "estimate" and {"low", "high"} <= set(self.frame.columns):
             how = replace(how, interval=("low", "high"))
-        if name == "p" or name.startswith("p_"):
+        if _CHANCE.fullmatch(name) and self.frame.schema[name].is_float():
             how = replace(how, chance=True)
         if how.digits is None and not how.percent and self.frame.schema[name].is_float():
             # One number with digits after the point gives them to its whole column.
@@ -172,7 +175,7 @@ class Figure(Shown):
     Args:
         name: A short name in lower case with hyphens: the name of its files.
         caption: What is drawn, of what, and what intervals mean.
-        alt: The figure in words, for those who cannot see it: its axes and what it shows.
+        alt: The figure in words, for those who cannot see it; without them its axes and ends are told (`in_words`).
         chart: A name in `vantage.report.charts.CHARTS`.
         data: What is drawn.
         options: Keyword options of the chart, in the terms of JSON.
@@ -180,15 +183,20 @@ class Figure(Shown):
 
     name: str
     caption: str
-    alt: str
-    chart: str
-    data: pl.DataFrame
+    alt: str = ""
+    chart: str = "points"
+    data: pl.DataFrame = field(default_factory=pl.DataFrame)
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_name(self.name, "figure")
-        if not self.alt.strip():
-            raise InputError(f"figure '{self.name}' has no text for those who cannot see it", remedy="fill in alt")
+
+    @property
+    def in_words(self) -> str:
+        """The figure for those who cannot see it: the text given, or its axes, number of points and ends."""
+        from vantage.report.charts.words import in_words
+
+        return self.alt.strip() or in_words(self.chart, self.data, self.options)
 
     def draw(self) -> Drawing:
         """The figure as a Matplotlib object, for changing it by hand."""
@@ -197,7 +205,43 @@ class Figure(Shown):
         return draw(self.chart, self.data, self.options)
 
 
-Part: TypeAlias = Table | Figure
+@dataclass(frozen=True)
+class Dialogue(Shown):
+    """A conversation, shown as one; its files hold it as a table of turns.
+
+    >>> told = Dialogue("lunch", "A dry remark.", [("Ann", "The soup is cold."), ("Ben", "How lovely.")], "How lovely.")
+    >>> told.table().frame.rows()
+    [(1, 'Ann', 'The soup is cold.', False), (2, 'Ben', 'How lovely.', True)]
+
+    Args:
+        name: A short name in lower case with hyphens: the name of its files, which no table shares.
+        caption: Who speaks, and where the conversation comes from.
+        turns: Speaker and text of each turn.
+        statement: What was judged, marked where it is said; at the end where no turn says it.
+    """
+
+    name: str
+    caption: str
+    turns: Sequence[tuple[str, str]]
+    statement: str = ""
+
+    def __post_init__(self) -> None:
+        check_name(self.name, "dialogue")
+        object.__setattr__(self, "turns", [(str(speaker), str(text)) for speaker, text in self.turns])
+
+    def table(self) -> Table:
+        """The turns as a table."""
+        turns = list(self.turns)
+        if self.statement and self.statement not in (text for _, text in turns):
+            turns.append(("", self.statement))
+        rows = [(n, speaker, text, text == self.statement) for n, (speaker, text) in enumerate(turns, 1)]
+        types = {"turn": pl.Int64, "speaker": pl.String, "text": pl.String, "judged": pl.Boolean}
+        frame = pl.DataFrame(rows, schema=types, orient="row")
+        shown = ["turn", "speaker", "text", *(["judged"] if self.statement else [])]
+        return Table(self.name, self.caption, frame, {}, shown, ("turn",))
+
+
+Part: TypeAlias = Table | Figure | Dialogue
 """What stands in a section besides text."""
 
 
@@ -279,20 +323,30 @@ class Result(Shown):
     references: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        for kind in (Table, Figure):
-            names = [part.name for section in self.sections for part in section.parts if isinstance(part, kind)]
+        stored = [part.name for part in self.parts if not isinstance(part, Figure)]
+        for kind, names in (("tables", stored), ("figures", [figure.name for figure in self.figures])):
             if twice := [name for i, name in enumerate(names) if name in names[:i]]:
-                raise InputError(f"two {kind.__name__.lower()}s of the report are called '{twice[0]}'")
+                raise InputError(f"two {kind} of the report are called '{twice[0]}'")
+
+    @property
+    def parts(self) -> list[Part]:
+        """All parts, in their order."""
+        return [part for section in self.sections for part in section.parts]
 
     @property
     def tables(self) -> list[Table]:
         """All tables, in their order."""
-        return [part for section in self.sections for part in section.parts if isinstance(part, Table)]
+        return [part for part in self.parts if isinstance(part, Table)]
 
     @property
     def figures(self) -> list[Figure]:
         """All figures, in their order."""
-        return [part for section in self.sections for part in section.parts if isinstance(part, Figure)]
+        return [part for part in self.parts if isinstance(part, Figure)]
+
+    @property
+    def dialogues(self) -> list[Dialogue]:
+        """All dialogues, in their order."""
+        return [part for part in self.parts if isinstance(part, Dialogue)]
 
 
 def check_name(name: str, what: str) -> None:
@@ -331,9 +385,16 @@ def _cell(row: Mapping[str, Any], name: str, how: Column, best: Any) -> Cell:
     interval = ""
     if how.interval and value is not None:
         low, high = (row[end] for end in how.interval)
-        if low is not None and high is not None:
-            interval = f"[{cell_text(how, low)}, {cell_text(how, high)}]"
-    elif how.spread and value is not None and row[how.spread] is not None:
-        interval = f"± {cell_text(how, row[how.spread])}"
+        if MISSING not in (ends := (cell_text(how, low), cell_text(how, high))):
+            interval = f"[{', '.join(ends)}]"
+    elif how.spread and value is not None and (told := cell_text(how, row[how.spread])) != MISSING:
+        interval = f"± {told}"
     key = value if isinstance(value, int | float) and not isinstance(value, bool) else None
     return Cell(cell_text(how, value), interval, key, best is not None and value == best)
+
+
+notebook.shown.register(Table, notebook.table)
+notebook.shown.register(Figure, notebook.figure)
+notebook.shown.register(Dialogue, notebook.dialogue)
+notebook.shown.register(Section, notebook.section)
+notebook.shown.register(Result, notebook.result)

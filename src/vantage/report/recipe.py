@@ -39,9 +39,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from vantage.corpora import Corpus
 from vantage.documents import Document
 from vantage.errors import InputError, nearest
-from vantage.measures import registry
+from vantage.measures import find
 from vantage.measures.presentation import Against, Column, Extremes, Fact, Rule, View
-from vantage.report.charts import CHARTS, chart
+from vantage.report.charts import chart
 from vantage.report.parts import Finding, Part, Result, Section
 from vantage.report.published import PublishedFigures, published_section
 from vantage.report.references import ALWAYS
@@ -345,7 +345,7 @@ class _Running:
                 frame, view = self._measured(entry, corpus, options, analysis.seed)
             except InputError as error:
                 # Data that a measure cannot use leave a sentence instead of a table.
-                further.append(f"{registry()[entry.measure].view.title if entry.measure else name}: {error}")
+                further.append(f"{find(entry.measure).view.title if entry.measure else name}: {error}")
                 return
             who = who_of(corpus)
         if frame is None or frame.is_empty():
@@ -360,12 +360,23 @@ class _Running:
             by=entry.by,
             who=who,
             caption=self.filled(entry.caption) or entry.caption,
-            figures=entry.figure,
+            figures=self._figures(entry),
             table=entry.table,
             keys=entry.keys,
             says=entry.rules,
             values={**self.options, **self.facts},
         )
+
+    def _figures(self, entry: Show) -> list[dict[str, Any]] | None:
+        """Its figures; `$name` as an option of a chart is the option or fact of that name."""
+        if entry.figure is None:
+            return None
+        known = {**self.options, **self.facts}
+        named = {f"${name}": value for name, value in known.items()}
+        return [
+            {key: named.get(value, value) if isinstance(value, str) else value for key, value in one.items()}
+            for one in entry.figure
+        ]
 
     def _notes(self, entry: Show) -> list[str]:
         return [text for text in map(self.filled, entry.notes) if text]
@@ -377,10 +388,8 @@ class _Running:
     def _measured(
         self, entry: Show, corpus: Corpus, options: Mapping[str, Any], seed: int
     ) -> tuple[pl.DataFrame | None, View]:
-        measures = registry()
         if entry.measure:
-            found = measures[entry.measure]
-            return self._recorded(entry.measure, corpus, entry.by, options, seed), found.view
+            return self._recorded(entry.measure, corpus, entry.by, options, seed), find(entry.measure).view
         joined: pl.DataFrame | None = None
         columns: dict[str, Column] = {}
         for column, how in entry.side_by_side.items():
@@ -389,7 +398,7 @@ class _Running:
             frame = self._recorded(name, corpus, entry.by, {**options, **given}, seed)
             ends = {"estimate": column, "low": f"{column}_low", "high": f"{column}_high"}
             frame = frame.select(*entry.by, *(pl.col(old).alias(new) for old, new in ends.items()))
-            estimate = measures[name].view.columns.get("estimate", Column(digits=2))
+            estimate = find(name).view.columns.get("estimate", Column(digits=2))
             columns[column] = Column(
                 estimate.title or column, estimate.digits, estimate.percent, interval=ends_of(column)
             )
@@ -400,7 +409,7 @@ class _Running:
         self, name: str, corpus: Corpus, by: Sequence[str], options: Mapping[str, Any], seed: int
     ) -> pl.DataFrame:
         """The result of a measure, noted for the methods section."""
-        measure = registry()[name]
+        measure = find(name)
         given = dict(options)
         if "by" in measure.options:
             given["by"] = list(by)
@@ -486,10 +495,11 @@ def _entry_faults(entry: Show, functions: Mapping[str, Function]) -> Iterator[tu
         asked[how.get("measure", column)] = {**entry.options, **{k: v for k, v in how.items() if k != "measure"}}
     for name, options in asked.items():
         where = "measure" if entry.measure else "side_by_side"
-        if name not in registry():
-            yield f"there is no measure '{name}'; {nearest(name, list(registry()))}", (where,)
+        try:
+            known = list(find(name).options)
+        except InputError as error:
+            yield str(error), (where,)
             continue
-        known = list(registry()[name].options)
         for option in options:
             if option not in known:
                 yield f"measure '{name}' has no option '{option}'; {nearest(option, known)}", ("options", option)
@@ -503,10 +513,11 @@ def _entry_faults(entry: Show, functions: Mapping[str, Function]) -> Iterator[tu
 
 def _figure_faults(figure: Mapping[str, Any]) -> Iterator[str]:
     kind = figure.get("chart", "")
-    if kind not in CHARTS:
-        yield f"there is no chart '{kind}'; {nearest(kind, list(CHARTS))}"
+    try:
+        known = [name for name in inspect.signature(chart(kind)).parameters if name != "frame"]
+    except InputError as error:
+        yield str(error)
         return
-    known = [name for name in inspect.signature(chart(kind)).parameters if name != "frame"]
     for option in figure:
         if option not in (*known, *_OF_FIGURE):
             yield f"chart '{kind}' has no option '{option}'; {nearest(option, known)}"

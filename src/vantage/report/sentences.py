@@ -1,12 +1,12 @@
 """Sentences that follow from numbers: the rules of `vantage.measures.presentation`, put to a result.
 
 A rule becomes a `Statement`: the p values of its comparisons, and a function that writes its sentences once these were
-corrected. `decide` corrects over all statements of a report together (Holm 1979), so that a page with many comparisons
-claims something false in at most 5 % of cases, and writes the sentences. What the corrected values do not support is
-said as such ("cannot be told apart"), and nothing is said of an estimate that is missing.
+corrected. `decide` corrects over all statements of a report together (Holm 1979, weighted), so that a page with many
+comparisons claims something false in at most 5 % of cases, and writes the sentences. What the corrected values do not
+support is said as such ("cannot be told apart"), and nothing is said of an estimate that is missing.
 
-Where a result gives an interval and no p value, the p value is the one that belongs to the interval under a normal
-approximation on the side of the reference, so that interval and sentence never contradict each other. The highest row
+Where a result gives an interval and no p value, the p value is the one that belongs to the interval on the side of the
+reference, with the tails of Student's t, so that interval and sentence never contradict each other. The highest row
 is tested against the runner-up, two-sided: for the selected best this is valid without a further correction (Gutmann
 and Maymin 1987).
 
@@ -32,13 +32,17 @@ from string import Formatter
 from typing import Any, Final
 
 import polars as pl
+from scipy.special import stdtr, stdtrit
 
-from vantage.measures.multiplicity import Correction, adjusted
+from vantage.measures.multiplicity import weighted_holm
 from vantage.measures.presentation import Against, Column, Extremes, Fact, Rule
+from vantage.report.cells import p_value as show_p
 from vantage.report.parts import Evidence, Finding, cell_text
 
 LEVEL: Final = 0.05
 """The error rate of a whole report."""
+LARGE: Final = 10**6
+"""The degrees of freedom of an interval whose units are not known."""
 LISTED: Final = 4
 """How many rows a sentence names; of more it names three and counts the others."""
 Row = Mapping[str, Any]
@@ -113,9 +117,14 @@ class Statement:
     write: Callable[[Sequence[float | None]], list[Finding]]
 
 
-def decide(statements: Sequence[Statement], correction: Correction = "holm") -> list[list[Finding]]:
-    """The sentences of each statement, after correcting over the comparisons of all of them."""
-    corrected = adjusted([p for one in statements for p in one.tests], correction)
+def decide(statements: Sequence[Statement]) -> list[list[Finding]]:
+    """The sentences of each statement, after correcting over the comparisons of all of them.
+
+    Every statement has the same weight, which its comparisons share: a table of fifty raters leaves the one test of
+    another table its power.
+    """
+    tests = [(p, 1 / len(one.tests)) for one in statements for p in one.tests]
+    corrected = weighted_holm([p for p, _ in tests], [weight for _, weight in tests])
     found, place = [], 0
     for one in statements:
         found.append(one.write(corrected[place : place + len(one.tests)]))
@@ -134,9 +143,16 @@ def statement(rule: Rule, frame: pl.DataFrame, words: Words) -> Statement:
 
 
 def p_value(
-    estimate: float, low: float | None, high: float | None, reference: float, confidence: float = 0.95
+    estimate: float,
+    low: float | None,
+    high: float | None,
+    reference: float,
+    confidence: float = 0.95,
+    units: int | None = None,
 ) -> float | None:
     """The two-sided p value that belongs to an interval; null where there is none.
+
+    Tails are those of Student's t with one degree of freedom less than there are units, where their number is known.
 
     >>> round(p_value(0.5, 0.0, 1.0, 0.0), 3), p_value(0.5, None, None, 0.0)
     (0.05, None)
@@ -148,8 +164,9 @@ def p_value(
     reach = estimate - low if estimate > reference else high - estimate
     if reach <= 0:
         return 1.0 if low <= reference <= high else 0.0
-    z = abs(estimate - reference) / reach * _NORMAL.inv_cdf((1 + confidence) / 2)
-    return 2 * (1 - _NORMAL.cdf(z))
+    freedom = max(units - 1, 1) if units else LARGE
+    t = abs(estimate - reference) / reach * float(stdtrit(freedom, (1 + confidence) / 2))
+    return 2 * float(stdtr(freedom, -t))
 
 
 def _against(rule: Against, rows: Sequence[Row], words: Words) -> Statement:
@@ -287,8 +304,10 @@ def _tested(rule: Against, row: Row, words: Words) -> float | None:
         return row.get(rule.p)
     reference = _reference(rule, row, words)
     assert reference is not None  # noqa: S101 - only rows with a reference are tested
-    return p_value(row[rule.value], row.get(rule.low), row.get(rule.high), reference, words.confidence)
+    ends = (row.get(rule.low), row.get(rule.high))
+    return p_value(row[rule.value], *ends, reference, words.confidence, row.get("units") or row.get("items"))
 
 
 def _p_text(p: float) -> str:
-    return "< .001" if p < 0.001 else f"= {f'{p:.3f}'.lstrip('0') if p < 1 else '1'}"
+    text = show_p(p)
+    return text if text.startswith("<") else f"= {text}"

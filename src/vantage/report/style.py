@@ -7,9 +7,12 @@ contrast of at least three to one on white and on the dark page, and series diff
 from __future__ import annotations
 
 import io
+import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -27,6 +30,12 @@ FAINT: Final = "#7d8590"
 """Grid, reference lines and what stands in the background."""
 PALETTE: Final = ("#0077bb", "#d55e00", "#009e73", "#b8609f", "#a57c00", "#6e7bd9", "#c9485b", "#4f8f9c")
 """For series, in their order; after Okabe and Ito (2008) and Tol (2021), with lightness moved to fit both pages."""
+PEOPLE: Final = PALETTE[1]
+"""The colour of people, in every figure; others get it only where all other colours are taken."""
+_PEOPLE: Final = re.compile(r"(?:all )?(?:people|persons?|humans?|annotators|participants)\b.*", re.IGNORECASE)
+_OTHERS: Final = [colour for colour in PALETTE if colour != PEOPLE]
+_REPORT: ContextVar[Mapping[str, str]] = ContextVar("report", default={})  # noqa: B039 - never changed in place
+"""The colours of the report of which a figure is drawn."""
 MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "*")
 COLUMN: Final = 3.35
 """The width of a column of a two-column paper, in inches."""
@@ -104,15 +113,31 @@ def canvas(
     return figure, list(axes.flat)
 
 
-def drawn(figure: Figure) -> Drawn:
-    """A figure as SVG and PDF; the same figure gives the same bytes."""
-    with house():
-        drawing = figure.draw()
-        svg, pdf = io.BytesIO(), io.BytesIO()
-        nothing = dict.fromkeys(("Date", "Creator"))
-        drawing.savefig(svg, format="svg", metadata=nothing, bbox_inches="tight", pad_inches=0.04)
-        nothing = dict.fromkeys(("CreationDate", "Creator", "Producer"))
-        drawing.savefig(pdf, format="pdf", metadata=nothing, bbox_inches="tight", pad_inches=0.04)
+def panels(
+    count: int, width: float, height: float, beside: int = 3, *, shared: bool = True
+) -> tuple[Drawing, list[Axes], int]:
+    """A figure of some panels, each of a height, with how many of them are in a row."""
+    columns = min(count, beside)
+    rows = -(-count // columns)
+    figure, all_axes = canvas(width, height * rows, rows, columns, sharex=shared, sharey=shared)
+    for axes in all_axes[count:]:
+        axes.set_axis_off()
+    return figure, all_axes[:count], columns
+
+
+def drawn(figure: Figure, palette: Mapping[str, str] | None = None) -> Drawn:
+    """A figure as SVG and PDF, in the colours of its report; the same figure gives the same bytes."""
+    token = _REPORT.set(palette or {})
+    try:
+        with house():
+            drawing = figure.draw()
+            svg, pdf = io.BytesIO(), io.BytesIO()
+            nothing = dict.fromkeys(("Date", "Creator"))
+            drawing.savefig(svg, format="svg", metadata=nothing, bbox_inches="tight", pad_inches=0.04)
+            nothing = dict.fromkeys(("CreationDate", "Creator", "Producer"))
+            drawing.savefig(pdf, format="pdf", metadata=nothing, bbox_inches="tight", pad_inches=0.04)
+    finally:
+        _REPORT.reset(token)
     return Drawn(svg.getvalue().decode("utf-8"), pdf.getvalue())
 
 
@@ -124,14 +149,47 @@ def label(value: object, most: int = LABEL) -> str:
     return minus(shortened(printable(text), most))
 
 
+def assigned(groups: Sequence[Sequence[Any]], known: Mapping[str, str] | None = None) -> dict[str, str]:
+    """A colour for every name: its own in all groups (the series of each figure), and different within a group.
+
+    >>> found = assigned([["people", "a"], ["b", "a"], ["b", "c"]])
+    >>> found["people"] == PEOPLE, len({found["a"], found["b"], found["c"]})
+    (True, 3)
+    """
+    told = [list(dict.fromkeys(map(str, names))) for names in groups]
+    found = dict(known or {})
+    new = dict.fromkeys(name for names in told for name in names if name and name not in found)
+    for name in sorted(new, key=lambda name: not _PEOPLE.fullmatch(name)):
+        taken = {found[other] for names in told if name in names for other in names if other in found}
+        used = Counter(found.values())
+        if _PEOPLE.fullmatch(name) and PEOPLE not in taken:
+            found[name] = PEOPLE
+        else:
+            free = [c for c in _OTHERS if c not in taken] or [c for c in PALETTE if c not in taken] or _OTHERS
+            found[name] = min(free, key=lambda colour: used[colour])
+    return found
+
+
 def colours(names: Sequence[Any]) -> dict[Any, str]:
-    """A colour for each of the names, in their order; they repeat after the eighth."""
-    return {name: PALETTE[i % len(PALETTE)] for i, name in enumerate(dict.fromkeys(names))}
+    """A colour for each of the names: that of the report, or the next free one; more than eight are drawn apart."""
+    several = list(dict.fromkeys(names))
+    if len(several) > len(PALETTE):
+        return {name: colour_of(name) for name in several}
+    found = assigned([several], _REPORT.get())
+    # Colours that the report gave to two names because they never meet must differ where they do.
+    if len({found[str(name)] for name in several if str(name)}) < sum(map(bool, map(str, several))):
+        found = assigned([several])
+    return {name: found.get(str(name), PALETTE[0]) for name in several}
+
+
+def colour_of(name: Any) -> str:
+    """The colour that a name has in the report; the first one for names that are no series and no people."""
+    return _REPORT.get().get(str(name), PEOPLE if _PEOPLE.fullmatch(str(name)) else PALETTE[0])
 
 
 def markers(names: Sequence[Any]) -> dict[Any, str]:
-    """A marker for each of the names, so that colour is never the only difference."""
-    return {name: MARKERS[i % len(MARKERS)] for i, name in enumerate(dict.fromkeys(names))}
+    """A marker for each of the names, one per colour, so that colour is never the only difference."""
+    return {name: MARKERS[PALETTE.index(colour)] for name, colour in colours(names).items()}
 
 
 def _fonts() -> list[str]:

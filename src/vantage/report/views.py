@@ -76,7 +76,8 @@ def present(
         values: Further names for phrases.
     """
     columns = {column: how for column, how in view.columns.items() if column in frame.columns}
-    shown = [column for column in dict.fromkeys([*by, *view.show]) if column in frame.columns] if view.show else []
+    known = [column for column in frame.columns if frame[column].null_count() < len(frame)]
+    shown = [column for column in dict.fromkeys([*by, *view.show]) if column in known] if view.show else []
     options = used_options(frame)
     text = caption or caption_of(view, frame, by, who)
     parts: list[Part] = []
@@ -149,7 +150,7 @@ def _figure(how: dict[str, Any], frame: pl.DataFrame, name: str, caption: str, v
     name, caption, alt = how.pop("name", name), how.pop("caption", caption), how.pop("alt", "")
     if chart == "points":
         how = {"label": view.columns.get("estimate", Column()).title or view.title, **how}
-    return Figure(name, caption, alt or caption, chart, _plain(frame), how)
+    return Figure(name, caption, alt, chart, _plain(frame), how)
 
 
 def _plain(frame: pl.DataFrame) -> pl.DataFrame:

@@ -6,9 +6,9 @@ import threading
 from typing import Final
 
 from vantage.errors import InputError
-from vantage.raters.estimate import Price
 from vantage.raters.models.base import Completion
 from vantage.raters.models.plain import estimate_tokens
+from vantage.raters.prices import Price
 from vantage.runs.keys import Call
 from vantage.runs.tally import cost_of
 
@@ -64,7 +64,9 @@ class Budget:
             self._aside -= self._reserved.pop(call.key, 0.0)
             # Rounding errors do not outlive the requests.
             self._aside = self._aside if self._reserved else 0.0
-            self.spent += cost_of(self.price, completion.prompt_tokens, completion.completion_tokens)
+            self.spent += cost_of(
+                self.price, completion.prompt_tokens, completion.completion_tokens, completion.cached_tokens
+            )
 
     @property
     def sentence(self) -> str:

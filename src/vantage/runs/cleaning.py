@@ -54,6 +54,7 @@ def clean(store: Store, drop: Sequence[int] = (), *, dry_run: bool = False) -> C
             connection.execute("DELETE FROM runs WHERE id = ?", (number,))
             connection.execute("DELETE FROM uses WHERE run = ?", (number,))
             connection.execute("DELETE FROM finished WHERE run = ?", (number,))
+            connection.execute("DELETE FROM sittings WHERE run = ?", (number,))
             # A call that another run rests on becomes that run's.
             connection.execute(
                 "UPDATE calls SET run = (SELECT MIN(uses.run) FROM uses WHERE uses.call = calls.id) "
@@ -66,6 +67,7 @@ def clean(store: Store, drop: Sequence[int] = (), *, dry_run: bool = False) -> C
         failures = connection.execute(f"DELETE FROM failures WHERE {orphans} OR {made_good}").rowcount  # noqa: S608
         texts = _remove_texts(connection)
         connection.execute("DELETE FROM uses WHERE call NOT IN (SELECT id FROM calls)")
+        connection.execute("DELETE FROM details WHERE key NOT IN (SELECT key FROM calls)")
         connection.execute(f"DELETE FROM batched WHERE batch IN ({_COLLECTED}) AND key NOT IN (SELECT key FROM calls)")  # noqa: S608
         connection.execute(f"DELETE FROM batches WHERE id IN ({_COLLECTED}) AND id NOT IN (SELECT batch FROM batched)")  # noqa: S608
         connection.execute("ROLLBACK TO cleaning" if dry_run else "RELEASE cleaning")

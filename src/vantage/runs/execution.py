@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, Final
@@ -12,16 +12,19 @@ import polars as pl
 
 from vantage.corpora.schema import KEY
 from vantage.raters.chat import ChatRater
+from vantage.raters.models import check_sending
 from vantage.raters.models.base import ChatModel
 from vantage.raters.models.embedded import WEAKNESS
 from vantage.raters.models.unopened import Unopened
+from vantage.raters.prices import Price
 from vantage.raters.scoring import with_distributions
 from vantage.runs.budget import Budget
 from vantage.runs.engines import Engine, load_engine
 from vantage.runs.job import Job
+from vantage.runs.ledger import ledger, open_sitting
 from vantage.runs.options import Options
 from vantage.runs.plan import Part, Plan
-from vantage.runs.records import State, begin, end, spent
+from vantage.runs.records import State, begin, end
 from vantage.runs.source import Source, Strand
 from vantage.runs.store import Store
 from vantage.runs.tally import Tally, discounted, price_of
@@ -85,9 +88,11 @@ def run(
         options: How it is carried out.
         progress: Called with the counts, some times a second.
     """
+    check_sending()
     options = options or Options()
     engine = load_engine(options.engine)
     number = begin(store, plan)
+    open_sitting(store, number, options.engine, options.prices)
     outcome = Outcome(number, Tally(), [])
     outcome.tally.notes += store.notes
     state: State = "stopped"
@@ -97,6 +102,7 @@ def run(
             if outcome.interrupted or outcome.tally.ended:
                 break
         tally = outcome.tally
+        tally.tell_mass([(one.judgments["mass"], one.rater.least_mass) for one in outcome.judged])
         ended: State = "interrupted" if outcome.interrupted else "stopped"
         state = ended if tally.ended else "incomplete" if tally.missing or tally.failed else "complete"
     finally:
@@ -127,7 +133,7 @@ def _run_parts(
     name, tally = parts[0].rater.model_name, outcome.tally
     price = price_of(name, options.prices)
     # What earlier sittings of the same run have cost counts too, and so does what its other models cost.
-    known = 0.0 if options.max_cost is None else spent(store, outcome.run, options.prices)
+    known = 0.0 if options.max_cost is None else _spent(store, outcome.run, options.prices)
     budget = Budget(options.max_cost, price and discounted(price, engine.price_share), name, known)
     with _Model(parts[0].rater, lambda rater: engine.open(rater, options)) as model:
         source = Source(parts, store, outcome.run, model.opened, options, tally)
@@ -141,6 +147,11 @@ def _run_parts(
         if job.error is not None:
             raise job.error
         _collect(source, outcome, model)
+
+
+def _spent(store: Store, run: int, prices: Mapping[str, Price]) -> float:
+    """What a run has cost so far, at today's prices and as far as these are known."""
+    return sum(entry.cost or 0.0 for entry in ledger(store, run, prices))
 
 
 def _watch(job: Job, work: Callable[[], None], progress: Callable[[Tally], None]) -> bool:
@@ -190,11 +201,13 @@ def _collect(source: Source, outcome: Outcome, model: _Model) -> None:
 def _judged(strand: Strand, table: pl.DataFrame, model: _Model) -> Judged:
     part, rater = strand.part, strand.part.rater
     questions = {question.id: question for instrument in part.instruments for question in instrument.questions}
-    rows = with_distributions(table, questions, calibrate=rater.calibrates)
+    rows = with_distributions(table, questions, calibrate=rater.calibrates, least_mass=rater.least_mass)
     if not (rater.parts.scoring and rater.calibrates):
         # Rows of a conversation may stand beside others of it that are in the corpus already.
         settled = part.corpus.judgments.filter(~pl.col("status").cast(pl.String).is_in(["failed", "unparsed"]))
         rows = rows.join(settled.select(KEY), on=list(KEY), how="anti", maintain_order="left")
+    if rows["thinking"].null_count() == len(rows):
+        rows = rows.drop("thinking")
     judged = Judged(
         rater,
         rows,
@@ -207,11 +220,26 @@ def _judged(strand: Strand, table: pl.DataFrame, model: _Model) -> Judged:
         strand.missing,
     )
     judged.notes += model.notes
+    judged.notes += _told_of(rows, rater)
     if rater.model_name == "embedded":
         judged.notes.append(WEAKNESS)
     if judged.truncated:
         judged.notes.append(f"{judged.truncated} prompts were cut to fit the model's window.")
     return judged
+
+
+def _told_of(rows: pl.DataFrame, rater: ChatRater) -> list[str]:
+    """What a run's summary says of answers that are weak or missing, and what can be done about them."""
+    rules = dict(rows["rule"].value_counts().iter_rows())
+    notes: list[str] = []
+    if empty := rules.get("thinking", 0):
+        notes.append(
+            f"{empty:,} replies are empty because all their tokens went into thinking; raise --max-tokens "
+            f"({rater.max_tokens} now) or lower the effort, such as --setting reasoning_effort=low."
+        )
+    if cut := rules.get("cut", 0):
+        notes.append(f"{cut:,} replies were cut before their answer; raise --max-tokens ({rater.max_tokens} now).")
+    return notes
 
 
 class _Model:
@@ -225,7 +253,7 @@ class _Model:
 
     def opened(self) -> ChatModel:
         if self._model is None:
-            remote = self._looks and self._rater.model_name.startswith("openai:")
+            remote = self._looks and self._rater.remote
             # Nothing is sent to an endpoint when replies are only read, so no key is needed either.
             self._model = Unopened(self._rater.model_name, self._rater.settings) if remote else self._open(self._rater)
         return self._model

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import tempfile
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
@@ -37,10 +38,14 @@ COLUMNS: Final[dict[str, Any]] = {
     "seed": pl.Int64,
     "finish": pl.String,
     "reply": pl.String,
+    "thinking": pl.String,
+    "category": pl.String,
     "error": pl.String,
     "scores": pl.List(pl.Float64),
     "prompt_tokens": pl.Int64,
     "completion_tokens": pl.Int64,
+    "cached_tokens": pl.Int64,
+    "reasoning_tokens": pl.Int64,
     "tries": pl.Int64,
     "seconds": pl.Float64,
     "settings": pl.String,
@@ -78,6 +83,7 @@ class _Texts:
     def __init__(self, store: Store) -> None:
         self._store = store
         self._known: dict[int, str] = {}
+        self._details: dict[bytes, tuple[Any, ...]] = {}
 
     def load(self, rows: Sequence[tuple[Any, ...]]) -> None:
         wanted = {row[4] for row in rows} | {int(word[1:]) for row in rows for word in row[5].split()}
@@ -87,6 +93,10 @@ class _Texts:
             part = missing[start : start + 500]
             sql = f"SELECT id, body FROM texts WHERE id IN ({placeholders(part)})"  # noqa: S608
             self._known |= {id_: unpacked(body) for id_, body in self._store.select(sql, part)}
+        keys = [row[1] for row in rows]
+        self._details = {}
+        for start in range(0, len(keys), 500):
+            self._details |= self._store.details(keys[start : start + 500])
 
     def call(self, row: tuple[Any, ...]) -> dict[str, Any]:
         _, key, run, at, context, messages, item, question, sample, attempt, seed, tries, milliseconds, *more = row
@@ -94,6 +104,7 @@ class _Texts:
         shared = json.loads(self._known.get(context, "{}"))
         failed = len(more) == 1
         finish, reply, scores, *tokens = ("failed", None, None, 0, 0) if failed else more
+        thinking, category, cached, thought = self._details.get(key, ("", "", 0, 0))
         told = {name: shared.get(name) for name in ("rater", "model", "instrument", "condition", "persona", "step")}
         return {
             "key": key.hex(),
@@ -108,10 +119,14 @@ class _Texts:
             "seed": seed,
             "finish": FINISHES.get(finish, "failed"),
             "reply": None if reply is None else unpacked(reply),
+            "thinking": unpacked(thinking) or None,
+            "category": category or None,
             "error": more[0] if failed else None,
-            "scores": None if scores is None else np.frombuffer(scores, dtype="<f8").tolist(),
+            "scores": None if scores is None else _finite(np.frombuffer(scores, dtype="<f8").tolist()),
             "prompt_tokens": tokens[0],
             "completion_tokens": tokens[1],
+            "cached_tokens": cached,
+            "reasoning_tokens": thought,
             "tries": tries,
             "seconds": milliseconds / 1000,
             "settings": json.dumps(shared, ensure_ascii=False),
@@ -119,6 +134,11 @@ class _Texts:
                 {"role": _ROLES[word[0]], "content": self._known.get(int(word[1:]), "")} for word in messages.split()
             ],
         }
+
+
+def _finite(scores: list[float]) -> list[float | None]:
+    """Scores as JSON can hold them: an option that was not among the tokens told has none."""
+    return [score if math.isfinite(score) else None for score in scores]
 
 
 def export(store: Store, to: Path, *, run: int | None = None, prompts: bool = True) -> int:

@@ -130,7 +130,8 @@ class FinishedParts:
         several turns depends on what was replied, and a history on judgments and on a function of the caller's.
         """
         rater, style = part.rater, part.rater.parts
-        if style.two_step or style.voice in ("selective-persona", "history") or len(set(part.asked)) < len(part.asked):
+        turns = style.two_step or style.sampling or (style.scoring and style.reasoning)
+        if turns or style.voice in ("selective-persona", "history") or len(set(part.asked)) < len(part.asked):
             return None
         told: dict[str, Any] = {
             "vantage": __version__,
@@ -156,9 +157,8 @@ class FinishedParts:
         return digest.digest()
 
     def _known(self) -> bool:
-        """Whether there is any; a store that an older Vantage made and that is only read has no place for them."""
-        has_table = self._store.select("SELECT 1 FROM sqlite_master WHERE name = 'finished'")
-        return bool(has_table and self._store.select("SELECT 1 FROM finished LIMIT 1"))
+        """Whether there is any."""
+        return self._store.has("finished")
 
     def _still(self, part: Part, keys: Keys, conversations: Conversations, calls: Numbers) -> bool:
         """Whether requests about some items, written anew, are the ones that were asked: code may change as well."""

@@ -39,7 +39,7 @@ def identity(rater: ChatRater) -> dict[str, Any]:
     told: dict[str, Any] = {"model": name}
     told |= {key: rater.settings[key] for key in sorted(rater.settings) if key not in INDIFFERENT}
     kind, _, argument = name.partition(":")
-    if kind == "openai":
+    if kind == "openai" or (rater.remote and rater.settings.get("base_url")):
         told["endpoint"] = _endpoint(rater)
     elif kind in ("gguf", "recorded"):
         told["content"] = _content(Path(argument).expanduser(), whole=kind == "recorded")

@@ -68,6 +68,7 @@ class Job:
             if not self.budget.reserve(call):
                 self.source.put_back(calls[number:])
                 if not self.budget.under_way:
+                    self.tally.capped = True
                     self.stop(self.budget.sentence)
                 return calls[:number]
         return calls

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from vantage.errors import InputError
-from vantage.raters.estimate import Price
+from vantage.raters.prices import Price
 
 TRIES: Final = 6
 """How often a request is sent at most before it has failed."""

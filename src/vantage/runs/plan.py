@@ -132,7 +132,11 @@ class Plan:
         """One instrument, put to one rater or several."""
         known = Instrument.load(instrument) if isinstance(instrument, str) else instrument
         chosen = [raters] if isinstance(raters, ChatRater) else list(raters)
-        return cls(tuple(Part(rater, corpus, known, tuple(questions), condition) for rater in chosen))
+        parts = tuple(Part(rater, corpus, known, tuple(questions), condition) for rater in chosen)
+        # One rater of each style is enough: what is asked does not depend on who is asked.
+        for part in {part.rater.parts.coarse: part for part in parts}.values():
+            corpus.check_asked(part.used, part.asked, condition)
+        return cls(parts)
 
     def described(self) -> dict[str, Any]:
         """The plan as a run's record keeps it; equal plans are equal here."""

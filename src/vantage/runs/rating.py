@@ -79,7 +79,7 @@ def added(corpus: Corpus, *judged: Judged) -> Corpus:
     given = [one for one in judged if len(one.judgments)]
     if not given:
         return corpus
-    rows = pl.concat([one.judgments for one in given])
+    rows = pl.concat([one.judgments for one in given], how="diagonal")
     if corpus.judgments.join(rows, on=list(KEY), how="semi").height:
         corpus = corpus._with(judgments=corpus.judgments.join(rows, on=list(KEY), how="anti", maintain_order="left"))
     told = {one.rater.id: one.rater.row() for one in given}

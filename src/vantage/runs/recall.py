@@ -24,10 +24,11 @@ from vantage.runs.finished import Finished, Layout, Numbers
 from vantage.runs.keys import SIZE
 from vantage.runs.plan import Part
 from vantage.runs.store import Store
-from vantage.runs.tables import checksum, completion_of
+from vantage.runs.tables import checksum, completion_of, with_details
 
 BLOCK: Final = 20_000
 """Replies that are read at a time."""
+_DETAILED: Final = 500
 _KEY: Final = 5
 """Columns of a judgment that say what it is about, before those that say what was judged."""
 _SQL: Final = "SELECT key, run, checksum, finish, reply, scores FROM calls WHERE id"
@@ -58,8 +59,18 @@ def recall(
             raise store_error(sqlite3.DatabaseError("a reply is malformed"), store.path)
         digest.update(np.frombuffer(b"".join(keys), dtype=f"V{SIZE}")[places].tobytes())
         use(dict(zip(numbers.tolist(), runs, strict=True)))
-        tables.append(reader.table(start, places, told))
+        tables.append(reader.table(start, places, [*told, _details(store, keys)]))
     return tables if digest.digest() == finished.keys else None
+
+
+def _details(store: Store, keys: Sequence[bytes]) -> list[tuple[Any, ...] | None]:
+    """What only some calls have, such as thinking, for each of these calls."""
+    if not store.has("details"):
+        return [None] * len(keys)
+    found: dict[bytes, tuple[Any, ...]] = {}
+    for start in range(0, len(keys), _DETAILED):
+        found |= store.details(keys[start : start + _DETAILED])
+    return [found.get(key) for key in keys]
 
 
 def _rows(store: Store, numbers: Numbers) -> list[Any]:
@@ -87,7 +98,7 @@ class _Reader:
         Args:
             start: The place of the first of them in the plan.
             places: Which of the calls each has.
-            told: Finishes, replies and scores of the calls.
+            told: Finishes, replies, scores and details of the calls.
         """
         items, groups, samples = self.layout.places(start + np.arange(len(places)))
         rows, which = self._read(places, items, groups, told)
@@ -116,8 +127,9 @@ class _Reader:
         rows: list[Row] = []
 
         def read(place: int) -> tuple[int, bool]:
-            finish, reply, scores = (column[places[place]] for column in told)
+            finish, reply, scores, details = (column[places[place]] for column in told)
             completion = completion_of(finish, reply, scores, 0, 0)
+            completion = completion if details is None else with_details(completion, *details)
             asked, number = self.groups[groups[place]], len(rows) // len(self.groups[0])
             rows.extend(self.conversations.told(completion, asked, self._item(int(items[place]))))
             return number, self.conversations.is_bare(completion, asked)

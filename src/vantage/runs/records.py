@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import sqlite3
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from vantage.errors import InputError
-from vantage.raters.estimate import Price
+from vantage.runs.ledger import ledger, totals
 from vantage.runs.plan import Plan
 from vantage.runs.store import Store
-from vantage.runs.tables import unpacked
-from vantage.runs.tally import BATCH_SHARE, Tally, cost_of, price_of
+from vantage.runs.tally import Tally
 
 State = Literal["running", "complete", "incomplete", "interrupted", "stopped"]
 
@@ -48,29 +46,14 @@ def begin(store: Store, plan: Plan) -> int:
 
 
 def end(store: Store, run: int, state: State, tally: Tally) -> None:
-    """Writes down how a run ended."""
+    """Writes down how a run ended: the counts of this sitting, and what the whole run has cost."""
     # In plain ASCII, since an error may quote half a character, which no database takes.
-    summary = json.dumps(tally.told())
+    summary = json.dumps({**tally.told(), "whole_run": totals(ledger(store, run))})
     store.writer.do(
         lambda connection: connection.execute(
             "UPDATE runs SET changed = ?, state = ?, summary = ? WHERE id = ?", (time.time(), state, summary, run)
         )
     )
-
-
-def spent(store: Store, run: int, prices: Mapping[str, Price]) -> float:
-    """What the calls that a run has sent so far have cost, in whatever sittings and from whatever models."""
-    rows = store.select(
-        "SELECT body, SUM(prompt_tokens), SUM(completion_tokens), calls.key IN (SELECT key FROM batched) AS in_batch "
-        "FROM calls JOIN texts ON texts.id = context WHERE run = ? GROUP BY context, in_batch",
-        (run,),
-    )
-    total = 0.0
-    for body, prompt_tokens, completion_tokens, in_batch in rows:
-        price = price_of(json.loads(unpacked(body))["model"], prices)
-        share = BATCH_SHARE if in_batch else 1.0
-        total += 0.0 if price is None else share * cost_of(price, prompt_tokens, completion_tokens)
-    return total
 
 
 def records(store: Store) -> list[Record]:

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from vantage.runs.faults import store_error
-from vantage.runs.tables import APPLICATION, SCHEMA, VERSION, is_sound
+from vantage.runs.tables import APPLICATION, LATER, SCHEMA, VERSION, is_sound
 
 _MAGIC: Final = b"SQLite format 3\0"
 _STRETCH: Final = 256
 _SILENT: Final = 40
 """Stretches without a readable row after which a table is taken to have ended."""
-_KEPT: Final = ("runs", "texts", "calls", "failures", "batches", "batched")
+_KEPT: Final = ("runs", "texts", "calls", "failures", "batches", "batched", "details", "sittings", "profiles")
 """The tables that are saved; the others only say who is working, and who used what."""
 
 
@@ -65,10 +65,14 @@ def _copy(path: Path, fresh: Path) -> dict[str, tuple[int, bool]]:
     with closing(sqlite3.connect(path)) as old, closing(sqlite3.connect(fresh)) as new:
         # Without this, SQLite refuses to read a file that is shorter than its header says.
         old.execute("PRAGMA writable_schema = ON")
-        new.executescript(SCHEMA)
+        new.executescript(SCHEMA + LATER)
         new.execute(f"PRAGMA application_id = {APPLICATION}")
         new.execute(f"PRAGMA user_version = {VERSION}")
+        there = {name for (name,) in old.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
         for table in _KEPT:
+            if table not in there:
+                counts[table] = (0, False)
+                continue
             saved, holes = 0, [0]
             for rows in _readable(old, table, holes):
                 good = [row for row in rows if is_sound(table, row)]

@@ -18,11 +18,15 @@ from vantage.errors import InputError
 from vantage.instruments import Question
 from vantage.raters.replies import Reply, parse_replies, parse_reply
 
-KEPT: Final = ("scoring", "failed", "filtered")
+KEPT: Final = ("scoring", "sampling", "low-mass", "failed", "filtered", "thinking")
 """Rules of judgments that were not read from a reply."""
 ELSEWHERE: Final = ("keywords",)
 """Rules of judgments that another parser than the one for scales has read: lists of keywords are the study's to read,
 which does so from the replies whenever it is run."""
+
+
+_WAS_CUT: Final = pl.col("rule").fill_null("").str.contains("^cut(:|$)")
+"""Replies that the model could not bring to their end, as their rule says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +93,8 @@ def _read(corpus: Corpus, rows: pl.DataFrame) -> Iterator[tuple[int, Reply]]:
     sources = _sources(corpus)
     together = _raters_asked_together(corpus)
     alone = rows.filter(~pl.col("rater").is_in(together))
-    for row, item, question, reply in alone.select("__row", "item", "question", "reply").iter_rows():
-        yield row, parse_reply(reply, questions[question], sources.get(item))
+    for row, item, question, reply, cut in alone.select("__row", "item", "question", "reply", _WAS_CUT).iter_rows():
+        yield row, parse_reply(reply, questions[question], sources.get(item), cut=cut)
     joint = rows.filter(pl.col("rater").is_in(together))
     for key, part in joint.group_by("item", "rater", "condition", "sample", "reply", maintain_order=True):
         asked = [questions[id_] for id_ in part["question"]]
@@ -100,7 +104,7 @@ def _read(corpus: Corpus, rows: pl.DataFrame) -> Iterator[tuple[int, Reply]]:
 def _read_joint(
     part: pl.DataFrame, reply: str, asked: list[Question], source: str | None
 ) -> Iterator[tuple[int, Reply]]:
-    replies = parse_replies(reply, asked, source)
+    replies = parse_replies(reply, asked, source, cut=part.select(_WAS_CUT.any()).item())
     for row, question in part.select("__row", "question").iter_rows():
         yield row, replies[question]
 

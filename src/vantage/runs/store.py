@@ -29,6 +29,7 @@ from vantage.runs.tables import (
     checksum,
     completion_of,
     placeholders,
+    with_details,
 )
 from vantage.runs.writer import Acknowledge, Writer
 
@@ -116,10 +117,12 @@ class Store:
                 f"WHERE key IN ({placeholders(part)})",
                 part,
             )
+            details = self.details([row[0] for row in rows])
             for key, id_, run, check, *told in rows:
                 if checksum(key, *told[:3]) != check:
                     raise store_error(sqlite3.DatabaseError("a reply is malformed"), self.path)
-                found[key] = Stored(completion_of(*told), id_, run)
+                completion = completion_of(*told)
+                found[key] = Stored(with_details(completion, *details[key]) if key in details else completion, id_, run)
             if failures and (open_ := [key for key in part if key not in found]):
                 rows = self.select(
                     f"SELECT key, error FROM failures WHERE key IN ({placeholders(open_)}) ORDER BY id",  # noqa: S608
@@ -127,6 +130,19 @@ class Store:
                 )
                 found |= {key: Stored(Completion("", "failed", error=error), 0, 0) for key, error in rows}
         return found
+
+    def details(self, keys: Sequence[bytes]) -> dict[bytes, tuple[Any, ...]]:
+        """Thinking, category, cached and reasoning tokens of those among these calls that have any of them."""
+        if not keys or not self.has("details"):
+            return {}
+        told = "key, thinking, category, cached_tokens, reasoning_tokens"
+        sql = f"SELECT {told} FROM details WHERE key IN ({placeholders(keys)})"  # noqa: S608
+        return {key: tuple(more) for key, *more in self.select(sql, keys)}
+
+    def has(self, table: str) -> bool:
+        """Whether the file has a table with rows; one that an older Vantage made and that is only read may not."""
+        there = self.select("SELECT 1 FROM sqlite_master WHERE name = ?", (table,))
+        return bool(there and self.select(f"SELECT 1 FROM {table} LIMIT 1"))  # noqa: S608
 
     def count(self) -> int:
         """How many replies there are."""
@@ -200,14 +216,18 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
     """Makes the tables of a new file; an older file would be brought up to date here, a newer one is refused."""
     if connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()[0]:
         _check(connection, path)
-        connection.execute(LATER)
+        _execute(connection, LATER)
         return
-    connection.execute(LATER)
-    for statement in SCHEMA.split(";"):
-        if statement.strip():
-            connection.execute(statement)
+    _execute(connection, LATER + SCHEMA)
     connection.execute(f"PRAGMA application_id = {APPLICATION}")
     connection.execute(f"PRAGMA user_version = {VERSION}")
+
+
+def _execute(connection: sqlite3.Connection, statements: str) -> None:
+    """Executes statements inside the transaction that is open, which `executescript` would end."""
+    for statement in statements.split(";"):
+        if statement.strip():
+            connection.execute(statement)
 
 
 def _check(connection: sqlite3.Connection, path: Path) -> None:

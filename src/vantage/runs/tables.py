@@ -10,7 +10,7 @@ import json
 import sqlite3
 import zlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -59,6 +59,16 @@ CREATE TABLE IF NOT EXISTS finished (
     run INTEGER NOT NULL, part INTEGER NOT NULL, fingerprint BLOB NOT NULL, calls BLOB NOT NULL, keys BLOB NOT NULL,
     PRIMARY KEY (run, part)
 );
+CREATE TABLE IF NOT EXISTS details (
+    id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, thinking NOT NULL, category TEXT NOT NULL,
+    cached_tokens INTEGER NOT NULL, reasoning_tokens INTEGER NOT NULL
+);
+CREATE TABLE IF NOT EXISTS sittings (
+    id INTEGER PRIMARY KEY, run INTEGER NOT NULL, started REAL NOT NULL, engine TEXT NOT NULL, prices TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS profiles (
+    id INTEGER PRIMARY KEY, model TEXT NOT NULL, at REAL NOT NULL, profile TEXT NOT NULL
+);
 """
 """What was added without a new version: an older Vantage, which does not know of it, does no harm."""
 FINISHES: Final[dict[str, Finish]] = {"s": "stop", "l": "length", "f": "filtered"}
@@ -98,7 +108,7 @@ class Inserts:
 
     def add(self, batch: Sequence[Finished]) -> None:
         """Adds calls inside the transaction that is open; one that is there already stays as it is."""
-        calls, failures, answered = [], [], []
+        calls, details, failures, answered = [], [], [], []
         for one in batch:
             call, completion, request = one.call, one.completion, one.call.ask.request
             tag = request.tag or (None, None, 0)
@@ -122,8 +132,12 @@ class Inserts:
             told = (_CODES[completion.finish], packed(completion.text), scores)
             tokens = (completion.prompt_tokens, completion.completion_tokens)
             calls.append((*asked, *drawn, *told, *tokens, *spent, checksum(call.key, *told)))
+            more = (completion.cached_tokens, completion.reasoning_tokens)
+            if completion.thinking or completion.category or any(more):
+                details.append((call.key, packed(completion.thinking), completion.category, *more))
         execute = self.connection.executemany
         execute(f"INSERT OR IGNORE INTO calls VALUES (NULL{', ?' * 18})", calls)  # noqa: S608
+        execute("INSERT OR IGNORE INTO details VALUES (NULL, ?, ?, ?, ?, ?)", details)
         execute(f"INSERT INTO failures VALUES (NULL{', ?' * 14})", failures)  # noqa: S608
         execute("DELETE FROM claims WHERE key = ?", answered)
 
@@ -186,6 +200,12 @@ def is_sound(table: str, row: Sequence[Any]) -> bool:
             return isinstance(json.loads(row[4]), dict) and isinstance(json.loads(row[6]), dict)
         if table == "batches":
             return row[5] in ("submitting", "open", "collected") and all(isinstance(word, str) for word in row[1:5])
+        if table == "details":
+            return len(row[1]) == SIZE and isinstance(unpacked(row[2]), str)
+        if table == "profiles":
+            return isinstance(json.loads(row[3]), dict)
+        if table == "sittings":
+            return isinstance(row[1], int) and isinstance(json.loads(row[4]), dict)
         if table == "batched":
             return len(row[1]) == SIZE and isinstance(row[2], int) and isinstance(row[3], int)
         told = row[11:14] if table == "calls" else row[11:12]
@@ -200,6 +220,13 @@ def completion_of(
     """A reply as it came."""
     told = None if scores is None else tuple(np.frombuffer(scores, dtype="<f8").tolist())
     return Completion(unpacked(reply), FINISHES[finish], prompt_tokens, completion_tokens, scores=told)
+
+
+def with_details(completion: Completion, thinking: str | bytes, category: str, cached: int, thought: int) -> Completion:
+    """A reply with what only some have: thinking, a filter's category, tokens from a cache or for thinking."""
+    return replace(
+        completion, thinking=unpacked(thinking), category=category, cached_tokens=cached, reasoning_tokens=thought
+    )
 
 
 def placeholders(values: Iterable[Any]) -> str:

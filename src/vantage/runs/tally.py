@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from vantage.raters.estimate import LOCAL, Price
+import polars as pl
+
 from vantage.raters.models.base import Completion
+from vantage.raters.prices import LOCAL, Price
+from vantage.raters.scoring import mass_note
 
 HOPELESS: Final = 50
 """When this many calls were sent and every one of them failed, nothing is sent any more."""
@@ -43,15 +46,30 @@ class Tally:
     """Prompts whose item was cut to fit into the model's window."""
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
     cost: float | None = 0.0
     """Of what was sent in this run; null when a price is not known."""
+    mass: list[float] = field(default_factory=list)
+    """The share of the probability that the options had: least, deciles 1 and 9, quartiles, median and most."""
     limit: int = 0
     """How many requests may be under way at the moment."""
     fault: str = ""
     """Why the last request that failed did so."""
     ended: str = ""
     """Why the run ended before its end, in a sentence."""
+    capped: bool = False
+    """Whether it ended at a limit that was given, where the same command would only end again."""
     notes: list[str] = field(default_factory=list)
+
+    def tell_mass(self, scored: Sequence[tuple[pl.Series, float]]) -> None:
+        """Counts what share of the probability the options had, from each rater's masses and its least mass."""
+        masses = pl.concat([mass for mass, _ in scored]).drop_nulls() if scored else pl.Series([], dtype=pl.Float64)
+        if len(masses):
+            self.mass = [
+                round(float(masses.quantile(q, "linear") or 0.0), 4) for q in (0, 0.1, 0.25, 0.5, 0.75, 0.9, 1)
+            ]
+            self.notes.append(mass_note(masses, scored[0][1]))
 
     def add(self, completion: Completion, price: Price | None) -> None:
         """Counts a request that came to an end."""
@@ -60,10 +78,13 @@ class Tally:
         self.fault = completion.error or self.fault
         self.prompt_tokens += completion.prompt_tokens
         self.completion_tokens += completion.completion_tokens
+        self.cached_tokens += completion.cached_tokens
+        self.reasoning_tokens += completion.reasoning_tokens
         if price is None:
             self.cost = None
         elif self.cost is not None:
-            self.cost += cost_of(price, completion.prompt_tokens, completion.completion_tokens)
+            told = completion
+            self.cost += cost_of(price, told.prompt_tokens, told.completion_tokens, told.cached_tokens)
 
     def too_many_failed(self, fail_on: float | None) -> str:
         """Why to stop because of failures, in a sentence; empty when there is no reason to."""
@@ -97,9 +118,18 @@ def discounted(price: Price, share: float) -> Price:
     >>> discounted({"input": 1.0, "output": 4.0}, BATCH_SHARE)
     {'input': 0.5, 'output': 2.0}
     """
-    return Price(input=price["input"] * share, output=price["output"] * share)
+    told = Price(input=price["input"] * share, output=price["output"] * share)
+    if "cached" in price:
+        told["cached"] = price["cached"] * share
+    return told
 
 
-def cost_of(price: Price, prompt_tokens: int, completion_tokens: int) -> float:
-    """What tokens cost, at a price per million."""
-    return (prompt_tokens * price["input"] + completion_tokens * price["output"]) / 1e6
+def cost_of(price: Price, prompt_tokens: int, completion_tokens: int, cached_tokens: int = 0) -> float:
+    """What tokens cost, at a price per million; those of the prompt that were cached may have a price of their own.
+
+    >>> cost_of({"input": 2.0, "output": 8.0, "cached": 0.5}, 1_000_000, 100_000, 600_000)
+    1.9
+    """
+    cached = min(cached_tokens, prompt_tokens)
+    fresh = (prompt_tokens - cached) * price["input"] + cached * price.get("cached", price["input"])
+    return (fresh + completion_tokens * price["output"]) / 1e6

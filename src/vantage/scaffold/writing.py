@@ -11,7 +11,7 @@ from typing import Final
 from vantage.corpora.writers.place import put_file, put_folder
 from vantage.errors import InputError
 
-PROJECT: Final = ("README.md", "instrument.yaml", "ratings.csv", "study.py", "collect.yaml")
+PROJECT: Final = ("README.md", "instrument.yaml", "ratings.csv", "study.yaml", "collect.yaml")
 """The files of a project, in the order of reading."""
 
 
@@ -35,8 +35,8 @@ def new_instrument(path: Path) -> list[Path]:
 
 
 def new_study(path: Path) -> list[Path]:
-    """Writes the module of a study; `.py` is added to a name without it."""
-    return [_put(path if path.suffix == ".py" else path.with_name(f"{path.name}.py"), "study.py")]
+    """Writes the recipe of a study; `.yaml` is added to a name without it."""
+    return [_put(path if path.suffix in (".yaml", ".yml") else path.with_name(f"{path.name}.yaml"), "study.yaml")]
 
 
 def _put(path: Path, template: str) -> Path:

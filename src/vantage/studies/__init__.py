@@ -15,11 +15,12 @@ if TYPE_CHECKING:
     from vantage.studies.base import find as find
     from vantage.studies.base import names as names
     from vantage.studies.base import option as option
+    from vantage.studies.estimating import preview as preview
     from vantage.studies.running import run as run
 
 _BASE = dict.fromkeys(("Context", "Study", "find", "names", "option"), "vantage.studies.base")
 
-_HOMES = {**_BASE, "run": "vantage.studies.running"}
+_HOMES = {**_BASE, "preview": "vantage.studies.estimating", "run": "vantage.studies.running"}
 
 __all__ = [*_HOMES]  # noqa: PLE0604
 

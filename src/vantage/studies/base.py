@@ -58,9 +58,10 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, fields
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, TypeVar, get_type_hints
 
 from vantage.errors import InputError, nearest
+from vantage.plugins import Plugins
 
 if TYPE_CHECKING:
     from vantage.corpora import Corpus
@@ -69,13 +70,14 @@ if TYPE_CHECKING:
     from vantage.report.parts import Result
     from vantage.report.record import Record
     from vantage.runs.options import Options as RunOptions
+    from vantage.runs.plan import Plan
 
 O = TypeVar("O")  # noqa: E741 - the options of a study
 
 STUDIES: Final[dict[str, str]] = {
     "appraisals": "vantage.studies.appraisals.study:STUDY",
     "context": "vantage.studies.context.study:STUDY",
-    "demo": "vantage.studies.demo:STUDY",
+    "demo": "vantage.studies.demo.study:STUDY",
     "perseval": "vantage.studies.perseval.study:STUDY",
     "stereomap": "vantage.studies.stereomap.study:STUDY",
     "wcsent": "vantage.studies.wcsent.study:STUDY",
@@ -169,6 +171,9 @@ class Context(Generic[O]):
         noted: What collecting leaves for analysing that has no place in the corpus, such as what calls cost.
     """
 
+    plans: ClassVar[bool] = False
+    """Whether nothing is asked or trained, since only an estimate is wanted (see `studies.estimating`)."""
+
     options: O
     record: Record
     data: Path | None = None
@@ -205,6 +210,17 @@ class Context(Generic[O]):
         from vantage.studies.asking import ask
 
         return ask(self, corpus, raters, instrument, questions=questions, condition=condition)
+
+    def asks(self, plan: Plan, assumption: str = "") -> bool:
+        """Whether to ask what a plan says, for studies that ask in other ways than with `rate`.
+
+        A context that only plans adds it to its estimate instead; `assumption` says why it may be more than is needed.
+        """
+        return True
+
+    def trains(self, rater: str, learns: str) -> bool:
+        """Whether to train a rater now; a context that only plans notes who learns from what instead."""
+        return True
 
     def warn(self, sentence: str) -> None:
         """A warning for the top of the report; said once, however often it comes up."""
@@ -244,12 +260,30 @@ def find(name: str) -> Study[Any]:
     vantage.errors.InputError: there is no study 'dmo'; did you mean 'demo'?
     """
     if name not in STUDIES:
-        raise InputError(f"there is no study '{name}'", remedy=nearest(name, list(STUDIES)))
+        return PLUGINS.find(name)
     module, _, attribute = STUDIES[name].partition(":")
     study: Study[Any] = getattr(import_module(module), attribute)
     return study
 
 
 def names() -> Iterator[str]:
-    """The names of the studies."""
+    """The names of the studies, those of plugins last."""
     yield from STUDIES
+    yield from PLUGINS.names()
+
+
+def known() -> dict[str, Study[Any]]:
+    """Every study by name, those of plugins last."""
+    return {**{name: find(name) for name in STUDIES}, **PLUGINS.working()}
+
+
+def _accepted(name: str, found: Any) -> Study[Any]:
+    if not isinstance(found, Study):
+        raise TypeError("is not a vantage.studies.Study")
+    if found.name != name:
+        raise ValueError(f"is a study with another name, '{found.name}'")
+    return found
+
+
+PLUGINS: Final[Plugins[Study[Any]]] = Plugins("studies", "study", lambda: STUDIES, _accepted)
+"""Studies of other packages: `Study` objects."""

@@ -1,35 +1,106 @@
-"""Studies of one's own: a Python file with a `STUDY`, run by its path.
+"""Studies of one's own: a recipe (`.yaml`), or a Python file with a `STUDY`.
 
-The file is code and is run as such, like any Python file that is started: run only what you have read.
+A recipe finds functions of its own in a Python file of the same name beside it, if there is one. A Python file is code
+and is run as such: run only what you have read.
 """
 
 from __future__ import annotations
 
 import sys
 import traceback
+from collections.abc import Mapping
+from dataclasses import field, make_dataclass
 from hashlib import sha256
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import Any
+from types import ModuleType
+from typing import Any, Final
 
+from vantage.corpora import Corpus
+from vantage.corpora.bundled import demo_corpus
 from vantage.errors import InputError, VantageError
-from vantage.studies.base import Study
+from vantage.report.parts import Result
+from vantage.report.recipe import Recipe, functions_of
+from vantage.studies.base import Context, Study
+from vantage.studies.recipes import plain_analysis
+
+RECIPES: Final = (".yaml", ".yml")
 
 
 def is_path(name: str) -> bool:
     """Whether a study is named by its file.
 
-    >>> is_path("study.py"), is_path("demo")
-    (True, False)
+    >>> is_path("study.yaml"), is_path("study.py"), is_path("demo")
+    (True, True, False)
     """
-    return name.endswith(".py")
+    return name.endswith((".py", *RECIPES))
 
 
 def load(path: str | Path) -> Study[Any]:
-    """The study that a file holds under the name `STUDY`; modules beside the file can be imported by it."""
+    """The study in a file."""
     path = Path(path)
     if not path.is_file():
         raise InputError("there is no such file", file=path, remedy="begin one with: vantage new study NAME")
+    if path.suffix in RECIPES:
+        return _recipe(path)
+    study = getattr(_module(path), "STUDY", None)
+    if not isinstance(study, Study):
+        raise InputError("the file has no STUDY", file=path, remedy="see the one that vantage new study NAME makes")
+    return study
+
+
+def _recipe(path: Path) -> Study[Any]:
+    """A recipe as a study: judgments from `--data`, and from models where the recipe says what to ask them."""
+    beside = path.with_suffix(".py")
+    functions = functions_of(_module(beside)) if beside.is_file() else {}
+    recipe = Recipe.read(path, functions)
+
+    def collect(context: Context[Any]) -> Corpus:
+        corpus = Corpus.read(context.data) if context.data else demo_corpus()
+        if context.models:
+            if not recipe.ask:
+                raise InputError(
+                    "the recipe does not say what models are asked", file=path, remedy="add ask: instrument"
+                )
+            for style in recipe.ask.get("styles", ["zero-shot"]):
+                instrument = recipe.ask.get("instrument") or corpus.instruments[0]
+                corpus = context.rate(
+                    corpus, context.raters(style), instrument, questions=recipe.ask.get("questions", ())
+                )
+        return corpus
+
+    def analyse(corpus: Corpus, context: Context[Any]) -> Result:
+        with context.step("analysing", len(recipe.sections)) as moved:
+            return recipe.result(plain_analysis(corpus, context), functions, step=moved)
+
+    return Study(
+        path.stem,
+        recipe.title,
+        tuple(recipe.questions),
+        _options(recipe.options),
+        collect,
+        analyse,
+        needs_data=recipe.data,
+        default_models=tuple(recipe.models),
+        libraries=tuple(recipe.libraries),
+    )
+
+
+def _options(declared: Mapping[str, Mapping[str, Any]]) -> Any:
+    """The options of a recipe as a dataclass; the type of each is that of its default."""
+    fields = [
+        (
+            name,
+            type(how.get("default", "")),
+            field(default=how.get("default", ""), metadata={"help": how.get("help", "")}),
+        )
+        for name, how in declared.items()
+    ]
+    return make_dataclass("Options", fields, frozen=True)
+
+
+def _module(path: Path) -> ModuleType:
+    """A Python file, run; modules beside it can be imported by it."""
     # A name that no other file has, under which the types of the options are found again.
     name = f"vantage_study_{sha256(str(path.resolve()).encode()).hexdigest()[:16]}"
     spec = spec_from_file_location(name, path)
@@ -52,10 +123,7 @@ def load(path: str | Path) -> Study[Any]:
         ) from error
     finally:
         sys.path.remove(folder)
-    study = getattr(module, "STUDY", None)
-    if not isinstance(study, Study):
-        raise InputError("the file has no STUDY", file=path, remedy="see the one that vantage new study NAME makes")
-    return study
+    return module
 
 
 def _line(error: Exception, path: Path) -> int | None:

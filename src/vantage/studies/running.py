@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from vantage.errors import InputError, VantageError
 from vantage.report.folder import Report, check, is_report, read_manifest
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from vantage.corpora import Corpus
     from vantage.runs.options import Options as RunOptions
 
+C = TypeVar("C", bound=Context[Any])
 _IDENTITY: Final = ("study", "data", "models", "seed")
 """What makes a run another one, besides the options of its study."""
 
@@ -54,6 +55,41 @@ def run(
     Returns:
         The report: `report.result.findings`, `report.result.tables`, `report.record` and so on.
     """
+    chosen, context = prepared(
+        study, Context, data=data, models=models, seed=seed, settings=settings, carried=carried, options=options
+    )
+    context.progress = progress
+    record, folder = context.record, None if out is None else Path(out)
+    context.folder = folder
+    if folder is not None:
+        check(folder)
+        if is_report(folder):
+            _continues(folder, record)
+        Report(record, Result([])).note(folder)
+    try:
+        report, corpus = _finish(chosen, context)
+        if folder is not None:
+            corpus.write(folder / "corpus")
+            report.write(folder)
+    except BaseException as error:
+        if folder is not None:
+            _leave(folder, context, error)
+        raise
+    return report
+
+
+def prepared(
+    study: str | Study[Any],
+    kind: Callable[..., C],
+    *,
+    data: str | Path | None,
+    models: Sequence[str],
+    seed: int,
+    settings: Mapping[str, Any] | None,
+    carried: RunOptions | None,
+    options: Mapping[str, Any],
+) -> tuple[Study[Any], C]:
+    """The study and the context that it is run with, once data and options are found to be there."""
     chosen = find(study) if isinstance(study, str) else study
     if chosen.needs_data and data is None:
         raise InputError(f"study '{chosen.name}' needs data", remedy=f"pass --data; {chosen.needs_data}")
@@ -72,33 +108,15 @@ def run(
         options=_told(values),
         versions=versions(chosen.libraries),
     )
-    folder = None if out is None else Path(out)
-    context = Context(
+    return chosen, kind(
         options=values,
         record=record,
         data=None if data is None else Path(data),
         models=used,
         seed=seed,
         settings=settings or {},
-        folder=folder,
-        progress=progress,
         carried=carried,
     )
-    if folder is not None:
-        check(folder)
-        if is_report(folder):
-            _continues(folder, record)
-        Report(record, Result([])).note(folder)
-    try:
-        report, corpus = _finish(chosen, context)
-        if folder is not None:
-            corpus.write(folder / "corpus")
-            report.write(folder)
-    except BaseException as error:
-        if folder is not None:
-            _leave(folder, context, error)
-        raise
-    return report
 
 
 def redraw(folder: str | Path) -> Report:

@@ -81,8 +81,10 @@ def test_reads_potato_2(tmp_path: Path) -> None:
     assert corpus.question("strength").scale.ends == (0, 100)
     assert values(corpus, "tone") == [("i1", "ann", 2), ("i2", "ann", 0), ("i2", "bob", 1)]
     assert values(corpus, "warmth") == [("i1", "ann", 4), ("i2", "bob", 1)]
-    assert values(corpus, "topics: sport") == [("i1", "ann", 1)]
-    assert values(corpus, "topics: politics") == [("i1", "ann", 0)]
+    # No box ticked means no to all of them.
+    assert values(corpus, "topics: sport") == [("i1", "ann", 1), ("i2", "ann", 0), ("i2", "bob", 0)]
+    assert values(corpus, "topics: politics") == [("i1", "ann", 0), ("i2", "ann", 0), ("i2", "bob", 0)]
+    assert any("no box ticked was read as no" in note for note in corpus.about.notes)
     assert values(corpus, "strength") == [("i1", "ann", 70)]
     assert corpus.filter(question="tone").judgments["rationale"].to_list() == ["It says please.", None, None]
     assert corpus.filter(question="tone").judgments["seconds"].to_list() == [5.5, None, None]

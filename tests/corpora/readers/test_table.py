@@ -155,8 +155,12 @@ def test_duplicates_are_refused_or_resolved(tmp_path: Path) -> None:
             {},
             "row 3, column 'value': 'five' is not a number, although",
         ),
-        ("item,rater,value\na,r,1\nb,r,nan\n", {}, "row 3, column 'value': 'nan' is not a finite number"),
-        ("item,rater,value\na,r,1\nb,r,inf\n", {}, "'inf' is not a finite number"),
+        (
+            "item,rater,value\na,r,1\nb,r,nan\n",
+            {},
+            "row 3, column 'value': 'nan' may mean that there is no answer; pass --missing=nan",
+        ),
+        ("item,rater,value\na,r,1\nb,r,inf\n", {}, "'inf' is not a number, although other cells are"),
         (
             "item,rater,value,text\na,r,1,x\na,s,1,y\n",
             {},

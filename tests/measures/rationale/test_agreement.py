@@ -66,7 +66,7 @@ def test_a_model_is_compared_with_people_only() -> None:
 def test_missing_rationales_are_counted() -> None:
     table = corpus().with_columns(pl.when(pl.col("item") == "0").then(None).otherwise("rationale").alias("rationale"))
     found = rationale_agreement(table, metrics=["rouge-1"], ci="none")
-    assert found["left_out"][0] == {"no rationale": 6}
+    assert found["left_out"][0] == {"no rationale": 4, "model": 16}
     assert found["items"][0] == 7
 
 

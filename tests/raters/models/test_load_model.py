@@ -17,7 +17,7 @@ from vantage.raters.models.settings import checked
         ("opnai:gpt", "no kind of model 'opnai'; did you mean 'openai'?"),
         ("embeded", "no kind of model 'embeded'; did you mean 'embedded'?"),
         ("model.gguf", "did you mean 'gguf:model.gguf'?"),
-        ("zzz", "write one of embedded, gguf:PATH, hf:NAME_OR_PATH, openai:NAME, recorded:PATH."),
+        ("zzz", "write one of anthropic:NAME, azure:DEPLOYMENT, bedrock:NAME, embedded"),
         ("", "no kind of model ''"),
         ("openai:", "is not complete; write openai:NAME."),
         ("gguf", "is not complete; write gguf:PATH."),

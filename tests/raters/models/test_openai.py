@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 import math
 from collections.abc import Callable, Iterator
@@ -126,6 +127,92 @@ def test_several_rejected_parameters_are_left_out_one_after_the_other(make: Make
     assert len(model.notes) == 3
 
 
+def test_a_server_that_repeats_the_request_takes_no_limit_off(make: Make) -> None:
+    def reply(body: dict[str, Any]) -> Answer:
+        if "seed" in body:
+            detail = [{"type": "extra_forbidden", "loc": ["body", "seed"], "msg": "Extra inputs", "input": body}]
+            return Answer(status=422, raw=json.dumps({"detail": detail}))
+        return Answer("4")
+
+    with Endpoint(reply) as endpoint:
+        assert make(endpoint).complete([Request(QUESTION, Sampling(seed=1, max_tokens=7))])[0].text == "4"
+    assert [(body["max_tokens"], "seed" in body) for body in endpoint.requests] == [(7, True), (7, False)]
+
+
+def test_a_limit_that_is_refused_under_both_names_fails_and_is_never_left_out(make: Make) -> None:
+    def reply(body: dict[str, Any]) -> Answer:
+        name = "max_tokens" if "max_tokens" in body else "max_completion_tokens"
+        return Answer(status=400, error={"message": "Unknown parameter", "param": name})
+
+    with Endpoint(reply) as endpoint:
+        assert make(endpoint).complete([Request(QUESTION)])[0].finish == "failed"
+    assert all({"max_tokens", "max_completion_tokens"} & set(body) for body in endpoint.requests)
+
+
+def test_a_strict_server_that_refuses_the_schema_is_asked_in_words(make: Make) -> None:
+    told = "Invalid schema for response_format 'reply': In context=('properties', 'answer'), 'type' is missing."
+    with Endpoint(rejecting("response_format", message=told)) as endpoint:
+        model = make(endpoint)
+        assert model.complete([Request(QUESTION, schema=SCHEMA)])[0].text == "4"
+    assert "asked for in words only" in model.notes[0]
+
+
+def test_a_provider_that_fails_behind_a_router_is_asked_again(make: Make) -> None:
+    failed = {"choices": [{"message": {"content": "half an ans"}, "finish_reason": "error"}]}
+    told = {"error": {"code": 502, "message": "Provider returned error"}}
+    answers = iter([Answer(raw=json.dumps(failed)), Answer(raw=json.dumps(told)), Answer("4")])
+    with Endpoint(lambda _: next(answers)) as endpoint:
+        model = make(endpoint, max_retries=2)
+        assert model.complete([Request(QUESTION)])[0].text == "4"
+    assert len(endpoint.requests) == 3
+
+
+def test_a_content_filter_is_a_refusal_and_not_a_failure(make: Make) -> None:
+    inner = {"content_filter_result": {"hate": {"filtered": True}}}
+    error = {"message": "filtered", "code": "content_filter", "innererror": inner}
+    with Endpoint(lambda _: Answer(status=400, error=error)) as endpoint:
+        answer = make(endpoint, max_retries=3).complete([Request(QUESTION)])[0]
+    assert (answer.finish, answer.category) == ("filtered", "hate")
+    assert len(endpoint.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("message", "text", "thinking"),
+    [
+        ({"content": "4", "reasoning_content": "Warm."}, "4", "Warm."),
+        ({"content": "4", "reasoning": "Warm."}, "4", "Warm."),
+        ({"content": [{"type": "text", "text": "4"}]}, "4", ""),
+        ({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}, {"type": "text", "text": "4"}]}, "4", "Hm."),
+        ({"content": None, "reasoning_content": "Still at it"}, "", "Still at it"),
+    ],
+)  # fmt: skip
+def test_thinking_is_kept_apart_in_whatever_form_it_comes(
+    make: Make, message: dict[str, Any], text: str, thinking: str
+) -> None:
+    usage = {
+        "prompt_tokens": 9,
+        "completion_tokens": 5,
+        "prompt_tokens_details": {"cached_tokens": 8},
+        "completion_tokens_details": {"reasoning_tokens": 4},
+    }
+    raw = json.dumps({"choices": [{"message": message, "finish_reason": "stop"}], "usage": usage})
+    with Endpoint(lambda _: Answer(raw=raw)) as endpoint:
+        answer = make(endpoint).complete([Request(QUESTION)])[0]
+    assert (answer.text, answer.thinking) == (text, thinking)
+    assert (answer.cached_tokens, answer.reasoning_tokens) == (8, 4)
+
+
+def test_settings_that_the_model_does_not_know_are_sent_along(make: Make) -> None:
+    told = {"top_k": 20, "reasoning_effort": "low", "extra_body.chat_template_kwargs.enable_thinking": "false"}
+    with Endpoint() as endpoint:
+        make(endpoint, **told).complete([Request(QUESTION)])
+        with pytest.raises(ModelError, match="did you mean 'concurrency'"):
+            make(endpoint, concurency=4)
+    body = endpoint.requests[0]
+    assert (body["top_k"], body["reasoning_effort"]) == (20, "low")
+    assert body["chat_template_kwargs"] == {"enable_thinking": False}
+
+
 def test_a_prompt_that_is_too_long_is_no_rejected_parameter(make: Make) -> None:
     told = "'max_tokens' is too large: 512. This model's maximum context length is 4096 tokens."
     with Endpoint(rejecting("max_tokens", message=told)) as endpoint:
@@ -181,8 +268,9 @@ def test_how_a_reply_ended_and_refusals_are_kept(make: Make) -> None:
     assert [(a.text, a.finish) for a in answers] == [
         ("4 because", "length"),
         ("", "filtered"),
-        ("No.", "stop"),
+        ("No.", "filtered"),
     ]
+    assert [a.category for a in answers] == ["", "content filter", "refusal"]
 
 
 class TestKeys:
@@ -248,9 +336,8 @@ class TestScores:
         with Endpoint(lambda _: Answer("4", logprobs=tops)) as endpoint:
             model = make(endpoint)
             scored = model.score([Request(QUESTION)] * 2, ["2", "4", "5"])
-        assert np.exp(scored) == pytest.approx(np.array([[0.2, 0.6, 0.1]] * 2))
-        assert len(model.notes) == 1
-        assert "upper bound" in model.notes[0]
+        assert np.exp(scored) == pytest.approx(np.array([[0.2, 0.6, 0.0]] * 2))
+        assert model.notes == []
         body = endpoint.requests[0]
         assert (body["logprobs"], body["top_logprobs"], body["max_tokens"]) == (True, 20, 1)
 
@@ -281,6 +368,27 @@ class TestScores:
             model = make(endpoint)
             with pytest.raises(ModelError, match="without log-probabilities"):
                 model.score([Request(QUESTION)] * 3, ["1", "2"])
+
+    def test_a_403_about_log_probabilities_is_told_as_such(self, make: Make) -> None:
+        told = {"message": "You are not allowed to request logprobs from this model."}
+        with Endpoint(lambda _: Answer(status=403, error=told)) as endpoint:
+            model = make(endpoint)
+            with pytest.raises(ModelError, match=r"gives no log-probabilities of 'judge-1'; use the style sampling"):
+                model.score([Request(QUESTION)], ["1", "2"])
+
+    @pytest.mark.parametrize(
+        "message", ["top_logprobs must be <= 5", "top_logprobs: Input should be less than or equal to 5"]
+    )
+    def test_an_endpoint_that_tells_five_tokens_is_asked_for_five(self, make: Make, message: str) -> None:
+        def reply(body: dict[str, Any]) -> Answer:
+            if body["top_logprobs"] > 5:
+                return Answer(status=400, error={"message": message, "param": "top_logprobs"})
+            return Answer("1", logprobs={"1": -0.1, "2": -3.0})
+
+        with Endpoint(reply) as endpoint:
+            model = make(endpoint, concurrency=1)
+            assert model.score([Request(QUESTION)] * 2, ["1", "2"]).tolist() == [[-0.1, -3.0]] * 2
+        assert [body["top_logprobs"] for body in endpoint.requests] == [20, 5, 5]
 
     def test_a_failed_request_is_a_row_without_numbers(self, make: Make) -> None:
         with Endpoint(lambda _: Answer(status=500, error={"message": "boom"})) as endpoint:

@@ -10,6 +10,7 @@ from matplotlib.collections import LineCollection
 
 from tests.report.reports import HOSTILE
 from vantage.errors import InputError
+from vantage.report import Figure
 from vantage.report.charts import CHARTS, draw
 
 RNG = np.random.default_rng(0)
@@ -29,7 +30,7 @@ ROWS = pl.DataFrame(
 )
 KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "map": ("map", {"x": "estimate", "y": "low", "name": "name", "cluster": "series", "centres": True, "cross": 0.3}),
-    "panels": ("map", {"x": "estimate", "y": "low", "name": "name", "panel": "series", "own_axes": True}),
+    "panels": ("map", {"x": "estimate", "y": "low", "name": "name", "panel": "series"}),
     "points": ("points", {"category": "name", "series": "series", "reference": 0.0, "reference_label": HOSTILE}),
     "bars": ("bars", {"category": "name", "series": "series", "limits": (0, 1)}),
     "shares": ("shares", {"category": "name", "part": "series", "value": "count", "order": ["model", "people"]}),
@@ -81,8 +82,7 @@ def test_unknown_charts_and_options_are_named() -> None:
 
 def test_intervals_stand_where_they_are() -> None:
     figure = draw("points", ROWS.head(2), {"category": "name"})
-    (lines,) = figure.axes[0].collections
-    assert isinstance(lines, LineCollection)
+    (lines,) = (one for one in figure.axes[0].collections if isinstance(one, LineCollection))
     assert [segment[:, 0].tolist() for segment in lines.get_segments()] == [[0.4, 0.6], [0.3, 0.5]]
 
 
@@ -90,3 +90,53 @@ def test_shares_add_up_to_one() -> None:
     figure = draw("shares", ROWS, {"category": "name", "part": "series", "value": "count"})
     widths = np.array([[bar.get_width() for bar in container] for container in figure.axes[0].containers])
     assert widths.sum(axis=0).tolist() == [1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("chart", "options"),
+    [
+        ("points", {"category": "name", "series": "series"}),
+        ("bars", {"category": "name", "series": "series"}),
+        ("curve", {"x": "x", "series": "series"}),
+        ("map", {"x": "x", "y": "estimate", "name": "name", "cluster": "series"}),
+    ],
+)
+def test_more_series_than_colours_get_a_panel_each(chart: str, options: dict[str, Any]) -> None:
+    rows = [{"name": f"n{n}", "series": f"s{s}", "x": n, "estimate": float(s + n)} for s in range(11) for n in range(3)]
+    figure = draw(chart, pl.DataFrame(rows), options)
+    titles = [axes.get_title(loc="left") for axes in figure.axes]
+    assert [title for title in titles if title] == [f"s{s}" for s in range(11)]
+    assert len({axes.get_ylim() for axes in figure.axes if axes.axison}) == 1
+    assert figure.legends == []
+
+
+def test_maps_that_are_compared_share_axes_and_a_small_one_is_enlarged() -> None:
+    rng = np.random.default_rng(1)
+    rows = [{"who": "people", "group": f"g{n}", "warmth": n / 2, "competence": 5 - n / 2} for n in range(10)]
+    rows += [
+        {"who": "model", "group": f"g{n}", "warmth": 3 + 0.1 * rng.random(), "competence": 3 + 0.1 * rng.random()}
+        for n in range(10)
+    ]
+    frame = pl.DataFrame(rows).with_columns(warmth_low=pl.col("warmth") - 0.3, warmth_high=pl.col("warmth") + 0.3)
+    figure = draw("map", frame, {"panel": "who", "own_axes": True})
+    people, model, enlarged, rest = figure.axes
+    assert not rest.axison
+    assert (people.get_xlim(), people.get_ylim()) == (model.get_xlim(), model.get_ylim())
+    assert enlarged.get_title(loc="left") == "model, enlarged"
+    assert enlarged.get_xlim()[1] - enlarged.get_xlim()[0] < 0.2
+    assert (len(people.texts), len(model.texts), len(enlarged.texts)) == (10, 0, 10)
+    (marked,) = model.patches
+    assert marked.get_extents().width > 0
+    (crosses,) = (one for one in people.collections if isinstance(one, LineCollection))
+    assert crosses.get_segments()[0].tolist() == [[5.0, -0.3], [5.0, 0.3]]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_chart_is_told_in_words(kind: str) -> None:
+    chart, options = KINDS[kind]
+    told = Figure("a", "c", chart=chart, data=ROWS, options=options).in_words
+    value = options.get("value") or {"map": "low", "bump": "rank"}.get(chart, "estimate")
+    assert f"{ROWS[value].count()} points; the lowest is" in told
+    assert told.endswith(".")
+    assert Figure("a", "c", chart=chart, data=ROWS.clear(), options=options).in_words.endswith("There are no data.")
+    assert Figure("a", "c", "Mine.", chart, ROWS, options).in_words == "Mine."

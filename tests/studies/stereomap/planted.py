@@ -57,17 +57,23 @@ def recorded(
     condition: str = "",
     keywords: bool = True,
     shift: float = 0.0,
+    noise: bool = False,
+    inverted: bool = False,
     seed: int = 0,
 ) -> Path:
-    """A table of replies; `refused` and `unread` say in how many runs a group's questions end so."""
+    """A table of replies; `refused` and `unread` say in how many runs a group's questions end so.
+
+    With `noise` all groups are alike; `inverted` turns every score round.
+    """
     chosen = reference_groups() if groups is None else groups
     instrument = Instrument.load(f"stereotype-content:{form}")
     rng = np.random.default_rng(seed)
-    rows = []
+    rows, spread = [], 0.8 if noise else 0.35
     for group in chosen:
-        told = scores(group.reference or "MC-MW")
+        told = dict.fromkeys(scores("MC-MW"), 3.0) if noise else scores(group.reference or "MC-MW")
+        told = {name: 6 - value for name, value in told.items()} if inverted else told
         # Groups of a cluster differ a little, so that ranks are not all tied.
-        own = rng.normal(0, 0.08)
+        own = 0.0 if noise else rng.normal(0, 0.08)
         for sample in range(runs):
             for block, questions in blocks(instrument).items():
                 fate = "refused" if sample < (refused or {}).get(group.id, 0) else ""
@@ -75,7 +81,9 @@ def recorded(
                 name = f"{condition}/{block}" if condition else block
                 if keywords and block != "structure":
                     rows.append((group.id, f"{name}-keywords", sample, keyword_reply(group, block, fate)))
-                rows.append((group.id, name, sample, _ratings(instrument, questions, told, own + shift, rng, fate)))
+                rows.append(
+                    (group.id, name, sample, _ratings(instrument, questions, told, own + shift, rng, fate, spread))
+                )
     schema = ["item", "question", "sample", "reply"]
     frame = pl.DataFrame(rows, schema=schema, orient="row")
     if path.exists():
@@ -102,6 +110,7 @@ def _ratings(
     own: float,
     rng: np.random.Generator,
     fate: str,
+    spread: float,
 ) -> str:
     if fate:
         return REFUSAL if fate == "refused" else GIBBERISH
@@ -110,6 +119,6 @@ def _ratings(
     for question in questions:
         score = of.get(question, "warmth")
         score = of.get(score, score)
-        value = int(np.clip(np.rint(told.get(score, 3.0) + own + rng.normal(0, 0.35)), 1, 5))
+        value = int(np.clip(np.rint(told.get(score, 3.0) + own + rng.normal(0, spread)), 1, 5))
         answers[question] = {"reason": "The jobs that they hold pay well.", "answer": value}
     return json.dumps(answers)

@@ -204,7 +204,7 @@ def test_every_turn_goes_through_the_context(tmp_path: Path) -> None:
         asked.append((type(rater).__name__, rater.style.name, rater.samples, f"{condition}:{len(questions)}"))
         return corpus
 
-    context: Any = SimpleNamespace(models=("m",), seed=0, settings={}, rate=rate)
+    context: Any = SimpleNamespace(plans=False, models=("m",), seed=0, settings={}, rate=rate)
     elicit(context, CORPUS, EXTENDED, Plan(runs=4, variants=("bare",), variant_runs=2, words=WORDS))
     assert asked[:2] == [("KeywordRater", "zero-shot", 4, ":1"), ("PrimedRater", "together", 4, ":12")]
     assert ("PrimedRater", "reasoning+together", 4, ":4") in asked

@@ -59,7 +59,8 @@ def test_german_questions_about_german_society(tmp_path: Path) -> None:
     assert any("another language (de)" in sentence for sentence in report.result.warnings)
     # No German word stands in the dictionary that comes with Vantage.
     assert "keyword-dimensions" not in tables
-    assert any("knows none of the trait keywords" in text for part in report.result.sections for text in part.text)
+    texts = [text for part in report.result.sections for text in part.text]
+    assert "Of 8 trait keywords about groups in clusters, the dictionary knows 0." in texts
     glance = tables["glance-places"].row(0, named=True)
     assert glance["competent"].startswith("Banker (+3.0)")
     assert glance["warm"].startswith("Rentner (−2.0)")

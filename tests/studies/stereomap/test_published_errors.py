@@ -14,9 +14,11 @@ from vantage.errors import InputError
 from vantage.instruments import Instrument
 from vantage.measures.clusters import kmeans
 from vantage.raters.replies import parse_replies, parse_reply
+from vantage.studies.stereomap.analysis import Stereomap
 from vantage.studies.stereomap.comparing import correlation_pairs, correlations
 from vantage.studies.stereomap.groups import groups_corpus, published_groups, read_groups
-from vantage.studies.stereomap.placing import _tests, place
+from vantage.studies.stereomap.options import Options
+from vantage.studies.stereomap.placing import competence_against_warmth, place
 
 EXTENDED = Instrument.load("stereotype-content:extended")
 FRIENDLY = EXTENDED.question("friendly")
@@ -105,7 +107,7 @@ def test_tests_are_not_made_on_the_runs_that_chose_the_groups() -> None:
     for seed in range(12):
         (source,) = place(runs(np.full((30, 2), 3.0), spread=0.6, seed=seed), EXTENDED, k=5, resamples=10)
         assert source.clusters is not None
-        honest += _tests(source)["p"].drop_nulls().to_list()
+        honest += competence_against_warmth(source)["p"].drop_nulls().to_list()
         points = source.points
         for label in range(5):
             inside = points[source.clusters.labels == label]
@@ -121,7 +123,7 @@ def test_a_small_cluster_is_tested_over_runs_and_shows_its_effect() -> None:
     (source,) = place(
         runs(values + np.random.default_rng(0).normal(0, 0.02, values.shape)), EXTENDED, k=3, resamples=10
     )
-    row = _tests(source).filter(pl.col("cluster") == "HC-LW").row(0, named=True)
+    row = competence_against_warmth(source).filter(pl.col("cluster") == "HC-LW").row(0, named=True)
     assert row["relation"] == ">"
     assert row["p_holm"] < 0.001
     assert row["dz"] > 2
@@ -129,9 +131,15 @@ def test_a_small_cluster_is_tested_over_runs_and_shows_its_effect() -> None:
 
 def test_correlations_are_over_groups_with_their_number() -> None:
     values = np.random.default_rng(0).uniform(1, 5, (20, 2))
-    (source,) = place(runs(values), EXTENDED, k=3, resamples=10)
-    found = correlations([source])
-    assert found.is_empty() or (found["items"] <= 20).all()
+    corpus = groups_corpus(read_groups(", ".join(f"g{n:02}" for n in range(20))), EXTENDED)
+    told = runs(values).with_columns(pl.col("value").round().clip(1, 5))
+    extra = told.filter(question="friendly").with_columns(pl.lit("fight").alias("question"))
+    extra = pl.concat([extra, extra.with_columns(pl.lit("attack").alias("question"))])
+    corpus = corpus.add(pl.concat([told, extra]), pl.DataFrame({"rater": ["m"], "kind": ["model"]}))
+    found = correlations(Stereomap(corpus, Options(k=3, resamples=10)))
+    assert found is not None
+    row = found.frame.filter(first="warmth", second="active-harm").row(0, named=True)
+    assert (row["items"], row["estimate"] > 0.8) == (20, True)
     assert correlation_pairs(["competence", "warmth"]) == []
     assert ("competence", "passive-facilitation") in correlation_pairs(["competence", "passive-facilitation"])
 

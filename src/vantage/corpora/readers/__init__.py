@@ -8,12 +8,14 @@ when a reader is used.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from vantage.errors import InputError, nearest
+from vantage.plugins import Plugins
 
 if TYPE_CHECKING:
     from vantage.corpora import Corpus
@@ -29,42 +31,75 @@ class Reader:
     """Where the original is published, or what software writes the format."""
     needs: str
     """What `path` has to be."""
-    module: str
+    module: str = ""
     """Its module here, or the full name of one elsewhere."""
-    function: str = "read"
+    function: str | Callable[..., Corpus] = "read"
+    """The function that reads: its name in the module, or in a plugin the function itself."""
     options: dict[str, str] = field(default_factory=dict)
     """Options of the reader and what they mean."""
 
-    def __call__(self, path: str | Path, **options: Any) -> Corpus:
-        """Reads the data at a path."""
+    def __call__(self, path: str | Path | Any, **options: Any) -> Corpus:
+        """Reads the data at a path; the reader `table` also takes a frame."""
         for name in options:
             if name not in self.options:
                 raise InputError(
                     f"reader '{self.name}' has no option '{name}'", remedy=nearest(name, list(self.options))
                 )
-        module = import_module(self.module if "." in self.module else f"vantage.corpora.readers.{self.module}")
-        corpus: Corpus = getattr(module, self.function)(Path(path), **options)
+        if not (isinstance(path, str | Path) or self.name in ("table", "texts")):
+            raise InputError(f"reader '{self.name}' reads files, not {type(path).__name__}", remedy="give a path")
+        read = self.function
+        if isinstance(read, str):
+            module = import_module(self.module if "." in self.module else f"vantage.corpora.readers.{self.module}")
+            read = getattr(module, read)
+        corpus: Corpus = read(Path(path) if isinstance(path, str) else path, **options)
         return corpus
 
+
+FILE: Final = {
+    "encoding": "the encoding of a text file, where it is not UTF-8",
+    "separator": "the separator of a CSV file, where it is not found by itself",
+    "quotes": "literal where quotation marks are part of the text",
+    "sheet": "the sheet of a spreadsheet with several",
+}
+"""How a file of one's own is opened."""
 
 READERS: dict[str, Reader] = {
     reader.name: reader
     for reader in (
         Reader(
             "table",
-            "Any table with one judgment per row, or one column per rater",
-            "your own CSV, TSV, JSON Lines or Parquet",
-            "a file",
+            "Any table with one judgment per row, or one column per rater, item or question",
+            "your own CSV, Excel, SPSS, Stata, SAS, R, Parquet, JSON Lines; Qualtrics, Google Forms",
+            "a file (or a frame, from Python)",
             "table",
             options={
                 "map": "which column holds what: item, rater, value, text, question, rationale, condition, sample …",
                 "question": "the question that was asked, where no column says it",
                 "traits": "columns that describe the rater",
                 "instrument": "the instrument whose scales the values are on (a name or a file)",
-                "wide": "one column per rater instead of one row per judgment",
+                "wide": "columns hold values: of a rater each (true), or what they are: rater, item or question",
+                "values": "the columns of a wide table that hold values, such as Q*",
                 "duplicates": "what to do with a judgment that stands twice: first, last or mean",
                 "empty": "what an empty value means: skip, or a status such as not_mentioned",
-                "encoding": "the encoding of a text file, where it is not UTF-8",
+                "missing": "codes that mean that there is no answer, such as -99 or NA",
+                "valid": "codes that are answers although they look like such codes",
+                "decimal": "the decimal mark: . or ,",
+                "order": "the words of the scale from the lowest to the highest",
+                "strip": "whether spaces around ids mean nothing",
+                "case": "whether upper and lower case of ids matters: keep or fold",
+                **FILE,
+            },
+        ),
+        Reader(
+            "texts",
+            "Texts alone, one per row, that nobody has judged yet",
+            "your own files, as for table",
+            "a file (or a frame, from Python)",
+            "texts",
+            options={
+                "map": "which column holds what: text, item, target …",
+                "instrument": "what is to be asked of the texts (a name or a file)",
+                **FILE,
             },
         ),
         Reader(
@@ -201,8 +236,19 @@ READERS: dict[str, Reader] = {
 }
 
 
-def load(reader: str, path: str | Path, **options: Any) -> Corpus:
-    """Reads data in a known format: `vantage.load("wcsent", folder)`."""
-    if reader not in READERS:
-        raise InputError(f"there is no reader '{reader}'", remedy=nearest(reader, list(READERS)))
-    return READERS[reader](path, **options)
+def _accepted(name: str, found: Any) -> Reader:
+    if not isinstance(found, Reader):
+        raise TypeError("is not a vantage.corpora.readers.Reader")
+    if found.name != name:
+        raise ValueError(f"is a reader with another name, '{found.name}'")
+    return found
+
+
+PLUGINS: Plugins[Reader] = Plugins("readers", "reader", lambda: READERS, _accepted)
+"""Readers of other packages: `Reader` objects."""
+
+
+def load(reader: str, path: str | Path | Any, **options: Any) -> Corpus:
+    """Reads data in a known format: `vantage.load("wcsent", folder)`, or a frame: `vantage.load("table", frame)`."""
+    found = READERS.get(reader) or PLUGINS.find(reader)
+    return found(path, **options)

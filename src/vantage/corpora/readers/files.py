@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import bz2
 import codecs
 import csv
+import gzip
 import io
 import json
+import lzma
+import re
+import zipfile
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import polars as pl
 
 from vantage.errors import InputError
+from vantage.notebook.frames import to_polars
 
 _HEAD: Final = 65_536
 
@@ -27,7 +34,10 @@ SUFFIXES: Final = {
     ".json": "json",
     ".parquet": "parquet",
     ".pq": "parquet",
+    **dict.fromkeys((".xlsx", ".xls", ".xlsm", ".xlsb", ".ods"), "foreign"),
+    **dict.fromkeys((".sav", ".zsav", ".por", ".dta", ".sas7bdat", ".xpt", ".rds", ".rdata", ".rda"), "foreign"),
 }
+PACKED: Final = (".gz", ".bz2", ".xz", ".zip")
 
 
 def find(path: Path | str, *names: str) -> Path:
@@ -40,29 +50,112 @@ def find(path: Path | str, *names: str) -> Path:
     for name in names:
         if found := next((p for pattern in (name, f"*/{name}") for p in sorted(path.glob(pattern))), None):
             return found
+    if not names:
+        raise InputError("this is a folder, not a file", file=path, remedy="name a file inside it")
     raise InputError(f"the folder has no file {' or '.join(names)}", file=path, remedy="check the path")
 
 
 def text_of(path: Path, encoding: str = "utf-8") -> str:
     """The text of a file, with or without a byte-order mark, whatever its line ends."""
-    data = _bytes_of(path)
+    return _decoded(path, bytes_of(path), encoding)
+
+
+def _decoded(path: Path, data: bytes, encoding: str) -> str:
     if encoding == "utf-8":
-        if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            encoding = "utf-16"
-        elif data.startswith(codecs.BOM_UTF8):
-            data = data[len(codecs.BOM_UTF8) :]
+        encoding = _marked(data[:_HEAD]) or encoding
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:
         row = data[: error.start].count(b"\n") + 1
-        raise InputError(
+        guess, seen = _guessed(data, error.start)
+        raise Doubt(
             f"the text is not {encoding.upper()}",
             file=path,
             row=row,
-            remedy="name the encoding with --encoding, such as latin-1",
+            remedy=f"name the encoding with --encoding, such as {guess}, in which this place reads '{seen}'",
+            settle={"encoding": guess},
         ) from None
     except LookupError:
         raise InputError(f"there is no encoding '{encoding}'", remedy="try utf-8, latin-1 or cp1252") from None
+
+
+def _marked(head: bytes) -> str | None:
+    """The encoding that a byte-order mark tells, or the zero bytes of UTF-16 without one."""
+    for mark, encoding in (
+        (codecs.BOM_UTF8, "utf-8-sig"),
+        (codecs.BOM_UTF32_LE, "utf-32"),
+        (codecs.BOM_UTF32_BE, "utf-32"),
+        (codecs.BOM_UTF16_LE, "utf-16"),
+        (codecs.BOM_UTF16_BE, "utf-16"),
+    ):
+        if head.startswith(mark):
+            return encoding
+    pairs = len(head) // 2
+    for offset, encoding in ((1, "utf-16-le"), (0, "utf-16-be")):
+        if pairs > 1 and head[offset : 2 * pairs : 2].count(0) > 0.6 * pairs:
+            return encoding
+    return None
+
+
+def _guessed(data: bytes, start: int) -> tuple[str, str]:
+    """An encoding that the bytes may be in, and how the first odd place reads in it."""
+    part = data[max(0, start - 12) : start + 12]
+    for encoding in ("cp1252", "mac-roman", "latin-1"):
+        try:
+            data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+        return encoding, " ".join(part.decode(encoding).split())
+    return "latin-1", part.decode("latin-1")
+
+
+def bytes_of(path: Path) -> bytes:
+    """The content of a file; one that is packed (.gz, .bz2, .xz, or .zip with one table in it) is unpacked."""
+    openers: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+    opened = openers.get(path.suffix.lower())
+    try:
+        if opened is not None:
+            with opened(path, "rb") as file:
+                return bytes(file.read())
+        if path.suffix.lower() == ".zip":
+            with zipfile.ZipFile(path) as archive:
+                return archive.read(_member(path))
+        return path.read_bytes()
+    except (OSError, EOFError, lzma.LZMAError, zipfile.BadZipFile, zlib.error, RuntimeError) as error:
+        what = getattr(error, "strerror", None) or "it is damaged or not what its name says"
+        raise InputError(f"the file cannot be read ({what})", file=path, remedy="download or export it again") from None
+
+
+def _member(path: Path) -> str:
+    """The one table in a zip file."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            named = [
+                n for n in archive.namelist() if Path(n).suffix.lower() in SUFFIXES and not n.startswith("__MACOSX")
+            ]
+    except (OSError, zipfile.BadZipFile) as error:
+        told = getattr(error, "strerror", None) or "this is not a zip file"
+        raise InputError(f"the file cannot be read ({told})", file=path, remedy="download it again") from None
+    if len(named) != 1:
+        told = f"{len(named)} tables ({', '.join(named[:5])})" if named else "no table"
+        raise InputError(f"the zip file has {told}", file=path, remedy="unpack it and name one file")
+    return named[0]
+
+
+def _suffix(path: Path) -> str:
+    """What a file holds, by its name; that of a packed one is the name inside."""
+    last = path.suffix.lower()
+    if last == ".zip":
+        return Path(_member(path)).suffix.lower()
+    return Path(path.stem).suffix.lower() if last in PACKED else last
+
+
+class Doubt(InputError):  # noqa: N818 - what it is
+    """Something in a table that may change numbers, and the option of the reader that settles it."""
+
+    def __init__(self, problem: str, *, settle: Mapping[str, Any], **place: Any) -> None:
+        super().__init__(problem, **place)
+        self.settle = dict(settle)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +168,12 @@ class Table:
     """The row of the file in which the first row of the table stands: 2 below a header line."""
     kept: pl.Series | None = None
     """The rows that were kept, counted from 0, where blank lines were dropped."""
+    notes: tuple[str, ...] = ()
+    """What was decided in reading the file."""
+    labels: Mapping[str, Mapping[float, str]] = field(default_factory=dict)
+    """For columns of statistics packages: the words that their codes stand for."""
+    titles: Mapping[str, str] = field(default_factory=dict)
+    """The wording behind a short column name, where the file has both."""
 
     def row(self, index: int) -> int:
         """The row of the file for a row of the frame, counted from 0."""
@@ -121,12 +220,33 @@ class Table:
         return values
 
 
-def read_table(path: Path, encoding: str = "utf-8") -> Table:
-    """Any table by its suffix: CSV and TSV with every column as text, JSON Lines and Parquet as they are."""
+def read_table(
+    path: Path,
+    encoding: str = "utf-8",
+    *,
+    separator: str | None = None,
+    quotes: Literal["literal"] | None = None,
+    sheet: str | None = None,
+) -> Table:
+    """Any table by its suffix: CSV and TSV with every column as text, the others as they are.
+
+    Args:
+        path: The file; it may be packed (.gz, .bz2, .xz, .zip).
+        encoding: Of a text file.
+        separator: Between the cells of a CSV file; found by itself where it is not given.
+        quotes: `literal` where quotation marks are part of the text and enclose nothing.
+        sheet: The sheet of a spreadsheet with several.
+    """
     path = find(path)
-    kind = SUFFIXES.get(path.suffix.lower())
+    suffix = _suffix(path)
+    kind = SUFFIXES.get(suffix)
     if kind in ("csv", "tsv"):
-        return read_csv(path, _separator(path, "\t" if kind == "tsv" else ","), encoding)
+        table = read_csv(path, separator, encoding, quotes=quotes, checked=True)
+        return _without_header_rows(table)
+    if kind == "foreign":
+        from vantage.corpora.readers.foreign import read_foreign
+
+        return read_foreign(path, suffix, sheet)
     if kind == "parquet":
         return Table(path, read_parquet(path))
     if kind == "jsonl":
@@ -137,32 +257,88 @@ def read_table(path: Path, encoding: str = "utf-8") -> Table:
             raise InputError("the file is not a list of row objects", file=path, remedy="use JSON Lines or CSV")
         return Table(path, frame_of(path, rows))
     raise InputError(
-        f"files named '{path.suffix or path.name}' are not known",
+        f"files named '{suffix or path.name}' are not known",
         file=path,
         remedy=f"use one of {', '.join(SUFFIXES)}",
     )
 
 
-def read_csv(path: Path, separator: str = ",", encoding: str = "utf-8") -> Table:
+def _without_header_rows(table: Table) -> Table:
+    """A table without the two further header rows of Qualtrics: the wording of the questions, and import ids."""
+    frame = table.frame
+    if len(frame) < 2 or not any("ImportId" in str(cell) for cell in frame.row(1)):
+        return table
+    titles = {name: " ".join(str(cell).split()) for name, cell in zip(frame.columns, frame.row(0), strict=True) if cell}
+    notes = ["The file is a Qualtrics export: its second and third row are headers."]
+    kept = pl.arange(2, len(frame), eager=True) if table.kept is None else table.kept[2:]
+    frame = frame[2:]
+    if "Status" in frame.columns:
+        real = ~frame["Status"].is_in(["Survey Preview", "Survey Test", "1", "2", "Spam", "8"]).fill_null(value=False)
+        if not real.all():
+            notes.append(f"{int((~real).sum()):,} previews and test responses of Qualtrics were left out.")
+            frame, kept = frame.filter(real), kept.filter(real)
+    if frame.is_empty():
+        raise InputError("the file has headers but no responses", file=table.path, remedy="check the export")
+    return replace(table, frame=frame, kept=kept, titles=titles, notes=tuple(notes))
+
+
+def frame_table(data: Any) -> Table:
+    """A frame of any library (Polars, pandas, PyArrow …) as a table whose rows are counted from 1."""
+    frame = to_polars(data)
+    if frame is None:
+        raise InputError(
+            f"{type(data).__name__} is neither a file nor a frame with named columns",
+            remedy="give a path, or a frame of Polars, pandas or PyArrow",
+        )
+    frame = frame.collect() if isinstance(frame, pl.LazyFrame) else frame
+    if frame.is_empty():
+        raise InputError("the frame has no rows", remedy="check how it was made")
+    return Table(Path("frame"), frame)
+
+
+def read_csv(
+    path: Path,
+    separator: str | None = ",",
+    encoding: str = "utf-8",
+    *,
+    quotes: Literal["literal"] | None = None,
+    checked: bool = False,
+) -> Table:
     """A CSV file with every column as text; empty cells are null and blank lines are passed over.
 
     Byte-order marks and any line ends are accepted; of a file that strict CSV readers refuse (a stray
-    quotation mark, say) as much is understood as Python's own reader understands.
+    quotation mark, say) as much is understood as Python's own reader understands. With `checked` it is refused
+    instead: a quotation mark that is never closed swallows rows.
     """
     source: Path | bytes = path
-    head = _head_of(path)
-    plain = encoding == "utf-8" and not head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
-    if not plain or (b"\r" in head and b"\n" not in head):
-        source = text_of(path, encoding).replace("\r\n", "\n").replace("\r", "\n").encode()
+    packed = path.suffix.lower() in PACKED
+    head = bytes_of(path) if packed else _head_of(path)
+    plain = encoding == "utf-8" and _marked(head[:_HEAD]) in (None, "utf-8-sig")
+    # Lone carriage returns end lines only where there are no others.
+    if packed or not plain or (b"\r" in head and b"\n" not in head):
+        text = _decoded(path, head if packed else bytes_of(path), encoding)
+        source = text.replace("\r\n", "\n").replace("\r", "\n").encode()
         head = source[:_HEAD]
+    first = 2
+    if (told := re.match(rb"(?:\xef\xbb\xbf)?\"?sep=(.)\"?\r?\n", head)) is not None:
+        # A line that only Excel understands.
+        source, separator, first = (bytes_of(path) if isinstance(source, Path) else source)[told.end() :], None, 3
+        separator, head = told[1].decode("latin-1"), source[:_HEAD]
     if not head.removeprefix(codecs.BOM_UTF8).strip():
         raise InputError("the file is empty", file=path, remedy="check that it was saved")
+    separator = _separator(head, "\t" if path.suffix.lower() in (".tsv", ".tab", ".txt") else ",", separator)
+    quote = None if quotes == "literal" else '"'
     try:
         head.split(b"\n", 1)[0].decode()
-        frame = pl.read_csv(source, separator=separator, infer_schema=False)
+        frame = pl.read_csv(source, separator=separator, infer_schema=False, quote_char=quote)
     except (pl.exceptions.PolarsError, UnicodeDecodeError, pl.exceptions.PanicException):
-        frame = _read_csv_slowly(path, text_of(path, encoding), separator)
-    names = [name.split("_duplicated_")[0].strip() for name in frame.columns]
+        text = text_of(path, encoding) if isinstance(source, Path) else source.decode()
+        frame = _read_csv_slowly(path, text, separator, quote, checked=checked)
+    else:
+        if checked and quote is not None and _may_swallow(source, len(frame)):
+            text = text_of(path, encoding) if isinstance(source, Path) else source.decode()
+            frame = _read_csv_slowly(path, text, separator, quote, checked=True)
+    names = [name.split("_duplicated_")[0].strip() or f"column {n}" for n, name in enumerate(frame.columns, 1)]
     if len(set(names)) < len(names):
         twice = next(name for i, name in enumerate(names) if name in names[:i])
         raise InputError(f"two columns are named '{twice}'", file=path, row=1, remedy="rename one of them")
@@ -171,26 +347,43 @@ def read_csv(path: Path, separator: str = ",", encoding: str = "utf-8") -> Table
     if blank.all():
         raise InputError("the file has a header but no rows", file=path, remedy="check that it was saved")
     if not blank.any():
-        return Table(path, frame, 2)
+        return Table(path, frame, first)
     kept = (~blank).arg_true()
-    return Table(path, frame[kept], 2, kept)
+    return Table(path, frame[kept], first, kept)
 
 
-def _separator(path: Path, usual: str) -> str:
-    """The usual separator, or the one that stands in the header instead, as spreadsheets of many countries write it."""
-    header = _head_of(path).split(b"\n", 1)[0].replace(b"\0", b"")
-    counts = {separator: header.count(separator.encode()) for separator in (usual, ",", ";", "\t", "|")}
-    return usual if counts[usual] else max(counts, key=lambda separator: counts[separator])
+def _separator(head: bytes, usual: str, given: str | None) -> str:
+    """The separator as given, or the one that the header has most of outside quotation marks, the usual one first."""
+    if given is not None:
+        if len(given.encode()) != 1:
+            raise InputError(f"the separator '{given}' is not one character", remedy="use , or ; or a tab")
+        return given
+    header = re.sub(rb'"[^"\n]*"', b"", head.split(b"\n", 1)[0])
+    return max((usual, ",", ";", "\t", "|"), key=lambda separator: header.count(separator.encode()))
 
 
-def _read_csv_slowly(path: Path, text: str, separator: str) -> pl.DataFrame:
-    """The same with Python's tolerant reader, which can also say where a file goes wrong."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+def _may_swallow(source: Path | bytes, rows: int) -> bool:
+    """Whether rows may be missing: quotation marks do not balance, or there are more lines than rows."""
+    marks = lines = 0
+    last = b""
+    with source.open("rb") if isinstance(source, Path) else io.BytesIO(source) as file:
+        while part := file.read(1 << 24):
+            marks, lines, last = marks + part.count(b'"'), lines + part.count(b"\n"), part[-1:]
+    return marks > 0 and (marks % 2 == 1 or lines - 1 + (last != b"\n") > rows)
+
+
+def _read_csv_slowly(path: Path, text: str, separator: str, quote: str | None, *, checked: bool) -> pl.DataFrame:
+    """The same with Python's reader, which can also say where a file goes wrong; `checked` refuses stray marks."""
+    how: dict[str, Any] = {"delimiter": separator, "quoting": csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE}
+    reader = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=checked, **how)
     rows: list[list[str | None]] = []
+    line = 1
     try:
         header = next(reader, [])
+        line = reader.line_num + 1
         for row in reader:
-            if len(row) > len(header):
+            spans = reader.line_num > line
+            if len(row) > len(header) or (checked and spans and 1 < len(row) < len(header)):
                 raise InputError(
                     f"there are {len(row)} cells under {len(header)} column names",
                     file=path,
@@ -198,8 +391,17 @@ def _read_csv_slowly(path: Path, text: str, separator: str) -> pl.DataFrame:
                     remedy="put quotation marks around cells that contain the separator",
                 )
             rows.append([*(cell or None for cell in row), *[None] * (len(header) - len(row))])
+            line = reader.line_num + 1
     except csv.Error as error:
-        raise InputError(f"this is not a CSV file ({error})", file=path, row=len(rows) + 2) from None
+        if not checked:
+            raise InputError(f"this is not a CSV file ({error})", file=path, row=len(rows) + 2) from None
+        raise Doubt(
+            f"a quotation mark in line {line} does not match, so that rows would be swallowed",
+            file=path,
+            row=len(rows) + 2,
+            remedy="double it inside a quoted cell, or pass --quotes literal where marks are part of the text",
+            settle={"quotes": "literal"},
+        ) from None
     columns = [f"{name}_duplicated_{i}" if name in header[:i] else name for i, name in enumerate(header)]
     return pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String), orient="row")
 
@@ -294,12 +496,5 @@ def _head_of(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
             return file.read(_HEAD)
-    except OSError as error:
-        raise InputError(f"the file cannot be read ({error.strerror})", file=path) from None
-
-
-def _bytes_of(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
     except OSError as error:
         raise InputError(f"the file cannot be read ({error.strerror})", file=path) from None

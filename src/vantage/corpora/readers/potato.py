@@ -72,6 +72,7 @@ def read(path: Path, *, instrument: str | Instrument | None = None) -> Corpus:
         raise InputError("nothing has been annotated", file=path, remedy="check the folder")
     schemes, texts = project_of(folder)
     answers, scales = _answers(output, schemes, asked)
+    several = [name for name in _several(output, schemes) if name in schemes]
     if not answers:
         raise InputError(
             "no annotation scheme judges an item as a whole",
@@ -91,6 +92,7 @@ def read(path: Path, *, instrument: str | Instrument | None = None) -> Corpus:
             notes=(
                 *notes,
                 *([] if schemes else ["The project's YAML file was not found: kinds of questions are guessed."]),
+                *(f"Where several boxes of '{name}' may be ticked, no box ticked was read as no." for name in several),
                 *(f"Not read: {count} of {what}." for what, count in output.left_out.items()),
             ),
         ),
@@ -113,7 +115,9 @@ def _answers(
         base = Answer(record.item, record.rater, "", seconds=record.seconds, file=record.file, row=record.row)
         given: list[Answer] = []
         reasons: dict[str, str] = {}
-        for name, stored in record.labels.items():
+        # Where several boxes may be ticked, none means no to all of them.
+        unticked = {name: {} for name in options if name in schemes and record.labels and name not in record.labels}
+        for name, stored in {**record.labels, **unticked}.items():
             values = {label: value for label, value in stored.items() if filled(value)}
             if (free := values.pop(FREE, None)) is not None:
                 reasons[ask(name, known)] = str(free).strip()
@@ -123,7 +127,7 @@ def _answers(
                     output.leave_out(f"texts entered in '{name}'")
                 else:
                     reasons[question] = reason
-            elif values:
+            elif values or name in options:
                 given += _given(record, name, values, base, schemes=schemes, options=options, known=known)
         answers += with_rationales(given, reasons)
     return answers, dict(_scales(schemes, options, answers))

@@ -1,14 +1,17 @@
-"""Any table: one judgment per row, or one column per rater.
+"""Any table: one judgment per row, or one column per rater, item or question.
 
 Values may be numbers, or labels of the instrument's scale. Where no instrument is named, a bare one is made
-from what stands in the column: whole numbers become an ordinal scale, other numbers a continuous one, words a
-nominal one.
+from what stands in the column: whole numbers become an ordinal scale, other numbers a continuous one, words an ordinal
+one where their order is known or given, else a nominal one. `cleaning` says what is repaired and what is doubted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -16,95 +19,139 @@ import polars as pl
 
 from vantage.corpora import schema
 from vantage.corpora.corpus import About, Corpus, with_defaults
-from vantage.corpora.readers.files import Table, read_table
+from vantage.corpora.readers.cleaning import NOTHING, Cleaning, code_of, counted, inferred_scale, plain
+from vantage.corpora.readers.files import Doubt, Table, frame_table, read_table
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument
-from vantage.scales import OPT_OUTS, STATUSES, Option, OptOut, Scale
+from vantage.scales import OPT_OUTS, STATUSES, OptOut, Scale
 
 ROLES: Final = ("item", "rater", "value", "question", "rationale", "condition", "sample", "status", "kind")
 """What a column can be mapped to. Any other name, such as text or target, makes a column of the items."""
 RATED: Final = ("question", "condition", "sample", "status", "rationale")
-MANY: Final = 200
-"""More different whole numbers than this make a continuous scale."""
 MEANINGS: Final = ("skip", *STATUSES[1:])
 """What an empty value can mean."""
+SPREAD: Final = ("rater", "item", "question")
+"""What the columns of a wide table can be."""
+BOOKKEEPING: Final = (
+    "Timestamp", "StartDate", "EndDate", "Status", "IPAddress", "Progress", "Duration (in seconds)", "Finished",
+    "RecordedDate", "ResponseId", "RecipientLastName", "RecipientFirstName", "RecipientEmail", "ExternalReference",
+    "LocationLatitude", "LocationLongitude", "DistributionChannel", "UserLanguage",
+)  # fmt: skip
+"""Columns that Qualtrics and Google Forms write beside the answers."""
 
 
 def read(
-    path: Path,
+    source: Path | Any,
     *,
     map: Mapping[str, str] | None = None,  # noqa: A002
     question: str | None = None,
     traits: Sequence[str] = (),
     instrument: str | Instrument | None = None,
-    wide: bool = False,
+    wide: bool | str = False,
+    values: Sequence[str] = (),
     duplicates: Literal["first", "last", "mean"] | None = None,
     empty: str | None = None,
+    missing: Sequence[str] = (),
+    valid: Sequence[str] = (),
+    decimal: Literal[".", ","] | None = None,
+    order: Sequence[str] | None = None,
+    strip: bool | None = None,
+    case: Literal["keep", "fold"] | None = None,
     encoding: str = "utf-8",
+    separator: str | None = None,
+    quotes: Literal["literal"] | None = None,
+    sheet: str | None = None,
 ) -> Corpus:
-    """Reads a CSV, TSV, JSON Lines, JSON or Parquet file.
+    """Reads a table of any common format, or a frame of any library.
 
     Args:
-        path: The file.
+        source: The file, or a frame (Polars, pandas, PyArrow …).
         map: From roles (`item`, `rater`, `value`, `text`, `question`, `rationale` …) to columns. A column that
             has the name of its role need not be mapped; any further name makes a column of the items.
         question: The id of the question that was asked, where no column says it.
         traits: Columns that describe the rater.
         instrument: The instrument whose scales the values are on.
-        wide: One column per rater: all columns that are not mapped hold values.
+        wide: What the columns are where they hold values: `rater` (or true), `item` or `question`.
+        values: The columns of a wide table that hold values, as names or patterns such as `Q*`; without it all that
+            are not mapped.
         duplicates: What to do with a judgment that stands twice, which is refused otherwise.
         empty: What an empty value means. In a wide table it is skipped; in a long one it must be said.
+        missing: Codes that mean that there is no answer, such as -99 or NA.
+        valid: Codes that are answers although they look like such codes.
+        decimal: The decimal mark, where it is a comma.
+        order: Words of the scale from the lowest to the highest.
+        strip: Whether spaces around ids mean nothing; where that matters it must be said.
+        case: Whether upper and lower case of ids matters (`keep`) or not (`fold`); where that matters it must be said.
         encoding: The encoding of a text file.
+        separator: The separator of a CSV file.
+        quotes: `literal` where quotation marks in a CSV file are part of the text.
+        sheet: The sheet of a spreadsheet.
     """
     if empty is not None and empty not in MEANINGS:
         raise InputError(f"'{empty}' is not a meaning of an empty value", remedy=nearest(empty, MEANINGS))
     if duplicates is not None and duplicates not in ("first", "last", "mean"):
         raise InputError(f"'{duplicates}' does not say what to do", remedy="use first, last or mean")
+    spread = "rater" if wide is True else wide or ""
+    if spread and spread not in SPREAD:
+        raise InputError(f"columns cannot be '{spread}'", remedy=f"use {', '.join(SPREAD)}")
+    cleaning = Cleaning(missing, valid, decimal, order, strip, case, empty)
     known = Instrument.load(instrument) if isinstance(instrument, str) else instrument
-    source = read_table(Path(path), encoding)
-    roles = _roles(source, dict(map or {}), wide=wide)
-    table = _long(source, roles, traits) if wide else source
+    if isinstance(source, str | Path):
+        whole = read_table(Path(source), encoding, separator=separator, quotes=quotes, sheet=sheet)
+    else:
+        whole = frame_table(source)
+    cleaning.notes += whole.notes
+    roles = _roles(whole, dict(map or {}), spread)
+    table = _long(whole, roles, traits, spread, values) if spread else whole
     asked = _asked(question, known, roles)
-    table, frame = _answers(table, roles, asked, empty or ("skip" if wide else None))
-    if known is None:
-        known = _inferred(table, _averaged(frame) if duplicates == "mean" else frame, roles, Path(path).stem)
-    frame = _coded(table, frame, roles, known)
+    skips = bool(spread or missing)
+    table, frame = _answers(
+        table, roles, asked, empty or ("skip" if skips else None), cleaning, labelled=known is not None
+    )
     described = {name: column for name, column in roles.items() if name not in ROLES}
     traits_of = {**{name: name for name in traits}, **_mapped(roles, "kind")}
-    # The two do not depend on each other, and Polars does not hold the interpreter while it works.
-    with ThreadPoolExecutor(2) as pool:
-        sides = [pool.submit(_described, table, frame, *one) for one in (("item", described), ("rater", traits_of))]
-        items, raters = (side.result() for side in sides)
+    frame, first = _with_ids(table, frame, roles, cleaning)
+    if known is None:
+        labels = _labels(whole, roles, spread)
+        averaged = _averaged(frame) if duplicates == "mean" else frame
+        known = _inferred(table, averaged, roles, whole.path.stem, cleaning, labels, whole.titles)
+    frame = _coded(table, frame, roles, known)
+    items = _described(table, frame, first["item"], described, cleaning)
+    raters = _described(table, frame, first["rater"], traits_of, cleaning)
     judgments = with_defaults(frame.select([c for c in schema.JUDGMENTS if c in frame.columns]))
     if duplicates:
         judgments = schema.resolve_duplicates(schema.conform("judgments", judgments), duplicates)
 
     def place(_: str, index: int) -> dict[str, Any]:
-        told: dict[str, Any] = {"file": source.path, "row": table.row(index)}
-        return {**told, "column": frame["rater"][index]} if wide else told
+        told: dict[str, Any] = {"file": whole.path, "row": table.row(index)}
+        return {**told, "column": frame[spread][index]} if spread else told
 
     return Corpus(
         items,
         raters,
         judgments,
         known,
-        _about(source, roles, traits, wide=wide),
+        _about(whole, roles, traits, cleaning, wide=bool(spread)),
         place=place,
         referenced=True,
     )
 
 
-def _roles(table: Table, mapping: dict[str, str], *, wide: bool) -> dict[str, str]:
+def _roles(table: Table, mapping: dict[str, str], spread: str) -> dict[str, str]:
     """The column of every role; a column that already has a role's name is found by itself."""
     for role in (*ROLES, "text"):
         if role in table.frame.columns and role not in mapping and role not in mapping.values():
+            found = table.frame[role]
+            if role == "kind" and (found.dtype != pl.String or not found.drop_nulls().is_in(schema.KINDS).all()):
+                continue  # another word for something else
             mapping.setdefault(role, role)
     for role, column in mapping.items():
         table.column(column, f"'{role}'")
-    if wide:
-        mapping = {role: column for role, column in mapping.items() if role not in ("rater", "value")}
-    needed = ["item"] if wide else ["item", "rater", "value"]
-    if "text" in mapping:
+    if spread:
+        mapping = {role: column for role, column in mapping.items() if role not in (spread, "value")}
+    # Where the columns are items, every row is a respondent, and needs no name of its own.
+    needed = {"": ["item", "rater", "value"], "rater": ["item"], "question": ["item", "rater"]}.get(spread, [])
+    if "text" in mapping and "item" in needed:
         needed.remove("item")
     if missing := [role for role in needed if role not in mapping]:
         columns = ", ".join(f"'{c}'" for c in table.frame.columns[:20])
@@ -116,21 +163,55 @@ def _roles(table: Table, mapping: dict[str, str], *, wide: bool) -> dict[str, st
     return mapping
 
 
-def _long(table: Table, roles: dict[str, str], traits: Sequence[str]) -> Table:
-    """One row per judgment, from a table with one column per rater."""
-    if traits:
+def _long(table: Table, roles: dict[str, str], traits: Sequence[str], spread: str, values: Sequence[str]) -> Table:
+    """One row per judgment, from a table with one column per rater, item or question."""
+    if traits and spread == "rater":
         raise InputError(
-            "a wide table has no columns that describe the rater", file=table.path, remedy="join them later"
+            "a table with one column per rater has none that describe the rater",
+            file=table.path,
+            remedy="join them later",
         )
-    index = list(dict.fromkeys(roles.values()))
-    raters = [column for column in table.frame.columns if column not in index]
-    if not raters:
-        raise InputError("no column is left for a rater", file=table.path, remedy="map fewer columns")
-    rows = table.frame.with_columns(pl.col(raters).cast(pl.String)).with_row_index("__row")
-    long = rows.unpivot(raters, index=["__row", *index], variable_name="__rater", value_name="__value")
+    for trait in traits:
+        table.column(trait)
+    columns = table.frame.columns
+    index = list(dict.fromkeys([*roles.values(), *traits]))
+    if wrong := next((name for name in values if not any(fnmatchcase(column, name) for column in columns)), None):
+        raise InputError(f"there is no column '{wrong}'", file=table.path, remedy=nearest(wrong, columns))
+    patterns = values or ["*"]
+    free = [c for c in columns if c not in index and any(fnmatchcase(c, name) for name in patterns)]
+    held = [c for c in free if values or c not in BOOKKEEPING]
+    if not held:
+        raise InputError(
+            f"no column is left for {'an' if spread == 'item' else 'a'} {spread}",
+            file=table.path,
+            remedy="map fewer columns",
+        )
+    frame = table.frame
+    if nested := next((column for column in held if frame.schema[column].is_nested()), None):
+        row = table.row(frame[nested].is_not_null().arg_max() or 0)
+        raise InputError("the cell holds a list, not one answer", file=table.path, row=row, column=nested)
+    rows = frame.with_columns(pl.col(held).cast(pl.String)).with_row_index("__row")
+    if spread == "item" and "rater" not in roles:
+        width = len(str(len(frame)))
+        names = pl.format("respondent-{}", (pl.col("__row") + 1).cast(pl.String).str.zfill(width))
+        rows, roles["rater"] = rows.with_columns(names.alias("__rater")), "__rater"
+        index = [*index, "__rater"]
+    long = rows.unpivot(held, index=["__row", *index], variable_name=f"__{spread}", value_name="__value")
+    grid = {column: match for column in held if (match := re.fullmatch(r"(.*\S)\s*\[(.+)\]", column, re.DOTALL))}
+    if spread == "item" and len(grid) == len(held) and "question" not in roles:
+        # A grid of Google Forms: "How warm is it? [First text]".
+        found = long["__item"]
+        asked, items = ({c: m[n].strip() for c, m in grid.items()} for n in (1, 2))
+        long = long.with_columns(
+            found.replace_strict(asked).alias("__question"), found.replace_strict(items).alias("__item")
+        )
+        roles["question"] = "__question"
     kept = long["__row"] if table.kept is None else table.kept[long["__row"]]
-    roles |= {"rater": "__rater", "value": "__value"}
-    return Table(table.path, long.drop("__row"), table.first_row, kept)
+    roles |= {spread: f"__{spread}", "value": "__value"}
+    if spread == "item" and "text" not in roles and set(held) <= set(table.titles):
+        long = long.with_columns(pl.col("__item").replace_strict(dict(table.titles)).alias("__text"))
+        roles["text"] = "__text"
+    return replace(table, frame=long.drop("__row"), kept=kept)
 
 
 def _asked(question: str | None, instrument: Instrument | None, roles: Mapping[str, str]) -> str:
@@ -149,13 +230,23 @@ def _asked(question: str | None, instrument: Instrument | None, roles: Mapping[s
     return instrument.questions[0].id
 
 
-def _answers(table: Table, roles: Mapping[str, str], asked: str, empty: str | None) -> tuple[Table, pl.DataFrame]:
-    """The judgments with their values as they stand, and what an empty one means."""
+def _answers(
+    table: Table, roles: Mapping[str, str], asked: str, empty: str | None, cleaning: Cleaning, *, labelled: bool
+) -> tuple[Table, pl.DataFrame]:
+    """The judgments with their values, cleaned but not yet coded, and what an empty one means."""
     source = table.frame
     item = roles.get("item")
+    for role in ("item", "rater", "question", "condition", "kind"):
+        if role in roles and (source.schema[roles[role]].is_nested() or source.schema[roles[role]] == pl.Binary):
+            raise InputError(
+                f"the column of the {role} holds lists",
+                file=table.path,
+                column=roles[role],
+                remedy="give one value per row",
+            )
     columns = {
-        "item": pl.col(item).cast(pl.String) if item else _numbered(source, roles["text"]),
-        "rater": pl.col(roles["rater"]).cast(pl.String),
+        "item": _id_of(source, item) if item else _numbered(source, roles["text"]),
+        "rater": _id_of(source, roles["rater"]),
         "question": pl.lit(asked),
         **{role: pl.col(roles[role]) for role in RATED if role in roles},
         "__value": pl.col(roles["value"]),
@@ -175,32 +266,73 @@ def _answers(table: Table, roles: Mapping[str, str], asked: str, empty: str | No
         frame = frame.with_columns(pl.col("condition").cast(pl.String).fill_null(""))
     if "sample" in roles:
         frame = frame.with_columns(table.numbers(roles["sample"]).fill_null(0).cast(pl.Int32).alias("sample"))
-    if frame["__value"].dtype == pl.Boolean:
-        frame = frame.with_columns(pl.col("__value").cast(pl.Int8))
-    # Most columns are numbers throughout, and are read as such once and for all; what is not is explained later.
-    numbers = frame["__value"].cast(pl.Float64, strict=False)
-    if numbers.null_count() == frame["__value"].null_count() and numbers.is_finite().all():
-        frame = frame.with_columns(numbers)
+    frame = frame.with_columns(
+        cleaning.values(table, roles["value"], frame["__value"], labelled=labelled).alias("__value")
+    )
     blank = frame["__value"].is_null()
     if not blank.any() or "status" in roles:
         return table, frame
     if empty is None:
         row = table.row(blank.arg_max() or 0)
         count = f" ({blank.sum():,} in all)" if blank.sum() > 1 else ""
-        raise InputError(
+        raise Doubt(
             f"the cell is empty{count}",
             file=table.path,
             row=row,
             column=roles["value"],
             remedy=f"say what an empty value means: --empty {'|'.join(MEANINGS)}",
+            settle={"empty": "skip"},
         )
     if empty == "skip":
         kept = (~blank).arg_true()
-        return Table(
-            table.path, source[kept], table.first_row, kept if table.kept is None else table.kept[kept]
-        ), frame[kept]
+        if not roles["value"].startswith("__"):
+            cleaning.notes.append(f"{counted(int(blank.sum()), 'row')} without a value left out.")
+        if not len(kept):
+            raise InputError("no row has a value", file=table.path, column=roles["value"], remedy="map another column")
+        rows = kept if table.kept is None else table.kept[kept]
+        return replace(table, frame=source[kept], kept=rows), frame[kept]
     status = pl.when(pl.col("__value").is_null()).then(pl.lit(empty)).otherwise(pl.lit("answered"))
     return table, frame.with_columns(status.cast(schema.STATUS).alias("status"))
+
+
+def _id_of(source: pl.DataFrame, column: str) -> pl.Expr:
+    """A column of ids as text; whole numbers that a spreadsheet keeps as 1.0 are 1."""
+    ids = source[column]
+    if ids.dtype.is_float() and bool((ids.drop_nulls() % 1 == 0).all()):
+        return pl.col(column).cast(pl.Int64).cast(pl.String)
+    return pl.col(column).cast(pl.String)
+
+
+def _with_ids(
+    table: Table, frame: pl.DataFrame, roles: Mapping[str, str], cleaning: Cleaning
+) -> tuple[pl.DataFrame, dict[str, pl.DataFrame]]:
+    """The judgments with ids that differ by spaces or case only as one, where the user has said so.
+
+    Beside them every item and rater, in the order of the rows in which they first stand.
+    """
+    # The two do not depend on each other, and Polars does not hold the interpreter while it works.
+    with ThreadPoolExecutor(2) as pool:
+        sides = {key: pool.submit(_firsts, frame, key) for key in ("item", "rater")}
+        first = {key: side.result() for key, side in sides.items()}
+    for role in ("item", "rater", "question", "condition"):
+        if role not in roles:
+            continue
+        ids = first[role][role] if role in first else frame[role].unique()
+        if changed := cleaning.ids(table, roles[role], role, ids, _where(table, frame[role])):
+            frame = frame.with_columns(pl.col(role).replace(changed))
+            first |= {role: _firsts(frame, role)} if role in first else {}
+    return frame, first
+
+
+def _firsts(frame: pl.DataFrame, key: str) -> pl.DataFrame:
+    # Grouping runs on all cores, which finding the first of each name in order does not.
+    rows = frame.lazy().select(key).with_row_index("__row").group_by(key).agg(pl.col("__row").min())
+    return rows.sort("__row").collect()
+
+
+def _where(table: Table, column: pl.Series) -> Callable[[Any], int]:
+    """In which row of the file a value first stands."""
+    return lambda value: table.row((column == value).arg_max() or 0)
 
 
 def _numbered(source: pl.DataFrame, text: str) -> pl.Expr:
@@ -220,55 +352,57 @@ def _averaged(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.group_by(key, maintain_order=True).agg(pl.col("__value").mean(), *others)
 
 
-def _inferred(table: Table, frame: pl.DataFrame, roles: Mapping[str, str], name: str) -> Instrument:
+def _inferred(
+    table: Table,
+    frame: pl.DataFrame,
+    roles: Mapping[str, str],
+    name: str,
+    cleaning: Cleaning,
+    labels: Callable[[str], Mapping[float, str]],
+    titles: Mapping[str, str],
+) -> Instrument:
     """A bare instrument with a scale for every question that the table has."""
     declined = frame["status"].cast(pl.String).unique().to_list() if "status" in frame.columns else []
     opt_outs = tuple(OptOut(status, status.replace("_", " ")) for status in OPT_OUTS if status in declined)
     scales: dict[str, Scale] = {}
     seen = schema.distinct(frame, ["question", "__value"]).sort("question")
+
+    def fail(value: str, problem: str) -> InputError:
+        index = (frame["__value"].cast(pl.String) == value).arg_max() or 0
+        place = {"file": table.path, "row": table.row(index), "column": _column_at(frame, roles, index)}
+        return InputError(f"'{value}' {problem}", remedy="correct the cell, or map another column to value", **place)
+
     for (question,), part in seen.partition_by("question", as_dict=True, maintain_order=True).items():
-        scales[str(question)] = _scale_of(table, roles["value"], part["__value"].drop_nulls(), opt_outs)
+        values = part["__value"].drop_nulls()
+        if values.dtype == pl.String and frame["__value"].dtype == pl.String:
+            numbers = values.cast(pl.Float64, strict=False)
+            # One question of several may have numbers where others have words.
+            values = numbers if numbers.null_count() == 0 else values
+        if values.dtype == pl.Float64 and not labels(str(question)):
+            cleaning.check_far(
+                table, roles["value"], values, _where(table, frame["__value"].cast(pl.Float64, strict=False))
+            )
+        scales[str(question)] = inferred_scale(cleaning, str(question), values, labels(str(question)), opt_outs, fail)
     slug = "".join(c if c.isascii() and c.isalnum() else "-" for c in name.lower()).strip("-")[:60] or "table"
     return Instrument.of_questions(slug, name, scales)
 
 
-def _scale_of(table: Table, column: str, values: pl.Series, opt_outs: tuple[OptOut, ...]) -> Scale:
-    numbers = values.cast(pl.Float64, strict=False)
-    words = numbers.is_null()
-    if words.any() and not words.all():
-        odd = values.filter(words).sort()[0]
-        row = table.row((table.frame[column] == odd).arg_max() or 0)
-        raise InputError(
-            f"'{odd}' is not a number, although other cells are",
-            file=table.path,
-            row=row,
-            column=column,
-            remedy="correct the cell",
-        )
-    if len(values) and words.all():
-        labels = values.cast(pl.String).str.strip_chars().unique().sort().to_list()
-        labels = labels if len(labels) > 1 else [f"not {labels[0]}", labels[0]]
-        return Scale(tuple(Option(float(code), label) for code, label in enumerate(labels)), "nominal", opt_outs)
-    numbers = numbers.unique().sort()
-    if numbers.is_nan().any() or numbers.is_infinite().any():
-        odd = values.filter(values.cast(pl.Float64).is_nan() | values.cast(pl.Float64).is_infinite())[0]
-        row = table.row((table.frame[column] == odd).arg_max() or 0)
-        raise InputError(
-            f"'{odd}' is not a finite number",
-            file=table.path,
-            row=row,
-            column=column,
-            remedy="correct the cell",
-        )
-    codes = numbers.to_list() or [0.0, 1.0]
-    low, high = codes[0], codes[-1]
-    if any(code % 1 for code in codes) or high - low > MANY:
-        return Scale(level="interval", opt_outs=opt_outs, range=(low, high if high > low else low + 1))
-    if low == high:
-        low, high = min(low, 0.0), max(high, 1.0)
-    level: Literal["nominal", "ordinal"] = "nominal" if (low, high) == (0, 1) else "ordinal"
-    labelled = {int(code): f"{code:g}" for code in (low, high)} if level == "nominal" else {}
-    return Scale.points(int(low), int(high), anchors=labelled, level=level, opt_outs=opt_outs)
+def _labels(table: Table, roles: Mapping[str, str], spread: str) -> Callable[[str], Mapping[float, str]]:
+    """The words for the codes of a question, where the file has them."""
+    if spread == "question":
+        return lambda question: table.labels.get(question, {})
+    column = roles["value"]
+    if column in table.labels:
+        return lambda _: table.labels[column]
+    every = [table.labels[c] for c in table.frame.columns if c in table.labels and c not in roles.values()]
+    return lambda _: every[0] if spread and every and all(words == every[0] for words in every) else {}
+
+
+def _column_at(frame: pl.DataFrame, roles: Mapping[str, str], index: int) -> str:
+    """The column of the file in which a value stands."""
+    if roles["value"] != "__value":
+        return roles["value"]
+    return str(next(frame[role][index] for role in SPREAD if roles.get(role) == f"__{role}"))
 
 
 def _coded(table: Table, frame: pl.DataFrame, roles: Mapping[str, str], instrument: Instrument) -> pl.DataFrame:
@@ -288,7 +422,7 @@ def _labelled(table: Table, frame: pl.DataFrame, roles: Mapping[str, str], instr
     seen = frame.filter("__word").select("question", pl.col("__value").cast(pl.String)).unique().sort(pl.all())
     for question, word in seen.iter_rows():
         scale = instrument.question(question).scale
-        code = scale.code(word)
+        code = code_of(scale, word)
         wanted = word.strip().casefold().replace("_", " ")
         names = {o.label.casefold(): o.status for o in scale.opt_outs} | {
             o.status.replace("_", " "): o.status for o in scale.opt_outs
@@ -299,8 +433,8 @@ def _labelled(table: Table, frame: pl.DataFrame, roles: Mapping[str, str], instr
                 f"'{word}' is neither a number nor an answer of question '{question}', which is {scale.describe()}",
                 file=table.path,
                 row=table.row(index),
-                column=frame["rater"][index] if roles["value"] == "__value" else roles["value"],
-                remedy="correct the cell",
+                column=_column_at(frame, roles, index),
+                remedy=f"correct the cell, or pass --missing '{word}' if it means that there is no answer",
             )
         codes.append({"question": question, "__value": word, "__code": code, "__status": names.get(wanted)})
     looked_up = pl.DataFrame(
@@ -338,16 +472,18 @@ def _with_status(table: Table, frame: pl.DataFrame, column: str) -> pl.DataFrame
     return frame.with_columns(status.cast(schema.STATUS).alias("status"))
 
 
-def _described(table: Table, frame: pl.DataFrame, key: str, columns: Mapping[str, str]) -> pl.DataFrame:
+def _described(
+    table: Table, frame: pl.DataFrame, found: pl.DataFrame, columns: Mapping[str, str], cleaning: Cleaning
+) -> pl.DataFrame:
     """One row per item or rater, with the columns that describe it; they must agree wherever it stands."""
+    key = found.columns[0]
     for column in columns.values():
         table.column(column)
-    # Grouping runs on all cores, which finding the first of each name in order does not.
-    first = frame.lazy().select(key).with_row_index("__row").group_by(key).agg(pl.col("__row").min()).sort("__row")
-    found = first.collect()
     if not columns:
         return found.select(key)
     side = pl.DataFrame([frame[key], *(table.frame[column].alias(name) for name, column in columns.items())])
+    if key == "rater":
+        side = side.with_columns(_trait(table, side[name], column, cleaning) for name, column in columns.items())
     rows = side[found["__row"]]
     # Counting hashes is much cheaper than comparing the texts themselves, and enough to see that all agree.
     if side.select(pl.struct(pl.all()).hash().n_unique()).item() > len(rows):
@@ -368,6 +504,37 @@ def _described(table: Table, frame: pl.DataFrame, key: str, columns: Mapping[str
     return rows.with_columns(_typed(rows[name]) for name in columns if name not in ("text", "kind"))
 
 
+def _trait(table: Table, values: pl.Series, column: str, cleaning: Cleaning) -> pl.Series:
+    """A trait of raters without codes for missing, its spellings joined where the user has said so."""
+    if values.dtype.is_nested() or values.dtype == pl.Boolean:
+        return values
+    different = values.unique().drop_nulls()
+    gone = [value for value in different if cleaning.is_missing(value)] if cleaning.missing else []
+    if gone:
+        cleaning.noted(int(values.is_in(gone).sum()), column, [str(value) for value in gone])
+        values = pl.select(pl.when(~values.is_in(gone)).then(values).alias(values.name)).to_series()
+        different = different.filter(~different.is_in(gone))
+    words = different.cast(pl.String)
+    numbers = words.cast(pl.Float64, strict=False)
+    odd = words.filter(numbers.is_null() | numbers.is_nan())
+    where = _where(table, values)
+    doubtful = [word for word in odd if plain(word) in NOTHING and plain(word) not in cleaning.valid]
+    if 0 < len(doubtful) == len(odd) < len(words):
+        raise Doubt(
+            f"'{odd[0]}' may mean that this is not known",
+            file=table.path,
+            row=where(odd[0]),
+            column=column,
+            remedy=f"pass {cleaning.also(doubtful)}, or --valid={','.join(doubtful)}",
+            settle={"missing": doubtful},
+        )
+    if not len(odd):
+        cleaning.check_far(table, column, numbers, _where(table, values.cast(pl.Float64)))
+    if values.dtype == pl.String and (changed := cleaning.ids(table, column, column, words, where)):
+        values = values.replace(changed)
+    return values
+
+
 def _typed(column: pl.Series) -> pl.Series:
     """A column of text as numbers where every cell is one."""
     if column.dtype != pl.String or column.null_count() == len(column):
@@ -383,8 +550,10 @@ def _mapped(roles: Mapping[str, str], role: str) -> dict[str, str]:
     return {role: roles[role]} if role in roles else {}
 
 
-def _about(table: Table, roles: Mapping[str, str], traits: Sequence[str], *, wide: bool) -> About:
+def _about(table: Table, roles: Mapping[str, str], traits: Sequence[str], cleaning: Cleaning, *, wide: bool) -> About:
     used = {*roles.values(), *traits}
     unused = [] if wide else [column for column in table.frame.columns if column not in used]
-    notes = (f"Columns that were not read: {', '.join(unused)}.",) if unused else ()
-    return About(name=table.path.stem, title=table.path.stem, source=table.path.name, notes=notes)
+    named = ", ".join(f"'{column}'" if not column.strip() else column for column in unused)
+    notes = [f"Columns that were not read: {named}."] if unused else []
+    name = table.path.name.split(".")[0] or table.path.name
+    return About(name=name, title=name, source=table.path.name, notes=(*notes, *cleaning.notes))

@@ -8,6 +8,7 @@ function in a module of its own and list it in `WRITERS`; one that needs more th
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -34,15 +35,35 @@ class Writer:
     """Its module here, or the full name of one elsewhere."""
     options: dict[str, str] = field(default_factory=dict)
     """Options of the writer and what they mean."""
+    traits: bool = True
+    """Whether the traits of raters are written too, which may single out a person."""
 
-    def __call__(self, corpus: Corpus, path: str | Path, *, overwrite: bool = False, **options: Any) -> Path:
-        """Writes a corpus to a path."""
+    def __call__(
+        self,
+        corpus: Corpus,
+        path: str | Path,
+        *,
+        overwrite: bool = False,
+        include_excluded: bool = False,
+        k: int = 5,
+        strict: bool = False,
+        allow_unique: bool = False,
+        **options: Any,
+    ) -> Path:
+        """Writes a corpus to a path; `export` explains the options."""
         for name in options:
             if name not in self.options:
                 raise InputError(
                     f"writer '{self.name}' has no option '{name}'", remedy=nearest(name, list(self.options))
                 )
         module = import_module(self.module if "." in self.module else f"vantage.corpora.writers.{self.module}")
+        # A corpus folder keeps excluded raters, marked; every measure leaves them out.
+        corpus = corpus if include_excluded or self.name == "folder" else corpus.included()
+        if self.traits:
+            disclosure = import_module("vantage.corpora.disclosure")
+            corpus, risk = disclosure.guard(corpus, k=k, strict=strict, allow_unique=allow_unique)
+            if risk:
+                warnings.warn(risk, disclosure.DisclosureWarning, stacklevel=3)
         written: Path = module.write(corpus, Path(path), overwrite=overwrite, **options)
         return written
 
@@ -70,6 +91,8 @@ WRITERS: dict[str, Writer] = {
             "LeWiDi 2023 JSON: one item per entry, with its annotators, annotations, soft and hard label",
             "a folder with one file per question and split",
             "lewidi",
+            {"kinds": "whose annotations: people (default), kinds such as person,model, or all"},
+            traits=False,
         ),
         Writer(
             "huggingface",
@@ -90,6 +113,7 @@ WRITERS: dict[str, Writer] = {
             "a folder with task.py that `inspect eval` runs",
             "vantage.interop.inspect_task",
             ASKING,
+            traits=False,
         ),
         Writer(
             "lm-eval",
@@ -97,6 +121,7 @@ WRITERS: dict[str, Writer] = {
             "a folder for `lm_eval run --include_path`",
             "vantage.interop.lm_eval",
             ASKING,
+            traits=False,
         ),
     )
 }
@@ -105,7 +130,10 @@ WRITERS: dict[str, Writer] = {
 def export(corpus: Corpus, format: str, path: str | Path, *, overwrite: bool = False, **options: Any) -> Path:  # noqa: A002
     """Writes a corpus in a known format: `export(corpus, "csv", "judgments.csv")`.
 
-    `vantage corpora export --help` names the formats; their options are those of `WRITERS[format].options`.
+    `vantage corpora export --help` names the formats; their options are those of `WRITERS[format].options`. Raters who
+    are marked as excluded are left out unless `include_excluded` is set (a corpus folder keeps them, marked). Where a
+    combination of traits is shared by fewer than `k` people (5), a `DisclosureWarning` says so and what to coarsen;
+    `strict=True` refuses, `allow_unique=True` records in the notes that it is meant.
     """
     if format not in WRITERS:
         raise InputError(f"there is no writer '{format}'", remedy=nearest(format, list(WRITERS)))

@@ -4,9 +4,10 @@ Each item has `text`, `annotation task`, `number of annotations`, `annotations` 
 separated, in the same order), `lang`, `hard_label`, `soft_label`, `split` and `other_info`. The format has
 one question per file; where the same annotators answered the others, those stand in `other_info` under `other
 annotations` as well, and a trait `group` under `annotators group`, as in HS-Brexit. Judgments without a value
-cannot be written as annotations: their raters are named with the status under `not answered`. The soft label
-is rounded to two decimals, as in the task; the hard label is the majority, and the first of the tied answers
-where there is none. For the first question both are the released ones, where the items have them.
+cannot be written as annotations: their raters are named with the status under `not answered`. Annotators are people;
+what other kinds of raters answered stands under `other raters` in `other_info` and in no label. The soft label sums to
+1; the hard label is the majority, and the first of the tied answers where there is none. For the first question both
+are the released ones, where the items have them.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from typing import Any, Final
 import polars as pl
 
 from vantage.corpora.corpus import Corpus
+from vantage.corpora.schema import PEOPLE
 from vantage.corpora.writers.cells import json_text
 from vantage.corpora.writers.place import put_folder
-from vantage.errors import InputError
+from vantage.errors import InputError, nearest
 from vantage.instruments import Question
 from vantage.scales import Scale, show_code
 
@@ -42,9 +44,9 @@ Given = dict[str, list[tuple[str, float | None, str]]]
 """For each question: the raters with their values and statuses, in the order of the table."""
 
 
-def write(corpus: Corpus, path: Path, *, overwrite: bool = False) -> Path:
+def write(corpus: Corpus, path: Path, *, overwrite: bool = False, kinds: str = "") -> Path:
     """Writes `NAME_SPLIT.json` for the first question and `NAME-QUESTION_SPLIT.json` for each further one."""
-    files = documents(corpus)
+    files = documents(corpus, kinds)
 
     def prepare(folder: Path) -> None:
         for name, entries in files.items():
@@ -54,9 +56,9 @@ def write(corpus: Corpus, path: Path, *, overwrite: bool = False) -> Path:
     return put_folder(path, prepare, ours=(f"{stem}_*.json", f"{stem}-*_*.json"), overwrite=overwrite)
 
 
-def documents(corpus: Corpus) -> dict[str, dict[str, Any]]:
+def documents(corpus: Corpus, kinds: str = "") -> dict[str, dict[str, Any]]:
     """The files, by name."""
-    judgments = corpus.judgments
+    judgments, others = _annotators(corpus, kinds)
     asked = [q for q in corpus.questions if q.id in set(judgments["question"].unique())]
     if not asked:
         raise InputError("the corpus has no judgments", remedy="there is nothing to export")
@@ -75,7 +77,7 @@ def documents(corpus: Corpus) -> dict[str, dict[str, Any]]:
             remedy="filter one of them first",
         )
     items = {row["item"]: row for row in corpus.items.iter_rows(named=True)}
-    answers = _answers(judgments)
+    answers, aside = _answers(judgments), _answers(others)
     groups = dict(corpus.raters.select("rater", "group").iter_rows()) if "group" in corpus.traits else {}
     stem = _stem(corpus)
     files: dict[str, dict[str, Any]] = {}
@@ -84,12 +86,26 @@ def documents(corpus: Corpus) -> dict[str, dict[str, Any]]:
         for item, given in answers.items():
             if question.id in given:
                 entry = _entry(items[item], question, given, groups)
+                if told := aside.get(item, {}).get(question.id):
+                    entry["other_info"]["other raters"] = {name: value for name, value, _ in told}
                 if question is asked[0]:
                     entry |= _released(items[item], question.scale)
                 entry["lang"] = entry["lang"] or corpus.about.language
                 file = f"{name}_{_slug(entry['split']) if entry['split'] else 'all'}.json"
                 files.setdefault(file, {})[_id(item, entry["split"])] = entry
     return files
+
+
+def _annotators(corpus: Corpus, kinds: str) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The judgments of the annotators, and those of all others: people and models are never pooled unasked."""
+    present = set(corpus.raters["kind"].cast(pl.String))
+    wanted = [kind.strip() for kind in kinds.split(",") if kind.strip()] or [k for k in PEOPLE if k in present]
+    wanted = list(present) if wanted == ["all"] or not wanted else wanted
+    if unknown := next((kind for kind in wanted if kind not in present), None):
+        raise InputError(f"there is no rater of kind '{unknown}'", remedy=nearest(unknown, ["all", *sorted(present)]))
+    raters = corpus.raters.filter(pl.col("kind").cast(pl.String).is_in(wanted))["rater"]
+    among = pl.col("rater").is_in(raters.implode())
+    return corpus.judgments.filter(among), corpus.judgments.filter(~among)
 
 
 def _answers(judgments: pl.DataFrame) -> dict[str, Given]:
@@ -155,13 +171,13 @@ def _released(item: dict[str, Any], scale: Scale) -> dict[str, Any]:
     soft = {_code(code): item.get(f"soft_label_{_code(code)}") for code in scale.codes}
     if len(unknown := [code for code, share in soft.items() if share is None]) <= 1:
         rest = 1 - sum(share for share in soft.values() if share is not None)
-        labels["soft_label"] = soft | {code: round(rest, 2) for code in unknown}
+        labels["soft_label"] = soft | {code: round(rest, 10) for code in unknown}
     return labels
 
 
 def _soft(values: list[float], scale: Scale) -> dict[str, float | None]:
     counts = Counter(values)
-    return {_code(code): round(counts[code] / len(values), 2) if values else None for code in scale.codes}
+    return {_code(code): counts[code] / len(values) if values else None for code in scale.codes}
 
 
 def _hard(values: list[float], scale: Scale) -> str | None:

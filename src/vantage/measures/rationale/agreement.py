@@ -56,7 +56,7 @@ def rationale_agreement(
     draws: int = 3,
     writer: Writer = "alike",
     with_itself: bool = False,
-    ci: Resampled = "items",
+    ci: Resampled = "auto",
     method: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
@@ -109,7 +109,7 @@ def rationale_agreement(
 RATIONALE_SIMILARITY_VIEW: Final = View("How alike two reasons are", columns={"estimate": Column(digits=3)})
 
 
-@measure("rationale-similarity", family="rationales", view=RATIONALE_SIMILARITY_VIEW)
+@measure("rationale-similarity", family="rationales", view=RATIONALE_SIMILARITY_VIEW, pools=False)
 def rationale_similarity(
     data: Judgments,
     *,
@@ -123,7 +123,7 @@ def rationale_similarity(
     encode: Encode | None = None,
     bertscore: Score | None = None,
     draws: int = 1,
-    ci: Resampled = "items",
+    ci: Resampled = "auto",
     method: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,

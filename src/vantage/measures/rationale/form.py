@@ -149,7 +149,7 @@ def rationale_form(
     by: By = "rater",
     properties: Sequence[str] = tuple(PROPERTIES),
     source: str = "text",
-    ci: Resampled = "items",
+    ci: Resampled = "auto",
     method: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,

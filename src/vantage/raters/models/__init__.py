@@ -3,15 +3,21 @@
 `base` says what every model can be asked; each further module is one kind of model and is imported when a
 model of that kind is loaded, so that torch, llama.cpp and HTTP clients cost nothing until they are used.
 May import `errors` and the table reader of `corpora`. The next kind is a class with the methods of
-`base.ChatModel` and a line below; one whose inner states can be read also has that of `states.Stateful`.
+`base.ChatModel` and a line below, or an entry point of another package (see `plugins`); one whose inner states can be
+read also has that of `states.Stateful`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib import import_module
+from inspect import Parameter, signature
 from typing import Any, Final, cast
 
-from vantage.errors import nearest
+from vantage.errors import InputError, nearest
+from vantage.plugins import Plugins
 from vantage.raters.models.base import (
     ChatModel,
     Completion,
@@ -35,24 +41,60 @@ __all__ = [
     "Request",
     "Role",
     "Sampling",
+    "is_remote",
     "load_model",
 ]
 
 _KINDS: Final = {
+    "anthropic": ("vantage.raters.models.anthropic", "AnthropicModel", "NAME"),
+    "azure": ("vantage.raters.models.openai", "AzureModel", "DEPLOYMENT"),
+    "bedrock": ("vantage.raters.models.bedrock", "BedrockModel", "NAME"),
     "embedded": ("vantage.raters.models.embedded", "EmbeddedModel", ""),
     "gguf": ("vantage.raters.models.gguf", "GGUFModel", "PATH"),
+    "gemini": ("vantage.raters.models.gemini", "GeminiModel", "NAME"),
     "hf": ("vantage.raters.models.huggingface", "HuggingFaceModel", "NAME_OR_PATH"),
+    "mistral": ("vantage.raters.models.mistral", "MistralModel", "NAME"),
     "openai": ("vantage.raters.models.openai", "OpenAIModel", "NAME"),
+    "openrouter": ("vantage.raters.models.openai", "OpenRouterModel", "NAME"),
     "recorded": ("vantage.raters.models.recorded", "RecordedModel", "PATH"),
 }
 """Kind of model: its module, its class, and what stands behind the colon."""
+_HERE: Final = ("embedded", "gguf", "hf", "recorded")
+
+
+def is_remote(spec: str) -> bool:
+    """Whether a model of this name is behind a network.
+
+    >>> is_remote("openai:gpt-5"), is_remote("gguf:model.gguf")
+    (True, False)
+    """
+    return spec.partition(":")[0] not in _HERE
+
+
+_FORBIDDEN: Final[ContextVar[str]] = ContextVar("forbidden", default="")
+
+
+@contextmanager
+def nothing_sent(problem: str) -> Iterator[None]:
+    """As long as it is open, no model is loaded or asked: what tries to is an error with this problem."""
+    token = _FORBIDDEN.set(problem)
+    try:
+        yield
+    finally:
+        _FORBIDDEN.reset(token)
+
+
+def check_sending() -> None:
+    """Raises an error where nothing may be sent."""
+    if problem := _FORBIDDEN.get():
+        raise InputError(problem, remedy="ask with context.rate, or context.asks before anything else")
 
 
 def load_model(spec: str, **settings: Any) -> ChatModel:
     """The model that a name such as `openai:NAME` or `embedded` stands for.
 
     Args:
-        spec: `openai:NAME`, `gguf:PATH`, `hf:NAME_OR_PATH`, `recorded:PATH` or `embedded`.
+        spec: `openai:NAME`, `anthropic:NAME`, `gguf:PATH` and so on; see `docs/models.md`.
         settings: What the kind of model takes besides, such as `base_url` or `threads`; see its class.
 
     >>> load_model("opnai:gpt-5")
@@ -64,23 +106,50 @@ def load_model(spec: str, **settings: Any) -> ChatModel:
         ...
     vantage.raters.models.base.ModelError: An embedded model has no setting 'thread'; did you mean 'threads'?
     """
-    kind, colon, argument = spec.partition(":")
-    if kind not in _KINDS:
-        raise ModelError(_unknown(spec, kind, bool(colon)))
-    module, name, behind = _KINDS[kind]
+    check_sending()
+    kind, _, argument = spec.partition(":")
+    model = kind_of(spec)
+    behind = _KINDS[kind][2] if kind in _KINDS else _argument(model)
     if behind and not argument:
         raise ModelError(f"The model '{spec}' is not complete; write {kind}:{behind}.")
     if argument and not behind:
         raise ModelError(f"Nothing stands behind '{kind}'; write {kind} instead of {spec}.")
-    model = getattr(import_module(module), name)
     fitting = checked(kind, model, settings)
     return cast(ChatModel, model(argument, **fitting) if behind else model(**fitting))
 
 
+def kind_of(spec: str) -> Any:
+    """The class of a model by its name; one that stands for no kind raises `ModelError`."""
+    kind, colon, _ = spec.partition(":")
+    if kind in _KINDS:
+        module, name, _ = _KINDS[kind]
+        return getattr(import_module(module), name)
+    if kind in PLUGINS.names():
+        return PLUGINS.find(kind)
+    raise ModelError(_unknown(spec, kind, bool(colon)))
+
+
 def _unknown(spec: str, kind: str, has_colon: bool) -> str:
     forms = [f"{name}:{behind}" if behind else name for name, (_, _, behind) in _KINDS.items()]
+    forms += PLUGINS.names()
     if not has_colon and kind.lower().endswith(".gguf"):
         return f"The model '{spec}' names no kind; did you mean 'gguf:{spec}'?"
-    if "did you mean" in (clause := nearest(kind, list(_KINDS))):
+    if "did you mean" in (clause := nearest(kind, [*_KINDS, *PLUGINS.names()])):
         return f"There is no kind of model '{kind}'; {clause}"
     return f"There is no kind of model '{kind}'; write one of {', '.join(forms)}."
+
+
+def _accepted(name: str, found: Any) -> Callable[..., ChatModel]:
+    if not callable(found):
+        raise TypeError("is neither a class nor a function that makes a model")
+    return cast(Callable[..., ChatModel], found)
+
+
+def _argument(model: Callable[..., ChatModel]) -> str:
+    """What stands behind the colon: the name of the positional argument with which a plugin's model is made, if any."""
+    kinds = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
+    return next((p.name.upper() for p in signature(model).parameters.values() if p.kind in kinds), "")
+
+
+PLUGINS: Final[Plugins[Callable[..., ChatModel]]] = Plugins("models", "kind of model", lambda: _KINDS, _accepted)
+"""Models of other packages: classes, or functions that make a model, by the prefix of its name."""

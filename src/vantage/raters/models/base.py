@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Literal, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
@@ -59,7 +59,19 @@ class Completion:
     error: str = ""
     """Why there is no reply, in words, when `finish` is failed."""
     scores: tuple[float, ...] | None = None
-    """The log-probability of each option, where options were scored instead of a reply being drawn."""
+    """The log-probability of each option, where options were scored; `text` is then the likeliest first token."""
+    thinking: str = ""
+    """What the model thought before it answered, where the endpoint tells it apart from the answer."""
+    category: str = ""
+    """What a content filter objected to, when `finish` is filtered."""
+    cached_tokens: int = 0
+    """Those of the prompt tokens that the endpoint had in its cache, and often charges less for."""
+    reasoning_tokens: int = 0
+    """Those of the completion tokens that went into thinking."""
+
+    def with_text(self, text: str, thinking: str) -> Completion:
+        """The same with another answer and other thinking."""
+        return replace(self, text=text, thinking=thinking)
 
 
 class ModelError(VantageError):

@@ -1,113 +1,292 @@
-"""Faults of an endpoint: what they are in words, which may be gone at the next try, and how long it asks to wait."""
+"""Faults of an endpoint, whoever runs it: which field or code it names, what passes, and how long to wait.
+
+Every client raises errors of its own; an adapter turns each into a `Fault`, and everything else follows from that:
+whether to try again, which parameter to leave out, whether a content filter refused, and the sentence to show.
+"""
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
 from email.utils import parsedate_to_datetime
-from typing import Final
-
-import openai
-
-from vantage.raters.models.base import Passing
+from typing import Any, Final
 
 LONGEST_WAIT: Final = 300.0
 """Seconds; an endpoint that asks for more is asked again after this."""
-_PASSING: Final = (408, 409, 429)
+_PASSING: Final = (408, 409, 425, 429)
 _OVERLOAD: Final = (429, 503, 529)
-_FINAL: Final = ("insufficient_quota", "billing_hard_limit_reached")
+_FINAL: Final = frozenset(
+    {"insufficient_quota", "billing_hard_limit_reached", "enforced_spend_limit_reached", "quota_exceeded"}
+)
 """Codes of a 429 that waiting does not help."""
+_FILTERED: Final = frozenset(
+    {
+        *("content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation", "content_filter_error"),
+        *("data_inspection_failed", "moderation_blocked", "PROHIBITED_CONTENT", "SAFETY"),
+    }
+)
+_LENGTH_CODES: Final = frozenset(
+    {"context_length_exceeded", "exceed_context_size_error", "string_above_max_length", "request_too_large"}
+)
+_TOO_LONG: Final = re.compile(
+    r"maximum context length|context (?:window|size)|prompt is too long|(?:is|are) too large|too many (?:input )?tokens"
+    r"|at most \d+ (?:completion |output )?tokens|exceeds? the (?:maximum|available|model|limit)",
+    re.IGNORECASE,
+)
+_ALSO: Final = {
+    "response_format": (
+        "json_schema",
+        "json schema",
+        "structured output",
+        "grammar",
+        "guided",
+        "text.format",
+        "schema",
+    ),
+    "logprobs": ("log probabilities", "log-probabilities", "logprob"),
+}
+"""Other words by which endpoints that name no field call a parameter."""
+LIMITS: Final = ("max_tokens", "max_completion_tokens", "max_output_tokens")
+"""Names of the limit on a reply's length, without which nothing is ever sent."""
+_RESETS: Final = (
+    *(("x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"),),
+    *(("x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"),),
+    *(("anthropic-ratelimit-requests-remaining", "anthropic-ratelimit-requests-reset"),),
+    *(("anthropic-ratelimit-tokens-remaining", "anthropic-ratelimit-tokens-reset"),),
+    *(("x-ratelimit-remaining", "x-ratelimit-reset"),),
+)
+_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(ms|s|m|h)")
+_SECONDS: Final = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 
-def raise_if_passing(error: openai.OpenAIError, sentence: str) -> None:
-    """Raises `Passing` with a sentence for what may go better at the next try; other errors are left alone."""
-    if isinstance(error, openai.APIResponseValidationError):
-        raise Passing(sentence) from None
-    if isinstance(error, openai.APIConnectionError):
-        raise Passing(sentence) from None
-    if not isinstance(error, openai.APIStatusError):
-        return
-    headers, status = error.response.headers, error.status_code
-    verdict = headers.get("x-should-retry")
-    if verdict == "false" or error.code in _FINAL:
-        return
-    if verdict == "true" or status in _PASSING or status >= 500:
-        raise Passing(sentence, overload=status in _OVERLOAD, after=retry_after(headers)) from None
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What an endpoint, or the way to it, has to say about a request that was not answered."""
+
+    message: str
+    status: int | None = None
+    """The HTTP status; null where no answer came."""
+    codes: frozenset[str] = frozenset()
+    where: str = ""
+    """The part of the request that the endpoint names, such as `response_format`."""
+    category: str = ""
+    """What a content filter objected to."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    late: bool = False
+    """Whether time ran out."""
+
+    @classmethod
+    def of(cls, status: int, body: Any, headers: Mapping[str, str], message: str = "") -> Fault:
+        """What an answer with an error status says, in the forms that providers document.
+
+        >>> body = {"error": {"message": "Unsupported value", "param": "temperature", "code": "unsupported_value"}}
+        >>> Fault.of(400, body, {}).where
+        'temperature'
+        >>> body = {"detail": [{"loc": ["body", "seed"], "msg": "Extra inputs are not permitted", "input": {"top_p": 1}}]}
+        >>> Fault.of(422, body, {}).rejected(["seed", "top_p"])
+        'seed'
+        """
+        if isinstance(body, (str, bytes)):
+            body = _json(body)
+        told = body.get("error", body) if isinstance(body, Mapping) else body
+        if isinstance(told, str):
+            told = {"message": told}
+        entries = _details(body)
+        if not isinstance(told, Mapping):
+            told = {}
+        said = told.get("message") or told.get("Message") or "; ".join(m for m, _, _ in entries if m) or message
+        codes = {str(told[key]) for key in ("code", "type", "status") if told.get(key)}
+        inner = told.get("innererror") or told.get("inner_error") or {}
+        codes |= {str(inner["code"])} if isinstance(inner, Mapping) and inner.get("code") else set()
+        codes |= {kind for _, _, kind in entries if kind}
+        named = str(told.get("param") or next((where for _, where, _ in entries if where), ""))
+        return cls(str(said), status, frozenset(codes), named, _category(told, inner), dict(headers))
+
+    @property
+    def filtered(self) -> bool:
+        """Whether a content filter of the provider refused the prompt; asking again would not help."""
+        return bool(self.codes & _FILTERED) or (self.status == 403 and bool(self.category))
+
+    @property
+    def passing(self) -> bool:
+        """Whether the next try may go better."""
+        if self.status is None:
+            return True
+        verdict = self.headers.get("x-should-retry")
+        if verdict == "false" or self.codes & _FINAL:
+            return False
+        return verdict == "true" or self.status in _PASSING or self.status >= 500
+
+    @property
+    def overload(self) -> bool:
+        """Whether the endpoint asks for fewer requests."""
+        return self.status in _OVERLOAD
+
+    @property
+    def too_long(self) -> bool:
+        """Whether the request is too long, which leaving out a parameter does not mend."""
+        return bool(self.codes & _LENGTH_CODES) or bool(_TOO_LONG.search(self.message))
+
+    def rejected(self, parameters: Sequence[str]) -> str | None:
+        """Which of the parameters that were sent is refused: by the field that is named, else by the message.
+
+        A server that repeats the whole request in its answer names no parameter thereby.
+        """
+        if self.status not in (400, 403, 404, 422, 501):
+            return None
+        path = [step for step in re.split(r"[.\[\]]+", self.where) if step and step != "body" and not step.isdigit()]
+        if path:
+            found = path[0] if path[0] in parameters else None
+            return None if found in LIMITS and self.too_long else found
+        if self.too_long:
+            return None
+        names = {name: [name, *_ALSO.get(name, ())] for name in parameters}
+        at = {
+            name: min(places)
+            for name, words in names.items()
+            if (
+                places := [m.start() for word in words if (m := re.search(rf"\b{re.escape(word)}", self.message, re.I))]
+            )
+        }
+        return min(at, key=at.__getitem__) if at else None
+
+    def sentence(self, host: str, model: str, timeout: float, key_variable: str, tries: int) -> str:
+        """What went wrong, in one sentence; the endpoint's words are kept, except where they may quote the key."""
+        told = " ".join(self.message.split())[:300].rstrip(".")
+        after = "" if tries == 1 else f" after {tries} tries"
+        if self.late:
+            return f"{host} did not answer within {timeout:g} seconds{after}."
+        if self.status is None:
+            return f"{host} cannot be reached{after}; check the base URL and the network."
+        if self.status in (401, 403) and not self.rejected(("logprobs", "top_logprobs")):
+            # Such messages often repeat a part of the key.
+            return f"{host} refuses the key ({self.status}); check {key_variable}."
+        if self.status == 404:
+            return f"{host} has no model '{model}' at this base URL (404: {told})."
+        if self.status == 429:
+            return f"{host} is at its limit{after} (429: {told})."
+        if self.status >= 500:
+            return f"{host} failed{after} ({self.status}: {told})."
+        return f"{host} refuses the request ({self.status}: {told})."
+
+
+def of_client(error: Any) -> Fault:
+    """The fault that an error of OpenAI's or Anthropic's client tells; both are made by the same generator."""
+    response = getattr(error, "response", None)
+    status = getattr(error, "status_code", None)
+    if response is not None and status is not None and status >= 400:
+        body = error.body if error.body is not None else getattr(response, "text", "")
+        return Fault.of(status, body, response.headers, str(error.message))
+    # The aiohttp transport reports a connection that was refused or lost as one that timed out.
+    late = "Timeout" in type(error).__name__ and type(error.__cause__).__name__ != "ConnectTimeout"
+    return Fault(str(error), late=late)
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """The seconds that an answer asks to wait, from whichever header says so; null where none does.
 
-    A date is compared with the answer's own date, so that a clock that is wrong here does no harm.
+    A date is compared with the answer's own date, so that a clock that is wrong here does no harm. Without
+    `Retry-After`, the moment at which a spent rate limit is reset counts.
 
     >>> retry_after({"retry-after": "1.5"}), retry_after({"retry-after-ms": "20"}), retry_after({})
     (1.5, 0.02, None)
     >>> retry_after({"retry-after": "Sun, 01 Jan 2040 00:00:30 GMT", "date": "Sun, 01 Jan 2040 00:00:00 GMT"})
     30.0
+    >>> retry_after({"x-ratelimit-remaining-tokens": "0", "x-ratelimit-reset-tokens": "1m2s"})
+    62.0
     """
     for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         told = headers.get(name)
         if told is None:
             continue
-        try:
-            seconds = float(told) / unit
-        except ValueError:
-            seconds = _until(told, headers.get("date"))
+        seconds = _number(told) / unit if math.isfinite(_number(told)) else _until(told, headers.get("date"))
         if math.isfinite(seconds):
             return min(max(seconds, 0.0), LONGEST_WAIT)
-    return None
+    waits = [
+        _reset(headers[reset], headers.get("date"))
+        for left, reset in _RESETS
+        if headers.get(left) == "0" and reset in headers
+    ]
+    waits = [wait for wait in waits if math.isfinite(wait)]
+    return min(max(*waits, 0.0), LONGEST_WAIT) if waits else None
+
+
+def _number(told: str) -> float:
+    try:
+        return float(told)
+    except ValueError:
+        return math.nan
+
+
+def _reset(told: str, now: str | None) -> float:
+    """Seconds until a rate limit is reset: a duration, a number of seconds, a moment."""
+    if re.fullmatch(rf"(?:{_DURATION.pattern})+", told):
+        return math.fsum(float(amount) * _SECONDS[unit] for amount, unit in _DURATION.findall(told))
+    seconds = _number(told)
+    if math.isfinite(seconds):
+        # Some endpoints give the moment in milliseconds since 1970.
+        return seconds if seconds < 1e6 else seconds / (1000 if seconds > 1e11 else 1) - time.time()
+    return _until(told, now)
 
 
 def _until(date: str, now: str | None) -> float:
     try:
         then = parsedate_to_datetime(date).timestamp()
+    except (TypeError, ValueError):
+        try:
+            then = datetime.fromisoformat(date).timestamp()
+        except (ValueError, OverflowError):
+            return math.nan
+    try:
         return then - (parsedate_to_datetime(now).timestamp() if now else time.time())
     except (TypeError, ValueError):
         return math.nan
 
 
-def sentence(error: openai.OpenAIError, host: str, model: str, timeout: float, key_variable: str, tries: int) -> str:
-    """What went wrong, in one sentence; the endpoint's own words are kept, except where they may quote the key."""
-    told = " ".join(_told(error).split())[:300].rstrip(".")
-    after = "" if tries == 1 else f" after {tries} tries"
-    match error:
-        # The aiohttp transport tells a connection that was refused or lost as one that timed out.
-        case openai.APITimeoutError() if type(error.__cause__).__name__ != "ConnectTimeout":
-            return f"{host} did not answer within {timeout:g} seconds{after}."
-        case openai.APIConnectionError():
-            return f"{host} cannot be reached{after}; check the base URL and the network."
-        case openai.AuthenticationError() | openai.PermissionDeniedError():
-            # Such messages often repeat a part of the key.
-            return f"{host} refuses the key ({error.status_code}); check the environment variable {key_variable}."
-        case openai.NotFoundError():
-            return f"{host} has no model '{model}' at this base URL (404: {told})."
-        case openai.RateLimitError():
-            return f"{host} is at its limit{after} (429: {told})."
-        case openai.APIStatusError() if error.status_code >= 500:
-            return f"{host} failed{after} ({error.status_code}: {told})."
-        case openai.APIStatusError():
-            return f"{host} refuses the request ({error.status_code}: {told})."
-        case _:
-            return f"{host} did not answer with a chat completion ({told})."
+def _json(text: str | bytes) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        # A page of HTML says nothing that a sentence could use.
+        return {}
 
 
-def _told(error: openai.OpenAIError) -> str:
-    """What the endpoint itself said, where it said something."""
-    body = getattr(error, "body", None)
-    said = body.get("message") if isinstance(body, dict) else None
-    return str(said or getattr(error, "message", error))
+def _details(body: Any) -> list[tuple[str, str, str]]:
+    """Message, field and kind of each entry of a list of details, in the forms of FastAPI and of Google."""
+    return [
+        (str(e.get("msg") or e.get("description") or ""), _where(e), str(e.get("type") or "")) for e in _entries(body)
+    ]
 
 
-def named(error: openai.OpenAIError, parameters: Sequence[str]) -> str | None:
-    """The first of these parameters that a refusal names."""
-    if not isinstance(error, (openai.BadRequestError, openai.UnprocessableEntityError)):
-        return None
-    return named_in(f"{error.param or ''} {error.message} {error.body}", parameters)
+def _entries(body: Any) -> Iterator[Mapping[str, Any]]:
+    if not isinstance(body, Mapping):
+        return
+    inner = body.get("error") if isinstance(body.get("error"), Mapping) else {}
+    for details in (body.get("detail"), body.get("details"), inner.get("details"), body.get("message")):
+        for entry in details if isinstance(details, list) else [details]:
+            if isinstance(entry, Mapping):
+                if isinstance(entry.get("detail"), list):
+                    yield from (one for one in entry["detail"] if isinstance(one, Mapping))
+                violations = entry.get("fieldViolations")
+                yield from violations if isinstance(violations, list) else [entry]
 
 
-def named_in(told: str, parameters: Sequence[str]) -> str | None:
-    """The first of these parameters that a text names."""
-    found = {name: m.start() for name in parameters if (m := re.search(rf"\b{name}\b", told))}
-    return min(found, key=found.__getitem__) if found else None
+def _where(entry: Mapping[str, Any]) -> str:
+    if isinstance(entry.get("loc"), list):
+        return ".".join(str(step) for step in entry["loc"])
+    return re.sub(r"^(?:generation_?config)\.", "", str(entry.get("field") or ""), flags=re.IGNORECASE)
+
+
+def _category(told: Mapping[str, Any], inner: Any) -> str:
+    """What a content filter objected to, as the provider calls it."""
+    results = inner.get("content_filter_result") if isinstance(inner, Mapping) else None
+    if isinstance(results, Mapping):
+        return ", ".join(sorted(k for k, v in results.items() if isinstance(v, Mapping) and v.get("filtered")))
+    metadata = told.get("metadata")
+    reasons = metadata.get("reasons") if isinstance(metadata, Mapping) else None
+    return ", ".join(map(str, reasons)) if isinstance(reasons, list) else ""

@@ -8,29 +8,32 @@ from typing import Final
 
 import numpy as np
 
-from vantage.raters.models.base import ModelError, note_once
+from vantage.raters.models.base import ModelError
 
 _DOUBT: Final = 0.01
 """The share of the options' probability that may lie on tokens with which several of them begin."""
+_AROUND: Final = " \t\n\u2581\u0120\"'`*_([{.,:;)]}"
+"""What may stand around an option in its token: white space, quotes, brackets, the end of a sentence."""
 
 
-def first_tokens(top: Sequence[tuple[str, float]], options: Sequence[str], notes: list[str]) -> list[float]:
+def first_tokens(top: Sequence[tuple[str, float]], options: Sequence[str]) -> list[float]:
     """The log-probabilities of options, from those of the likeliest tokens with which a reply begins.
 
-    A token with which several options begin cannot tell them apart and is an error, unless it is negligible. An
-    option that none of the tokens begins gets the probability of the last of them, and a note says so.
+    An option that none of the tokens begins has probability 0 here: nothing is known of it but that it is less
+    likely than all of them. A token with which several options begin cannot tell them apart and is an error,
+    unless it is negligible.
 
-    >>> first_tokens([("4", -0.5), ("2", -2.0), ("The", -4.0)], ["2", "4"], [])
-    [-2.0, -0.5]
+    >>> first_tokens([("4", -0.5), (" 4", -3.0), ("2", -2.0), ("The", -4.0)], ["2", "4", "5"])
+    [-2.0, -0.4211..., -inf]
     """
-    tokens = [(token.strip(), logprob) for token, logprob in top if token.strip()]
+    tokens = [(bare.casefold(), logprob) for token, logprob in top if (bare := token.strip(_AROUND))]
     found: dict[str, float] = {}
     doubtful: list[tuple[str, float, list[str]]] = []
     for token, logprob in tokens:
-        begun = [option for option in options if option.startswith(token)]
-        if len(begun) > 1 and token in begun:
+        begun = [option for option in options if option.casefold().startswith(token)]
+        if len(begun) > 1 and token in [option.casefold() for option in begun]:
             # "1" beside "10" is no doubt where the endpoint writes "10" as a token of its own.
-            apart = [o for o in begun if any(len(t) > len(token) and o.startswith(t) for t, _ in tokens)]
+            apart = [o for o in begun if any(len(t) > len(token) and o.casefold().startswith(t) for t, _ in tokens)]
             begun = [option for option in begun if option not in apart]
         if len(begun) == 1:
             found[begun[0]] = float(np.logaddexp(found.get(begun[0], -math.inf), logprob))
@@ -39,15 +42,7 @@ def first_tokens(top: Sequence[tuple[str, float]], options: Sequence[str], notes
     for token, logprob, begun in doubtful:
         if math.exp(logprob) > _DOUBT * sum(map(math.exp, found.values())):
             raise ModelError(
-                f"'{begun[0]}' and '{begun[1]}' begin with the same token '{token}', so whole options "
-                "must be compared, which an endpoint cannot do; use hf:, gguf: or a style that reads "
-                "replies."
+                f"'{begun[0]}' and '{begun[1]}' begin with the same token '{token}', so the first token cannot tell "
+                "them apart; give the options letters, or use hf: or gguf:, which compare whole options."
             )
-    if len(found) < len(options):
-        note_once(
-            notes,
-            f"Options beyond the {len(top)} likeliest tokens get the probability of the last of these, "
-            "which is an upper bound.",
-        )
-    last = min(logprob for _, logprob in top)
-    return [found.get(option, last) for option in options]
+    return [found.get(option, -math.inf) for option in options]

@@ -68,7 +68,7 @@ class GGUFModel:
         self._has_template = _has_template(file)
         if not self._has_template:
             self.notes.append(f"{file.name} has no chat template; prompts are given to it as plain text.")
-        self._parallel = parallel
+        self._parallel = self.together = parallel
         self._key = secrets.token_hex(16)
         self._server: Any = self._start(file, window, threads, gpu_layers, exact)
         model = self._ask("/v1/models")["data"][0]["meta"]

@@ -63,6 +63,8 @@ class HuggingFaceModel:
         self.stopped: Callable[[], bool] = never
         self._device = device or _best_device(torch)
         self._rows = batch_size or (8 if self._device == "cpu" else 32)
+        # A GPU gets several batches at a time, whose prompts of like length are then computed together.
+        self.together = self._rows if self._device == "cpu" else 4 * self._rows
         budget = PROCESSOR if self._device == "cpu" else GPU
         self._budgeted = replace(budget, rows=batch_size) if batch_size else budget
         self._scorer: PrefixScorer | None = None

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from inspect import Parameter, signature
+from collections.abc import Callable, Mapping, Sequence
+from inspect import Parameter, formatannotation, signature
 from typing import Any, Final
 
 from vantage.errors import nearest
@@ -17,6 +17,9 @@ _WORDS: Final = {"bool": "true or false", "int": "a whole number", "float": "a n
 def checked(kind: str, model: Callable[..., Any], settings: Mapping[str, Any]) -> dict[str, Any]:
     """The settings as a model takes them, told by the types of its keyword-only arguments.
 
+    A model behind a network gets every setting that it does not know as a parameter of its requests, unless the name
+    is nearly that of one that it knows.
+
     >>> def some_model(*, window: int = 10, exact: bool = True) -> None: ...
     >>> checked("some", some_model, {"window": 5, "exact": "false"})
     {'window': 5, 'exact': False}
@@ -24,15 +27,35 @@ def checked(kind: str, model: Callable[..., Any], settings: Mapping[str, Any]) -
     Traceback (most recent call last):
         ...
     vantage.raters.models.base.ModelError: The setting 'window' takes a whole number, not 'wide'.
+    >>> def remote_model(*, window: int = 10, parameters: dict | None = None) -> None: ...
+    >>> checked("remote", remote_model, {"top_k": 20, "extra_body.chat_template_kwargs.enable_thinking": "false"})
+    {'parameters': {'top_k': 20, 'chat_template_kwargs': {'enable_thinking': False}}}
     """
     known = {p.name: p for p in signature(model).parameters.values() if p.kind is Parameter.KEYWORD_ONLY}
+    passed: dict[str, Any] = {}
     for name in settings:
         if name not in known:
+            if "parameters" in known and ("." in name or "did you mean" not in nearest(name, list(known))):
+                _put(passed, name.removeprefix("extra_body.").split("."), settings[name])
+                continue
             article = "An" if kind[0] in "aeiou" else "A"
             clause = nearest(name, list(known))
             stop = "" if clause.endswith("?") else "."
             raise ModelError(f"{article} {kind} model has no setting '{name}'; {clause}{stop}")
-    return {name: _fitting(name, value, str(known[name].annotation)) for name, value in settings.items()}
+    kinds = {name: p.annotation for name, p in known.items()}
+    written = {name: kind if isinstance(kind, str) else formatannotation(kind) for name, kind in kinds.items()}
+    told = {n: _fitting(n, v, written[n]) for n, v in settings.items() if n in known and n != "parameters"}
+    if passed or settings.get("parameters"):
+        told["parameters"] = {**(settings.get("parameters") or {}), **passed}
+    return told
+
+
+def _put(tree: dict[str, Any], path: Sequence[str], value: Any) -> None:
+    """Puts a value at a path of a nested dictionary; words that are true, false or null in JSON become so."""
+    for step in path[:-1]:
+        tree = tree.setdefault(step, {})
+    words = {"true": True, "false": False, "null": None}
+    tree[path[-1]] = words.get(value, value) if isinstance(value, str) else value
 
 
 def _fitting(name: str, value: Any, annotation: str) -> Any:

@@ -20,6 +20,7 @@ are tried (what is set apart as the answer goes before what is only said):
 | `end`      | the whole last sentence                                                                    |
 | `prose`    | stated in running text ("it was a 3", "they are not threatened at all")                    |
 | `table`    | (`parse_replies`) in the row of a table that begins with the question's name               |
+| `cut`      | on a line of its own, in a closed tag or in JSON, in a reply that was cut at the limit on its length |
 | `numbered` | (`parse_replies`) on the numbered line of the question, where every question has one       |
 
 | form        | the answer is written as                                                                  |
@@ -42,6 +43,8 @@ The rule of a reply that is `unparsed` names the obstacle:
 | `not-text`    | the reply is no text                                                                    |
 | `empty`       | there is nothing in it                                                                  |
 | `null`        | JSON with null as the answer                                                            |
+| `cut`         | the model was stopped by the limit on the reply's length before its answer line         |
+| `thinking`    | all tokens went into thinking, and the answer is empty                                  |
 | `truncated`   | it breaks off before the answer, or inside it                                           |
 | `range`       | two numbers: "3 or 4", "between 3 and 4"; on any scale, for a midpoint would be a guess |
 | `decimal`     | a number between two points of the scale                                                |
@@ -51,6 +54,7 @@ The rule of a reply that is `unparsed` names the obstacle:
 | `options`     | all options are listed and none is chosen                                               |
 | `conflict`    | two answers that exclude each other: a number and NA, a number and another option       |
 | `negated`     | an answer is denied: "not a 5", "I do not agree"                                        |
+| `hedged`      | an answer is only offered as a possibility, or asked about: "maybe 6", "is it a 4?"     |
 | `copied`      | the numbers or most of the words come from the item                                     |
 | `echo`        | the numbers come from the prompt: the scale or the question repeated                    |
 | `no-opt-out`  | an opt-out that this scale does not offer                                               |

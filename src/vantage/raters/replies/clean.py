@@ -12,7 +12,11 @@ LONGEST = 16_000
 _LETTERS = str.maketrans({"½": ".5", "¼": ".25", "¾": ".75", "ı": "i", "İ": "I"})
 _DASHES = str.maketrans(dict.fromkeys("‐‑‒–—―−﹣-", "-") | dict.fromkeys("‘’ʼ`´", "'") | dict.fromkeys("“”„«»", '"'))
 _UNSEEN = re.compile(
-    "[\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\u00ad\ue000\ue001]|[^\\S\\n ]|[\x00-\x09\x0b-\x1f\x7f]"
+    "[\ufe0f\u20e3\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\u00ad\ue000\ue001]|[^\\S\\n ]|[\x00-\x09\x0b-\x1f\x7f]"
+)
+# A number between the marks of mathematics, or words in its \\text, is written without them.
+_LATEX = re.compile(
+    r"(?:\$|\\\()\s?((?:[+-]|\\minus\s?|\{-\})?\s?\d{1,4}(?:\.\d+)?)\s?(?:\$|\\\))|\\text\{([^{}\n]{0,80})\}"
 )
 _THOUGHT = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
 _THOUGHT_END = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
@@ -67,6 +71,7 @@ def _shortened(text: str) -> str:
 def _normal(text: str) -> str:
     text = text.encode("utf-8", "replace").decode("utf-8")
     text = unicodedata.normalize("NFKC", text.translate(_LETTERS)).translate(_DASHES)
+    text = _LATEX.sub(lambda found: re.sub(r"\\minus\s?|\{-\}", "-", found[1] or found[2]), text)
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     return _UNSEEN.sub(lambda found: " " if found.group().isspace() else "", text)
 

@@ -27,7 +27,7 @@ _REASONS = frozenset(
 _ASIDE = frozenset(
     re.findall(
         r"[\w-]+",
-        "confidence certainty probability id index item question text scale max maximum min minimum n",
+        "error status confidence certainty probability id index item question text scale max maximum min minimum n",
     )
 )
 

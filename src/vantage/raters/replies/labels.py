@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from vantage.raters.replies.doubts import supposed
 from vantage.raters.replies.reply import Reading
 from vantage.scales import Scale
 
@@ -14,7 +15,7 @@ _YES_NO = {"yes": ("true", "y", "yep", "yeah"), "no": ("false", "n", "nope")}
 _GAP = r"(?:[^\w.!?\n]|_){1,4}"
 _NEGATION = (
     r"(?:\bnot|n't|\bnever|\bneither|\bnor|\bno|\bwithout|\bhardly|\bbarely|\brather than|\binstead of|\bfar from"
-    r"|\bless than|\bmore than|\bcompared (?:to|with)|\bunlike|\bversus"
+    r"|\banything but|\b(?:refuses?|refused|declines?) to (?:give|say|rate|assign|call)|\bless than|\bmore than|\bcompared (?:to|with)|\bunlike|\bversus"
     r"|\bcannot|\b(?:do|does|did|is|are|was|were|would|could|ca|wo)nt)"
 )
 _NEGATED = re.compile(rf"{_NEGATION}(?:[^\w.,!?;\n]{{1,3}}\w{{1,20}}){{0,5}}[^\w.,!?;\n]{{1,4}}$", re.IGNORECASE)
@@ -187,13 +188,16 @@ def mentions(text: str, scale: Scale) -> Iterator[Mention]:
             ):
                 continue
             negated = bool(_NEGATED.search(before))
+            if not negated and supposed(text, found.start(), found.end()):
+                continue
             single = " " not in wording
             if single and not negated and not (_STATED.search(before) and _SENTENCE_END.match(text, found.end())):
                 continue
             yield Mention(known.codes[wording], found.start(), found.end(), negated)
     for pattern, code in known.at_all:
         for found in pattern.finditer(text):
-            yield Mention(code, found.start(), found.end(), negated=False)
+            if not supposed(text, found.start(), found.end()):
+                yield Mention(code, found.start(), found.end(), negated=False)
 
 
 def is_negated(text: str, at: int) -> bool:

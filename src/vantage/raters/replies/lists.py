@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from vantage.raters.replies.clean import plain_text, without_thought
@@ -50,11 +50,14 @@ class _Entry:
     reply: Reply
 
 
-def parse_replies(text: str | None, questions: Iterable[Question], source: str | None = None) -> dict[str, Reply]:
+def parse_replies(
+    text: str | None, questions: Iterable[Question], source: str | None = None, *, cut: bool = False
+) -> dict[str, Reply]:
     r"""The replies to several questions that were answered together, by question id. Never raises.
 
     A question is found by its id or its title. One that the reply leaves out is `unparsed` with the rule `missing`;
-    one that it answers twice and differently, with the rule `several`.
+    one that it answers twice and differently, with the rule `several`. Of a reply that was cut, the last line does not
+    count unless it is JSON, and what is missing has the rule `cut`.
 
     >>> from vantage.instruments import Instrument
     >>> questions = Instrument.load("warmth-competence").questions
@@ -64,20 +67,24 @@ def parse_replies(text: str | None, questions: Iterable[Question], source: str |
     """
     asked = list(questions)
     if len(asked) == 1:
-        return {asked[0].id: parse_reply(text, asked[0], source)}
+        return {asked[0].id: parse_reply(text, asked[0], source, cut=cut)}
     plain = plain_text(text)
     if plain is None:
         return {question.id: unparsed("not-text") for question in asked}
-    plain, cut = without_thought(plain)
+    plain, thinking = without_thought(plain)
     if not plain:
-        return {question.id: unparsed("truncated" if cut else "empty") for question in asked}
+        return {question.id: unparsed("truncated" if thinking else "cut" if cut else "empty") for question in asked}
     batch = _Batch(asked, source)
     entries = [*batch.json(plain)]
     if not any(entry.reply.status != "unparsed" for entry in entries):
-        entries += batch.lines(plain) or batch.numbered(plain)
+        whole = plain.rpartition("\n")[0] if cut else plain
+        entries += batch.lines(whole) or batch.numbered(whole)
     if not entries and refuses(plain):
         return {question.id: Reply(None, "refused", plain, "prose:refusal") for question in asked}
-    return {question.id: _settled([e.reply for e in entries if e.question == question.id]) for question in asked}
+    settled = {question.id: _settled([e.reply for e in entries if e.question == question.id]) for question in asked}
+    if not cut:
+        return settled
+    return {question: _of_cut(reply) for question, reply in settled.items()}
 
 
 class _Batch:
@@ -176,6 +183,13 @@ class _Batch:
         if reading is None:
             return unparsed("no-answer")
         return reading.reply(place, f"{cell[reading.end :]} {behind}".strip(" |\t-:;,.()*") or None)
+
+
+def _of_cut(reply: Reply) -> Reply:
+    """A reply to one of several questions that was read from a text that was cut."""
+    if reply.status == "unparsed":
+        return unparsed("cut") if reply.rule in ("missing", "truncated") else reply
+    return replace(reply, rule=f"cut:{reply.rule.partition(':')[2]}")
 
 
 def _settled(replies: Sequence[Reply]) -> Reply:

@@ -6,7 +6,9 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
+from vantage.raters.replies.doubts import hedged, supposed
 from vantage.raters.replies.labels import is_negated
+from vantage.raters.replies.numbers import NUMERIC
 from vantage.raters.replies.reply import Reading
 from vantage.raters.replies.slots import closed, read_slot
 from vantage.scales import Scale
@@ -78,12 +80,22 @@ def announced(text: str, scale: Scale, names: Iterable[str]) -> Iterator[tuple[i
                 continue
             if pattern is _CONCLUDED and not _ends(text, reading.end):
                 continue
-            yield marker.start(), reading
+            if not supposed(text, marker.end(), reading.end):
+                yield marker.start(), _sure(text, marker.end(), reading)
     for marker in _JUDGED.finditer(text):
         if is_negated(text, marker.start()):
             continue
-        if reading := _judged(text, marker.end(), scale):
+        reading = _judged(text, marker.end(), scale)
+        if reading is not None and not supposed(text, marker.end(), reading.end):
             yield marker.start(), reading
+
+
+def _sure(text: str, at: int, reading: Reading) -> Reading:
+    """An announced answer, unless it is only offered as a possibility."""
+    hedge = hedged(text, at) or re.compile(r"[\s\"'*_]{0,4}(?:maybe|perhaps|possibly|conceivably)\b", re.I).match(
+        text, at
+    )
+    return Reading("hedged", reading.end) if hedge and reading.form in NUMERIC else reading
 
 
 @lru_cache(maxsize=256)
@@ -128,6 +140,8 @@ def _judged(text: str, at: int, scale: Scale) -> Reading | None:
             continue
         if reading.form in {"label", "letter", "opt-out", "no-opt-out"} and not _ends(text, reading.end):
             continue
+        if hedged(text, place) or re.compile(r"\s?(?:maybe|perhaps|possibly)\b", re.I).match(text, place):
+            return _sure(text, place, reading)
         if _BOUND.search(text, at, place) or (text[reading.end : reading.end + 1] == ")" and "(" not in clause):
             return None
         return reading

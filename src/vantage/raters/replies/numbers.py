@@ -9,11 +9,13 @@ from vantage.raters.replies.reply import Reading
 from vantage.scales import Scale
 
 DIGITS: Final = r"(?:\d{1,3}+(?:,\d{3})++(?![\d])|\d++(?:[.,]\d++)?|\.\d++)"
-NUMBER: Final = rf"(?P<sign>[+-]|minus\s|negative\s|plus\s)?(?P<digits>{DIGITS})(?![\w])(?!:\d)"
+NUMBER: Final = rf"(?P<sign>[+-]|(?:minus|negative|plus)[\s*_)(-]{{1,3}})?(?P<digits>{DIGITS})(?![\w])(?!:\d)"
 FILLER: Final = (
     r"(?:(?:a|an|the|about|around|roughly|approximately|probably|likely|maybe|perhaps|clearly|definitely|simply|just"
     r"|solid|strong|weak|firm|clear|low|high|number|option|score|rating|point|level|of|is|at|as|to\sbe|would\sbe)\s){0,4}"
 )
+NUMERIC: Final = ("number", "word", "fraction")
+"""Forms of answers that are numbers."""
 _UNITS = re.findall(
     r"[\w-]+",
     "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
@@ -32,7 +34,8 @@ _NUMBER_WORD = (
     rf"(?:{'|'.join(_TENS)})[ -](?:{'|'.join(_UNITS[1:10])})|{'|'.join(sorted(WORDS, key=len, reverse=True))}"
 )
 _WORD_SLOT = re.compile(
-    rf"(?P<filler>{FILLER})(?P<sign>minus\s|negative\s|plus\s)?(?P<word>{_NUMBER_WORD})(?!\w)", re.IGNORECASE
+    rf"(?P<filler>{FILLER})(?P<sign>(?:minus|negative|plus)[\s*_)(-]{{1,3}})?(?P<word>{_NUMBER_WORD})(?!\w)",
+    re.IGNORECASE,
 )
 _OUT_OF = re.compile(
     rf"\s?[*_\"')]{{0,4}}\s?(?:/|out\sof|of)\s?(?:a\spossible\s)?(?P<top>{DIGITS})(?![\w])", re.IGNORECASE
@@ -59,6 +62,8 @@ _AFTER_WORD = re.compile(
     r"\s{0,3}(?:$|[\n.,;:!?)\]}\"'*_|(/<]|-(?!\d))|\s(?:because|since|out|points?|stars?|on|or|to)\b",
     re.IGNORECASE,
 )
+_NEGATIVE_BEFORE = re.compile(r"\b(?:negative|minus|neg)\W{0,3}$", re.IGNORECASE)
+_NEGATIVE_BEHIND = re.compile(r"\W{0,3}(?:on\sthe\s|in\sthe\s)?(?:negative|minus\b|below\szero)", re.IGNORECASE)
 _SIGNS = {"-": -1.0, "minus": -1.0, "negative": -1.0}
 
 
@@ -86,6 +91,8 @@ def read_number(text: str, at: int, scale: Scale) -> Reading | None:
         return _read_word(text, at, scale)
     value = amount(found)
     end = found.end()
+    if _other_sign(text, found, scale):
+        return Reading("conflict", end)
     if percent := _PERCENT.match(text, end):
         if scale.range != (0.0, 100.0):
             return None
@@ -110,8 +117,19 @@ def has_range(text: str) -> bool:
 
 def amount(found: re.Match[str]) -> float:
     """The value of a match of `NUMBER`."""
-    sign = (found["sign"] or "").strip().casefold()
-    return _SIGNS.get(sign, 1.0) * _float(found["digits"])
+    return _sign(found) * _float(found["digits"])
+
+
+def _sign(found: re.Match[str]) -> float:
+    return _SIGNS.get((found["sign"] or "").strip(" *_)(").casefold().rstrip("-") or (found["sign"] or "").strip(), 1.0)
+
+
+def _other_sign(text: str, found: re.Match[str], scale: Scale) -> bool:
+    """Whether the words around a number without a sign speak of a negative one: "2 (negative)"."""
+    if found["sign"] or scale.ends[0] >= 0:
+        return False
+    before, behind = text[max(0, found.start() - 14) : found.start()], text[found.end() : found.end() + 30]
+    return bool(_NEGATIVE_BEFORE.search(before) or _NEGATIVE_BEHIND.match(behind))
 
 
 def _read_word(text: str, at: int, scale: Scale) -> Reading | None:
@@ -119,7 +137,9 @@ def _read_word(text: str, at: int, scale: Scale) -> Reading | None:
     if found is None:
         return None
     value = WORDS[re.sub(r"[ -]", "-", found["word"].casefold())]
-    value *= _SIGNS.get((found["sign"] or "").strip().casefold(), 1.0)
+    value *= _sign(found)
+    if _other_sign(text, found, scale):
+        return Reading("conflict", found.end())
     if top := _OUT_OF.match(text, found.end()):
         return _of(value, _float(top["top"]), top.end(), scale)
     if top_word := re.compile(rf"\sout\sof\s({'|'.join(WORDS)})\b", re.IGNORECASE).match(text, found.end()):

@@ -10,6 +10,11 @@ from vantage.scales import Scale
 
 _START = re.compile(r"^[ \t]{0,8}(?:[-*•][ \t]{1,3}(?!\d))?", re.MULTILINE)
 _KEYED = re.compile(r"(?:[^:\n\ue000\ue001]{1,60}+|[^:\n]{1,60}?\ue001{1,80}+):\s?[*_]{0,3}")
+_ASIDE = re.compile(
+    r"\b(?:confidence|certainty|probability|likelihood|scale|range|step|example|instance|question|item|id|note|could\sbe)\b",
+    re.IGNORECASE,
+)
+"""Names of what is no answer to the question."""
 _COLON = re.compile(r"\s?:")
 _PAUSE = re.compile(r"\s?[,.-]")
 _LINES = 2000
@@ -55,4 +60,6 @@ def _own_line(line: str, scale: Scale) -> Reading | None:
     if lead is not None and (_COLON.match(bare, lead.end) or (lead.opt_out and _PAUSE.match(bare, lead.end))):
         return lead
     keyed = _KEYED.match(bare)
-    return read_all(bare[keyed.end() :], scale) if keyed else None
+    if keyed is None or _ASIDE.search(keyed.group()):
+        return None
+    return read_all(bare[keyed.end() :], scale)

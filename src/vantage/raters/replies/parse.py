@@ -7,6 +7,7 @@ question that the reply asks again parts what comes before it from what comes af
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from vantage.raters.replies.clean import LONGEST, plain_text, without_thought
@@ -16,24 +17,27 @@ from vantage.raters.replies.labels import words
 from vantage.raters.replies.loose_json import Cut, Found, find_json
 from vantage.raters.replies.markers import tagged
 from vantage.raters.replies.prose import Prose
-from vantage.raters.replies.reply import Reply, unparsed
+from vantage.raters.replies.reply import Reading, Reply, unparsed
 from vantage.raters.replies.slots import read_all
 
 if TYPE_CHECKING:
     from vantage.instruments import Question
 
+_MARKED = "answer|rating|score|label|choice|verdict|response|judge?ment"
 _FENCE = re.compile(r"^```\w{0,20}[ \t]*$", re.MULTILINE)
 _NOTHING = frozenset({"no-answer", "copied", "echo", "truncated", "options"})
 """Obstacles that say only that there is no answer, not that there is an unusable one."""
 
 
-def parse_reply(text: str | None, question: Question, source: str | None = None) -> Reply:
+def parse_reply(text: str | None, question: Question, source: str | None = None, *, cut: bool = False) -> Reply:
     """Value, status and rationale of a model's reply to a question, with the rule that read it. Never raises.
 
     Args:
         text: The reply as it came.
         question: The question that was asked, with the scale as it was shown to the model.
         source: The text of the item, so that what the reply merely copies from it is known as such.
+        cut: Whether the model was stopped by the limit on the reply's length. Then only an answer that has a line of
+            its own, a closed tag or a complete value in JSON counts: what was going to be said is not known.
 
     >>> from vantage.instruments import Instrument
     >>> question = Instrument.load("sarcasm-rating").question("sarcasm-rating")
@@ -47,10 +51,11 @@ def parse_reply(text: str | None, question: Question, source: str | None = None)
     plain = plain_text(text)
     if plain is None:
         return unparsed("not-text")
-    plain, cut = without_thought(plain)
+    plain, thinking = without_thought(plain)
     if not plain:
-        return unparsed("truncated" if cut else "empty")
-    return Parser(question, source).parse(plain)
+        return unparsed("truncated" if thinking else "cut" if cut else "empty")
+    parser = Parser(question, source)
+    return parser.parse_cut(plain) if cut else parser.parse(plain)
 
 
 class Parser:
@@ -66,7 +71,47 @@ class Parser:
     def parse(self, text: str) -> Reply:
         """The reply to this question, from text that is already clean."""
         text = _FENCE.sub("", text).strip()
-        return self._tagged(text) or self._json(text) or self._free(text)
+        marked = self._tagged(text) or self._json(text)
+        if (
+            marked is None
+            and text[:1] == "{"
+            and text[-1:] == "}"
+            and any(isinstance(f.data, dict) for f in find_json(text))
+        ):
+            # An object without an answer: its reasons and examples are not to be taken for one.
+            return unparsed("no-answer")
+        return marked or self._free(text)
+
+    def parse_cut(self, text: str) -> Reply:
+        """The reply to this question, from text that was cut: only what is marked as the answer, and is whole."""
+        text = _FENCE.sub("", text).strip()
+        marked = self._tagged(text) or self._json(text)
+        if marked is not None:
+            form = marked.rule.partition(":")[2]
+            return unparsed("cut") if marked.status == "unparsed" else replace(marked, rule=f"cut:{form}")
+        lines = text.split("\n")
+        answers = [(n, self._answer_line(line)) for n, line in enumerate(lines)]
+        if len(lines) > 1 and (first := read_all(lines[0], self.scale)):
+            answers.insert(0, (0, first))
+        found = [(n, reading) for n, reading in answers if reading is not None and reading.usable]
+        if not found and len(lines) == 1 and (whole := read_all(text, self.scale)) and whole.usable:
+            found = [(0, whole)]
+        if not found:
+            refused = self._free(text).status == "refused"
+            return Reply(None, "refused", None, "cut:refusal") if refused else unparsed("cut")
+        number, reading = found[-1]
+        last = re.split(r"[:=]", lines[-1])[-1].strip(" *_\"'`")
+        if (number == len(lines) - 1 and self._may_go_on(last)) or any(not reading.same(other) for _, other in found):
+            return unparsed("cut")
+        return reading.reply("cut", "\n".join(lines[:number]).strip() or None)
+
+    def _answer_line(self, line: str) -> Reading | None:
+        """The answer that a line announces and consists of: "Answer: 4", "**Trust:** -1"."""
+        named = "|".join(re.escape(name) for name in sorted(self.names))
+        found = re.match(
+            rf"\W{{0,6}}(?:(?:my|the|final)\s){{0,2}}(?:{_MARKED}|{named})\b[*_\"']{{0,4}}\s?[:=]", line, re.I
+        )
+        return read_all(line[found.end() :], self.scale) if found else None
 
     def value(self, data: Any, place: str, reason: str | None = None, cut: bool = False) -> Reply:
         """The reply that a single value of a structured format gives."""

@@ -11,7 +11,9 @@ import re
 from typing import TYPE_CHECKING
 
 from vantage.raters.replies.copied import COPIED, ECHO, copied, masked, scale_echoes
+from vantage.raters.replies.doubts import withdrawn
 from vantage.raters.replies.markers import announced
+from vantage.raters.replies.numbers import NUMERIC
 from vantage.raters.replies.opt_outs import denies, phrase
 from vantage.raters.replies.own_lines import names_another, own_lines
 from vantage.raters.replies.refusals import refuses
@@ -35,6 +37,13 @@ _FIRST_POINT = re.compile(r"\W{0,6}1[.)]\s")
 _SECOND_POINT = re.compile(r"^[ \t*]{0,6}2[.)]\s", re.MULTILINE)
 _HEADING = re.compile(r"(?:sure|certainly|of course|okay|ok|here)\b[^.!:\n]{0,60}[.!:,]\s{1,3}", re.IGNORECASE)
 _LED_IN = re.compile(r"(?:\b(?:so|thus|therefore|hence|my|the|final|overall)[\s,:*]{0,3}){1,4}$", re.IGNORECASE)
+
+
+_PLACED = re.compile(r"\W{0,4}(?:at|of|as|in|on)\s", re.IGNORECASE)
+"""How a sentence about something else begins: "At 7, the narrator left"."""
+_HEDGED = re.compile(r"\W{0,4}(?:maybe|perhaps|possibly|conceivably)\b", re.IGNORECASE)
+_ASKED = re.compile(r"[\"'*_)]{0,4}\s?\?")
+_NUMERO = re.compile(r"\bNo\.$")
 
 
 class Prose:
@@ -74,8 +83,12 @@ class Prose:
     def _lead(self, listed: bool) -> Reading | None:
         """The opening answer, unless it is the first of a list of options or of points."""
         lead = read_lead(self.shown, self.scale)
-        if lead is None or (listed and lead.form == "label"):
+        if lead is None or (listed and lead.form == "label") or _PLACED.match(self.shown):
             return None
+        if lead.form in NUMERIC and (hedge := _HEDGED.match(self.shown)) and hedge.end() <= lead.end:
+            return Reading("hedged", lead.end)
+        if lead.usable and _ASKED.match(self.shown, lead.end):
+            return Reading("hedged", lead.end)
         points = lead.form == "number" and _FIRST_POINT.match(self.shown) and _SECOND_POINT.search(self.shown)
         return None if points else lead
 
@@ -88,7 +101,7 @@ class Prose:
         rest = self.shown[lead.end :]
         if lead.form == "label" and names_another(rest, lead, self.scale):
             return unparsed("several")
-        if self._contradicted(lead, rest):
+        if self._contradicted(lead, rest) or withdrawn(rest):
             return unparsed("conflict")
         return lead.reply("lead", _reason(self.text[lead.end :]))
 
@@ -114,6 +127,8 @@ class Prose:
 
     def _marked(self, marker: Reading, start: int) -> Reply:
         """The last announced answer; an option by its name goes with a number that is stated elsewhere."""
+        if marker.usable and withdrawn(self.shown[marker.end :]):
+            return unparsed("conflict")
         numbers = stated_numbers(self.shown, self.scale) if marker.form == "label" else set()
         if numbers:
             number = Reading("number", marker.end, numbers.pop())
@@ -128,6 +143,8 @@ class Prose:
     def _lined(self, own: list[Reading]) -> Reply | None:
         if not own:
             return None
+        if withdrawn(self.shown):
+            return unparsed("conflict")
         if all(own[0].same(reading) for reading in own):
             return own[-1].reply("line", _reason(self.text))
         return unparsed("conflict" if any(reading.opt_out for reading in own) else "several")
@@ -136,8 +153,10 @@ class Prose:
         """An answer that makes up the last sentence."""
         *before, last = _SENTENCE_BREAK.split(self.shown[-400:].rstrip())
         reading = read_all(last, self.scale) if before else None
-        if reading is None or not reading.usable or reading.form == "letter":
+        if reading is None or not reading.usable or reading.form == "letter" or _NUMERO.search(before[-1]):
             return None
+        if (reading.form in NUMERIC and _HEDGED.match(last)) or _ASKED.search(last):
+            return unparsed("hedged")
         if reading.form == "label" and stated_labels(self.shown, self.scale) - {reading.value}:
             return None
         return reading.reply("end", _reason(self.text[: len(self.text.rstrip()) - len(last)]))

@@ -18,6 +18,7 @@ _BETWEEN = re.compile(r"[\s).:,;=*_\"'(\[\]|>-]{0,12}(?:the\s)?")
 _CLOSING = re.compile(r"[\s*_\"'\])}.,;:!|~`\\$/-]{0,40}(?:\ue001|\s)*+")
 _LED = re.compile(r"\s{0,3}(?:$|[\n.,;:!?)\]}\"'*_|(/=<\ue001]|-(?!\d))|\s(?:because|since|out\sof)\b", re.IGNORECASE)
 _SEQUENCE = re.compile(r"\s?[,/|;]\s?[+-]?\d{1,3}\s?[,/|;]\s?(?:and\s|or\s)?[+-]?\d")
+_SECOND = re.compile(r"\s?[,;&]\s?(?:and\s|or\s)?[+-]?\d{1,3}\s?(?:$|[\n]|\.$)")
 _PAIR = re.compile(
     rf"(?<![\w./]){NUMBER}\s?[\"'*_]{{0,3}}\s?(?:=|:|-|\(|\.|\)|is\s|means\s|for\s|being\s)?\s?[\"'*_(]{{0,3}}"
 )
@@ -36,7 +37,7 @@ def read_slot(text: str, at: int, scale: Scale) -> Reading | None:
         at = sure.end()
     reading = read_number(text, at, scale)
     if reading is not None:
-        if _SEQUENCE.match(text, reading.end):
+        if _SEQUENCE.match(text, reading.end) or _SECOND.match(text, reading.end):
             return Reading("several", reading.end)
         return _confirmed(text, reading, scale)
     reading = read_label(text, at, scale)

@@ -6,6 +6,7 @@ import re
 from itertools import islice
 
 from vantage.raters.replies.copied import COPIED
+from vantage.raters.replies.doubts import supposed
 from vantage.raters.replies.labels import is_negated, mentions
 from vantage.raters.replies.markers import ends_announcing
 from vantage.raters.replies.numbers import NUMBER, amount, has_range, read_number
@@ -16,7 +17,8 @@ from vantage.scales import Scale
 
 SENTENCE = re.compile(r"[^.!?\n]{1,600}+")
 _NUMBER = re.compile(rf"(?<![\w./]){NUMBER}", re.IGNORECASE)
-_ARTICLE = re.compile(r"\ban?\s[\"'*]{0,3}$", re.IGNORECASE)
+_ARTICLE = re.compile(r"\b(?:an?|(?:degree|extent|level)\sof)\s[\"'*]{0,3}$", re.IGNORECASE)
+_ASIDE = re.compile(r"\b(?:confidence|certainty|sure|probability)\W{1,4}(?:\w{1,6}\s)?$", re.IGNORECASE)
 _CLOSED = re.compile(r"[.!?…:)\]\"'*]\s*$")
 _WORDS = 60
 """Up to as many words a reply may take to say that the item is silent; in longer ones that is an aside."""
@@ -34,10 +36,10 @@ def stated_numbers(text: str, scale: Scale) -> set[float]:
     for number in _NUMBER.finditer(text):
         at = number.start()
         reading = read_number(text, at, scale)
-        if reading is None or reading.value is None:
+        if reading is None or reading.value is None or _ASIDE.search(text[max(0, at - 24) : at]):
             continue
-        rated = reading.form == "fraction" or _ARTICLE.search(text[max(0, at - 8) : at])
-        if rated and not is_negated(text, at):
+        rated = reading.form == "fraction" or _ARTICLE.search(text[max(0, at - 14) : at])
+        if rated and not is_negated(text, at) and not supposed(text, at, reading.end):
             found.add(reading.value)
     return found
 

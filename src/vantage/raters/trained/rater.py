@@ -18,6 +18,7 @@ from vantage.corpora.schema import JUDGMENTS
 from vantage.corpora.writers.place import put_folder
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument, Question
+from vantage.instruments.needs import check_items
 from vantage.raters.trained.base import Floats, Predicted, Predictor, decide, mixture
 from vantage.raters.trained.examples import fields_of, reading
 from vantage.raters.trained.saved import described
@@ -105,6 +106,7 @@ class TrainedRater:
                 raise InputError(f"rater '{self.id}' did not learn question '{id_}'", remedy=nearest(id_, known))
         if table.is_empty():
             return pl.DataFrame(schema=SCHEMA)
+        check_items(self.instrument, table, list(questions) or known, condition)
         found = self.predict(table)
         frames = [
             self._frame(table["item"], question, found[question.id], condition)

@@ -7,16 +7,19 @@ here, listed in `CHARTS`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from vantage.errors import InputError, nearest
-from vantage.report.style import house
+from vantage.errors import InputError
+from vantage.plugins import Plugins
+from vantage.report.style import PALETTE, assigned, house
 
 if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure as Drawing
+
+    from vantage.report.parts import Figure
 
 CHARTS: Final = {
     "map": "maps:group_map",
@@ -30,15 +33,30 @@ CHARTS: Final = {
     "lattice": "lattices:lattice",
 }
 """Kinds of charts and where they are drawn."""
+COLOURED: Final = {"map": "cluster", "points": "series", "bars": "series", "curve": "series", "shares": "part"}
+"""The option of a chart that names the column of what has colours."""
+RETIRED: Final = {("map", "own_axes")}
+"""Options of earlier versions, which stored reports may still have; they have no effect."""
 
 
 def chart(name: str) -> Callable[..., Drawing]:
     """The function that draws a kind of chart; its docstring says what columns and options it takes."""
     if name not in CHARTS:
-        raise InputError(f"there is no chart '{name}'", remedy=nearest(name, list(CHARTS)))
+        return PLUGINS.find(name)
     module, _, function = CHARTS[name].partition(":")
     found: Callable[..., Drawing] = getattr(import_module(f"{__name__}.{module}"), function)
     return found
+
+
+def _accepted(name: str, found: Any) -> Callable[..., Drawing]:
+    if not callable(found):
+        raise TypeError("is not a function")
+    drawing: Callable[..., Drawing] = found
+    return drawing
+
+
+PLUGINS: Final[Plugins[Callable[..., Drawing]]] = Plugins("charts", "chart", lambda: CHARTS, _accepted)
+"""Charts of other packages: functions from a frame and options to a Matplotlib figure."""
 
 
 def draw(name: str, data: pl.DataFrame, options: Mapping[str, Any]) -> Drawing:
@@ -52,8 +70,21 @@ def draw(name: str, data: pl.DataFrame, options: Mapping[str, Any]) -> Drawing:
     function = chart(name)
     try:
         with house():
-            return function(data, **options)
+            return function(
+                data, **{option: value for option, value in options.items() if (name, option) not in RETIRED}
+            )
     except TypeError as error:
         if "unexpected keyword" not in str(error):
             raise
-        raise InputError(f"chart '{name}': {error}", remedy=f"see vantage.report.charts.{CHARTS[name]}") from None
+        raise InputError(f"chart '{name}': {error}", remedy=f"see {function.__module__}.{name}") from None
+
+
+def palette(figures: Iterable[Figure]) -> dict[str, str]:
+    """The colours of a report: every series keeps its own through all figures, and people have theirs."""
+    groups = []
+    for figure in figures:
+        column = figure.options.get(COLOURED.get(figure.chart, ""))
+        if column in figure.data.columns and not figure.options.get("sequential"):
+            names = figure.data[column].unique(maintain_order=True).to_list()
+            groups += [names] if len(names) <= len(PALETTE) else []
+    return assigned(groups)

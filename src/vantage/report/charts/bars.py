@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from vantage.report.charts.empty import no_data
-from vantage.report.charts.frames import distinct, groups, need, nothing
-from vantage.report.style import INK, PAGE, canvas, colours
+from vantage.report.charts.frames import distinct, facets, groups, need, nothing
+from vantage.report.style import INK, PAGE, PALETTE, canvas, colour_of, colours, panels
 from vantage.report.style import label as short
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def bars(
         value: The column of the heights.
         low: The lower end of the interval.
         high: The upper end of the interval.
-        series: The column of the series, if there are several.
+        series: The column of the series, if there are several; more than eight get a panel each.
         label: What the numbers are.
         limits: The ends of the axis.
         width: The width in inches.
@@ -50,27 +50,32 @@ def bars(
     need(frame, category, value, series)
     if nothing(frame, value):
         return no_data()
-    names, several = distinct(frame, category), distinct(frame, series)
-    figure, (axes,) = canvas(width, height)
-    colour, step = colours(several), 0.8 / len(several)
-    for number, (name, part) in enumerate(groups(frame, series)):
-        places = np.array([names.index(entry) for entry in part[category]], dtype=float)
-        places += (number - (len(several) - 1) / 2) * step
-        heights = part[value].cast(pl.Float64).to_numpy()
-        axes.bar(places, heights, width=0.9 * step, color=colour[name], label=short(name))
-        if low in part.columns and high in part.columns:
-            ends = part.select(pl.col(low, high).cast(pl.Float64))
-            axes.vlines(places, ends[low].to_numpy(), ends[high].to_numpy(), color=INK, linewidth=0.9)
+    names, parts = distinct(frame, category), facets(frame, series)
+    several = distinct(frame, series) if len(parts) == 1 else [""]
+    figure, all_axes, columns = panels(len(parts), width, height)
+    colour, step = colours(distinct(frame, series)), 0.8 / len(several)
     told = [short(name, 24) for name in names]
-    slanted = len(told) > 3 and sum(map(len, told)) > SLANTED * width / 3.35
+    slanted = len(told) > 3 and sum(map(len, told)) > SLANTED * width / 3.35 / columns
     turned: dict[str, Any] = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"} if slanted else {}
-    axes.set_xticks(range(len(names)), told, **turned)
-    axes.tick_params(axis="x", length=0)
-    axes.axhline(0, color=INK, linewidth=0.6)
-    axes.grid(axis="y")
-    axes.set_ylabel(short(label or value))
+    for axes, (title, rest) in zip(all_axes, parts, strict=True):
+        for number, (name, part) in enumerate(groups(rest, series)):
+            places = np.array([names.index(entry) for entry in part[category]], dtype=float)
+            places += (number - (len(several) - 1) / 2) * step
+            heights = part[value].cast(pl.Float64).to_numpy()
+            ink = colour[name] if series else [colour_of(entry) for entry in part[category]]
+            axes.bar(places, heights, width=0.9 * step, color=ink, label=short(name))
+            if low in part.columns and high in part.columns:
+                ends = part.select(pl.col(low, high).cast(pl.Float64))
+                axes.vlines(places, ends[low].to_numpy(), ends[high].to_numpy(), color=INK, linewidth=0.9)
+        axes.set_xticks(range(len(names)), told, **turned)
+        axes.tick_params(axis="x", length=0)
+        axes.axhline(0, color=INK, linewidth=0.6)
+        axes.grid(axis="y")
+        axes.set_title(short(title), loc="left")
+    for axes in all_axes[::columns]:
+        axes.set_ylabel(short(label or value))
     if limits:
-        axes.set_ylim(*limits)
+        all_axes[0].set_ylim(*limits)
     if len(several) > 1:
         figure.legend(loc="outside lower center", ncols=min(len(several), 4))
     return figure
@@ -96,7 +101,8 @@ def shares(
         value: The column of the counts or shares.
         order: The order of the parts; that of the data without it.
         label: What the shares are of.
-        sequential: Whether the parts are steps of a scale: then the colours run from one end to the other.
+        sequential: Whether the parts are steps of a scale: then the colours run from one end to the other, as they do
+            where there are more than eight.
         width: The width in inches.
     """
     need(frame, category, part, value)
@@ -105,7 +111,7 @@ def shares(
     names = distinct(frame, category)
     kinds = [kind for kind in order if kind in set(frame[part])] or distinct(frame, part)
     figure, (axes,) = canvas(width, 0.9 + 0.27 * len(names))
-    colour = _steps(kinds) if sequential else colours(kinds)
+    colour = _steps(kinds) if sequential or len(kinds) > len(PALETTE) else colours(kinds)
     table = np.zeros((len(names), len(kinds)))
     for name, kind, amount in frame.select(category, part, value).iter_rows():
         if kind in kinds:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from vantage.report.charts.empty import no_data
-from vantage.report.charts.frames import distinct, groups, need, nothing
-from vantage.report.style import FAINT, MARKERS, PAGE, canvas, colours
+from vantage.report.charts.frames import distinct, facets, groups, need, nothing
+from vantage.report.style import FAINT, PAGE, colours, markers, panels
 from vantage.report.style import label as short
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def curve(
         y: The column of the estimates.
         low: The lower end of the band.
         high: The upper end of the band.
-        series: The column of the series, if there are several.
+        series: The column of the series, if there are several; more than eight get a panel each.
         x_label: What it depends on.
         label: What the numbers are.
         reference: A value to compare with, drawn as a line.
@@ -52,27 +52,33 @@ def curve(
     if nothing(frame, x, y):
         return no_data()
     known = frame.drop_nulls([x, y]).with_columns(pl.col(x, y).cast(pl.Float64)).sort(x, maintain_order=True)
-    several = distinct(frame, series)
-    colour = colours(several)
-    figure, (axes,) = canvas(width, height)
-    for name, part in groups(known, series):
-        at = part[x].to_numpy()
-        marker = MARKERS[several.index(name) % len(MARKERS)] if len(part) <= 30 else None
-        axes.plot(at, part[y].to_numpy(), color=colour[name], marker=marker, markersize=4, label=short(name))
-        if low in part.columns and high in part.columns:
-            ends = part.select(pl.col(low, high).cast(pl.Float64))
-            axes.fill_between(
-                at, ends[low].to_numpy(), ends[high].to_numpy(), color=colour[name], alpha=0.2, linewidth=0
-            )
-    if reference is not None:
-        axes.axhline(reference, color=FAINT, linewidth=0.9, linestyle=(0, (4, 3)), zorder=0)
+    parts = facets(known, series)
+    colour, marker = colours(distinct(frame, series)), markers(distinct(frame, series))
+    figure, all_axes, columns = panels(len(parts), width, height)
+    for axes, (title, rest) in zip(all_axes, parts, strict=True):
+        for name, part in groups(rest, series):
+            at = part[x].to_numpy()
+            told: dict[str, Any] = {
+                "color": colour[name],
+                "marker": marker[name] if len(part) <= 30 else None,
+                "label": short(name),
+            }
+            axes.plot(at, part[y].to_numpy(), markersize=4, **told)
+            if low in part.columns and high in part.columns:
+                ends = part.select(pl.col(low, high).cast(pl.Float64))
+                axes.fill_between(at, ends[low].to_numpy(), ends[high].to_numpy(), color=colour[name], alpha=0.2, lw=0)
+        if reference is not None:
+            axes.axhline(reference, color=FAINT, linewidth=0.9, linestyle=(0, (4, 3)), zorder=0)
+        axes.set_title(short(title), loc="left")
+        axes.grid(axis="both")
     if logarithmic:
-        axes.set_xscale("log")
-    axes.grid(axis="both")
-    axes.set_xlabel(short(x_label or x))
-    axes.set_ylabel(short(label or y))
+        all_axes[0].set_xscale("log")
+    for axes in all_axes[-columns:]:
+        axes.set_xlabel(short(x_label or x))
+    for axes in all_axes[::columns]:
+        axes.set_ylabel(short(label or y))
     if limits:
-        axes.set_ylim(*limits)
-    if len(several) > 1:
-        figure.legend(loc="outside lower center", ncols=min(len(several), 4))
+        all_axes[0].set_ylim(*limits)
+    if len(parts) == 1 and series is not None and len(colour) > 1:
+        figure.legend(loc="outside lower center", ncols=min(len(colour), 4))
     return figure

@@ -9,7 +9,7 @@ import polars as pl
 
 from vantage.report.charts.empty import no_data
 from vantage.report.charts.frames import distinct, groups, need, nothing
-from vantage.report.style import INK, PAGE, PALETTE, canvas
+from vantage.report.style import INK, PAGE, canvas, colour_of, panels
 from vantage.report.style import label as short
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def distribution(
         return _histograms(known, value, category, label, bins, width)
     figure, (axes,) = canvas(width, 0.7 + 0.32 * len(names))
     values = [part[value].to_numpy() for _, part in groups(known, category)]
-    (_violins if kind == "violin" else _boxes)(axes, values)
+    (_violins if kind == "violin" else _boxes)(axes, values, [colour_of(name) for name in names])
     axes.set_yticks(range(len(names)), [short(name) for name in names])
     axes.set_ylim(len(names) - 0.5, -0.5)
     axes.tick_params(axis="y", length=0)
@@ -56,23 +56,26 @@ def distribution(
     return figure
 
 
-def _boxes(axes: Axes, values: list[np.ndarray]) -> None:
+def _boxes(axes: Axes, values: list[np.ndarray], inks: list[str]) -> None:
     line = {"color": INK, "linewidth": 0.9}
-    axes.boxplot(
+    drawn = axes.boxplot(
         values,
         positions=range(len(values)),
         orientation="horizontal",
         widths=0.55,
         patch_artist=True,
-        boxprops={"facecolor": PALETTE[0], "edgecolor": INK, "linewidth": 0.8, "alpha": 0.75},
+        boxprops={"edgecolor": INK, "linewidth": 0.8, "alpha": 0.75},
         medianprops={"color": INK, "linewidth": 1.6},
         whiskerprops=line,
         capprops=line,
-        flierprops={"marker": ".", "markersize": 3, "markeredgecolor": PALETTE[0], "alpha": 0.6},
+        flierprops={"marker": ".", "markersize": 3, "alpha": 0.6},
     )
+    for box, points, ink in zip(drawn["boxes"], drawn["fliers"], inks, strict=True):
+        box.set(facecolor=ink)
+        points.set(markeredgecolor=ink)
 
 
-def _violins(axes: Axes, values: list[np.ndarray]) -> None:
+def _violins(axes: Axes, values: list[np.ndarray], inks: list[str]) -> None:
     # A density needs at least two different values; others are drawn as points.
     spread = [number for number, part in enumerate(values) if len(np.unique(part)) > 1]
     if spread:
@@ -84,8 +87,8 @@ def _violins(axes: Axes, values: list[np.ndarray]) -> None:
             showextrema=False,
         )
         bodies: Any = shapes["bodies"]
-        for body in bodies:
-            body.set(facecolor=PALETTE[0], edgecolor=PALETTE[0], alpha=0.55)
+        for body, number in zip(bodies, spread, strict=True):
+            body.set(facecolor=inks[number], edgecolor=inks[number], alpha=0.55)
     for number, part in enumerate(values):
         axes.plot([np.median(part)], [number], marker="|", color=INK, markersize=9, markeredgewidth=1.6)
 
@@ -94,15 +97,12 @@ def _histograms(
     known: pl.DataFrame, value: str, category: str | None, label: str, bins: int | list[float], width: float
 ) -> Drawing:
     names = distinct(known, category)
-    columns = min(len(names), 3)
-    rows = -(-len(names) // columns)
-    figure, all_axes = canvas(width, 0.5 + 1.35 * rows, rows, columns, sharex=True, sharey=True)
+    figure, all_axes, columns = panels(len(names), width, 1.5)
     edges = np.histogram_bin_edges(known[value].to_numpy(), bins=bins)
-    for axes, (name, part) in zip(all_axes, groups(known, category), strict=False):
-        axes.hist(part[value].to_numpy(), bins=edges.tolist(), color=PALETTE[0], rwidth=0.92)
+    for axes, (name, part) in zip(all_axes, groups(known, category), strict=True):
+        axes.hist(part[value].to_numpy(), bins=edges.tolist(), color=colour_of(name), rwidth=0.92)
         axes.set_title(short(name), loc="left")
         axes.grid(axis="y")
-    for axes in all_axes[len(names) :]:
-        axes.set_axis_off()
-    figure.supxlabel(short(label or value), fontsize=8.5)
+    for axes in all_axes[-columns:]:
+        axes.set_xlabel(short(label or value))
     return figure

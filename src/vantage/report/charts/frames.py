@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from vantage.errors import InputError, nearest
+from vantage.report.style import PALETTE
 
 
 def need(frame: pl.DataFrame, *columns: str | None) -> None:
@@ -34,3 +35,9 @@ def distinct(frame: pl.DataFrame, column: str | None) -> list[Any]:
 def nothing(frame: pl.DataFrame, *columns: str) -> bool:
     """Whether there is not one row in which all columns have a value."""
     return frame.drop_nulls(list(columns)).is_empty()
+
+
+def facets(frame: pl.DataFrame, series: str | None) -> list[tuple[Any, pl.DataFrame]]:
+    """All series in one panel, or a panel for each where there are more than colours."""
+    together = len(distinct(frame, series)) <= len(PALETTE)
+    return [("", frame)] if together else list(groups(frame, series))

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import polars as pl
 
 from vantage.report.charts.empty import no_data
 from vantage.report.charts.frames import distinct, groups, need, nothing
 from vantage.report.charts.labels import place_labels
-from vantage.report.style import FAINT, INK, PAGE, canvas, colours, markers
+from vantage.report.style import FAINT, INK, PAGE, PALETTE, colours, markers, panels
 from vantage.report.style import label as short
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
+
+FEW: Final = 5
+"""So many points can be told apart on any axes."""
+HEAP: Final = 0.4
+"""A panel whose points fill less than this share of an axis is drawn once more, enlarged."""
 
 
 def group_map(
@@ -30,79 +35,113 @@ def group_map(
     limits: tuple[float, float] | None = None,
     centres: bool = False,
     cross: float | None = None,
-    own_axes: bool = False,
     beside: int = 2,
     width: float = PAGE,
     height: float = 3.7,
 ) -> Drawing:
-    """Groups as labelled points, one panel beside the other where there are several sources.
+    """Groups as labelled points, one panel beside the other where there are several sources, all on the same axes.
+
+    A panel that fills little of these axes is drawn once more, enlarged, with the part it shows marked.
 
     Args:
-        frame: One row per group and panel.
+        frame: One row per group and panel; columns such as `warmth_low` and `warmth_high` are drawn as intervals.
         x: The column of the horizontal score.
         y: The column of the vertical score.
         name: The column of the labels; a point without a label is only a point.
-        cluster: The column that gives colour and marker.
+        cluster: The column that gives colour and marker; more than eight get a panel each.
         panel: The column of the panels, such as people and model.
         x_label: The title of the horizontal axis; the column's name without it.
         y_label: The title of the vertical axis.
         limits: The ends of both axes, such as those of the scale; those of the data without it.
         centres: Whether the mean of each cluster is marked.
         cross: Where two lines cross that part the map into four.
-        own_axes: Whether every panel has axes of its own, for scores that cannot be compared across panels.
         beside: How many panels stand in a row; a map of many groups needs the whole width.
         width: The width in inches.
         height: The height of a row of panels in inches.
     """
+    from matplotlib.patches import Rectangle
+
     need(frame, x, y, name, cluster, panel)
     known = frame.drop_nulls([x, y])
     if nothing(frame, x, y):
         return no_data()
-    panels = distinct(known, panel)
-    columns = min(len(panels), beside)
-    rows = -(-len(panels) // columns)
-    shared = not own_axes and limits is None
-    figure, all_axes = canvas(width, height * rows, rows, columns, sharex=shared, sharey=shared)
+    apart = len(distinct(frame, cluster)) > len(PALETTE)
+    if apart:
+        # More clusters than colours get a panel each.
+        both = [pl.col(column).cast(pl.String) for column in (panel, cluster) if column]
+        panel, known = "_panel", known.with_columns(pl.concat_str(both, separator=": ").alias("_panel"))
+    parts = list(groups(known, panel))
+    room = (limits, limits) if limits else (_span(known, x), _span(known, y))
+    small = [n for n, (_, part) in enumerate(parts) if len(parts) > 1 and not apart and _crowded(part, x, y, room)]
+    views = [*((n, False) for n in range(len(parts))), *((n, True) for n in small)]
+    figure, all_axes, _ = panels(len(views), width, height, beside, shared=False)
     clusters = distinct(frame, cluster)
     colour, marker = colours(clusters), markers(clusters)
-    for axes, (title, part) in zip(all_axes, groups(known, panel), strict=False):
+    for axes, (n, enlarged) in zip(all_axes, views, strict=True):
+        title, part = parts[n]
         for kind, members in groups(part, cluster):
             style: dict[str, Any] = {"color": colour[kind], "marker": marker[kind]}
+            _intervals(axes, members, x, y, colour[kind])
             axes.plot(members[x].to_numpy(), members[y].to_numpy(), linestyle="", markersize=5.5, **style)
             if centres and len(members) > 1:
                 mean = members.select(pl.col(x, y).mean()).row(0)
                 axes.plot([mean[0]], [mean[1]], marker="+", markersize=11, color=colour[kind], markeredgewidth=1.6)
-        _furnish(axes, part, x, y, limits, cross)
+        inside = (_span(part, x), _span(part, y))
+        axes.grid(axis="both")
+        axes.set(xlim=(inside if enlarged else room)[0], ylim=(inside if enlarged else room)[1])
+        if cross is not None:
+            axes.axhline(cross, color=FAINT, linewidth=0.8, zorder=1)
+            axes.axvline(cross, color=FAINT, linewidth=0.8, zorder=1)
+        if n in small and not enlarged:
+            corner, sides = [low for low, _ in inside], [high - low for low, high in inside]
+            axes.add_patch(
+                Rectangle((corner[0], corner[1]), *sides, fill=False, edgecolor=FAINT, linestyle=(0, (4, 3)))
+            )
         axes.set_xlabel(short(x_label or x))
         axes.set_ylabel(short(y_label or y))
         if panel is not None:
-            axes.set_title(short(title, 60), loc="left")
-    for axes in all_axes[len(panels) :]:
-        axes.set_axis_off()
-    if cluster is not None:
-        _legend(figure, all_axes[0], clusters, colour, marker)
+            axes.set_title(f"{short(title, 46)}{', enlarged' if enlarged else ''}", loc="left")
+    if cluster is not None and not apart:
+        _legend(figure, clusters, colour, marker)
     # Only now, with axes in their final place, is it known how much room a label takes.
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
-    for axes, (_, part) in zip(all_axes, groups(known, panel), strict=False):
-        told = [None if label is None else short(label, 40) for label in part[name]]
-        place_labels(axes, part[x].to_list(), part[y].to_list(), told)
+    for axes, (n, enlarged) in zip(all_axes, views, strict=True):
+        if enlarged or n not in small:
+            part = parts[n][1]
+            told = [None if label is None else short(label, 40) for label in part[name]]
+            place_labels(axes, part[x].to_list(), part[y].to_list(), told)
     return figure
 
 
-def _furnish(
-    axes: Axes, part: pl.DataFrame, x: str, y: str, limits: tuple[float, float] | None, cross: float | None
-) -> None:
-    axes.grid(axis="both")
-    axes.margins(0.12)
-    if limits:
-        axes.set(xlim=limits, ylim=limits)
-    if cross is not None:
-        axes.axhline(cross, color=FAINT, linewidth=0.8, zorder=1)
-        axes.axvline(cross, color=FAINT, linewidth=0.8, zorder=1)
+def _ends(frame: pl.DataFrame, column: str) -> list[str]:
+    """The columns of a score's interval, where there are some."""
+    return [end for end in (f"{column}_low", f"{column}_high") if end in frame.columns]
 
 
-def _legend(figure: Drawing, axes: Axes, clusters: list[Any], colour: dict[Any, str], marker: dict[Any, str]) -> None:
+def _span(frame: pl.DataFrame, column: str) -> tuple[float, float]:
+    """The ends of an axis on which all points and intervals have room."""
+    found = frame.select(pl.col(column, *_ends(frame, column)).cast(pl.Float64))
+    low, high = found.min().min_horizontal().item(), found.max().max_horizontal().item()
+    return low - 0.12 * ((high - low) or 1), high + 0.12 * ((high - low) or 1)
+
+
+def _crowded(part: pl.DataFrame, x: str, y: str, room: tuple[tuple[float, float], tuple[float, float]]) -> bool:
+    """Whether points would lie on a heap if they were drawn on the axes of all panels."""
+    spans = [(_span(part, column), axis) for column, axis in zip((x, y), room, strict=True)]
+    return len(part) > FEW and any(high - low < HEAP * (end - start) for (low, high), (start, end) in spans)
+
+
+def _intervals(axes: Axes, members: pl.DataFrame, x: str, y: str, colour: str) -> None:
+    """Crosses: the intervals of both scores, where they are known."""
+    thin: dict[str, Any] = {"color": colour, "linewidth": 0.8, "alpha": 0.55, "zorder": 1.5}
+    if len(ends := _ends(members, x)) == 2:
+        axes.hlines(members[y], members[ends[0]].cast(pl.Float64), members[ends[1]].cast(pl.Float64), **thin)
+    if len(ends := _ends(members, y)) == 2:
+        axes.vlines(members[x], members[ends[0]].cast(pl.Float64), members[ends[1]].cast(pl.Float64), **thin)
+
+
+def _legend(figure: Drawing, clusters: list[Any], colour: dict[Any, str], marker: dict[Any, str]) -> None:
     from matplotlib.lines import Line2D
 
     keys = [

@@ -8,8 +8,8 @@ import numpy as np
 import polars as pl
 
 from vantage.report.charts.empty import no_data
-from vantage.report.charts.frames import distinct, groups, need, nothing
-from vantage.report.style import FAINT, PAGE, canvas, colours, markers
+from vantage.report.charts.frames import distinct, facets, groups, need, nothing
+from vantage.report.style import FAINT, PAGE, colour_of, colours, markers, panels
 from vantage.report.style import label as short
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def points(
         value: The column of the estimates.
         low: The lower end of the interval.
         high: The upper end of the interval.
-        series: The column of the series, if there are several.
+        series: The column of the series, if there are several; more than eight get a panel each.
         label: What the numbers are.
         reference: A value to compare with, drawn as a line.
         reference_label: What that value is.
@@ -48,38 +48,43 @@ def points(
     need(frame, category, value, series)
     if nothing(frame, value):
         return no_data()
-    names, several = distinct(frame, category), distinct(frame, series)
+    names, parts = distinct(frame, category), facets(frame, series)
+    several = distinct(frame, series) if len(parts) == 1 else [""]
+    figure, all_axes, columns = panels(len(parts), width, 0.7 + max(0.24, 0.13 * len(several)) * len(names))
+    colour, marker = colours(distinct(frame, series)), markers(distinct(frame, series))
     step = 0.8 / max(len(several), 1)
-    figure, (axes,) = canvas(width, 0.7 + max(0.24, 0.13 * len(several)) * len(names))
-    colour, marker = colours(several), markers(several)
-    for number, (name, part) in enumerate(groups(frame, series)):
-        places = np.array([names.index(entry) for entry in part[category]], dtype=float)
-        places += (number - (len(several) - 1) / 2) * step
-        estimates = part[value].cast(pl.Float64).to_numpy()
-        if low in part.columns and high in part.columns:
-            ends = part.select(pl.col(low, high).cast(pl.Float64))
-            axes.hlines(places, ends[low].to_numpy(), ends[high].to_numpy(), color=colour[name], linewidth=1.3)
-        axes.plot(estimates, places, linestyle="", marker=marker[name], color=colour[name], label=short(name))
-    if reference is not None:
-        axes.axvline(reference, color=FAINT, linewidth=0.9, linestyle=(0, (4, 3)), zorder=0)
-        if reference_label:
-            axes.annotate(
-                short(reference_label),
-                (reference, 1),
-                xycoords=("data", "axes fraction"),
-                xytext=(3, -1),
-                textcoords="offset points",
-                va="top",
-                fontsize=7,
-                color=FAINT,
-            )
-    axes.set_yticks(range(len(names)), [short(name) for name in names])
-    axes.set_ylim(len(names) - 0.5, -0.5)
-    axes.grid(axis="x")
-    axes.tick_params(axis="y", length=0)
-    axes.set_xlabel(short(label or value))
+    for axes, (title, rest) in zip(all_axes, parts, strict=True):
+        for number, (name, part) in enumerate(groups(rest, series)):
+            places = np.array([names.index(entry) for entry in part[category]], dtype=float)
+            places += (number - (len(several) - 1) / 2) * step
+            estimates = part[value].cast(pl.Float64).to_numpy()
+            ink = colour[name] if series else [colour_of(entry) for entry in part[category]]
+            if low in part.columns and high in part.columns:
+                ends = part.select(pl.col(low, high).cast(pl.Float64))
+                axes.hlines(places, ends[low].to_numpy(), ends[high].to_numpy(), color=ink, linewidth=1.3)
+            axes.scatter(estimates, places, s=25, marker=marker[name], c=ink, linewidths=0, label=short(name), zorder=3)
+        if reference is not None:
+            axes.axvline(reference, color=FAINT, linewidth=0.9, linestyle=(0, (4, 3)), zorder=0)
+            if reference_label:
+                axes.annotate(
+                    short(reference_label),
+                    (reference, 1),
+                    xycoords=("data", "axes fraction"),
+                    xytext=(3, -1),
+                    textcoords="offset points",
+                    va="top",
+                    fontsize=7,
+                    color=FAINT,
+                )
+        axes.set_title(short(title), loc="left")
+        axes.grid(axis="x")
+        axes.tick_params(axis="y", length=0)
+    all_axes[0].set_yticks(range(len(names)), [short(name) for name in names])
+    all_axes[0].set_ylim(len(names) - 0.5, -0.5)
+    for axes in all_axes[-columns:]:
+        axes.set_xlabel(short(label or value))
     if limits:
-        axes.set_xlim(*limits)
+        all_axes[0].set_xlim(*limits)
     if len(several) > 1:
         figure.legend(loc="outside lower center", ncols=min(len(several), 4))
     return figure

@@ -9,7 +9,7 @@ import polars as pl
 
 from vantage.report.charts.empty import no_data
 from vantage.report.charts.frames import distinct, need, nothing
-from vantage.report.style import FAINT, PAGE, canvas, colours
+from vantage.report.style import FAINT, PAGE, PALETTE, canvas, colours
 from vantage.report.style import label as short
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def bump(
         name: The column of what is ranked.
         stage: The column of the stages, from left to right in the order of the data.
         rank: The column of the ranks.
-        highlight: Names that stand out; all of them where there are few, none otherwise.
+        highlight: Names that stand out, eight at most; all of them where there are few, none otherwise.
         label: What the ranks are of.
         width: The width in inches.
     """
@@ -42,7 +42,7 @@ def bump(
         return no_data()
     known = frame.drop_nulls(rank).with_columns(pl.col(rank).cast(pl.Float64))
     stages, names = distinct(known, stage), distinct(known, name)
-    marked = list(highlight) or (names if len(names) <= 8 else [])
+    marked = list(highlight)[: len(PALETTE)] or (names if len(names) <= len(PALETTE) else [])
     colour = colours(marked)
     figure, (axes,) = canvas(width, 0.7 + 0.2 * max(len(names), 4))
     for one in names:

@@ -33,6 +33,9 @@
       box.setAttribute("aria-label", "Filter the rows shown");
       box.addEventListener("input", () => {
         const wanted = box.value.trim().toLowerCase();
+        // What is looked for may be among the folded rows.
+        const fold = table.closest(".wide").nextElementSibling;
+        if (wanted !== "" && fold && fold.matches("details")) fold.open = true;
         for (const row of body.rows) row.hidden = wanted !== "" && !row.textContent.toLowerCase().includes(wanted);
       });
       table.closest(".wide").before(box);

@@ -11,7 +11,8 @@ from urllib.parse import urlsplit
 
 from vantage.errors import InputError
 from vantage.raters.chat import ChatRater
-from vantage.raters.models.base import ChatModel, Completion, ModelError, note_once
+from vantage.raters.models.base import ChatModel, Completion, ModelError, Passing, note_once
+from vantage.raters.models.faults import Fault
 from vantage.raters.models.openai import OpenAIModel
 from vantage.runs.batch.ledger import Batch, Ledger
 from vantage.runs.batch.protocols import Result, Standing, load_protocol
@@ -238,9 +239,11 @@ class _Batches:
         if status == 200:
             try:
                 completion = self.protocol.read(self.model, result.body, call.ask.options)
-            except (AttributeError, LookupError, TypeError, ValueError):
+            except (AttributeError, LookupError, TypeError, ValueError, Passing):
                 status, said = 0, f"{self.host} did not answer with a chat completion"
-        elif status in (400, 422) and self._can_leave_out(batch, call, said):
+        elif (fault := Fault.of(status, result.body, {}, said)).filtered:
+            completion = Completion(fault.message, "filtered", category=fault.category or "content filter")
+        elif status in (400, 422) and self._can_leave_out(batch, call, fault):
             self._again.append((call, tries - 1))
             return True
         if completion is None and (status in _PASSING or status >= 500) and tries < self.job.options.tries:
@@ -252,10 +255,10 @@ class _Batches:
         self.job.end(call, completion, tries=tries, seconds=max(0.0, time.time() - batch.at))
         return completion.finish != "failed"
 
-    def _can_leave_out(self, batch: Batch, call: Call, refusal: str) -> bool:
+    def _can_leave_out(self, batch: Batch, call: Call, fault: Fault) -> bool:
         """Whether a request was refused for a parameter that it can go without, as others may have taught already."""
         taught = self.model.left_out != batch.without
-        return taught or self.model.leaves_out(refusal, self.protocol.body(self.model, call))
+        return taught or self.model.leaves_out(fault, self.protocol.body(self.model, call))
 
 
 def _key(name: str) -> bytes:

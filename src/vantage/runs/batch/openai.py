@@ -99,4 +99,4 @@ def _result(line: str) -> Result:
     said = (body.get("error") if isinstance(body, dict) else None) or error
     if isinstance(said, dict):
         said = f"{said.get('param') or ''} {said.get('message') or said.get('code') or 'no reason is given'}".strip()
-    return Result(name, error=str(said), status=status)
+    return Result(name, body, error=str(said), status=status)

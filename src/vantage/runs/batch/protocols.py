@@ -33,7 +33,7 @@ class Result:
     name: str
     """The name under which it was submitted."""
     body: Any = None
-    """The answer, as a single request would have got it; nothing where there is none."""
+    """The answer, as a single request would have got it, also where it tells an error; nothing where there is none."""
     error: str = ""
     status: int = 0
     """The HTTP status that a single request would have got; 0 where none is told."""

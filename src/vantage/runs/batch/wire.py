@@ -11,7 +11,7 @@ import openai
 
 from vantage.errors import VantageError
 from vantage.raters.models.base import ModelError, Passing
-from vantage.raters.models.faults import raise_if_passing
+from vantage.raters.models.faults import of_client, retry_after
 from vantage.raters.models.openai import OpenAIModel
 from vantage.runs.limits import back_off
 
@@ -75,10 +75,10 @@ class Wire:
                 raise
             except openai.APIStatusError as error:
                 if error.status_code >= 500 or error.status_code == 408:
-                    raise Uncertain(self._model.sentence(error, tries=1)) from None
+                    raise Uncertain(self._model.sentence(of_client(error))) from None
                 raise
             except openai.APIConnectionError as error:
-                raise Uncertain(self._model.sentence(error, tries=1)) from None
+                raise Uncertain(self._model.sentence(of_client(error))) from None
             except Passing as fault:
                 raise Uncertain(str(fault)) from None
 
@@ -108,8 +108,10 @@ class Wire:
         except openai.NotFoundError as error:
             raise ModelError(f"{self._model.url} has no batch API here ({_told(error)}); leave --batch out.") from None
         except openai.OpenAIError as error:
-            sentence = self._model.sentence(error, tries=1)
-            raise_if_passing(error, sentence)
+            fault = of_client(error)
+            sentence = self._model.sentence(fault)
+            if fault.passing:
+                raise Passing(sentence, overload=fault.overload, after=retry_after(fault.headers)) from None
             raise ModelError(sentence) from None
 
 

@@ -205,7 +205,12 @@ def _batch(model: ChatModel, job: Job, look: _Look, calls: list[Call]) -> None:
     start = time.monotonic()
     requests = [call.ask.request for call in calls]
     if not calls[0].ask.options:
-        completions = model.complete(requests)
+        # Each reply is stored as it is made, so that a kill loses no more than the model computes at once.
+        together: int = getattr(model, "together", len(calls))
+        for first in range(0, len(calls), together):
+            start = time.monotonic()
+            some = model.complete(requests[first : first + together])
+            _end(job, look, calls[first : first + together], some, (time.monotonic() - start) / len(some))
     else:
         before = len(model.notes)
         scores = model.score(requests, calls[0].ask.options)
@@ -214,7 +219,10 @@ def _batch(model: ChatModel, job: Job, look: _Look, calls: list[Call]) -> None:
             Completion("", "failed", error=reason) if np.isnan(row).any() else Completion("", scores=tuple(row))
             for row in scores.tolist()
         ]
-    seconds = (time.monotonic() - start) / len(calls)
+        _end(job, look, calls, completions, (time.monotonic() - start) / len(calls))
+
+
+def _end(job: Job, look: _Look, calls: list[Call], completions: list[Completion], seconds: float) -> None:
     for call, completion in zip(calls, completions, strict=True):
         if look.noticed and completion.finish == "failed":
             # It may only have been given up; the next run asks it again.

@@ -20,6 +20,7 @@ from typing import Any, Final
 from vantage._version import __version__
 from vantage.errors import InputError
 from vantage.raters.chat import ChatRater
+from vantage.raters.models import is_remote
 from vantage.raters.models.base import ChatModel, ModelError, note_once
 from vantage.raters.models.extras import require
 from vantage.raters.models.hub_tokens import HubTokens
@@ -56,7 +57,7 @@ class RayEngine:
                 remedy="name the model, such as hf:PATH",
             )
         kind, _, argument = rater.model.partition(":")
-        if kind == "openai":
+        if is_remote(rater.model):
             return Unopened(rater.model, rater.settings)
         return HubTokens(argument, **rater.settings) if kind == "hf" else rater.open()
 
@@ -67,10 +68,18 @@ class RayEngine:
         with connected(ray, job.options):
             nodes = sum(1 for node in ray.nodes() if node["Alive"])
             count, needs = crew_size(job.options.workers, ray.cluster_resources(), nodes, rater.model_name)
+            if nodes == 1:
+                note_once(model.notes, "There is one machine in the cluster; without --engine ray it is faster.")
             crew = _Crew(ray, rater, job, model, count, needs)
             try:
                 crew.begin()
                 crew.work()
+            except (ray.exceptions.RaySystemError, ray.exceptions.GetTimeoutError, ConnectionError) as error:
+                reason = " ".join(str(error).split())[:160].rstrip(".")
+                raise ModelError(
+                    f"The Ray cluster was lost ({reason}); every reply so far is stored, so start it and run the same "
+                    "command again."
+                ) from None
             finally:
                 crew.end()
         job.settle()
@@ -120,7 +129,7 @@ def crew_size(
         return count, {"num_cpus": min(1, processors / count), "num_gpus": 1 if count <= gpus else gpus / count}
     count = wanted or max(1, nodes)
     each = processors / count
-    client = model.startswith("openai:")
+    client = is_remote(model)
     return count, {"num_cpus": min(1, each) if client or each < 1 else int(each), "num_gpus": 0}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -11,7 +12,7 @@ import polars as pl
 from vantage.context.controls import CONTEXT, Control, attached, check_control, condition_of
 from vantage.context.generation import Contexts, generate
 from vantage.context.readers import Simulator, find_method
-from vantage.context.simulation import STATIC, simulate
+from vantage.context.simulation import STATIC, simulate, simulation_plan
 from vantage.context.surface import SURFACE
 from vantage.context.verification import shared_models
 from vantage.context.writing import TEMPERATURE
@@ -21,7 +22,6 @@ from vantage.errors import InputError
 from vantage.instruments import Instrument
 from vantage.raters.chat import ChatRater
 from vantage.raters.style import Style
-from vantage.runs.store import Store
 from vantage.studies.asking import store_of
 from vantage.studies.context.detecting import judging_of, spread_of
 from vantage.studies.context.model_raters import ask_models, example_corpus
@@ -40,6 +40,9 @@ DETECTED_POORLY: Final = (
     "Ambiguity was simulated with the embedded model, whose judgments are not valid measurements; read its rows beside "
     "those that need no model."
 )
+
+
+GATED: Final = "Every persona is counted as asked about every item, however relevant: the most calls there can be."
 
 
 def listed(words: str) -> list[str]:
@@ -101,12 +104,15 @@ def _simulated(context: Context[Options], corpus: Corpus, task: Task) -> Corpus:
         for method in listed(context.options.methods):
             if method in SURFACE:
                 continue
+            how = simulator(context, model)
+            if not context.asks(simulation_plan(corpus, task.instrument, how, method), GATED * how.gates(method)):
+                continue
             title = f"{task.name}: {method} readers by {model}"
             with store_of(context) as store, context.step(title) as moved:
                 found = simulate(
                     corpus,
                     task.instrument,
-                    simulator(context, model),
+                    how,
                     method,
                     store=store,
                     options=context.carried,
@@ -129,8 +135,8 @@ def _with_contexts(context: Context[Options], corpus: Corpus, task: Task) -> tup
     written = []
     for control in controls:
         title = f"{task.name}: contexts ({control}) by {options.generator}"
-        with store_of(context) as store, context.step(title, len(corpus.items)) as moved:
-            made = _generated(context, corpus, instrument, control, store, moved)
+        with context.step(title, len(corpus.items)) as moved:
+            made = _generated(context, corpus, instrument, control, moved)
         written.append(made)
         for sentence in made.warnings:
             context.warn(sentence)
@@ -144,27 +150,28 @@ def _generated(
     corpus: Corpus,
     instrument: Instrument,
     control: Control,
-    store: Store,
     moved: Callable[[int], None],
 ) -> Contexts:
     """Contexts of one kind as the study's options say that they are written and checked."""
     options = context.options
     common: dict[str, Any] = {"seed": context.seed, "settings": dict(context.settings)}
-    return generate(
-        corpus,
-        instrument,
-        ChatRater(options.generator, temperature=TEMPERATURE, **common),
-        ChatRater(options.verifier, **common) if options.verifier else None,
-        control=control,
-        attempts=options.attempts,
-        first_person=options.first_person,
-        least=options.least,
-        labels=LABEL,
-        store=store,
-        seed=context.seed,
-        options=context.carried,
-        progress=moved,
-    )
+    with nullcontext() if context.plans else store_of(context) as store:
+        return generate(
+            corpus,
+            instrument,
+            ChatRater(options.generator, temperature=TEMPERATURE, **common),
+            ChatRater(options.verifier, **common) if options.verifier else None,
+            control=control,
+            attempts=options.attempts,
+            first_person=options.first_person,
+            least=options.least,
+            labels=LABEL,
+            store=store,
+            seed=context.seed,
+            options=context.carried,
+            progress=moved,
+            asks=context.asks if context.plans else None,
+        )
 
 
 def _examples(context: Context[Options], pool: Corpus, instrument: Instrument, conditions: Sequence[str]) -> Corpus:
@@ -173,8 +180,8 @@ def _examples(context: Context[Options], pool: Corpus, instrument: Instrument, c
     if CONTEXT not in conditions or not shots:
         return pool.filter(pl.lit(False))
     title = f"contexts of examples by {context.options.generator}"
-    with store_of(context) as store, context.step(title, len(pool.items)) as moved:
-        return _generated(context, pool, instrument, "label", store, moved).corpus
+    with context.step(title, len(pool.items)) as moved:
+        return _generated(context, pool, instrument, "label", moved).corpus
 
 
 def _evaluated(

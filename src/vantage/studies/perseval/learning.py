@@ -39,13 +39,15 @@ def learn(task: Task, cells: list[Cell], context: Context[Options], kept: Predic
     school = _School(task, context, kept)
     with context.step(f"{task.name}: learning", len(wanted)) as moved:
         for cell in wanted:
-            if kept.find(cell.rater, cell.variant) is None:
+            if kept.find(cell.rater, cell.variant) is None and context.trains(
+                f"{task.name}: {cell.name}", f"{len(school.split(cell).train):,} judgments"
+            ):
                 school.run(cell)
             moved(1)
     chosen = {cell.rater for cell in wanted}
     if ONE_TRAIT in chosen and task.traits:
         _one_by_one(task, context, kept)
-    if task.tested_traits:
+    if task.tested_traits and not context.plans:
         seats = next((m for m in ("tokens", ONE_TRAIT, "user-majority") if m in chosen and m not in school.shut), None)
         if seats is not None:
             _jury(task, seats, school, kept)
@@ -79,7 +81,7 @@ class _School:
         key = f"{cell.rater}-{cell.variant.replace('/', '-')}"
         if key not in self.fitted:
             try:
-                self.fitted[key] = self._fit(cell.rater, self._split(cell), key)
+                self.fitted[key] = self._fit(cell.rater, self.split(cell), key)
             except (ModelError, InputError) as error:
                 if not PAIR_METHODS[cell.rater].torch or self.context.options.encoder != "auto":
                     raise
@@ -104,7 +106,8 @@ class _School:
                 return fit_pairs(split, method, seed=self.context.seed, progress=hundredths(moved), **given)
         return fit_pairs(split, method, seed=self.context.seed)
 
-    def _split(self, cell: Cell) -> Split:
+    def split(self, cell: Cell) -> Split:
+        """What the rater of a cell learns from."""
         if cell.users is None or cell.adaptation is None:
             # A rater that is blind to users learns from the training annotators alone, as the paper's baseline.
             return self.task.split(extended=bool(cell.extended))
@@ -122,8 +125,9 @@ def _one_by_one(task: Task, context: Context[Options], kept: Predictions) -> Non
     for trait in task.traits:
         if people[trait].drop_nulls().n_unique() < 2 or kept.find(ONE_TRAIT, f"trait:{trait}") is not None:
             continue
-        rater = fit_pairs(split, ONE_TRAIT, traits=[trait], seed=context.seed)
-        kept.put(ONE_TRAIT, f"trait:{trait}", rater.judge())
+        if context.trains(f"{task.name}: {ONE_TRAIT} ({trait} alone)", f"{len(split.train):,} judgments"):
+            rater = fit_pairs(split, ONE_TRAIT, traits=[trait], seed=context.seed)
+            kept.put(ONE_TRAIT, f"trait:{trait}", rater.judge())
 
 
 def _jury(task: Task, method: str, school: _School, kept: Predictions) -> None:

@@ -179,6 +179,9 @@ class _Asker:
     def encoder(self) -> Encode:
         """What makes texts similar: the embedded sentence encoder where it is installed, else TF-IDF."""
         wanted = self.context.options.retrieval
+        if self.context.plans:
+            # Which texts are shown hardly changes how long a prompt is, so no encoder is loaded for an estimate.
+            return load_encoder("tfidf")
         if wanted != "auto":
             return load_encoder(wanted)
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 
@@ -13,6 +13,9 @@ from vantage.instruments import Instrument, Question
 from vantage.raters.chat import Call, ChatRater
 from vantage.raters.models.base import Message, Request
 from vantage.raters.prompts import Prompter, Shot
+
+KEYWORD_TOKENS: Final = 250
+"""How long a list of keywords with reasons is, typically."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,20 +86,31 @@ class KeywordRater(BlockRater):
         common = (plain.instrument, plain.style, plain.condition, plain.voice, plain.sampling)
         return KeywordPrompter(*common, self.instructed, (), self.words, self.block)
 
+    def reply_tokens(self, questions: Sequence[Question]) -> int:
+        """Several keywords, each with a sentence."""
+        return KEYWORD_TOKENS
+
     def said(
-        self, corpus: Corpus, instrument: Instrument, condition: str
+        self, corpus: Corpus, instrument: Instrument, condition: str, *, assumed: bool = False
     ) -> dict[tuple[str, int], tuple[Message, ...]]:
-        """What was asked and answered, by item and sample: the beginning of the conversation about ratings."""
+        """What was asked and answered, by item and sample: the beginning of the conversation about ratings.
+
+        Where nothing was asked, replies of the usual length are `assumed` for an estimate.
+        """
         question = f"{self.block}-keywords"
-        if "reply" not in corpus.judgments.columns:
+        if assumed:
+            usual = "keyword " * (KEYWORD_TOKENS // 2)
+            replies = {(item, n): usual for item in corpus.items["item"] for n in range(self.samples)}
+        elif "reply" not in corpus.judgments.columns:
             return {}
-        mine = corpus.judgments.filter(
-            pl.col("rater") == self.id,
-            pl.col("question") == question,
-            pl.col("condition") == condition,
-            pl.col("status").cast(pl.String) != "failed",
-        )
-        replies = {(item, n): reply for item, n, reply in mine.select("item", "sample", "reply").iter_rows()}
+        else:
+            mine = corpus.judgments.filter(
+                pl.col("rater") == self.id,
+                pl.col("question") == question,
+                pl.col("condition") == condition,
+                pl.col("status").cast(pl.String) != "failed",
+            )
+            replies = {(item, n): reply for item, n, reply in mine.select("item", "sample", "reply").iter_rows()}
         writer = self.prompter(corpus, instrument, condition)
         asked = instrument.question(question)
         items = {str(row["item"]): row for row in corpus.items.iter_rows(named=True)}

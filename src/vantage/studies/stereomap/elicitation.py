@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import polars as pl
 
@@ -19,11 +19,9 @@ from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument
 from vantage.raters.models.base import Message
 from vantage.scales import Scale
+from vantage.studies.base import Context
 from vantage.studies.stereomap.block_raters import KeywordRater, PrimedRater
 from vantage.studies.stereomap.keyword_replies import MOST, read_keywords
-
-if TYPE_CHECKING:
-    from vantage.studies.base import Context
 
 KEYWORD_BLOCKS: Final = ("traits", "emotions", "behaviours")
 VARIANTS: Final = {
@@ -204,7 +202,7 @@ class _Asking:
                 asked = KeywordRater(style="zero-shot", block=block, words=words, **self.common)
                 id_ = f"{block}-keywords"
                 corpus = self.context.rate(corpus, asked, lists, questions=[id_], condition=self.condition)
-                said = asked.said(corpus, lists, self.condition)
+                said = asked.said(corpus, lists, self.condition, assumed=self.context.plans)
             style = f"{self.style}+reasoning" if self._explains(block) else self.style
             options = {**self.common, **self.scored}
             rater = PrimedRater(style=style, block=block, turns=said, **options)

@@ -1,13 +1,15 @@
-"""Where each source places the groups: scores, clusters, how sure they are, and competence against warmth."""
+"""Where each source places the groups: scores by run, clusters, and how sure both are."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import polars as pl
+from scipy import stats
 
 from vantage.instruments import Instrument
 from vantage.measures.cluster_stability import (
@@ -17,18 +19,29 @@ from vantage.measures.cluster_stability import (
     run_replicates,
     stability,
 )
-from vantage.measures.clusters import Clusters, k_table, kmeans
+from vantage.measures.clusters import Clusters, kmeans
 from vantage.measures.compare import compare
-from vantage.measures.composites import answer_replicates, composites, expected_values, scores_by_run
+from vantage.measures.composites import Members, answer_replicates, composites, expected_values, scores_by_run
 from vantage.measures.intervals import percentile
 from vantage.measures.ratings import Floats
+from vantage.report.sentences import p_value
 
 AXES: Final = ("competence", "warmth")
+APART: Final = (1.0, -1.0)
+"""The weights of competence minus warmth."""
 ALL: Final = "all models"
 """The source that puts all models together."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+class OverRuns(NamedTuple):
+    """The uncertainty of a mean over runs: its 95 % interval, and the p value of its difference from zero."""
+
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
 class Source:
     """One model, or all of them together, and where it places the groups."""
 
@@ -41,12 +54,14 @@ class Source:
     """Groups × competence and warmth × runs."""
     replicates: Floats
     """How the means might have come out: resamples × groups × scores; none where there is but one run."""
+    scored: bool = False
+    """Whether the replicates are drawn from the distributions of a model that was read by option scoring."""
     clusters: Clusters | None = None
     sure: Stability | None = None
     reason: str = ""
     """Why there are no clusters."""
 
-    @property
+    @cached_property
     def points(self) -> Floats:
         """The means over runs, groups × competence and warmth."""
         return mean_over_runs(self.cube)
@@ -56,10 +71,36 @@ class Source:
         """How many runs there are."""
         return int(self.cube.shape[2])
 
+    @cached_property
     def cluster_of(self) -> dict[str, str]:
         """The cluster of each group that has one."""
         found = self.clusters
         return {item: found.of(item) for item in found.items} if found else {}
+
+    def over_runs(self, inside: Sequence[int], weights: tuple[float, float] = APART) -> OverRuns:
+        """The uncertainty of a weighted sum of both scores, averaged over the groups `inside`.
+
+        Of sampled runs it is that of a t test over runs (Student 1908), which holds for few of them; of a model that
+        was read by option scoring, that of its replicates. Runs of different models are no replicates of each other,
+        and runs that do not differ say nothing about others: both have no interval.
+        """
+        if self.name == ALL or not len(self.replicates) or not len(inside):
+            return OverRuns()
+        estimate = float((self.points[inside] @ weights).mean())
+        if self.scored:
+            low, high = percentile((self.replicates[:, inside] @ np.array(weights)).mean(axis=1))
+            return OverRuns(low, high, p_value(estimate, low, high, 0.0))
+        used = [d for d, weight in enumerate(weights) if weight]
+        each = np.tensordot(self.cube[inside][:, used], [weights[d] for d in used], axes=(1, 0))
+        known = each[:, np.isfinite(each).any(axis=0)]
+        # Groups that some runs did not place enter with their deviation from their own mean.
+        away = np.nanmean(known - np.nanmean(known, axis=1, keepdims=True), axis=0) if known.size else np.zeros(0)
+        error = float(away.std(ddof=1) / np.sqrt(len(away))) if len(away) > 1 else 0.0
+        if error < 1e-12:
+            return OverRuns()
+        reach = float(stats.t.ppf(0.975, len(away) - 1)) * error
+        p = 2 * float(stats.t.sf(abs(estimate) / error, len(away) - 1))
+        return OverRuns(estimate - reach, estimate + reach, p)
 
 
 def place(
@@ -67,7 +108,7 @@ def place(
     instrument: Instrument,
     *,
     k: int = 5,
-    members: str = "all",
+    members: Members = "all",
     runs: int = 10,
     resamples: int = 200,
     seed: int = 0,
@@ -84,202 +125,91 @@ def place(
         seed: Of clusters and resamples.
     """
     rated = judgments.filter(pl.col("question").is_in([question.id for question in instrument.questions]))
-    scores = composites(expected_values(rated), instrument, members="all" if members == "all" else "some")
+    scores = composites(expected_values(rated), instrument, members=members)
     raters = scores["rater"].unique().sort().to_list()
     found = []
     for name in [*raters, ALL] if len(raters) > 1 else raters:
-        mine = scores if name == ALL else scores.filter(pl.col("rater") == name)
-        answers = rated if name == ALL else rated.filter(pl.col("rater") == name)
-        ends = instrument.questions[0].scale.ends
-        found.append(_placed(name, mine, answers, instrument, ends, k, runs, resamples, seed))
+        mine, answers = (frame if name == ALL else frame.filter(rater=name) for frame in (scores, rated))
+        items, _, cube = scores_by_run(mine, AXES)
+        known = np.isfinite(mean_over_runs(cube)).all(axis=1)
+        items, cube = [item for item, there in zip(items, known, strict=True) if there], cube[known]
+        drawn = _drawn(items, answers, instrument, runs, resamples, seed)
+        enough = drawn is None and cube.shape[2] > 1
+        resampled = run_replicates(cube, resamples=resamples, seed=seed) if enough else np.zeros((0, *cube.shape[:2]))
+        replicates = resampled if drawn is None else drawn
+        source = Source(name, mine, tuple(items), cube, replicates, scored=drawn is not None)
+        found.append(_clustered(source, k, instrument.questions[0].scale.ends, len(known), seed))
     return found
 
 
-def _placed(
-    name: str,
-    scores: pl.DataFrame,
-    answers: pl.DataFrame,
-    instrument: Instrument,
-    ends: tuple[float, float],
-    k: int,
-    runs: int,
-    resamples: int,
-    seed: int,
-) -> Source:
-    items, _, cube = scores_by_run(scores, AXES)
-    means = mean_over_runs(cube)
-    known = np.asarray(np.isfinite(means).all(axis=1))
-    items, cube = [item for item, there in zip(items, known, strict=True) if there], cube[known]
-    replicates = _replicates(items, cube, answers, instrument, runs, resamples, seed)
-    source = Source(name, scores, tuple(items), cube, replicates)
-    points = source.points
-    told = f"{len(items)} of {len(known)} groups have both scores"
-    if len(items) < k:
-        return _without(source, f"{told}, too few for {k} clusters")
-    if (distinct := len(np.unique(points, axis=0))) < k:
-        return _without(source, f"the groups have only {distinct} different places, too few for {k} clusters")
-    clusters = kmeans(items, points, axes=AXES, k=k, scale=ends, seed=seed)
-    sure = stability(clusters, replicates, seed=seed) if len(replicates) else None
-    return Source(name, scores, tuple(items), cube, replicates, clusters, sure)
+def _clustered(source: Source, k: int, ends: tuple[float, float], asked: int, seed: int) -> Source:
+    """The source with its clusters, or with the reason why there are none."""
+    if len(source.items) < k:
+        told = f"{len(source.items)} of {asked} groups have both scores, too few for {k} clusters"
+        return replace(source, reason=told)
+    if (distinct := len(np.unique(source.points, axis=0))) < k:
+        told = f"the groups have only {distinct} different places, too few for {k} clusters"
+        return replace(source, reason=told)
+    clusters = kmeans(source.items, source.points, axes=AXES, k=k, scale=ends, seed=seed)
+    sure = stability(clusters, source.replicates, seed=seed) if len(source.replicates) else None
+    return replace(source, clusters=clusters, sure=sure)
 
 
-def _without(source: Source, reason: str) -> Source:
-    return Source(source.name, source.scores, source.items, source.cube, source.replicates, reason=reason)
+def _drawn(
+    items: Sequence[str], answers: pl.DataFrame, instrument: Instrument, runs: int, resamples: int, seed: int
+) -> Floats | None:
+    """Means as runs would give them, drawn from the distributions of raters that were all read by option scoring."""
+    if not items or "probabilities" not in answers.columns:
+        return None
+    if answers.drop_nulls("value")["probabilities"].null_count():
+        return None
+    parts = []
+    for number, (_, mine) in enumerate(sorted(answers.group_by("rater"), key=lambda part: str(part[0]))):
+        known, drawn = answer_replicates(mine, instrument, AXES, runs=runs, resamples=resamples, seed=seed + number)
+        if not set(items) <= set(known):
+            return np.zeros((0, len(items), len(AXES)))
+        parts.append(drawn[:, [known.index(item) for item in items]])
+    return np.asarray(np.mean(parts, axis=0))
 
 
-def _replicates(
-    items: Sequence[str],
-    cube: Floats,
-    answers: pl.DataFrame,
-    instrument: Instrument,
-    runs: int,
-    resamples: int,
-    seed: int,
-) -> Floats:
-    """Resampled runs or, where every rater was read by option scoring, runs drawn from its distributions."""
-    scored = (
-        "probabilities" in answers.columns
-        and answers.filter(pl.col("value").is_not_null())["probabilities"].is_not_null().all()
-    )
-    if scored and items:
-        parts = []
-        for number, (_, mine) in enumerate(sorted(answers.group_by("rater"), key=lambda part: str(part[0]))):
-            known, drawn = answer_replicates(mine, instrument, AXES, runs=runs, resamples=resamples, seed=seed + number)
-            if not set(items) <= set(known):
-                return np.zeros((0, *cube.shape[:2]))
-            parts.append(drawn[:, [known.index(item) for item in items]])
-        return np.asarray(np.mean(parts, axis=0))
-    if cube.shape[2] < 2:
-        return np.zeros((0, *cube.shape[:2]))
-    return run_replicates(cube, resamples=resamples, seed=seed)
-
-
-def group_table(sources: Sequence[Source], labels: Mapping[str, str]) -> pl.DataFrame:
-    """One row per source and group: its scores with intervals over runs, its cluster, and how firmly it is there."""
-    rows: list[dict[str, Any]] = []
-    for source in sources:
-        points = source.points
-        ranges = np.quantile(source.replicates, [0.025, 0.975], axis=0) if len(source.replicates) else None
-        for n, item in enumerate(source.items):
-            row: dict[str, Any] = {"source": source.name, "item": item, "group": labels.get(item, item)}
-            for d, axis in enumerate(AXES):
-                row[axis] = float(points[n, d])
-                row[f"{axis}_low"] = None if ranges is None else float(ranges[0, n, d])
-                row[f"{axis}_high"] = None if ranges is None else float(ranges[1, n, d])
-            held = source.sure.held[n] if source.sure is not None else np.nan
-            row["cluster"] = source.cluster_of().get(item)
-            row["held"] = float(held) if np.isfinite(held) else None
-            row["runs"] = int(np.isfinite(source.cube[n]).all(axis=0).sum())
-            rows.append(row)
-    bounds = [f"{axis}{end}" for axis in AXES for end in ("", "_low", "_high")]
-    texts = dict.fromkeys(("source", "item", "group", "cluster"), pl.String)
-    schema = {**texts, **dict.fromkeys((*bounds, "held"), pl.Float64), "runs": pl.Int64}
-    order = ["source", "item", "group", *bounds, "cluster", "held", "runs"]
-    return pl.DataFrame(rows, schema=schema).select(order)
-
-
-def cluster_table(sources: Sequence[Source], labels: Mapping[str, str]) -> pl.DataFrame:
-    """One row per source and cluster: centroid, competence minus warmth with its test over runs, and the groups.
+def competence_against_warmth(source: Source) -> pl.DataFrame:
+    """Competence against warmth over the runs of a source, cluster by cluster.
 
     Each run is tested with every group in the cluster in which the *other* runs put it, so that the runs that are
-    tested had no part in the choice of the groups. `dz` is the mean difference over its standard deviation between
-    runs (Cohen 1988); p-values are corrected after Holm (1979) within the source.
+    tested had no part in the choice of the groups. `held_out` is their mean difference, `dz` that over its standard
+    deviation between runs (Cohen 1988); p values are corrected after Holm (1979) within the source. The runs of
+    several models together are no replicates of each other and are not tested.
     """
-    found = []
-    for source in sources:
-        if source.clusters is None:
-            continue
-        table = source.clusters.table().with_columns(
-            (pl.col("competence") - pl.col("warmth")).alias("difference"), pl.lit(source.name).alias("source")
-        )
-        lows, highs, groups = [], [], []
-        for number, _ in enumerate(source.clusters.names):
-            inside = source.clusters.labels == number
-            each = source.replicates[:, inside].mean(axis=1) if len(source.replicates) else np.zeros((0, 2))
-            low, high = percentile(each[:, 0] - each[:, 1])
-            lows.append(low)
-            highs.append(high)
-            groups.append(", ".join(labels.get(i, i) for i, here in zip(source.items, inside, strict=True) if here))
-        table = table.with_columns(
-            pl.Series("difference_low", lows, dtype=pl.Float64),
-            pl.Series("difference_high", highs, dtype=pl.Float64),
-            pl.Series("groups", groups, dtype=pl.String),
-        )
-        found.append(table.join(_tests(source), on="cluster", how="left", maintain_order="left"))
-    return pl.concat(found) if found else pl.DataFrame()
-
-
-def _tests(source: Source) -> pl.DataFrame:
-    """Competence against warmth over runs, cluster by cluster."""
     assert source.clusters is not None  # noqa: S101 - asked for sources with clusters only
     names = source.clusters.names
-    columns: dict[str, Any] = {"cluster": pl.String, "dz": pl.Float64, "dz_low": pl.Float64, "dz_high": pl.Float64}
-    columns |= {"p": pl.Float64, "p_holm": pl.Float64, "runs": pl.Int64, "relation": pl.String, "reason": pl.String}
-    if source.runs < 2:
-        told = "one run only: there is nothing to test over"
-        return pl.DataFrame([{"cluster": name, "reason": told, "runs": 1} for name in names], schema=columns)
+    numbers = dict.fromkeys(("held_out", "dz", "dz_low", "dz_high", "p", "p_holm"), pl.Float64)
+    columns = {"cluster": pl.String, **numbers, "runs": pl.Int64, "relation": pl.String, "reason": pl.String}
+    why = "one run only: there is nothing to test over" if source.runs < 2 else ""
+    why = "runs of several models are not replicates of each other" if source.name == ALL else why
+    rows = [] if why else _held_out(source)
+    if not rows:
+        told = {"runs": source.runs, "reason": why or "no run has groups with both scores"}
+        return pl.DataFrame([{"cluster": name, **told} for name in names], schema=columns)
+    tested = compare(
+        pl.DataFrame(rows), between="question", values=AXES, by="cluster", unit="sample", correction="holm"
+    ).rename({"estimate": "dz", "low": "dz_low", "high": "dz_high", "p_adjusted": "p_holm", "difference": "held_out"})
+    signs = pl.col("held_out").sign().cast(pl.Int64).replace_strict({1: ">", -1: "<"}, default="=")
+    relation = pl.when(pl.col("p_holm") < 0.05).then(signs).when(pl.col("p_holm").is_not_null()).then(pl.lit("="))
+    told = tested.with_columns(pl.col("units").alias("runs"), relation.alias("relation"))
+    return told.select(pl.col(name).cast(kind) for name, kind in columns.items())
+
+
+def _held_out(source: Source) -> list[dict[str, Any]]:
+    """The scores of every run, each group under the cluster in which the other runs put it."""
+    assert source.clusters is not None  # noqa: S101 - asked for sources with clusters only
     rows = []
     for run in range(source.runs):
         others = mean_over_runs(np.delete(source.cube, run, axis=2))
         usable = np.isfinite(others).all(axis=1) & np.isfinite(source.cube[:, :, run]).all(axis=1)
         where = nearest_centroid(others[usable], source.clusters.centroids)
         for item, label in zip(np.flatnonzero(usable), where, strict=True):
+            key = {"item": source.items[item], "rater": source.name, "sample": run}
             for d, axis in enumerate(AXES):
-                key = {"item": source.items[item], "rater": source.name, "sample": run, "question": axis}
-                rows.append({**key, "value": float(source.cube[item, d, run]), "cluster": names[label]})
-    if not rows:
-        told = "no run has groups with both scores"
-        return pl.DataFrame([{"cluster": name, "reason": told, "runs": 0} for name in names], schema=columns)
-    tested = compare(
-        pl.DataFrame(rows), between="question", values=AXES, by="cluster", unit="sample", correction="holm"
-    )
-    found = tested.select(
-        "cluster",
-        pl.col("estimate").alias("dz"),
-        pl.col("low").alias("dz_low"),
-        pl.col("high").alias("dz_high"),
-        "p",
-        pl.col("p_adjusted").alias("p_holm"),
-        pl.col("units").alias("runs"),
-        pl.col("difference").alias("__held_out"),
-        "reason",
-    )
-    certain = pl.col("p_holm") < 0.05
-    relation = (
-        pl.when(certain & (pl.col("__held_out") > 0))
-        .then(pl.lit(">"))
-        .when(certain & (pl.col("__held_out") < 0))
-        .then(pl.lit("<"))
-        .when(pl.col("p_holm").is_not_null())
-        .then(pl.lit("="))
-    )
-    return found.with_columns(relation.alias("relation")).select(
-        pl.col(name).cast(kind) for name, kind in columns.items()
-    )
-
-
-def stability_table(sources: Sequence[Source]) -> pl.DataFrame:
-    """One row per source: how far the clusters come out the same from resampled runs and from other starts."""
-    rows: list[dict[str, Any]] = []
-    for source in sources:
-        row: dict[str, Any] = {"source": source.name, "groups": len(source.items), "runs": source.runs}
-        if source.sure is not None:
-            summary = source.sure.summary()
-            row |= {"estimate": summary["agreement"], "low": summary["low"], "high": summary["high"]}
-            row |= {"starts": summary["seeds"], "held": float(np.nanmean(source.sure.held))}
-        else:
-            row["reason"] = source.reason or "one run only: there is nothing to resample"
-        rows.append(row)
-    numbers = dict.fromkeys(("estimate", "low", "high", "starts", "held"), pl.Float64)
-    schema = {"source": pl.String, "groups": pl.Int64, "runs": pl.Int64, **numbers, "reason": pl.String}
-    return pl.DataFrame(rows, schema=schema)
-
-
-def k_tables(sources: Sequence[Source], *, most: int = 8, seed: int = 0) -> pl.DataFrame:
-    """The silhouette and the gap of each number of clusters, source by source."""
-    found = [
-        k_table(source.points, most=most, seed=seed).with_columns(pl.lit(source.name).alias("source"))
-        for source in sources
-        if source.clusters is not None
-    ]
-    return pl.concat(found).select("source", pl.all().exclude("source")) if found else pl.DataFrame()
+                value = float(source.cube[item, d, run])
+                rows.append({**key, "question": axis, "value": value, "cluster": source.clusters.names[label]})
+    return rows

@@ -50,7 +50,9 @@ def learned(corpus: Corpus, context: Context[Options]) -> Corpus:
     with context.step("learning from words", len(kinds)) as moved:
         for how in kinds:
             given = dict(how)
-            corpus = fit(given.pop("corpus"), QUESTIONS, seed=context.seed, **given).rate(corpus, test)
+            part = given.pop("corpus")
+            if context.trains(given["name"], _learns(part)):
+                corpus = fit(part, QUESTIONS, seed=context.seed, **given).rate(corpus, test)
             moved(1)
     probe = _probe(everything, context)
     if probe is not None:
@@ -66,12 +68,18 @@ def _variants(options: Options) -> list[str]:
     return variants
 
 
+def _learns(part: Corpus) -> str:
+    return f"{len(part.items):,} pairs of sentence and target, {len(part.judgments):,} ratings"
+
+
 def _probe(everything: Corpus, context: Context[Options]) -> TrainedRater | None:
     """A regression on the states of a language model, where there is one."""
     options = context.options
     if options.probe == "none":
         return None
     model = "embedded" if options.probe == "auto" else options.probe
+    if not context.trains(f"probe of {model}", _learns(everything)):
+        return None
     how: dict[str, Any] = {"kind": "probe", "model": model, "name": "probe", "seed": context.seed}
     with context.step(f"probing {model}", 100) as moved:
         try:
@@ -97,6 +105,8 @@ def _encoders(
         for number in range(options.seeds):
             seed = context.seed + number
             id_ = f"encoder/{name}" + (f"/{number + 1}" if options.seeds > 1 else "")
+            if not context.trains(f"{id_} on {model}", _learns(everything)):
+                continue
             place = context.folder / "checkpoints" / id_.replace("/", "-") if context.folder else None
             with context.step(f"training {id_}", 100) as moved:
                 settings = {"model": model, "name": id_, "seed": seed, "checkpoints": place, **ENCODERS[name]}

@@ -45,7 +45,7 @@ def targets(analysis: Analysis) -> Data:
     return Data(frame, {**facts, "sentences": items["text"].n_unique()})
 
 
-def annotations(analysis: Analysis) -> pl.DataFrame:
+def annotation_counts(analysis: Analysis) -> pl.DataFrame:
     """Annotators and annotations of each question, and how many items have how many annotations."""
     judgments = analysis.people.judgments
     per_item = judgments.group_by("item", "question").len("annotations")
@@ -163,7 +163,7 @@ def together(analysis: Analysis) -> list[Figure]:
         data = grid.join(counts, on=[one, other], how="left", maintain_order="left").fill_null(0)
         caption = f"Pairs by their scores for {one} (rows) and {other} (columns)."
         options = {"row": one, "column": other, "value": "pairs", "label": "pairs", "digits": 0, "width": 4.2}
-        figures.append(Figure(f"{one}-{other}", caption, caption, "heat", data, options))
+        figures.append(Figure(f"{one}-{other}", caption, "", "heat", data, options))
     return figures
 
 

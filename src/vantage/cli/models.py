@@ -1,0 +1,88 @@
+"""`vantage models`: find out what a model takes, tells and does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from vantage.cli.corpora import pairs
+from vantage.cli.output import Json, print_json, print_rows, show
+from vantage.cli.rate import number
+
+if TYPE_CHECKING:
+    from vantage.raters.models.probe import Profile
+
+app = typer.Typer(help="Find out what a model takes, tells and does.", no_args_is_help=True, rich_markup_mode=None)
+
+
+@app.command("probe")
+def probe(
+    model: Annotated[str, typer.Argument(help="openai:NAME, anthropic:NAME, gguf:PATH and so on; see docs/models.md.")],
+    setting: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="A setting of the model or a parameter of requests.")
+    ] = None,
+    base_url: Annotated[str | None, typer.Option(help="The address of the endpoint.")] = None,
+    store: Annotated[
+        Path | None, typer.Option(help="A corpus folder or run store that keeps the profile, for vantage rate.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Ask a model a dozen short questions and show its profile.
+
+    Parameters that it refuses, whether replies are held to a schema, how many log-probabilities it tells, how a reply
+    begins, thinking, window, whether a seed repeats, speed and price.
+    """
+    from vantage.raters.chat import ChatRater
+    from vantage.raters.models.probe import probe as probed
+
+    settings: dict[str, Any] = {key: number(value) for key, value in pairs(setting or [], "--setting").items()}
+    if base_url:
+        settings["base_url"] = base_url
+    rater = ChatRater(model, settings=settings)
+    opened = rater.open()
+    try:
+        profile = probed(opened, lambda what: None if as_json else typer.echo(f"… {what}", err=True))
+    finally:
+        opened.close()
+    if store is not None:
+        from vantage.runs.profiles import keep
+        from vantage.runs.store import Store
+
+        with Store(store) as place:
+            keep(place, rater, profile)
+    if as_json:
+        print_json(profile.told())
+        return
+    for name, value in profile.told().items():
+        typer.echo(f"{name.replace('_', ' ')}: {_shown(value)}")
+
+
+@app.command("profiles")
+def profiles(
+    store: Annotated[Path, typer.Argument(metavar="STORE", help="A run store, or the corpus folder that it is in.")],
+    as_json: Json = False,
+) -> None:
+    """List the profiles that a store keeps."""
+    from vantage.runs.profiles import profiles as kept
+    from vantage.runs.store import Store
+
+    with Store(store, read_only=True) as opened:
+        found: list[Profile] = kept(opened)
+    if not found and not as_json:
+        typer.echo("There are no profiles in this store.")
+        return
+    columns = ("model", "probed", "schema", "logprobs", "thinks", "window", "repeats", "tokens_per_second")
+    rows = [profile.told() for profile in found]
+    print_rows([row if as_json else {name: row[name] for name in columns} for row in rows], as_json=as_json)
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "not known"
+    if isinstance(value, (list, tuple)):
+        return "; ".join(map(str, value)) or "none"
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {one:g}" for key, one in value.items()) or "not known"
+    return "yes" if value is True else "no" if value is False else show(value)

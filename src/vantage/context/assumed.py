@@ -1,0 +1,73 @@
+"""The steps of a generation as they are assumed for an estimate: every check but the last of each item is failed.
+
+The most that may be asked is gone through in this way, with prompts of about the right length, and nothing is sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import polars as pl
+
+from vantage.context.controls import Control
+from vantage.context.verification import QUALITY
+from vantage.context.writing import step_plan
+from vantage.instruments import Instrument
+from vantage.raters.chat import ChatRater
+from vantage.runs import Plan
+
+ASSUMPTION: Final = (
+    "Contexts are counted as written as often as they may be, and as kept in the end: the most calls there can be."
+)
+_SPOKEN: Final = "one thing and another, and what came of it in the end, which nobody had thought of before"
+REPLIES: Final = {
+    "first-person": "yes",
+    "scenario": f"Two friends talk about {_SPOKEN}. " * 2,
+    "conversation": "\n".join(f"Person {'AB'[n % 2]}: Attempt {{attempt}}, {{control}}, {_SPOKEN}." for n in range(8)),
+    "position": "After: 4\nSpeaker: Person A",
+}
+"""Replies of the usual length, by step; conversations differ from attempt to attempt and by control."""
+
+
+@dataclass
+class Assumed:
+    """Asks nobody: plans go to `asks`, and each step is assumed to come out so that as much as possible follows.
+
+    Args:
+        asks: Takes a plan, and what was assumed for it.
+        control: What keeps the runs of one control apart from those of another.
+        attempts: How often a context is written at most; the last one passes.
+    """
+
+    asks: Callable[[Plan, str], object]
+    control: Control
+    attempts: int
+    _checked: int = field(default=0, init=False)
+
+    def ask(
+        self,
+        rater: ChatRater,
+        items: pl.DataFrame,
+        instrument: Instrument,
+        questions: Sequence[str] = (),
+        *,
+        condition: str | None = None,
+    ) -> pl.DataFrame:
+        """Judgments that were not made."""
+        plan = step_plan(rater, items, instrument, questions, self.control, condition)
+        self.asks(plan, ASSUMPTION)
+        (part,) = plan.parts
+        low, value = part.used.question(part.asked[0]).scale.ends
+        if instrument.id == QUALITY:
+            self._checked += 1
+            value = value if self._checked >= self.attempts else low
+        reply = REPLIES.get(part.asked[0], "").format(attempt=self._checked + 1, control=self.control)
+        asked = items.select("item").join(pl.DataFrame({"question": part.asked}), how="cross")
+        return asked.with_columns(
+            pl.lit(value).alias("value"),
+            pl.lit("answered").alias("status"),
+            pl.lit(reply).alias("reply"),
+            *(pl.lit(0).alias(name) for name in ("calls", "prompt_tokens", "completion_tokens")),
+        )

@@ -1,0 +1,101 @@
+"""Whether the traits of raters single out a person, and what to coarsen before the data are given away.
+
+A combination of traits that fewer than *k* people share can tell who somebody is (k-anonymity, Sweeney 2002).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import polars as pl
+
+from vantage.corpora.corpus import Corpus
+from vantage.corpora.schema import PEOPLE
+from vantage.errors import InputError
+
+K: Final = 5
+TECHNICAL: Final = ("study", "recruited", "stage", "verdict", "excluded", "batches")
+"""Columns of the raters that say how they took part and not who they are."""
+
+
+class DisclosureWarning(UserWarning):
+    """Traits that are about to be given away single out people."""
+
+
+@dataclass(frozen=True, slots=True)
+class Risk:
+    """How many people share their traits with fewer than *k* others."""
+
+    people: int
+    of: int
+    traits: tuple[str, ...]
+    k: int
+    remedy: str
+
+    def __str__(self) -> str:
+        traits = f"combination of traits ({', '.join(self.traits)})" if len(self.traits) > 1 else self.traits[0]
+        few = f"fewer than {self.k} people share their {traits}"
+        return f"{self.people:,} of {self.of:,} raters could be identified: {few}; {self.remedy}"
+
+
+def risk(corpus: Corpus, k: int = K) -> Risk | None:
+    """The risk that raters are recognised by their traits; null where every combination has *k* people.
+
+    >>> from vantage import demo_corpus
+    >>> print(risk(demo_corpus()))
+    9 of 9 raters could be identified: fewer than 5 people share their combination of traits (age, gender);
+    leave out age and gender.
+    """
+    traits = [t for t in corpus.traits if t not in TECHNICAL and not corpus.raters.schema[t].is_nested()]
+    people = corpus.raters.filter(pl.col("kind").cast(pl.String).is_in(PEOPLE)).select(traits)
+    traits = [trait for trait in traits if people[trait].drop_nulls().n_unique() > 1]
+    at_risk = _at_risk(people, traits, k)
+    if not at_risk:
+        return None
+    return Risk(at_risk, len(people), tuple(traits), k, _remedy(people, traits, k))
+
+
+def guard(corpus: Corpus, *, k: int = K, strict: bool = False, allow_unique: bool = False) -> tuple[Corpus, str]:
+    """The corpus to give away and what to warn of.
+
+    `strict` refuses a corpus that singles out people; `allow_unique` says that it is meant, which a note of the corpus
+    then records.
+    """
+    found = risk(corpus, k)
+    if found is None:
+        return corpus, ""
+    if allow_unique:
+        made = corpus.merge()
+        note = (
+            f"{found.people:,} of {found.of:,} raters share their traits with fewer than {k} people; allowed on export."
+        )
+        made.about = replace(corpus.about, notes=(*corpus.about.notes, note))
+        return made, ""
+    if strict:
+        raise InputError(str(found).rstrip("."), remedy="or pass --allow-unique where they agreed to it")
+    return corpus, str(found)
+
+
+def _at_risk(people: pl.DataFrame, traits: Sequence[str], k: int) -> int:
+    if not traits:
+        return 0
+    sizes = people.group_by(traits).len()["len"]
+    return int(sizes.filter(sizes < k).sum())
+
+
+def _remedy(people: pl.DataFrame, traits: Sequence[str], k: int) -> str:
+    """The coarsening that protects most: numbers in tens, then the traits left out that are rarest."""
+    numbers = [t for t in traits if people.schema[t].is_numeric() and people[t].n_unique() > 10]
+    steps = [f"give {trait} in tens" for trait in numbers]
+    coarse = people.with_columns((pl.col(t) // 10).floor().alias(t) for t in numbers)
+    kept, dropped = list(traits), []
+    while kept and _at_risk(coarse, kept, k):
+        best = min(kept, key=lambda trait: _at_risk(coarse, [t for t in kept if t != trait], k))
+        kept.remove(best)
+        dropped.append(best)
+    steps = [step for step in steps if step.removeprefix("give ").removesuffix(" in tens") in kept]
+    if dropped:
+        steps.append(f"leave out {' and '.join([', '.join(dropped[:-1]), dropped[-1]] if dropped[1:] else dropped)}")
+    return "; ".join(steps) + "."

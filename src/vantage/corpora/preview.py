@@ -1,0 +1,192 @@
+"""What Vantage would read from a table: guessed roles, the scale, doubts, and the command that imports it.
+
+The preview reads the table as the import does. Each doubt that the reader raises is noted and settled as it suggests,
+until the table is read or something is in the way that only the user can change.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import polars as pl
+
+from vantage.corpora.corpus import Corpus
+from vantage.corpora.readers.files import Doubt, Table, frame_table, read_table
+from vantage.corpora.readers.table import BOOKKEEPING, read
+from vantage.errors import InputError
+
+NAMES: Final[Mapping[str, str]] = {
+    "item": "item|(item|text|tweet|comment|post|doc|document|sentence)_?id|id|unit(_?id)?|stimulus",
+    "rater": "rater(_?id)?|annotator(_?id)?|coder(_?id)?|judge(_?id)?|worker(_?id)?|participant(_?id)?|user(_?id)?|who"
+    "|prolific_?(pid|id)|respondent(_?id)?|response_?id|subject(_?id)?|annotator_name|evaluator",
+    "value": "value|rating|score|label|answer|response|annotation|stars|judge?ment|code|choice|vote",
+    "text": "text|sentence|tweet|comment|post|content|document|message|utterance|body|review",
+    "question": "question(_?id)?|dimension|aspect|attribute|task|construct|measure",
+    "condition": "condition|treatment",
+    "rationale": "rationale|reason|explanation|justification",
+    "target": "target|about|entity",
+    "kind": "kind",
+}
+"""How columns of each role are usually called."""
+TRAITS: Final = re.compile(
+    r"age|gender|sex|education|country|nationality|ethnicity|race|language|first_language|religion|income|occupation|"
+    r"political.*|ideology|party|native_?speaker|region|group",
+    re.IGNORECASE,
+)
+SETTLED: Final = 12
+"""After so many doubts the preview gives up."""
+FLAGS: Final[Mapping[str, Mapping[Any, str]]] = {"strip": {True: "--strip", False: "--keep-spaces"}}
+
+
+def preview(source: str | Path | Any, **given: Any) -> dict[str, Any]:
+    """What would be read from a file or a frame, as plain data; options of the reader `table` may be given.
+
+    >>> import polars as pl
+    >>> table = pl.DataFrame({"id": ["a", "a"], "worker": ["x", "y"], "stars": ["4", "-99"], "age": [31, 52]})
+    >>> told = preview(table)
+    >>> told["columns"][2]["role"], told["command"].split(" --to")[0]
+    ('value', 'vantage corpora import table --from FILE --map item=id,rater=worker,value=stars --traits age')
+    """
+    path = Path(source) if isinstance(source, str | Path) else None
+    options = {name: value for name, value in given.items() if value not in (None, (), [], False)}
+    doubts: list[dict[str, Any]] = []
+    table: Table | None = None
+    corpus: Corpus | None = None
+    problem = None
+    while corpus is None and problem is None:
+        try:
+            if table is None:
+                reading = {k: options[k] for k in ("encoding", "separator", "quotes", "sheet") if k in options}
+                table = read_table(path, **reading) if path is not None else frame_table(source)
+                options = {**guessed(table, options), **options}
+            corpus = read(source, **options)
+        except Doubt as doubt:
+            doubts.append({"doubt": str(doubt), "row": doubt.row, "column": doubt.column, "settle": doubt.settle})
+            settle = dict(doubt.settle)
+            if "missing" in settle:
+                settle["missing"] = [*options.get("missing", []), *settle["missing"]]
+            options |= settle
+            problem = str(doubt) if len(doubts) >= SETTLED else None
+        except InputError as error:
+            problem = str(error)
+    return {
+        "file": str(path or "frame"),
+        "rows": len(table.frame) if table is not None else None,
+        "columns": _columns(table, options) if table is not None else [],
+        "questions": [
+            {
+                "question": q.id,
+                "scale": q.scale.describe(),
+                "answers": [o.name for o in q.scale.options] if len(q.scale.options) <= 11 else [],
+            }
+            for q in (corpus.questions if corpus is not None else ())
+        ],
+        "items": len(corpus.items) if corpus is not None else None,
+        "raters": len(corpus.raters) if corpus is not None else None,
+        "judgments": len(corpus.judgments) if corpus is not None else None,
+        "doubts": doubts,
+        "notes": list(corpus.about.notes) if corpus is not None else list(table.notes) if table is not None else [],
+        "problem": problem,
+        "command": command(path, options) if table is not None else None,
+    }
+
+
+def guessed(table: Table, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The roles of columns by their names, and whether the table is a wide one."""
+    columns = table.frame.columns
+    mapping: dict[str, str] = dict(given.get("map", {}))
+    taken = {*mapping.values(), *given.get("traits", ())}
+    for role, pattern in NAMES.items():
+        if role in mapping:
+            continue
+        fitting = [c for c in columns if c not in taken and re.fullmatch(pattern, c.strip(), re.IGNORECASE)]
+        best = next((c for c in fitting if c.casefold() == role), fitting[0] if fitting else None)
+        if best is not None:
+            mapping[role] = best
+            taken.add(best)
+    traits = [c for c in columns if c not in taken and TRAITS.fullmatch(c.strip())]
+    rest = [c for c in columns if c not in taken and c not in traits and c not in BOOKKEEPING]
+    found: dict[str, Any] = {"map": mapping}
+    if "value" not in mapping and not given.get("wide") and (spread := _spread(table, mapping, rest)):
+        found["wide"] = spread
+        found["map"] = {r: c for r, c in mapping.items() if r not in (spread, "value")}
+    elif "value" not in mapping and not given.get("wide"):
+        numeric = [c for c in rest if _is_answers(table.frame[c])]
+        if len(numeric) == 1:
+            mapping["value"] = numeric[0]
+    if traits and found.get("wide") != "rater":
+        found["traits"] = traits
+    return {name: value for name, value in found.items() if value}
+
+
+def _spread(table: Table, mapping: Mapping[str, str], rest: list[str]) -> str | None:
+    """What the columns of a wide table are; null for a long one."""
+    answers = [column for column in rest if _is_answers(table.frame[column])]
+    if table.titles or "Timestamp" in table.frame.columns or all(re.search(r"\[.+\]$", c) for c in rest or [""]):
+        return "item"
+    if len(answers) < 2:
+        return None
+    if "rater" in mapping and ("item" in mapping or "text" in mapping):
+        return "question"
+    if "rater" in mapping:
+        return "item"
+    return "rater" if "item" in mapping or "text" in mapping else None
+
+
+def _is_answers(column: pl.Series) -> bool:
+    """Whether a column may hold answers: few different ones, or numbers."""
+    if column.dtype.is_numeric() or column.dtype == pl.Boolean:
+        return True
+    if column.dtype != pl.String:
+        return False
+    known = column.drop_nulls()
+    return len(known) > 0 and (known.cast(pl.Float64, strict=False).null_count() == 0 or known.n_unique() <= 11)
+
+
+def _columns(table: Table, options: Mapping[str, Any]) -> list[dict[str, Any]]:
+    roles = {column: role for role, column in options.get("map", {}).items()}
+    roles |= dict.fromkeys(options.get("traits", ()), "trait")
+    told = []
+    for name in table.frame.columns:
+        column = table.frame[name]
+        known = column.drop_nulls()
+        examples = [str(value)[:40] for value in known.head(3)]
+        wide = options.get("wide") and name not in roles and name not in BOOKKEEPING
+        told.append(
+            {
+                "column": name,
+                "role": roles.get(name) or ("value" if wide else None),
+                "different": known.n_unique() if not column.dtype.is_nested() else None,
+                "empty": column.null_count(),
+                "examples": examples,
+            }
+        )
+    return told
+
+
+def command(path: Path | None, options: Mapping[str, Any]) -> str:
+    """The command that imports a table with these options."""
+    words = ["vantage", "corpora", "import", "table", "--from", str(path) if path is not None else "FILE"]
+    for name, value in options.items():
+        if name == "map":
+            mapped = [f"{role}={column}" for role, column in value.items()]
+            plain = all("," not in pair for pair in mapped)
+            words += ["--map", ",".join(mapped)] if plain else [w for pair in mapped for w in ("--map", pair)]
+        elif name in FLAGS:
+            words.append(FLAGS[name][value])
+        elif name == "wide":
+            words += ["--wide"] if value is True or value == "rater" else ["--columns", value]
+        elif isinstance(value, list | tuple):
+            words += (
+                [f"--{name}={','.join(map(str, value))}"]
+                if str(value[0])[:1] == "-"
+                else [f"--{name}", ",".join(value)]
+            )
+        else:
+            words += [f"--{name}", str(value)]
+    stem = path.name.split(".")[0] if path is not None else "corpus"
+    return shlex.join([*words, "--to", stem or "corpus"])

@@ -1,0 +1,397 @@
+"""What is repaired in a table, and noted, and what is doubted: codes for missing, decimal commas, twins, word scales.
+
+Everything is decided on the different values of a column, so that a million rows cost little more than a thousand. A
+repair that cannot change a number (spaces around one, say) is made and noted; whatever could change one raises a
+`Doubt` with the option that settles it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+import polars as pl
+
+from vantage.corpora.readers.files import Doubt, Table
+from vantage.errors import InputError
+from vantage.scales import Option, OptOut, Scale, show_code
+
+MANY: Final = 200
+"""More different whole numbers than this make a continuous scale."""
+MOST_WORDS: Final = 50
+"""More different words than this are no answers to choose from."""
+NOTHING: Final = ("na", "n/a", "n.a.", "nan", "#n/a", "<na>", "null", "none", "nil", ".", "-", "--", "?", "missing")
+"""How programs and people write that there is nothing."""
+SENTINELS: Final = [
+    float(sign + digits)
+    for sign in ("", "-")
+    for digits in ("66", "77", "88", "97", "98", "99", "777", "888", "998", "999", "9999", "99999")
+] + [-1.0, -7.0, -8.0, -9.0]
+"""Numbers that questionnaires use for "no answer"."""
+ORDERS: Final = tuple(
+    tuple(words.split(", "))
+    for words in (
+        "strongly disagree, disagree, somewhat disagree, slightly disagree, neither agree nor disagree, neutral,"
+        " undecided, slightly agree, somewhat agree, agree, strongly agree",
+        "never, almost never, very rarely, rarely, seldom, sometimes, occasionally, often, frequently, usually,"
+        " very often, almost always, always",
+        "very low, low, medium, moderate, high, very high",
+        "not at all, slightly, a little, somewhat, moderately, quite, very, very much, extremely",
+        "very bad, bad, poor, fair, ok, okay, good, very good, excellent",
+        "very negative, negative, somewhat negative, neutral, somewhat positive, positive, very positive",
+        "very unlikely, unlikely, somewhat unlikely, neutral, somewhat likely, likely, very likely",
+        "very dissatisfied, dissatisfied, neutral, satisfied, very satisfied",
+        "none, mild, moderate, severe",
+        "stimme überhaupt nicht zu, stimme nicht zu, stimme eher nicht zu, teils-teils, teils teils, neutral,"
+        " stimme eher zu, stimme zu, stimme voll und ganz zu",
+        "nie, selten, manchmal, oft, häufig, immer",
+    )
+)
+"""Wordings of answers whose order is beyond doubt."""
+_NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.IGNORECASE)
+_COMMA: Final = re.compile(r"[+-]?(\d+|\d{1,3}(\.\d{3})+),\d+")
+_NUMBERED: Final = re.compile(r"([+-]?\d+)(?:\s*[-–—=:.)(]+\s*(\S.*?)\)?)?")
+
+
+@dataclass(slots=True)
+class Cleaning:
+    """What the user has said about a table, and what was noted while it was read."""
+
+    missing: Sequence[str] = ()
+    valid: Sequence[str] = ()
+    decimal: Literal[".", ","] | None = None
+    order: Sequence[str] | None = None
+    strip: bool | None = None
+    case: Literal["keep", "fold"] | None = None
+    empty: str | None = None
+    notes: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.missing = [plain(word) for word in self.missing]
+        self.valid = [plain(word) for word in self.valid]
+        if self.decimal not in (None, ".", ","):
+            raise InputError(f"'{self.decimal}' is not a decimal mark", remedy="use . or ,")
+        if self.case not in (None, "keep", "fold"):
+            raise InputError(
+                f"'{self.case}' does not say what to do with upper and lower case", remedy="use keep or fold"
+            )
+
+    def values(self, table: Table, column: str, values: pl.Series, *, labelled: bool) -> pl.Series:
+        """A column of answers as numbers where all of them are, else as words; what means nothing is null.
+
+        `labelled` says that an instrument knows the words, so that words and numbers may stand side by side.
+        """
+        if values.dtype.is_nested() or values.dtype == pl.Binary:
+            row = table.row(values.is_not_null().arg_max() or 0)
+            raise InputError(
+                f"the cell holds {'a list' if values.dtype != pl.Struct else 'an object'}, not one answer",
+                file=table.path,
+                row=row,
+                column=column,
+                remedy="give one row per answer",
+            )
+        if isinstance(values.dtype, pl.Enum) and self.order is None and len(values.dtype.categories) > 2:
+            self.order = values.dtype.categories.to_list()
+            self.notes.append(f"The order of the answers is that of the column's categories: {', '.join(self.order)}.")
+        if values.dtype == pl.Boolean or values.dtype.is_numeric():
+            numbers = values.cast(pl.Float64)
+            return self._without_codes(column, numbers)
+        words = values.cast(pl.String)
+        numbers = words.cast(pl.Float64, strict=False)
+        if numbers.null_count() == words.null_count() and numbers.is_finite().all():
+            return self._without_codes(column, numbers)
+        return self._words(table, column, words, labelled=labelled)
+
+    def _without_codes(self, column: str, numbers: pl.Series) -> pl.Series:
+        """Numbers without the codes that mean missing."""
+        codes = _numbers(self.missing)
+        found = numbers.is_in(codes) if codes else None
+        if found is None or not found.any():
+            return numbers
+        self.noted(int(found.sum()), column, codes=[show_code(c) for c in codes if (numbers == c).any()])
+        return numbers.set(found.fill_null(value=False), None)
+
+    def _words(self, table: Table, column: str, words: pl.Series, *, labelled: bool) -> pl.Series:
+        counts = words.drop_nulls().value_counts(sort=True)
+        seen: dict[str, int] = dict(counts.iter_rows())
+        read: dict[str, str | float | None] = {word: self._read(word) for word in seen}
+        numbers = [word for word, value in read.items() if isinstance(value, float)]
+        rest = [word for word, value in read.items() if isinstance(value, str)]
+        ordered = {plain(word) for word in self.order or ()}
+        nothing = [word for word in rest if plain(word) in NOTHING and plain(word) not in (*ordered, *self.valid)]
+
+        def at(word: str) -> dict[str, Any]:
+            return {"file": table.path, "row": table.row((words == word).arg_max() or 0), "column": column}
+
+        if nothing and not labelled and (numbers or len(rest) > len(nothing)):
+            if self.empty is None or not numbers:
+                written = list(dict.fromkeys(word.strip() for word in nothing))
+                raise Doubt(
+                    f"'{nothing[0].strip()}' may mean that there is no answer{_in_all(sum(seen[w] for w in nothing))}",
+                    **at(nothing[0]),
+                    remedy=f"pass {self.also(written)}, or --valid={','.join(written)} if it is an answer",
+                    settle={"missing": written},
+                )
+            read |= dict.fromkeys(nothing)
+            rest = [word for word in rest if word not in nothing]
+            self.noted(sum(seen[word] for word in nothing), column, codes=[w.strip() for w in nothing])
+        commas = [word for word in read if _COMMA.fullmatch(plain(word))]
+        if commas and len(commas) == len(rest) and self.decimal is None:
+            raise Doubt(
+                f"'{commas[0].strip()}' looks like a number with a decimal comma",
+                **at(commas[0]),
+                remedy="pass --decimal , (or --decimal . if it is a word)",
+                settle={"decimal": ","},
+            )
+        if numbers and rest and not labelled and not _numbered([*numbers, *rest]):
+            odd = sorted(rest)[0]
+            raise InputError(
+                f"'{odd.strip()}' is not a number, although other cells are{_in_all(sum(seen[w] for w in rest))}",
+                **at(odd),
+                remedy=f"correct the cell, or pass --missing '{odd.strip()}' if it means that there is no answer",
+            )
+        given = [word for word, value in read.items() if value is None and plain(word) and word not in nothing]
+        if given:
+            self.noted(sum(seen[word] for word in given), column, codes=[word.strip() for word in given])
+        if repaired := sum(seen[word] for word in numbers if not _NUMBER.fullmatch(word) and word not in commas):
+            self.notes.append(f"{counted(repaired, 'number')} of column '{column}' had spaces or other signs around.")
+        if commas and self.decimal == ",":
+            self.notes.append(f"Commas in column '{column}' were read as decimal marks.")
+        if rest:
+            twins = _merged([(word, seen[word]) for word in rest])
+            for word, kept in twins.items():
+                if word.strip() != kept:
+                    told = f"'{word.strip()}' ({seen[word]:,} times) was read as '{kept}'"
+                    self.notes.append(f"In column '{column}' {told}: they differ in case only.")
+            read |= twins
+            made: list[Any] = [
+                None if value is None else value if isinstance(value, str) else f"{value:g}" for value in read.values()
+            ]
+            return words.replace_strict(pl.Series(list(read)), pl.Series(made, dtype=pl.String), return_dtype=pl.String)
+        return words.replace_strict(
+            pl.Series(list(read), dtype=pl.String),
+            pl.Series(list(read.values()), dtype=pl.Float64),
+            return_dtype=pl.Float64,
+        )
+
+    def _read(self, word: str) -> str | float | None:
+        """A cell as a number or a word; null for what means nothing."""
+        text = plain(word)
+        if not text or self.is_missing(word):
+            return None
+        if self.decimal == "," and (_COMMA.fullmatch(text) or "," not in text):
+            text = text.replace(".", "").replace(",", ".") if _COMMA.fullmatch(text) else text
+        if not _NUMBER.fullmatch(text):
+            return word.strip()
+        return float(text)
+
+    def is_missing(self, word: object) -> bool:
+        """Whether a cell is one of the codes for "no answer", as a word or as a number."""
+        text = plain(word)
+        return text in self.missing or (_NUMBER.fullmatch(text) is not None and float(text) in _numbers(self.missing))
+
+    def noted(self, count: int, column: str, codes: Sequence[str]) -> None:
+        """Notes how many cells of a column were read as missing."""
+        if count:
+            told = ", ".join(dict.fromkeys(codes))
+            self.notes.append(f"{counted(count, 'cell')} of column '{column}' ({told}) read as missing.")
+
+    def also(self, codes: Sequence[str]) -> str:
+        """The option that adds codes for "no answer" to those that were given."""
+        return f"--missing={','.join([*self.missing, *codes])}"
+
+    def check_far(self, table: Table, column: str, numbers: pl.Series, where: Callable[[float], int]) -> None:
+        """Doubts numbers that questionnaires use for "no answer" and that lie far outside all the others."""
+        among = numbers.is_in(SENTINELS)
+        rest = numbers.filter(~among)
+        if not among.any() or rest.n_unique() < 2:
+            return
+        low, high = float(rest.min()), float(rest.max())  # type: ignore[arg-type]
+        gap = max(high - low, 1.0)
+        known = _numbers([*self.missing, *self.valid])
+        far = sorted({n for n in numbers.filter(among) if (n < low - gap or n > high + gap) and n not in known})
+        if far:
+            told = [show_code(number) for number in far]
+            raise Doubt(
+                f"{' and '.join(told)} {'lie' if far[1:] else 'lies'} far from the other values"
+                f" ({show_code(low)} to {show_code(high)}) and may mean that there is no answer",
+                file=table.path,
+                row=where(far[0]),
+                column=column,
+                remedy=f"pass {self.also(told)}, or --valid={','.join(told)} where that is what was answered",
+                settle={"missing": told},
+            )
+
+    def ids(self, table: Table, column: str, name: str, ids: pl.Series, where: Callable[[str], int]) -> dict[str, str]:
+        """New spellings for ids (or values of a trait) that differ by spaces or case only, as the user has decided."""
+        changed: dict[str, str] = {}
+        odd = ids.filter(ids.str.contains(r"^[\s\u00a0\u200b\ufeff]|[\s\u00a0\u200b\ufeff]$"))
+        if len(odd) and self.strip is not False:
+            known = set(ids)
+            stripped = {old: plain_id(old) for old in odd}
+            twin = next((o for o, n in stripped.items() if n in known or list(stripped.values()).count(n) > 1), None)
+            if twin is not None and self.strip is None:
+                raise Doubt(
+                    f"{name} '{twin}' differs from '{stripped[twin]}' by spaces only",
+                    file=table.path,
+                    row=where(twin),
+                    column=column,
+                    remedy="pass --strip if they are the same, or --keep-spaces",
+                    settle={"strip": True},
+                )
+            if self.strip:
+                changed = {old: new for old, new in stripped.items() if new}
+                self.notes.append(f"Spaces around {counted(len(changed), f'{name} id')} removed.")
+        folded = ids.replace(changed).unique(maintain_order=True) if changed else ids
+        if self.case != "keep" and len(folded) > 1:
+            lower = folded.str.to_lowercase()
+            if lower.n_unique() < len(lower):
+                first: dict[str, str] = {}
+                twins = {
+                    i: kept for i, low in zip(folded, lower, strict=True) if (kept := first.setdefault(low, i)) != i
+                }
+                twin = next(iter(twins))
+                if self.case is None:
+                    raise Doubt(
+                        f"{name} '{twin}' differs from '{twins[twin]}' by upper and lower case only",
+                        file=table.path,
+                        row=where(twin),
+                        column=column,
+                        remedy="pass --case fold if they are the same, or --case keep",
+                        settle={"case": "fold"},
+                    )
+                changed |= twins | {old: twins[new] for old, new in changed.items() if new in twins}
+                self.notes.append(f"{counted(len(twins), f'{name} id')} joined that differed in case only.")
+        return changed
+
+
+def inferred_scale(
+    cleaning: Cleaning,
+    question: str,
+    values: pl.Series,
+    labels: Mapping[float, str],
+    opt_outs: tuple[OptOut, ...],
+    fail: Callable[[str, str], InputError],
+) -> Scale:
+    """A bare scale for the different answers to a question.
+
+    Args:
+        cleaning: What the user has said; what was decided is noted in it.
+        question: Its id, for the notes.
+        values: The different answers, numbers or words.
+        labels: Words for codes, where the file has them.
+        opt_outs: Ways to decline.
+        fail: Makes the error for a value that cannot be used: the value and what is wrong with it.
+    """
+    if values.dtype == pl.String and len(values):
+        return _word_scale(cleaning, question, values.to_list(), opt_outs, fail)
+    codes = sorted(set(values.cast(pl.Float64)) | set(labels)) or [0.0, 1.0]
+    if bad := next((code for code in codes if code - code != 0), None):
+        raise fail(f"{bad:g}", "is not a finite number")
+    low, high = codes[0], codes[-1]
+    if any(code % 1 for code in codes) or high - low > MANY:
+        return Scale(level="interval", opt_outs=opt_outs, range=(low, high if high > low else low + 1))
+    if low == high:
+        low, high = min(low, 0.0), max(high, 1.0)
+    anchors = {int(code): word for code, word in labels.items()}
+    nominal = (low, high) == (0, 1)
+    if nominal:
+        anchors = {int(code): anchors.get(int(code), f"{code:g}") for code in (low, high)}
+    level: Literal["nominal", "ordinal"] = "nominal" if nominal else "ordinal"
+    return Scale.points(int(low), int(high), anchors=anchors, level=level, opt_outs=opt_outs)
+
+
+def _word_scale(
+    cleaning: Cleaning,
+    question: str,
+    words: Sequence[str],
+    opt_outs: tuple[OptOut, ...],
+    fail: Callable[[str, str], InputError],
+) -> Scale:
+    words = sorted({word.strip() for word in words})
+    if cleaning.order:
+        order = [word.strip() for word in cleaning.order]
+        if unknown := next((w for w in words if w.casefold() not in {o.casefold() for o in order}), None):
+            raise fail(unknown, f"is not in the order given ({', '.join(order)})")
+        return _ordered(order, opt_outs)
+    if (codes := _numbered(words)) is not None:
+        cleaning.notes.append(f"The answers to '{question}' are numbered; their numbers are the codes.")
+        low, high = min(codes), max(codes)
+        return Scale.points(low, high if high > low else low + 1, anchors=codes, opt_outs=opt_outs)
+    if len(words) > MOST_WORDS:
+        raise fail(words[0], f"is one of {len(words):,} different texts, too many to be answers")
+    known = {word.casefold() for word in words}
+    for usual in ORDERS:
+        if len(known) > 2 and known <= set(usual):
+            made = [next(w for w in words if w.casefold() == o) for o in usual if o in known]
+            cleaning.notes.append(f"The answers to '{question}' were taken as ordered: {' < '.join(made)}.")
+            return _ordered(made, opt_outs)
+    if len(words) > 2:
+        cleaning.notes.append(
+            f"The answers to '{question}' were taken as words without an order ({', '.join(words[:8])}"
+            f"{' …' if len(words) > 8 else ''}); if they have one, import again with --order."
+        )
+    words = words if len(words) > 1 else [f"not {words[0]}", words[0]]
+    return Scale(tuple(Option(float(code), word) for code, word in enumerate(words)), "nominal", opt_outs)
+
+
+def code_of(scale: Scale, word: str) -> float | None:
+    """The code of a written answer: a label, or a number with or without its words ("1 - not at all")."""
+    if (code := scale.code(word)) is not None:
+        return code
+    numbered = _NUMBERED.fullmatch(plain_id(word))
+    return float(numbered[1]) if numbered and scale.holds(float(numbered[1])) else None
+
+
+def _ordered(words: Sequence[str], opt_outs: tuple[OptOut, ...]) -> Scale:
+    return Scale(tuple(Option(float(code), word) for code, word in enumerate(words, 1)), "ordinal", opt_outs)
+
+
+def _numbered(words: Sequence[str]) -> dict[int, str] | None:
+    """Codes and labels of answers such as "1 - not at all", "2", "3"; null for others."""
+    found = [match for word in words if (match := _NUMBERED.fullmatch(plain_id(word)))]
+    if not found or len(found) < len(words) or not any(match[2] for match in found):
+        return None
+    codes: dict[int, str] = {}
+    for match in found:
+        code, label = int(match[1]), match[2] or ""
+        if codes.get(code) and label and codes[code].casefold() != label.casefold():
+            return None
+        codes[code] = codes.get(code) or label
+    named = [label.casefold() for label in codes.values() if label]
+    return codes if max(codes) - min(codes) <= MANY and len(set(named)) == len(named) else None
+
+
+def _merged(words: Sequence[tuple[str, int]]) -> dict[str, str]:
+    """Words that differ in case or spaces only as the most frequent of them; `words` come with that one first."""
+    first: dict[str, str] = {}
+    return {word: first.setdefault(" ".join(word.split()).casefold(), word.strip()) for word, _ in words}
+
+
+def plain(word: object) -> str:
+    """A word as it is compared: without spaces around it, in small letters, with an ordinary minus sign."""
+    return plain_id(str(word)).casefold().replace("\u2212", "-").replace("\u2013", "-")
+
+
+def plain_id(text: str) -> str:
+    """Text without white space of any kind around it."""
+    return text.strip().strip("\u200b\ufeff\u00a0 \t\r\n")
+
+
+def _numbers(codes: Sequence[str]) -> list[float]:
+    return [float(code) for code in codes if _NUMBER.fullmatch(code)]
+
+
+def counted(count: int, noun: str) -> str:
+    """A number with its noun.
+
+    >>> counted(1, "cell"), counted(1200, "cell")
+    ('1 cell', '1,200 cells')
+    """
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def _in_all(count: int) -> str:
+    return f" ({count:,} cells)" if count > 1 else ""

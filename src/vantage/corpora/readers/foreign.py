@@ -1,0 +1,169 @@
+"""Files of spreadsheets and statistics packages, read by their own libraries, which are optional extras."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date, datetime, time
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from vantage.corpora.readers.files import Doubt, Table
+from vantage.errors import InputError
+from vantage.notebook.frames import to_polars
+
+_STATISTICS = {
+    ".sav": "read_sav",
+    ".zsav": "read_sav",
+    ".por": "read_por",
+    ".dta": "read_dta",
+    ".sas7bdat": "read_sas7bdat",
+    ".xpt": "read_xport",
+}
+
+
+def read_foreign(path: Path, suffix: str, sheet: str | None = None) -> Table:
+    """A table of Excel, OpenDocument, SPSS, Stata, SAS or R.
+
+    Value labels come along as `labels`, and what the file declares as missing is empty.
+    """
+    if path.suffix.lower() != suffix:
+        raise InputError(f"a packed {suffix} file cannot be read", file=path, remedy="unpack it first")
+    if suffix in _STATISTICS:
+        return _statistics(path, suffix)
+    return _r(path) if suffix in (".rds", ".rdata", ".rda") else _spreadsheet(path, sheet)
+
+
+def _library(name: str, path: Path, extra: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError:
+        raise InputError(
+            f"reading {path.suffix} files needs the package {name.replace('_', '-')}",
+            file=path,
+            remedy=f"run: pip install 'vantage[{extra}]', or save the table as CSV",
+        ) from None
+
+
+def _spreadsheet(path: Path, sheet: str | None) -> Table:
+    calamine = _library("python_calamine", path, "tables")
+    try:
+        book = calamine.CalamineWorkbook.from_path(str(path))
+        sheets = {name: book.get_sheet_by_name(name).to_python(skip_empty_area=False) for name in book.sheet_names}
+    except Exception as error:
+        raise InputError(
+            f"this is not a spreadsheet that can be read ({error})", file=path, remedy="save it again"
+        ) from None
+    filled = {name: rows for name, rows in sheets.items() if any(any(c != "" for c in row) for row in rows)}
+    if sheet is not None and sheet not in sheets:
+        raise InputError(f"there is no sheet '{sheet}'", file=path, remedy=f"it has {', '.join(sheets)}")
+    if not filled:
+        raise InputError("the file is empty", file=path, remedy="check that it was saved")
+    if sheet is None and len(filled) > 1:
+        first = next(iter(filled))
+        raise Doubt(
+            f"the file has {len(filled)} sheets: {', '.join(filled)}",
+            file=path,
+            remedy=f"say which with --sheet '{first}'",
+            settle={"sheet": first},
+        )
+    rows = sheets[sheet] if sheet is not None else next(iter(filled.values()))
+    start = next((i for i, row in enumerate(rows) if any(c != "" for c in row)), 0)
+    header = [str(_cell(cell) or "").strip() for cell in rows[start]] if rows else []
+    body = rows[start + 1 :]
+    used = [i for i, name in enumerate(header) if name or any(row[i] != "" for row in body)]
+    names = [header[i] or f"column {i + 1}" for i in used]
+    if twice := next((name for i, name in enumerate(names) if name in names[:i]), None):
+        raise InputError(f"two columns are named '{twice}'", file=path, row=start + 1, remedy="rename one of them")
+    kept = [n for n, row in enumerate(body) if any(c != "" for c in row)]
+    if not kept:
+        raise InputError("the file has a header but no rows", file=path, remedy="check that it was saved")
+    columns = [_column(name, [_cell(body[n][i]) for n in kept]) for i, name in zip(used, names, strict=True)]
+    return Table(path, pl.DataFrame(columns), start + 2, pl.Series(kept, dtype=pl.Int64))
+
+
+def _cell(cell: Any) -> Any:
+    if isinstance(cell, date | datetime | time):
+        return cell.isoformat()
+    if isinstance(cell, float) and cell.is_integer() and abs(cell) < 2**53:
+        return int(cell)
+    return None if cell == "" else cell
+
+
+def _column(name: str, cells: list[Any]) -> pl.Series:
+    """A column of numbers where all cells are, else of text."""
+    kinds = {type(cell) for cell in cells if cell is not None}
+    if kinds <= {int, float} or kinds == {bool}:
+        return pl.Series(name, cells, dtype=pl.Float64 if float in kinds else None, strict=False)
+    return pl.Series(name, [cell if cell is None else str(cell) for cell in cells], dtype=pl.String)
+
+
+def _statistics(path: Path, suffix: str) -> Table:
+    pyreadstat = _library("pyreadstat", path, "tables")
+    try:
+        reader = getattr(pyreadstat, _STATISTICS[suffix])
+        columns, meta = reader(str(path), output_format="dict")
+        declared = reader(str(path), metadataonly=True, user_missing=True)[1] if suffix in (".sav", ".zsav") else meta
+    except Exception as error:
+        raise InputError(
+            f"this is not a {suffix} file that can be read ({str(error) or type(error).__name__})",
+            file=path,
+            remedy="export it again",
+        ) from None
+    if not columns or not len(next(iter(columns.values()))):
+        raise InputError("the file has no rows", file=path, remedy="check that it was saved")
+    frame = pl.DataFrame([_plain(name, column) for name, column in columns.items()])
+    labels = {
+        name: {float(code): str(word) for code, word in words.items() if isinstance(code, int | float)}
+        for name, words in meta.variable_value_labels.items()
+    }
+    missing = {name: _declared(ranges) for name, ranges in (getattr(declared, "missing_ranges", None) or {}).items()}
+    labels = {
+        name: {
+            code: word for code, word in words.items() if not any(lo <= code <= hi for lo, hi in missing.get(name, ()))
+        }
+        for name, words in labels.items()
+    }
+    titles = {name: title for name, title in meta.column_names_to_labels.items() if title and title != name}
+    notes = [
+        f"In column '{name}' the file declares as missing: {', '.join(_range(lo, hi) for lo, hi in ranges)}."
+        for name, ranges in missing.items()
+        if ranges
+    ]
+    return Table(path, frame, notes=tuple(notes), labels={n: w for n, w in labels.items() if w}, titles=titles)
+
+
+def _plain(name: str, column: Any) -> pl.Series:
+    cells: list[Any] = [None if cell is None or cell == "" or cell != cell else cell for cell in list(column)]  # noqa: PLR0124 - NaN
+    return _column(name, [cell.item() if hasattr(cell, "item") else _cell(cell) for cell in cells])
+
+
+def _declared(ranges: Any) -> list[tuple[float, float]]:
+    found = [(r["lo"], r["hi"]) if isinstance(r, Mapping) else (r, r) for r in ranges]
+    return [(float(lo), float(hi)) for lo, hi in found if isinstance(lo, int | float) and isinstance(hi, int | float)]
+
+
+def _range(low: float, high: float) -> str:
+    return f"{low:g}" if low == high else f"{low:g} to {high:g}"
+
+
+def _r(path: Path) -> Table:
+    pyreadr = _library("pyreadr", path, "tables")
+    try:
+        found = pyreadr.read_r(str(path))
+    except Exception as error:
+        raise InputError(
+            f"this is not an R data frame that can be read ({str(error) or type(error).__name__})",
+            file=path,
+            remedy="write it again with saveRDS(data.frame)",
+        ) from None
+    if len(found) != 1:
+        named = ", ".join(str(name) for name in found) or "none"
+        raise InputError(f"the file has {len(found)} data frames ({named})", file=path, remedy="save one with saveRDS")
+    frame = to_polars(next(iter(found.values())))
+    assert isinstance(frame, pl.DataFrame)  # noqa: S101
+    if frame.is_empty():
+        raise InputError("the data frame has no rows", file=path, remedy="check how it was made")
+    return Table(path, frame)

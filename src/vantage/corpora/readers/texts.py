@@ -1,0 +1,96 @@
+"""Texts alone: the items of a corpus that nobody has judged yet."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal
+
+import polars as pl
+
+from vantage.corpora import schema
+from vantage.corpora.corpus import About, Corpus
+from vantage.corpora.readers.files import frame_table, read_table
+from vantage.errors import InputError
+from vantage.instruments import Instrument
+
+
+def read(
+    source: Path | Any,
+    *,
+    map: Mapping[str, str] | None = None,  # noqa: A002
+    instrument: str | Instrument | None = None,
+    encoding: str = "utf-8",
+    separator: str | None = None,
+    quotes: Literal["literal"] | None = None,
+    sheet: str | None = None,
+) -> Corpus:
+    """Reads one item per row from any table, or from a frame.
+
+    Args:
+        source: The file, or a frame.
+        map: From columns of the items (`text`, `item`, `target` …) to columns of the file. Without `item` the rows are
+            numbered; columns that are called `item`, `text` or like a field of the instrument need not be mapped.
+        instrument: What is to be asked of the texts.
+        encoding: The encoding of a text file.
+        separator: The separator of a CSV file.
+        quotes: `literal` where quotation marks are part of the text.
+        sheet: The sheet of a spreadsheet.
+
+    >>> read(pl.DataFrame({"sentence": ["Hi.", "Go!"]}), map={"text": "sentence"}).items.rows()
+    [('1', 'Hi.'), ('2', 'Go!')]
+    """
+    if isinstance(source, str | Path):
+        table = read_table(Path(source), encoding, separator=separator, quotes=quotes, sheet=sheet)
+    else:
+        table = frame_table(source)
+    known = Instrument.load(instrument) if isinstance(instrument, str) else instrument
+    mapping = dict(map or {})
+    fields = [field.name for field in known.fields] if known else []
+    for name in ("item", "text", *fields):
+        if name in table.frame.columns and name not in mapping.values():
+            mapping.setdefault(name, name)
+    for name, column in mapping.items():
+        table.column(column, f"'{name}'")
+    if not set(mapping) - {"item"}:
+        columns = ", ".join(f"'{column}'" for column in table.frame.columns[:20])
+        raise InputError(
+            f"which of the columns {columns} is the text?", file=table.path, remedy="pass --map text=COLUMN"
+        )
+    items = table.frame.select(pl.col(column).alias(name) for name, column in mapping.items())
+    for name in ("item", "text"):
+        if name in items.columns and items[name].null_count():
+            row = table.row(items[name].is_null().arg_max() or 0)
+            raise InputError(
+                f"the {name} is empty", file=table.path, row=row, column=mapping[name], remedy="fill it in"
+            )
+    if "text" in items.columns:
+        items = items.with_columns(pl.col("text").cast(pl.String))
+    if "item" not in items.columns:
+        width = len(str(len(items)))
+        ids = [f"{number:0{width}}" for number in range(1, len(items) + 1)]
+        items = items.insert_column(0, pl.Series("item", ids, dtype=pl.String))
+    items = items.with_columns(pl.col("item").cast(pl.String))
+    unused = [column for column in table.frame.columns if column not in mapping.values()]
+    notes = (f"Columns that were not read: {', '.join(unused)}.",) if unused else ()
+    name = table.path.name.split(".")[0]
+
+    def place(_: str, index: int) -> dict[str, Any]:
+        return {"file": table.path, "row": table.row(index), "column": mapping.get("item", "item")}
+
+    return Corpus(
+        items,
+        pl.DataFrame(schema=schema.RATERS),
+        pl.DataFrame(schema=schema.JUDGMENTS),
+        known or (),
+        About(name=name, title=name, source=table.path.name, notes=(*notes, *table.notes)),
+        place=place,
+    )
+
+
+def corpus_or_texts(path: str | Path, instrument: Instrument | None = None, **mapping: str) -> Corpus:
+    """A corpus folder, or the corpus of the texts in a file: what `rate`, `train --load` and `collect` accept."""
+    path = Path(path)
+    if path.is_file():
+        return read(path, map=mapping, instrument=instrument)
+    return Corpus.read(path)

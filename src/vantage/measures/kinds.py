@@ -1,0 +1,162 @@
+"""Whose judgments a measure uses: people's, unless other kinds of raters are asked for; never those of excluded raters.
+
+People, models, personas, trained raters and aggregates live in one table and are never pooled unasked. A measure that
+keeps raters or kinds apart (`by="rater"`, `between="kind"`) pools nobody and gets all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeGuard
+
+import polars as pl
+
+from vantage.errors import InputError, nearest
+from vantage.measures.ratings import UNIT, Judgments
+from vantage.notebook.frames import to_polars
+
+if TYPE_CHECKING:
+    from vantage.corpora import Corpus
+    from vantage.instruments import Question
+
+Kinds: TypeAlias = str | Sequence[str] | None
+"""`all`, or kinds such as `person` and `model`; null for people, or for the only kind there is."""
+APART: Final = ("kind", "rater", "rater.kind")
+"""A measure that tells these apart pools nobody."""
+EXCLUDED: Final = "excluded"
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The judgments to measure, and whose were left out."""
+
+    data: Judgments
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """How many raters were left out: excluded ones, or those of each kind."""
+    rest: Callable[[Sequence[str]], pl.LazyFrame] | None = None
+    """The judgments that were left out, with some columns beside them and the reason in `__why`."""
+
+    @property
+    def sentence(self) -> str:
+        """One line for a person, empty where nobody was left out."""
+        if not self.counts:
+            return ""
+        told = ", ".join(f"{count:,} {_several(why, count)}" for why, count in self.counts.items())
+        flags = [*(["--kinds all"] if set(self.counts) - {EXCLUDED} else [])]
+        flags += ["--include-excluded"] if EXCLUDED in self.counts else []
+        return f"Left out: {told}; to use them too, pass {' '.join(flags)}."
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """A corpus without some raters, as far as measures look at one."""
+
+    corpus: Corpus
+    without: pl.Series
+
+    @property
+    def questions(self) -> tuple[Question, ...]:
+        return self.corpus.questions
+
+    def with_columns_of(self, columns: Sequence[str]) -> pl.DataFrame:
+        return self.corpus.with_columns_of(columns).filter(~pl.col("rater").is_in(self.without.implode()))
+
+
+def selected(data: Judgments, kinds: Kinds, *, include_excluded: bool, pools: bool = True) -> Selection:
+    """The judgments of the raters that a measure is to use; `pools` says that it tells neither raters nor kinds apart.
+
+    >>> table = {"item": [1, 1, 1], "rater": ["ann", "bob", "bot"], "value": [1, 1, 0],
+    ...          "kind": ["person", "person", "model"]}
+    >>> selected(table, None, include_excluded=False).sentence
+    'Left out: 1 model; to use them too, pass --kinds all.'
+    """
+    corpus = data if _is_corpus(data) else None
+    found = corpus.raters if corpus is not None else to_polars(data)
+    if found is None:
+        return Selection(data)
+    schema, given = found.collect_schema(), data if corpus is not None else found
+    if "rater" not in schema or not {"kind", EXCLUDED} & set(schema):
+        return Selection(given)
+    why = _why(found.lazy(), kinds, include_excluded=include_excluded, pools=pools).alias("__why")
+    out = found.lazy().select("rater", why).filter(pl.col("__why").is_not_null()).unique().collect()
+    if out.is_empty():
+        return Selection(given)
+    counts = dict(sorted(out["__why"].value_counts().iter_rows()))
+    if corpus is not None:
+        part: Any = _Part(corpus, out["rater"])
+        return Selection(part, counts, lambda by: corpus.with_columns_of(by).lazy().join(out.lazy(), on="rater"))
+    kept, rest = found.filter(why.is_null()), found.lazy().with_columns(why).filter(pl.col("__why").is_not_null())
+    return Selection(kept, counts, lambda _: rest)
+
+
+def with_left_out(result: pl.DataFrame, selection: Selection, by: Iterable[str]) -> pl.DataFrame:
+    """A result whose `left_out` also counts the judgments of the raters who were left out, group by group."""
+    if selection.rest is None or "left_out" not in result.columns:
+        return result
+    rest = selection.rest([column for column in by if column not in UNIT])
+    there = rest.collect_schema()
+    keys = [column for column in dict.fromkeys([*by, *UNIT]) if column in result.columns and column in there]
+    counts = rest.group_by([*keys, "__why"]).len().collect()
+    columns = []
+    for why in selection.counts:
+        part = counts.filter(pl.col("__why") == why).select(
+            *(pl.col(key).cast(result.schema[key]) for key in keys), pl.col("len").cast(pl.Int64).alias(why)
+        )
+        if keys:
+            rows = result.select(keys).join(part, on=keys, how="left", nulls_equal=True, maintain_order="left")
+            columns.append(rows[why].fill_null(0))
+        else:
+            columns.append(pl.Series(why, [part[why].sum()] * len(result), dtype=pl.Int64))
+    before = result["left_out"]
+    fields = before.struct.unnest().get_columns() if before.struct.fields else []
+    return result.with_columns(pl.DataFrame([*fields, *columns]).to_struct("left_out"))
+
+
+def _why(raters: pl.LazyFrame, kinds: Kinds, *, include_excluded: bool, pools: bool) -> pl.Expr:
+    """Why a row is left out: its rater is excluded or of a kind that is not used; null where it is used."""
+    schema = raters.collect_schema()
+    kind = pl.col("kind").cast(pl.String) if "kind" in schema else pl.lit(None, dtype=pl.String)
+    # A corpus that came from a CSV file has the words "true" and "false".
+    marked = (
+        pl.col(EXCLUDED).cast(pl.String).str.to_lowercase() == "true" if EXCLUDED in schema else pl.lit(value=False)
+    )
+    excluded = pl.lit(value=False) if include_excluded else marked.fill_null(value=False)
+    present = (
+        raters.filter(~excluded).select(kind.alias("kind")).unique().collect()["kind"].drop_nulls().sort().to_list()
+    )
+    used = _used(kinds, present) if pools or kinds is not None else present
+    return pl.when(excluded).then(pl.lit(EXCLUDED)).when(~kind.is_in(used)).then(kind)
+
+
+def _used(kinds: Kinds, present: Sequence[str]) -> list[str]:
+    from vantage.corpora.schema import KINDS, PEOPLE
+
+    if kinds is None:
+        people = [kind for kind in present if kind in PEOPLE]
+        if not people and len(present) > 1:
+            raise InputError(
+                f"the raters are of several kinds ({', '.join(present)}) and none are people",
+                remedy="say whose judgments to use with kinds, such as all, or group by kind",
+            )
+        return people or list(present)
+    wanted = [kind.strip() for kind in (kinds.split(",") if isinstance(kinds, str) else kinds)]
+    if wanted == ["all"]:
+        return list(present)
+    for kind in wanted:
+        if kind not in KINDS:
+            raise InputError(f"'{kind}' is not a kind of rater", remedy=nearest(kind, ["all", *KINDS]))
+        if kind not in present:
+            raise InputError(f"there is no rater of kind '{kind}'", remedy=f"there are: {', '.join(present)}")
+    return wanted
+
+
+def _several(why: str, count: int) -> str:
+    if why == EXCLUDED:
+        return "excluded rater" if count == 1 else "excluded raters"
+    noun = "trained rater" if why == "trained" else why
+    return noun if count == 1 else f"{noun}s"
+
+
+def _is_corpus(data: Any) -> TypeGuard[Corpus]:
+    return hasattr(data, "with_columns_of") and hasattr(data, "raters")

@@ -1,0 +1,112 @@
+"""Anthropic's models, through the official client: structured output, prompt caching, thinking."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from vantage.raters.models.base import Completion, Finish, Request, note_once
+from vantage.raters.models.content import parted
+from vantage.raters.models.extras import require
+from vantage.raters.models.faults import Fault, of_client
+from vantage.raters.models.remote import RemoteModel
+
+anthropic: Any = require("anthropic", "anthropic")
+
+_FINISHES: Final[dict[str, Finish]] = {
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "filtered",
+}
+_UNSUPPORTED: Final = ("minimum", "maximum")
+"""Keywords of JSON Schema that structured output does not take; the prompt says them in words."""
+
+
+class AnthropicModel(RemoteModel):
+    """`anthropic:NAME`: a model of Anthropic's.
+
+    The system message, which many prompts share, is marked for the provider's cache. Thinking is turned on with
+    `thinking.type=adaptive` or another of its forms, and its effort set with `output_config.effort=low`.
+    """
+
+    kind = "anthropic"
+    tells_probabilities = False
+    errors = (anthropic.AnthropicError,)
+    hosted = "https://api.anthropic.com"
+    usual_key = "ANTHROPIC_API_KEY"
+    without: Mapping[str, str] = {
+        "output_config": "the form of the reply is asked for in words only",
+        "temperature": "replies are drawn at the endpoint's own temperature",
+    }
+
+    def _new_client(self) -> Any:
+        try:
+            transport = anthropic.DefaultAioHttpClient(timeout=self._timeout)
+        except RuntimeError:
+            transport = None
+        return anthropic.AsyncAnthropic(
+            api_key=self._key or "none",
+            base_url=self._url,
+            timeout=self._timeout,
+            max_retries=0,
+            http_client=transport,
+        )
+
+    async def _answered(self, request: Request) -> Completion:
+        note_once(self.notes, "Anthropic takes no temperature and no seed: replies to the same prompt may differ.")
+        while True:
+            body = self.body(request)
+            try:
+                return self.read(await self._client.post("/v1/messages", body=body, cast_to=object))
+            except anthropic.APIStatusError as error:
+                if not self.leaves_out(of_client(error), body):
+                    raise
+
+    def body(self, request: Request) -> dict[str, Any]:
+        """What is sent: Anthropic's interface knows no temperature, so a setting of that name is sent as it is."""
+        body: dict[str, Any] = {
+            "model": self._model,
+            "max_tokens": request.sampling.max_tokens,
+            "messages": [{"role": m.role, "content": m.content} for m in request.messages if m.role != "system"],
+        }
+        system = [m.content for m in request.messages if m.role == "system"]
+        if system:
+            cached = {"type": "text", "text": "\n\n".join(system), "cache_control": {"type": "ephemeral"}}
+            body["system"] = [cached]
+        told = dict(self._parameters)
+        if request.schema is not None:
+            shape = {"format": {"type": "json_schema", "schema": _plain(request.schema)}}
+            told["output_config"] = {**shape, **(told.get("output_config") or {})}
+        return {name: value for name, value in {**body, **told}.items() if name not in self._left_out}
+
+    def read(self, answer: Any) -> Completion:
+        """What a message says."""
+        text, thinking = parted({"content": answer["content"]})
+        finish = _FINISHES.get(str(answer.get("stop_reason")), "stop")
+        details = answer.get("stop_details") or {}
+        usage = answer.get("usage") or {}
+        cached = int(usage.get("cache_read_input_tokens") or 0)
+        inputs = sum(int(usage.get(n) or 0) for n in ("input_tokens", "cache_creation_input_tokens")) + cached
+        return Completion(
+            self.scrubbed(text or str(details.get("explanation") or "")),
+            finish,
+            prompt_tokens=inputs,
+            completion_tokens=int(usage.get("output_tokens") or 0),
+            thinking=self.scrubbed(thinking),
+            category=str(details.get("category") or "refusal") if finish == "filtered" else "",
+            cached_tokens=cached,
+            reasoning_tokens=int((usage.get("output_tokens_details") or {}).get("thinking_tokens") or 0),
+        )
+
+    def _fault(self, error: Any) -> Fault:
+        return of_client(error)
+
+    async def _close_client(self) -> None:
+        await self._client.close()
+
+
+def _plain(schema: Any) -> Any:
+    """A schema without the keywords that structured output does not take."""
+    if isinstance(schema, Mapping):
+        return {key: _plain(value) for key, value in schema.items() if key not in _UNSUPPORTED}
+    return [_plain(one) for one in schema] if isinstance(schema, list) else schema

@@ -1,0 +1,140 @@
+"""Models on Amazon Bedrock, through the official client (boto3) and its Converse interface."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final
+
+from vantage.raters.models.base import Completion, Finish, ModelError, Request
+from vantage.raters.models.content import parted
+from vantage.raters.models.extras import require
+from vantage.raters.models.faults import Fault
+from vantage.raters.models.remote import RemoteModel
+
+boto3: Any = require("boto3", "bedrock")
+botocore: Any = require("botocore.exceptions", "bedrock")
+config_: Any = require("botocore.config", "bedrock")
+
+_FINISHES: Final[dict[str, Finish]] = {
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "guardrail_intervened": "filtered",
+    "content_filtered": "filtered",
+}
+
+
+class BedrockModel(RemoteModel):
+    """`bedrock:MODEL_ID`: a model on Amazon Bedrock.
+
+    Credentials and region are found as AWS tools find them (`AWS_PROFILE`, `AWS_REGION` and so on). What is passed
+    with `--setting` besides goes into `additionalModelRequestFields`.
+    """
+
+    kind = "bedrock"
+    tells_probabilities = False
+    errors = (botocore.ClientError, botocore.BotoCoreError)
+    hosted = "https://bedrock-runtime.amazonaws.com"
+    usual_key = "AWS_BEARER_TOKEN_BEDROCK"
+    without: Mapping[str, str] = {
+        "outputConfig": "the form of the reply is asked for in words only",
+        "inferenceConfig.temperature": "replies are drawn at the endpoint's own temperature",
+    }
+
+    def _default_url(self) -> str:
+        region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+        return f"https://bedrock-runtime.{region}.amazonaws.com" if region else self.hosted
+
+    def _new_client(self) -> Any:
+        # The client is not asynchronous, so as many threads wait as requests may be under way.
+        self._pool = ThreadPoolExecutor(max(self.concurrency, 64), thread_name_prefix="bedrock")
+        settings = config_.Config(
+            read_timeout=self._timeout,
+            retries={"total_max_attempts": 1},
+            max_pool_connections=max(self.concurrency, 64),
+        )
+        own = None if ".amazonaws.com" in self._url else self._url
+        region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or ("us-east-1" if own else None)
+        try:
+            return boto3.client("bedrock-runtime", endpoint_url=own, region_name=region, config=settings)
+        except botocore.BotoCoreError as error:
+            raise ModelError(
+                f"Bedrock cannot be used ({str(error).rstrip('.')}); set AWS_REGION and credentials."
+            ) from None
+
+    async def _answered(self, request: Request) -> Completion:
+        loop = asyncio.get_running_loop()
+        while True:
+            told = self.told(request)
+            try:
+                return self.read(await loop.run_in_executor(self._pool, lambda: self._client.converse(**told)))  # noqa: B023
+            except botocore.ClientError as error:
+                if not self.leaves_out(self._fault(error), {**told, "inferenceConfig.temperature": 0}):
+                    raise
+
+    def told(self, request: Request) -> dict[str, Any]:
+        """What is sent: the Converse interface knows no seed."""
+        sampling = request.sampling
+        inference: dict[str, Any] = {"maxTokens": sampling.max_tokens, "temperature": sampling.temperature}
+        if "inferenceConfig.temperature" in self._left_out:
+            del inference["temperature"]
+        if sampling.top_p != 1.0:
+            inference["topP"] = sampling.top_p
+        told: dict[str, Any] = {
+            "modelId": self._model,
+            "messages": [
+                {"role": m.role, "content": [{"text": m.content}]} for m in request.messages if m.role != "system"
+            ],
+            "inferenceConfig": inference,
+        }
+        if system := [{"text": m.content} for m in request.messages if m.role == "system"]:
+            told["system"] = system
+        if request.schema is not None and "outputConfig" not in self._left_out:
+            shape = {"jsonSchema": {"schema": json.dumps(request.schema), "name": "reply"}}
+            told["outputConfig"] = {"textFormat": {"type": "json_schema", "structure": shape}}
+        if self._parameters:
+            told["additionalModelRequestFields"] = self._parameters
+        return told
+
+    def read(self, answer: Any) -> Completion:
+        """What an answer says."""
+        blocks = [
+            {"type": "thinking", "thinking": (block["reasoningContent"].get("reasoningText") or {}).get("text", "")}
+            if "reasoningContent" in block
+            else block
+            for block in answer["output"]["message"]["content"]
+        ]
+        text, thinking = parted({"content": blocks})
+        reason = str(answer.get("stopReason"))
+        finish = _FINISHES.get(reason, "stop")
+        usage = answer.get("usage") or {}
+        cached = int(usage.get("cacheReadInputTokens") or 0)
+        return Completion(
+            self.scrubbed(text),
+            finish,
+            prompt_tokens=int(usage.get("inputTokens") or 0) + cached + int(usage.get("cacheWriteInputTokens") or 0),
+            completion_tokens=int(usage.get("outputTokens") or 0),
+            thinking=self.scrubbed(thinking),
+            category=reason.replace("_", " ") if finish == "filtered" else "",
+            cached_tokens=cached,
+        )
+
+    def _fault(self, error: Any) -> Fault:
+        if isinstance(error, botocore.ClientError):
+            meta = error.response.get("ResponseMetadata") or {}
+            told = error.response.get("Error") or {}
+            status = int(meta.get("HTTPStatusCode") or 500)
+            body = {"error": {"message": told.get("Message"), "code": told.get("Code")}}
+            return Fault.of(status, body, meta.get("HTTPHeaders") or {}, str(error))
+        if isinstance(error, (botocore.NoCredentialsError, botocore.PartialCredentialsError, botocore.NoRegionError)):
+            return Fault(str(error), 401)
+        if isinstance(error, botocore.ParamValidationError):
+            return Fault(str(error), 400)
+        return Fault(str(error), late="Timeout" in type(error).__name__ and "Connect" not in type(error).__name__)
+
+    async def _close_client(self) -> None:
+        self._client.close()
+        self._pool.shutdown(wait=False, cancel_futures=True)

@@ -1,0 +1,121 @@
+"""Chat Completions: what is sent and what comes back, as OpenAI, vLLM, SGLang, llama.cpp, Ollama and LiteLLM have it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from vantage.raters.models.base import Completion, Finish, ModelError, Passing, Request
+from vantage.raters.models.content import parted
+from vantage.raters.models.faults import Fault
+from vantage.raters.models.first_tokens import first_tokens
+
+FINISHES: Final[dict[str, Finish]] = {
+    "stop": "stop",
+    "length": "length",
+    "content_filter": "filtered",
+    "refusal": "filtered",
+    "max_tokens": "length",
+    "model_length": "length",
+    "SAFETY": "filtered",
+}
+WITHOUT: Final = {
+    "seed": "replies to the same prompt may differ from run to run",
+    "response_format": "the form of the reply is asked for in words only",
+    "temperature": "replies are drawn at the endpoint's own temperature",
+    "top_p": "replies are drawn from the endpoint's own choice of tokens",
+    "max_tokens": "the limit is sent as max_completion_tokens",
+}
+
+
+class ChatProtocol:
+    """`/chat/completions`."""
+
+    path = "/chat/completions"
+    without: Mapping[str, str] = WITHOUT
+
+    def body(self, model: str, request: Request, left_out: frozenset[str], depth: int) -> dict[str, Any]:
+        """What is sent for a request or, with a depth, to learn the likeliest tokens with which a reply begins."""
+        sampling = request.sampling
+        limit = "max_completion_tokens" if "max_tokens" in left_out else "max_tokens"
+        body: dict[str, Any] = {
+            "model": model,
+            "messages": [{"role": m.role, "content": m.content} for m in request.messages],
+            "temperature": 0.0 if depth else sampling.temperature,
+            limit: 1 if depth else sampling.max_tokens,
+        }
+        if depth:
+            return {**body, "logprobs": True, "top_logprobs": depth}
+        if sampling.top_p != 1.0:
+            body["top_p"] = sampling.top_p
+        if sampling.seed is not None:
+            body["seed"] = sampling.seed
+        if request.schema is not None:
+            schema = {"name": "reply", "strict": True, "schema": dict(request.schema)}
+            body["response_format"] = {"type": "json_schema", "json_schema": schema}
+        return body
+
+    def read(self, answer: Any, options: Sequence[str]) -> Completion:
+        """What an answer says: a reply, or the scores of options."""
+        raise_if_error(answer)
+        choice = answer["choices"][0]
+        raise_if_error(choice)
+        if options:
+            top = self._top(choice)
+            return Completion(top[0][0], scores=tuple(first_tokens(top, options)), **usage(answer))
+        message = choice["message"]
+        text, thinking = parted(message)
+        reason = str(choice.get("finish_reason"))
+        if reason == "error":
+            raise Passing("The provider behind the endpoint failed in the middle of the reply.")
+        finish, category = FINISHES.get(reason, "stop"), ""
+        if not text and message.get("refusal"):
+            text, finish, category = str(message["refusal"]), "filtered", "refusal"
+        elif finish == "filtered":
+            category = filter_category(choice) or "content filter"
+        return Completion(text, finish, thinking=thinking, category=category, **usage(answer))
+
+    def _top(self, choice: Any) -> list[tuple[str, float]]:
+        told = choice.get("logprobs") or {}
+        first = (told.get("content") or [{}])[0]
+        top = [(str(t["token"]), float(t["logprob"])) for t in first.get("top_logprobs") or ()]
+        if not top:
+            raise ModelError("The endpoint answers without log-probabilities; use the style sampling or read replies.")
+        return sorted(top, key=lambda one: -one[1])
+
+
+def raise_if_error(told: Any) -> None:
+    """Raises for an error that came with the status of a success, as routers send it: `Passing`, or the fault itself."""
+    error = told.get("error") if isinstance(told, Mapping) else None
+    if not error:
+        return
+    code = error.get("code") if isinstance(error, Mapping) else None
+    raise ToldError(Fault.of(code if isinstance(code, int) and code >= 400 else 502, {"error": error}, {}))
+
+
+class ToldError(ValueError):
+    """An error that an endpoint told in the body of a success."""
+
+    def __init__(self, fault: Fault) -> None:
+        super().__init__(fault.message)
+        self.fault = fault
+
+
+def filter_category(choice: Mapping[str, Any]) -> str:
+    """What a content filter objected to in a reply, as Azure says it."""
+    results = choice.get("content_filter_results")
+    if not isinstance(results, Mapping):
+        return ""
+    return ", ".join(sorted(k for k, v in results.items() if isinstance(v, Mapping) and v.get("filtered")))
+
+
+def usage(answer: Any) -> dict[str, Any]:
+    """The tokens that an answer took, as a completion keeps them."""
+    told = answer.get("usage") or {}
+    prompt, reply = told.get("prompt_tokens_details") or {}, told.get("completion_tokens_details") or {}
+    return {
+        "prompt_tokens": int(told.get("prompt_tokens") or 0),
+        "completion_tokens": int(told.get("completion_tokens") or 0),
+        "cached_tokens": int(prompt.get("cached_tokens") or 0),
+        "reasoning_tokens": int(reply.get("reasoning_tokens") or 0),
+    }

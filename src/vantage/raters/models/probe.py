@@ -1,0 +1,191 @@
+"""Probing a model: a dozen cheap calls that find out what it takes, tells and does.
+
+The answers are facts about one model behind one endpoint on one day: a profile. It drives the defaults of `vantage
+rate`: a thinking model gets room to think, options are scored only where probabilities are told, and prompts are cut to
+the window that the endpoint names.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Final, Literal
+
+from vantage.raters.models.base import ChatModel, Completion, Message, ModelError, Request, Sampling
+from vantage.raters.models.content import apart
+from vantage.raters.models.openai import OpenAIModel
+
+ROOM: Final = 4096
+"""Tokens that a thinking model is given for a reply, where nothing else is said."""
+_SCHEMA: Final = {
+    "type": "object",
+    "properties": {"answer": {"type": "integer", "enum": [1, 2, 3]}},
+    "required": ["answer"],
+    "additionalProperties": False,
+}
+_WINDOWS: Final = (
+    "max_model_len",
+    "context_length",
+    "context_window",
+    "max_context_length",
+    "n_ctx",
+    "max_input_tokens",
+)
+
+First = Literal["option", "other", "not told"]
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What a model behind an endpoint takes, tells and does, as it was on a day."""
+
+    model: str
+    probed: str
+    calls: int = 0
+    rejects: tuple[str, ...] = ()
+    """Parameters that the endpoint refuses."""
+    schema: Literal["held", "asked for", "refused"] = "refused"
+    """Whether replies are held to a JSON Schema, only asked for in words, or the schema broke the reply."""
+    logprobs: int = 0
+    """How many of the likeliest first tokens are told; 0 where none are."""
+    first_token: First = "not told"
+    """Whether a reply that is asked for one of two letters begins with one of them."""
+    mass: float | None = None
+    """The probability that it does."""
+    thinks: bool = False
+    thinking_tokens: int = 0
+    window: int | None = None
+    repeats: bool | None = None
+    """Whether the same seed gives the same reply at temperature 1 and another seed another; null where all are alike."""
+    seconds: float = 0.0
+    """For a short reply."""
+    tokens_per_second: float = 0.0
+    cached: bool = False
+    """Whether a prompt that is sent again comes, in part, from the endpoint's cache."""
+    price: dict[str, float] = field(default_factory=dict)
+    """Per million tokens, where the endpoint tells it."""
+    notes: tuple[str, ...] = ()
+
+    def told(self) -> dict[str, Any]:
+        """The profile as plain data."""
+        return asdict(self)
+
+    @classmethod
+    def of(cls, told: dict[str, Any]) -> Profile:
+        """The profile that plain data tell."""
+        lists = {name: tuple(told[name]) for name in ("rejects", "notes") if name in told}
+        return cls(**{**told, **lists})
+
+
+def probe(model: ChatModel, progress: Callable[[str], None] = lambda _: None) -> Profile:
+    """Asks a model a dozen short questions; one that cannot be used at all raises `ModelError` with the reason."""
+    return _Probe(model, progress).profile()
+
+
+class _Probe:
+    def __init__(self, model: ChatModel, progress: Callable[[str], None]) -> None:
+        self.model, self.progress = model, progress
+        self.calls = 0
+        self.replies: list[Completion] = []
+
+    def profile(self) -> Profile:
+        self.progress("a short reply")
+        start = time.monotonic()
+        first = self._ask("Reply with the word: ready", 32)
+        seconds = time.monotonic() - start
+        if first.finish == "failed":
+            raise ModelError(first.error)
+        self.progress("thinking")
+        if not apart(first.text)[0].strip():
+            # A thinking model may need more room before it says anything.
+            first = self._ask("Reply with the word: ready", ROOM)
+        thinks = any(c.thinking or c.reasoning_tokens or apart(c.text)[1] for c in self.replies)
+        room = ROOM if thinks else 64
+        self.progress("the same seed again")
+        repeats = self._repeats(room)
+        self.progress("a JSON Schema")
+        schema = self._schema(room)
+        self.progress("log-probabilities")
+        depth, begins, mass = self._first_token()
+        self.progress("speed")
+        start = time.monotonic()
+        long = self._ask("Count from 1 to 30 in words, separated by commas.", max(room, 160))
+        speed = long.completion_tokens / max(time.monotonic() - start, 1e-3)
+        self.progress("window and price")
+        window, price = self._described()
+        return Profile(
+            model=self.model.name,
+            probed=datetime.now(UTC).date().isoformat(),
+            calls=self.calls,
+            rejects=tuple(sorted(getattr(self.model, "left_out", ()))),
+            schema=schema,
+            logprobs=depth,
+            first_token=begins,
+            mass=mass,
+            thinks=thinks,
+            thinking_tokens=max((c.reasoning_tokens for c in self.replies), default=0),
+            window=self.model.window or window,
+            repeats=repeats,
+            seconds=round(seconds, 3),
+            tokens_per_second=round(speed, 1),
+            cached=any(c.cached_tokens for c in self.replies),
+            price=price,
+            notes=tuple(self.model.notes),
+        )
+
+    def _ask(self, text: str, limit: int, seed: int = 1, temperature: float = 0.0, schema: Any = None) -> Completion:
+        self.calls += 1
+        sampling = Sampling(temperature, 1.0, limit, seed)
+        (answer,) = self.model.complete([Request((Message("user", text),), sampling, schema)])
+        self.replies.append(answer)
+        return answer
+
+    def _repeats(self, room: int) -> bool | None:
+        asked = "Invent a first name that nobody has ever had, and a number with six digits. Reply with these only."
+        one, same, other, another = (self._ask(asked, room, seed, 1.0) for seed in (7, 7, 8, 9))
+        if len({answer.text for answer in (one, same, other, another)}) == 1:
+            return None
+        return one.text == same.text
+
+    def _schema(self, room: int) -> Literal["held", "asked for", "refused"]:
+        answer = self._ask("Tell me at length what you think of rain.", room, schema=_SCHEMA)
+        if answer.finish == "failed":
+            return "refused"
+        try:
+            told = json.loads(apart(answer.text)[0])
+        except ValueError:
+            return "asked for"
+        return "held" if isinstance(told, dict) and told.get("answer") in (1, 2, 3) else "asked for"
+
+    def _first_token(self) -> tuple[int, First, float | None]:
+        asked = "Which letter comes first in the alphabet?\nA = the letter A\nB = the letter B\nReply with A or B, and nothing else."
+        self.calls += 1
+        try:
+            scores = self.model.score([Request((Message("user", asked),))], ["A", "B"])[0].tolist()
+        except ModelError:
+            return 0, "not told", None
+        if any(math.isnan(score) for score in scores):
+            return 0, "not told", None
+        mass = math.fsum(math.exp(score) for score in scores)
+        depth = getattr(self.model, "depth", None) or -1
+        return depth, "option" if mass >= 0.5 else "other", round(min(mass, 1.0), 4)
+
+    def _described(self) -> tuple[int | None, dict[str, float]]:
+        """What the endpoint's list of models says of this one."""
+        if not isinstance(self.model, OpenAIModel):
+            return None, {}
+        self.calls += 1
+        told = self.model.described()
+        meta = told.get("meta") if isinstance(told.get("meta"), dict) else {}
+        windows = [source.get(name) for source in (told, meta) for name in _WINDOWS]
+        window = next((int(size) for size in windows if isinstance(size, int) and size > 0), None)
+        price = told.get("pricing") if isinstance(told.get("pricing"), dict) else {}
+        names: Sequence[tuple[str, str]] = (("input", "prompt"), ("output", "completion"))
+        try:
+            return window, {ours: float(price[theirs]) * 1e6 for ours, theirs in names if theirs in price}
+        except (TypeError, ValueError):
+            return window, {}

@@ -1,0 +1,264 @@
+"""What all models behind a network share: connections on a loop of their own, side by side, keys kept secret, faults.
+
+An adapter says how a request is sent (`_answered`), how options are scored (`_scored`), and which fault an error of
+its client is (`_fault`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import os
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import Any, ClassVar, Final, TypeVar
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from vantage.raters.models.base import Completion, LogProbs, ModelError, Passing, Request, note_once
+from vantage.raters.models.faults import Fault, retry_after
+from vantage.raters.models.plain import estimate_tokens
+
+T = TypeVar("T")
+_FIRST_WAIT: Final = 0.5
+
+
+class RemoteModel(ABC):
+    """A model behind a network, through the official client of whoever runs it.
+
+    Args:
+        model: The name that the endpoint knows the model by.
+        base_url: Where the endpoint is, where it is not the provider's own.
+        key_variable: The environment variable that holds the key, where it is not the usual one.
+        concurrency: How many requests are under way at a time.
+        timeout: Seconds to wait for one reply.
+        max_retries: How often a request is repeated after a timeout, a full server or an error of the server.
+        window: How many tokens prompt and reply may have together, where that is known.
+        parameters: What is sent with every request besides, such as `{"reasoning_effort": "low"}`.
+
+    The key is read from the environment only; it is never part of a note, an error or a reply. Parameters that the
+    endpoint rejects are left out for as long as the model lives, and a note says so once.
+    """
+
+    kind: ClassVar[str]
+    tells_probabilities: ClassVar[bool] = True
+    """Whether the protocol can tell how probable the tokens are with which a reply begins."""
+    errors: ClassVar[tuple[type[Exception], ...]]
+    """What the client raises."""
+    without: Mapping[str, str] = {}
+    """Parameters that can be left out, and what follows when they are."""
+    hosted: ClassVar[str]
+    """Where the provider's own endpoint is."""
+    usual_key: ClassVar[str]
+    """The environment variable that holds the key unless another is named."""
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str | None = None,
+        key_variable: str | None = None,
+        concurrency: int = 8,
+        timeout: float = 120.0,
+        max_retries: int = 2,
+        window: int | None = None,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> None:
+        url, variable = base_url or self._default_url(), key_variable or self.usual_key
+        # A provider's own endpoint and a variable that was named must have a key; a server of one's own may need none.
+        needed = key_variable is not None or shown_host(url) == shown_host(self.hosted)
+        key = key_of(variable, shown_host(url), needed=needed)
+        self.name = f"{self.kind}:{model}"
+        self.window = window
+        self.notes: list[str] = []
+        self.concurrency = concurrency
+        self._model, self._url, self._host = model, url, shown_host(url)
+        self._key, self._key_variable = key, variable
+        self._timeout, self._tries = timeout, max_retries + 1
+        self._parameters = dict(parameters or {})
+        self._left_out: set[str] = set()
+        self._room = asyncio.Semaphore(concurrency)
+        # A loop of its own, so that `complete` also works where a loop is running already, as in a notebook.
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, name=self.name, daemon=True)
+        self._thread.start()
+        self._client: Any = self._new_client()
+
+    def _default_url(self) -> str:
+        return self.hosted
+
+    @abstractmethod
+    def _new_client(self) -> Any:
+        """The official client, without retries of its own."""
+
+    @property
+    def url(self) -> str:
+        """Where the endpoint is, as it may be shown."""
+        return f"{urlsplit(self._url).scheme}://{self._host}"
+
+    @property
+    def left_out(self) -> frozenset[str]:
+        """The parameters that the endpoint rejects."""
+        return frozenset(self._left_out)
+
+    def __repr__(self) -> str:
+        return f"<model {self.name} at {self._host}>"
+
+    @abstractmethod
+    async def _answered(self, request: Request) -> Completion:
+        """One try at a reply; raises the client's errors."""
+
+    async def _scored(self, request: Request, options: Sequence[str]) -> Completion:
+        """One try at the scores of options; raises the client's errors."""
+        raise ModelError(self.no_probabilities)
+
+    @abstractmethod
+    def _fault(self, error: Any) -> Fault:
+        """What an error of the client says."""
+
+    @abstractmethod
+    async def _close_client(self) -> None:
+        """Closes the client's connections."""
+
+    @property
+    def no_probabilities(self) -> str:
+        """Why options cannot be scored here, and what to do instead."""
+        return f"{self._host} gives no log-probabilities of '{self._model}'; use the style sampling or read replies."
+
+    def complete(self, requests: Sequence[Request]) -> list[Completion]:
+        """Answers requests side by side, in their order; one that fails is a completion that says so."""
+        return self.wait(self._all(requests, ()))
+
+    async def acomplete(self, request: Request) -> Completion:
+        """Answers one request, from any event loop."""
+        return await asyncio.wrap_future(self._submit(self._through(request, ())))
+
+    def score(self, requests: Sequence[Request], options: Sequence[str]) -> LogProbs:
+        """The log-probabilities of options whose first tokens differ, from those of the first token.
+
+        The protocol tells the likeliest tokens with which a reply begins. An option that is not among them has
+        probability 0. A token with which two options begin cannot tell them apart and raises `ModelError`. A
+        request that fails is a row of not-a-numbers, with a note.
+        """
+        if not options or not all(options) or len(set(options)) < len(options):
+            raise ModelError("Options to be scored must differ and have at least one character each.")
+        rows = []
+        for answer in self.wait(self._all(requests, options)):
+            if answer.scores is None:
+                note_once(self.notes, answer.error)
+            rows.append(answer.scores or [math.nan] * len(options))
+        return np.array(rows, dtype=np.float64).reshape(len(requests), len(options))
+
+    async def attempt(self, request: Request, options: Sequence[str] = ()) -> Completion:
+        """One try, without retries and with a limit on the whole of it; for `wait`.
+
+        A reply that drips in never makes a client's timeout ring, which only watches single reads.
+        """
+        try:
+            async with asyncio.timeout(self._timeout):
+                return await (self._scored(request, options) if options else self._answered(request))
+        except self.errors as error:
+            return self._ended(self._fault(error))
+        except TimeoutError:
+            raise Passing(f"{self._host} did not answer within {self._timeout:g} seconds.") from None
+        except (AttributeError, LookupError, TypeError, ValueError):
+            raise Passing(f"{self._host} did not answer with a chat completion.") from None
+
+    def count_tokens(self, text: str) -> int:
+        """An upper estimate: endpoints keep their tokenizers to themselves."""
+        return estimate_tokens(text)
+
+    def close(self) -> None:
+        """Closes the connections."""
+        if self._loop.is_closed():
+            return
+        self.wait(self._shut())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def wait(self, work: Coroutine[Any, Any, T]) -> T:
+        """Runs work to its end on the loop on which the connections live."""
+        future = self._submit(work)
+        try:
+            result: T = future.result()
+        except BaseException:
+            future.cancel()
+            raise
+        return result
+
+    def leaves_out(self, fault: Fault, sent: Mapping[str, Any]) -> bool:
+        """Whether a fault names a parameter of what was sent without which it can be sent; from now on it is."""
+        rejected = fault.rejected([name for name in self.without if name in sent])
+        if rejected is None:
+            return False
+        self._left_out.add(rejected)
+        note_once(self.notes, f"{self._host} rejects '{rejected}': {self.without[rejected]}.")
+        return True
+
+    def sentence(self, fault: Fault, tries: int = 1) -> str:
+        """What went wrong, without anything that could hold the key."""
+        variable = f"the environment variable {self._key_variable}"
+        return self.scrubbed(fault.sentence(self._host, self._model, self._timeout, variable, tries))
+
+    def scrubbed(self, text: str) -> str:
+        """A text in which the key, should it stand there, is not to be read."""
+        return text.replace(self._key, "[key]") if self._key else text
+
+    def _ended(self, fault: Fault) -> Completion:
+        """What becomes of a request that met a fault; one that may pass raises `Passing`."""
+        if fault.filtered:
+            return Completion(self.scrubbed(fault.message), "filtered", category=fault.category or "content filter")
+        if fault.status is not None and fault.status < 400:
+            raise Passing(f"{self._host} did not answer with a chat completion.") from None
+        if fault.passing:
+            raise Passing(self.sentence(fault), overload=fault.overload, after=retry_after(fault.headers)) from None
+        return Completion("", "failed", error=self.sentence(fault))
+
+    async def _all(self, requests: Sequence[Request], options: Sequence[str]) -> list[Completion]:
+        return await asyncio.gather(*(self._through(request, options) for request in requests))
+
+    async def _through(self, request: Request, options: Sequence[str]) -> Completion:
+        """A request to its end, through faults that pass, for a model that is used directly."""
+        async with self._room:
+            for tries in range(1, self._tries + 1):
+                try:
+                    return await self.attempt(request, options)
+                except Passing as fault:
+                    told = str(fault)
+                    if tries < self._tries:
+                        await asyncio.sleep(_FIRST_WAIT * 2 ** (tries - 1) if fault.after is None else fault.after)
+            return Completion(
+                "", "failed", error=told if self._tries == 1 else f"{told.rstrip('.')} (after {tries} tries)."
+            )
+
+    def _submit(self, work: Coroutine[Any, Any, T]) -> Any:
+        if self._loop.is_closed():
+            work.close()
+            raise ModelError(f"The model {self.name} was closed; load it again.")
+        return asyncio.run_coroutine_threadsafe(work, self._loop)
+
+    async def _shut(self) -> None:
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.gather(*others, return_exceptions=True)
+        await self._close_client()
+
+
+def key_of(variable: str, host: str, *, needed: bool) -> str:
+    """The key from the environment, and from nowhere else."""
+    key = os.environ.get(variable, "").strip()
+    if not key and needed:
+        raise ModelError(f"There is no key for {host}; set the environment variable {variable}.")
+    return key
+
+
+def shown_host(url: str) -> str:
+    """The endpoint as it may be shown: without a user, a password or a query."""
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise ModelError("The base URL is not one; write it as http://localhost:8000/v1.")
+    return f"{parts.hostname}:{parts.port}" if parts.port else parts.hostname

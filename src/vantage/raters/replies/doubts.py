@@ -1,0 +1,75 @@
+"""What looks like an answer and is none: conditions, questions, examples, what others say; and answers taken back.
+
+A reader must be sure that the rater meant it. Where the sentence around a number or an option only supposes it, or
+what follows withdraws it, there is no answer.
+"""
+
+from __future__ import annotations
+
+import re
+
+_BEFORE = re.compile(r"[^.!?\n]{0,240}$")
+_BEHIND = re.compile(r"[^.!?\n;]{0,120}[.!?\n;]?")
+_FORCED = r"(?!\s(?:i|we)\s(?:had|have|must|am|were|would|was)\b|\s(?:forced|pressed|asked|pushed|anything|so)\b)"
+_SUPPOSED = re.compile(
+    rf"(?<!sure\s)\bif\b{_FORCED}(?:(?!\b(?:but|so|therefore|however|yet)\b)[^.!?\n])*$|\b(?:unless|suppose|assuming|had\s(?:he|she|they|it|the|i)|were\s(?:he|she|they|it|the))\b[^.!?\n]*$"
+    r"|\b(?:for\s(?:example|instance)|example|e\.?g\.?|such\sas)\b[^.!?\n]{0,80}$"
+    r"|\b(?:previous|earlier|prior|initial|other|your|old)\s(?:\w{1,12}\s)?(?:answer|rating|score|response|judge?ment)s?\b[^.!?\n]{0,40}$"
+    r"|\b(?:previous|earlier|prior|others?|some(?:one|body)?|another|critics|author|narrator|speaker|writer|poster|they|he|she|who)"
+    r"(?:\s\w{1,14}){0,2}\s(?:(?:would|might|could|may|will)\s)?(?:rate[sd]?|gave|gives?|scores?d?|says?|said|answer(?:s|ed)?)\b[^.,;!?\n]{0,40}$"
+    r"|\b(?:might|could|may)(?:\s(?:also|just|as|well|even|very|perhaps)){0,3}\s(?:be|say|rate|give|get|become)\b[^.!?\n]{0,24}$"
+    r"|\b(?:tempted|inclined|hesitant|reluctant|going)\sto\s(?:say|give|rate)\b[^.!?\n]{0,24}$",
+    re.IGNORECASE,
+)
+_THEN = re.compile(
+    r"[^.!?\n;,]{0,60}?(?<!because)\s(?:if|unless)\b(?!\s(?:i|we)\s(?:had|have|must)\b)"
+    r"|\s(?:would|might|could)\s(?:mean|indicate|imply|suggest|represent|be\s(?:too|an?\s\w{0,10}|exaggerat\w*|wrong|unfair|overstat\w*))\b"
+    r"|[^.!\n;]{0,60}\?",
+    re.IGNORECASE,
+)
+_HEDGE = re.compile(r"\b(?:maybe|perhaps|possibly|conceivably)[\s,]{1,2}(?:an?\s)?[\"'*]{0,3}$", re.IGNORECASE)
+_RETRACTED = re.compile(
+    r"(?:^|[.!?\n(,;:…-])\s*(?:(?:on\ssecond\sthoughts?|scratch\sthat|correction|oops|no,?\swait|(?:but\s)?wait|just\skidding"
+    r"|never\s?mind|i\s(?:take\s(?:that|it|this)\sback|chang(?:e|ed)\smy\s(?:mind|answer|rating)|meant|stand\scorrected|withdraw))\b"
+    r"|(?:actually|rather|or\srather|sorry|hmm|let\sme),?\s(?:make\s(?:that|it)|i\s(?:would|take|meant|think|'d)|it(?:'s|\sis)\s(?:an?\s)?[\"'*]{0,3}[+-]?\d"
+    r"|(?:re)?consider|revise|correct|change|no\b))",
+    re.IGNORECASE,
+)
+_DENIED = re.compile(
+    r"\b(?:mark(?:ed|ing)?|record(?:ed)?|cod(?:ed|ing)|treat(?:ed)?|left|counts?|labell?ed)\s(?:\w{1,10}\s){0,2}as\s[\"'(]{0,2}(?:na\b|n/a|not\s(?:mentioned|applicable))"
+    r"|\b(?:answer|rating|score|question)\s(?:is|was|would\sbe|should\sbe)\s(?:therefore\s)?[\"'(]{0,2}(?:NA\b|N/A|not\sapplicable)"
+    r"|\bdoes\snot\sallow\s(?:\w{1,10}\s){0,2}(?:rating|judge?ment|answer)",
+    re.IGNORECASE,
+)
+
+
+def supposed(text: str, start: int, end: int) -> bool:
+    """Whether the sentence around a place only supposes what is written there, asks for it, or reports it of others.
+
+    >>> text = "If he had lied, it would be a 1. It is a 4."
+    >>> supposed(text, text.index("1"), text.index("1") + 1), supposed(text, text.index("4"), text.index("4") + 1)
+    (True, False)
+    >>> supposed("If I had to choose, I would say 4.", 32, 33)
+    False
+    """
+    before = _BEFORE.search(text, max(0, start - 240), start)
+    behind = _BEHIND.match(text, end)
+    return bool(before and _SUPPOSED.search(before.group())) or bool(behind and _THEN.match(behind.group()))
+
+
+def hedged(text: str, at: int) -> bool:
+    """Whether what stands at a place is only offered as a possibility.
+
+    >>> hedged("The tone is mild, so maybe 2", 27), hedged("so I say 2", 9)
+    (True, False)
+    """
+    return bool(_HEDGE.search(text, max(0, at - 40), at))
+
+
+def withdrawn(rest: str) -> bool:
+    """Whether what follows an answer takes it back.
+
+    >>> withdrawn(". Actually, make that 5."), withdrawn(". He actually returned the wallet.")
+    (True, False)
+    """
+    return bool(_RETRACTED.search(rest) or _DENIED.search(rest))

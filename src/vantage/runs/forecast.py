@@ -1,0 +1,216 @@
+"""What plans will take before anything is sent: calls, tokens, cost and time.
+
+The conversations of a plan are gone through turn by turn, as when they are held, with short replies that are only
+assumed; no model is loaded. Calls are told apart by their keys, so that what a run would ask once is counted once. A
+second question is counted wherever it may be asked, so that calls are the most there can be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from vantage.instruments import Question
+from vantage.raters.answers import choices
+from vantage.raters.chat import ChatRater
+from vantage.raters.conversation import Ask, Conversations, Step
+from vantage.raters.models.base import Completion
+from vantage.raters.prices import Price
+from vantage.runs.keys import Keys
+from vantage.runs.options import Options
+from vantage.runs.plan import Part, Plan
+from vantage.runs.tally import BATCH_SHARE, cost_of, discounted, price_of
+
+TOKEN_LENGTH: Final = 4
+"""Characters per token where no tokenizer is at hand: about right for English prose."""
+FOLLOWING: Final[dict[Step, int]] = {"relevance": 40, "why": 100}
+"""Typical tokens of replies to second questions."""
+LATENCY: Final = 0.6
+"""Seconds that a hosted model takes before it writes, typically."""
+SPEED: Final = 60.0
+"""Tokens that a hosted model writes in a second, typically."""
+UNDER_WAY: Final = 8
+"""Requests to an endpoint that are under way at a time unless another number is set."""
+ASSUMED: Final[dict[Step, str]] = {
+    "relevance": "Every item is counted as relevant to every selective persona: the most calls there can be.",
+    "why": "The reason is counted as asked for after every answer.",
+}
+SHARED: Final = "What two raters are asked in the same words is sent once, and counted for the first of them."
+TOKENS: Final = "Tokens are estimated from the length of the prompts and typical lengths of replies."
+TIMED: Final = (
+    f"The time of hosted models assumes {LATENCY:g} seconds for each call and {SPEED:g} tokens a second, at the "
+    "concurrency and within the limits that are set."
+)
+UNTIMED: Final = "How long models take that run on this machine is not known before they have run."
+
+
+@dataclass(slots=True)
+class Estimate:
+    """What one rater, or several together, will take."""
+
+    rater: str
+    model: str
+    style: str
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost: float | None = 0.0
+    """Null when the price of the model is not known."""
+    seconds: float | None = 0.0
+    """Null when the speed of the model is not known."""
+
+    def __add__(self, other: Estimate) -> Estimate:
+        """Both, one after the other; of what differs nothing is said."""
+
+        def common(one: str, two: str) -> str:
+            return one if one == two else ""
+
+        def total(one: float | None, two: float | None) -> float | None:
+            return None if one is None or two is None else one + two
+
+        return Estimate(
+            common(self.rater, other.rater),
+            common(self.model, other.model),
+            common(self.style, other.style),
+            self.calls + other.calls,
+            self.prompt_tokens + other.prompt_tokens,
+            self.completion_tokens + other.completion_tokens,
+            total(self.cost, other.cost),
+            total(self.seconds, other.seconds),
+        )
+
+
+class Forecast:
+    """Adds up plans.
+
+    >>> from vantage import ChatRater, demo_corpus
+    >>> forecast, rater = Forecast(), ChatRater("openai:x", "two-step")
+    >>> forecast.add(Plan.of(demo_corpus(), rater, "warmth-competence", questions=["trust"]))
+    >>> forecast.total.calls, forecast.total.cost
+    (60, None)
+
+    Args:
+        options: How the run would be carried out: prices, concurrency, limits.
+    """
+
+    def __init__(self, options: Options | None = None) -> None:
+        self.options = options or Options()
+        self.assumptions: list[str] = []
+        self._seen: dict[bytes, int] = {}
+        self._found: dict[tuple[str, str], Estimate] = {}
+
+    def add(self, plan: Plan, assumption: str = "") -> None:
+        """Adds what a plan asks beyond what was added before; `assumption` says what had to be assumed for it."""
+        for part in plan.parts:
+            rater = part.rater
+            mine = Estimate(rater.id, rater.model_name, str(rater.row()["style"]))
+            self._walk(part, mine)
+            mine.cost, mine.seconds = self._cost(mine), self._seconds(mine, rater.settings)
+            known = self._found.get((rater.id, mine.style))
+            self._found[rater.id, mine.style] = mine if known is None else known + mine
+        if assumption and plan.parts:
+            self._assume(assumption)
+
+    @property
+    def estimates(self) -> list[Estimate]:
+        """One for each rater, in the order in which they were added."""
+        return list(self._found.values())
+
+    @property
+    def by_style(self) -> list[tuple[Estimate, int]]:
+        """One for each model and style, with the number of raters."""
+        found: dict[tuple[str, str], tuple[Estimate, int]] = {}
+        for one in self._found.values():
+            known = found.get((one.model, one.style))
+            found[one.model, one.style] = (one, 1) if known is None else (known[0] + one, known[1] + 1)
+        return list(found.values())
+
+    @property
+    def total(self) -> Estimate:
+        """All of them together."""
+        return sum(self.estimates, Estimate("", "", ""))
+
+    @property
+    def notes(self) -> list[str]:
+        """What the numbers rest on, in sentences."""
+        if not self._found:
+            return []
+        times = {one.seconds is None for one in self.estimates}
+        timed = any(one.model.startswith("openai:") and one.seconds is not None for one in self.estimates)
+        return [*self.assumptions, TOKENS, *([TIMED] if timed else []), *([UNTIMED] if True in times else [])]
+
+    def _walk(self, part: Part, mine: Estimate) -> None:
+        """Goes through the conversations of a part and counts the calls that were not counted before."""
+        done = part.done()
+        repeated = 1
+        if part.rater.samples > 1 and not part.skipped(done):
+            # Samples differ in their number alone: one is gone through and stands for all.
+            repeated = part.rater.samples
+            part = replace(part, rater=replace(part.rater, samples=1))
+        keys = Keys(part.rater, part.used, part.condition)
+        talks = Conversations(part.rater, part.corpus, part.used, part.condition)
+        characters = 0
+        for call in part.calls(done):
+            talk = talks.about(call)
+            ask = next(talk)
+            while True:
+                key = keys.call(ask).key
+                wanted = 1 if ask.step == "relevance" else repeated
+                times = wanted - self._seen.get(key, 0)
+                if times > 0:
+                    self._seen[key] = wanted
+                    mine.calls += times
+                    characters += times * sum(len(message.content) for message in ask.request.messages)
+                    mine.completion_tokens += times * _reply_tokens(ask, part.rater, call.questions)
+                    if ask.step in ASSUMED:
+                        self._assume(ASSUMED[ask.step])
+                elif ask.step == "answer":
+                    self._assume(SHARED)
+                try:
+                    ask = talk.send(_reply(ask, call.questions))
+                except StopIteration:
+                    break
+        mine.prompt_tokens = round(characters / TOKEN_LENGTH)
+
+    def _assume(self, sentence: str) -> None:
+        if sentence not in self.assumptions:
+            self.assumptions.append(sentence)
+
+    def _cost(self, mine: Estimate) -> float | None:
+        price: Price | None = price_of(mine.model, self.options.prices)
+        if price is None:
+            return None
+        paid = discounted(price, BATCH_SHARE) if self.options.engine == "batch" else price
+        return cost_of(paid, mine.prompt_tokens, mine.completion_tokens)
+
+    def _seconds(self, mine: Estimate, settings: Mapping[str, Any]) -> float | None:
+        kind, options = mine.model.partition(":")[0], self.options
+        if kind == "recorded" or not mine.calls:
+            return 0.0
+        if kind != "openai" or options.engine == "batch":
+            return None
+        under_way = options.concurrency or int(settings.get("concurrency", UNDER_WAY))
+        limits = [
+            (mine.calls * LATENCY + mine.completion_tokens / SPEED) / under_way,
+            60 * mine.calls / (options.requests_per_minute or float("inf")),
+            60 * (mine.prompt_tokens + mine.completion_tokens) / (options.tokens_per_minute or float("inf")),
+        ]
+        return max(limits)
+
+
+def _reply_tokens(ask: Ask, rater: ChatRater, questions: Sequence[Question]) -> int:
+    if ask.options:
+        return 0
+    usual = FOLLOWING[ask.step] if ask.step in FOLLOWING else rater.reply_tokens(questions)
+    return min(usual, ask.request.sampling.max_tokens)
+
+
+def _reply(ask: Ask, questions: Sequence[Question]) -> Completion:
+    """A short reply after which the conversation goes on, if it can: ten is the highest relevance."""
+    if ask.options:
+        return Completion("", scores=(0.0,) * len(ask.options))
+    if ask.step == "relevance":
+        return Completion("10")
+    known = choices(questions[0].scale)
+    return Completion(known[0].word if known else "1")

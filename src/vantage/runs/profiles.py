@@ -1,0 +1,74 @@
+"""Profiles of models, kept in the run store beside the replies, and what follows from them for a rater."""
+
+from __future__ import annotations
+
+import json
+import time
+from dataclasses import replace
+from typing import Any
+
+from vantage.raters.chat import ChatRater
+from vantage.raters.models import kind_of
+from vantage.raters.models.probe import ROOM, Profile
+from vantage.runs.identity import identity
+from vantage.runs.store import Store
+
+SAMPLES = 20
+"""Replies that a distribution is drawn from where no probabilities are told."""
+
+
+def kept(store: Store, rater: ChatRater) -> Profile | None:
+    """The newest profile of a rater's model that the store has."""
+    if not store.has("profiles"):
+        return None
+    found = store.select("SELECT profile FROM profiles WHERE model = ? ORDER BY id DESC LIMIT 1", (_name(rater),))
+    return Profile.of(json.loads(found[0][0])) if found else None
+
+
+def keep(store: Store, rater: ChatRater, profile: Profile) -> None:
+    """Adds a profile."""
+    row = (_name(rater), time.time(), json.dumps(profile.told()))
+    store.writer.do(lambda connection: connection.execute("INSERT INTO profiles VALUES (NULL, ?, ?, ?)", row))
+
+
+def profiles(store: Store) -> list[Profile]:
+    """All profiles of a store, the oldest first."""
+    if not store.has("profiles"):
+        return []
+    return [Profile.of(json.loads(told)) for (told,) in store.select("SELECT profile FROM profiles ORDER BY id")]
+
+
+def suited(rater: ChatRater, profile: Profile | None, *, max_tokens: int | None) -> tuple[ChatRater, list[str]]:
+    """A rater with the defaults that suit its model, and what was changed, in sentences.
+
+    A thinking model gets room to think unless a limit was given. Where the endpoint tells no probabilities, the
+    distribution is drawn from samples.
+    """
+    notes: list[str] = []
+    changed: dict[str, Any] = {}
+    tells = profile.logprobs != 0 if profile is not None else _tells_probabilities(rater.model_name)
+    if rater.parts.scoring and not tells:
+        style = rater.parts
+        changed["style"] = replace(style, scoring=False, sampling=SAMPLES)
+        notes.append(
+            f"{rater.model_name} tells no probabilities, so {SAMPLES} replies are drawn for each item instead."
+        )
+    if profile is not None:
+        if profile.thinks and max_tokens is None:
+            changed["max_tokens"] = ROOM
+            notes.append(
+                f"{rater.model_name} thinks before it answers, so replies may have {ROOM} tokens (--max-tokens)."
+            )
+        if profile.window is not None and "window" not in rater.settings:
+            changed["settings"] = {**rater.settings, "window": profile.window}
+    return (replace(rater, **changed) if changed else rater), notes
+
+
+def _tells_probabilities(model: str) -> bool:
+    kind = kind_of(model)
+    return getattr(kind, "tells_probabilities", True)
+
+
+def _name(rater: ChatRater) -> str:
+    """What a model and its endpoint are known by."""
+    return json.dumps(identity(rater), sort_keys=True, default=str)

@@ -1,0 +1,1 @@
+"""What our laboratory adds to Vantage: one module for each kind of thing; `pyproject.toml` names them."""

@@ -1,0 +1,168 @@
+"""People and others are never pooled unasked, and excluded raters stay out."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import vantage
+from vantage import Corpus, InputError, Instrument, Scale
+from vantage.measures import registry
+from vantage.measures.kinds import selected
+
+
+def mixed(*, excluded: bool = False, seed: int = 0) -> Corpus:
+    """Ten people who disagree and six models that agree, about two questions."""
+    draw = np.random.default_rng(seed)
+    raters = [f"p{n}" for n in range(10)] + [f"m{n}" for n in range(6)]
+    rows = [
+        (f"i{item}", question, rater, float(item % 5 + 1 if rater[0] == "m" else draw.integers(1, 6)))
+        for item in range(20)
+        for question in ("warm", "kind")
+        for rater in raters
+    ]
+    table = pl.DataFrame({"rater": raters, "kind": ["person"] * 10 + ["model"] * 6})
+    if excluded:
+        table = table.with_columns(pl.col("rater").is_in(["p0", "p1"]).alias("excluded"))
+    judgments = pl.DataFrame(rows, schema=["item", "question", "rater", "value"], orient="row")
+    scale = Scale.points(1, 5)
+    instrument = Instrument.of_questions("two", "Two", {"warm": scale, "kind": scale})
+    return Corpus(pl.DataFrame({"item": [f"i{n}" for n in range(20)]}), table, judgments, instrument)
+
+
+def test_people_are_measured_unless_others_are_asked_for() -> None:
+    corpus = mixed()
+    people = corpus.filter(kind="person")
+    found = vantage.alpha(corpus, by="question", ci="none")
+    assert found["estimate"].to_list() == vantage.alpha(people, by="question", ci="none")["estimate"].to_list()
+    assert found["left_out"].to_list() == [{"model": 120}, {"model": 120}]
+    pooled = vantage.alpha(corpus, by="question", ci="none", kinds="all")
+    assert pooled["estimate"][0] > found["estimate"][0] + 0.1
+    assert pooled["left_out"].to_list() == [{}, {}]
+    assert json.loads(pooled["options"][0])["kinds"] == "all"
+    models = vantage.alpha(corpus, by="question", ci="none", kinds=["model"])
+    assert models["estimate"].to_list() == [1.0, 1.0]
+    assert models["left_out"][0] == {"person": 200}
+
+
+@pytest.mark.parametrize("frame", [pl.DataFrame, pl.LazyFrame, pd.DataFrame, pa.table, dict])
+def test_a_frame_that_says_who_is_a_person_is_treated_like_a_corpus(frame: Any) -> None:
+    corpus = mixed().filter(question="warm")
+    columns = corpus.with_columns_of(["kind"]).select("item", "rater", "value", pl.col("kind").cast(pl.String))
+    found = vantage.alpha(frame(columns.to_dict(as_series=False)), level="ordinal", ci="none")
+    assert found["estimate"][0] == pytest.approx(vantage.alpha(corpus, ci="none")["estimate"][0], abs=1e-12)
+    assert found["left_out"][0] == {"model": 120}
+
+
+def test_measures_that_keep_raters_apart_see_all_of_them() -> None:
+    corpus = mixed()
+    assert set(vantage.alpha(corpus, by=["question", "kind"], ci="none")["kind"]) == {"person", "model"}
+    assert vantage.refusals(corpus, by=["rater"])["rater"].n_unique() == 16
+    assert len(vantage.rater_matrix(corpus.filter(question="warm"))) == 16 * 15 / 2
+    tested = vantage.accuracy(corpus.filter(question="warm"), by="rater", reference="mean", metric="mae")
+    assert set(tested["rater"]) == {f"m{n}" for n in range(6)}
+    between = vantage.distance(corpus.filter(question="warm"), between="kind")
+    assert between["estimate"][0] > 0
+    assert vantage.compare(corpus.filter(question="warm"), between="kind")["units"].to_list() == [20]
+
+
+def test_several_kinds_without_people_are_not_pooled() -> None:
+    kinds = pl.when(pl.col("rater").str.starts_with("p")).then(pl.lit("persona")).otherwise(pl.lit("model"))
+    corpus = mixed()
+    corpus = Corpus(corpus.items, corpus.raters.with_columns(kinds.alias("kind")), corpus.judgments, corpus.instruments)
+    with pytest.raises(InputError, match=r"several kinds \(model, persona\) and none are people; say whose"):
+        vantage.alpha(corpus, by="question")
+    assert len(vantage.alpha(corpus, by=["question", "kind"], ci="none")) == 4
+
+
+def test_excluded_raters_stay_out_of_every_measure() -> None:
+    corpus = mixed(excluded=True)
+    kept = [f"p{n}" for n in range(2, 10)]
+    found = vantage.alpha(corpus, by="question", ci="none")
+    without = vantage.alpha(corpus.filter(rater=kept), by="question", ci="none")
+    assert found["estimate"].to_list() == without["estimate"].to_list()
+    assert found["left_out"][0] == {"excluded": 40, "model": 120}
+    everyone = vantage.alpha(corpus, by="question", ci="none", include_excluded=True)
+    assert everyone["raters"].to_list() == [10, 10]
+    # Also where raters are compared: an excluded person is no reference.
+    mean = vantage.accuracy(corpus.filter(question="warm"), by="rater", reference="mean", metric="mae", raters=["m0"])
+    same = vantage.accuracy(
+        corpus.filter(question="warm", rater=[*kept, "m0"]), by="rater", reference="mean", metric="mae", raters=["m0"]
+    )
+    assert mean["estimate"].to_list() == same["estimate"].to_list()
+    words = corpus.raters.with_columns(pl.col("excluded").cast(pl.String))
+    again = Corpus(corpus.items, words, corpus.judgments, corpus.instruments)
+    assert vantage.alpha(again, by="question", ci="none")["raters"].to_list() == [8, 8]
+    assert "p0" not in corpus.included().raters["rater"].to_list()
+
+
+def test_left_out_is_counted_unit_by_unit() -> None:
+    found = vantage.aggregate(mixed(), by="question")
+    assert found["left_out"].struct.field("model").unique().to_list() == [6]
+    assert found["raters"].unique().to_list() == [10]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "sentence"),
+    [
+        ("people", "'people' is not a kind of rater"),
+        ("trained", "there is no rater of kind 'trained'; there are: model, person"),
+    ],
+)
+def test_kinds_that_are_not_there(kinds: str, sentence: str) -> None:
+    with pytest.raises(InputError, match=sentence):
+        vantage.alpha(mixed(), by="question", kinds=kinds)
+
+
+def test_the_sentence_names_who_was_left_out() -> None:
+    told = selected(mixed(excluded=True), None, include_excluded=False).sentence
+    assert told == "Left out: 2 excluded raters, 6 models; to use them too, pass --kinds all --include-excluded."
+
+
+def test_every_measure_takes_the_two_options() -> None:
+    for measure in registry().values():
+        assert {"kinds", "include_excluded"} <= set(measure.options), measure.name
+        assert measure.types["include_excluded"] is bool
+
+
+@given(st.lists(st.sampled_from(["person", "model"]), min_size=4, max_size=8).filter(lambda k: k.count("person") > 1))
+def test_the_default_is_the_measure_of_people_alone(kinds: list[str]) -> None:
+    draw = np.random.default_rng(len(kinds))
+    rows = pl.DataFrame(
+        [
+            {"item": i, "rater": f"r{n}", "value": int(draw.integers(0, 3)), "kind": kind}
+            for i in range(6)
+            for n, kind in enumerate(kinds)
+        ]
+    )
+    people = rows.filter(pl.col("kind") == "person").drop("kind")
+    options: dict[str, Any] = {"level": "nominal", "ci": "none"}
+    assert vantage.alpha(rows, **options)["estimate"][0] == vantage.alpha(people, **options)["estimate"][0]
+
+
+def test_a_frame_is_never_taken_for_a_matrix() -> None:
+    draw = np.random.default_rng(1)
+    frame = pd.DataFrame(
+        [(i, r, int(draw.integers(1, 6))) for i in range(30) for r in range(4)], columns=["item", "rater", "value"]
+    )
+    matrix = frame.pivot_table(index="rater", columns="item", values="value").to_numpy()
+    for level in ("nominal", "ordinal", "interval"):
+        wanted = vantage.alpha(matrix, level=level, ci="none")["estimate"][0]
+        for data in (frame, pl.from_pandas(frame), pa.Table.from_pandas(frame), frame.set_index(["item", "rater"])):
+            assert vantage.alpha(data, level=level, ci="none")["estimate"][0] == pytest.approx(wanted, abs=1e-12)
+    halves = vantage.split_half(frame)["estimate"][0]
+    assert halves == pytest.approx(vantage.split_half(pl.from_pandas(frame))["estimate"][0])
+    with pytest.raises(InputError, match=r"no column 'item'; it has id, who, stars; rename one, say vantage.corpus"):
+        vantage.alpha(frame.set_axis(["id", "who", "stars"], axis=1), level="ordinal")
+    with pytest.raises(InputError, match="holds words, not numbers"):
+        vantage.alpha(frame.assign(value="good"), level="nominal")
+    with pytest.raises(InputError, match="neither a corpus, nor a frame"):
+        vantage.alpha([["a", "b"], ["b", "b"]], level="nominal")  # type: ignore[list-item]

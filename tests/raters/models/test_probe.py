@@ -1,0 +1,111 @@
+"""Probing: what a profile says of endpoints that behave in different ways, and what follows for a rater."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from vantage import ChatRater
+from vantage.raters.models import ModelError, load_model
+from vantage.raters.models.probe import ROOM, Profile, probe
+from vantage.runs import Store
+from vantage.runs.profiles import keep, kept, profiles, suited
+
+from .endpoint import Answer, Endpoint
+
+
+@pytest.fixture(autouse=True)
+def _key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "key-of-the-tests")
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+
+
+def probed(reply: Any) -> tuple[Profile, Endpoint]:
+    with Endpoint(reply) as endpoint:
+        model = load_model("openai:judge", base_url=endpoint.url, max_retries=0)
+        try:
+            return probe(model), endpoint
+        finally:
+            model.close()
+
+
+def able(body: dict[str, Any]) -> Answer:
+    """An endpoint that can do everything."""
+    if body.get("logprobs"):
+        return Answer("A", logprobs={"A": -0.05, "B": -3.5, "The": -6.0})
+    if "response_format" in body:
+        return Answer('{"answer": 2}')
+    if body["temperature"]:
+        return Answer(f"Name {random.Random(body['seed']).random():.6f}")
+    return Answer("ready")
+
+
+def test_an_endpoint_that_can_do_everything() -> None:
+    profile, endpoint = probed(able)
+    assert (profile.schema, profile.logprobs, profile.first_token) == ("held", 20, "option")
+    assert profile.mass == pytest.approx(0.981, abs=0.001)
+    assert (profile.repeats, profile.thinks, profile.rejects) == (True, False, ())
+    assert profile.calls <= 12
+    assert len(endpoint.requests) <= 12
+    assert Profile.of(json.loads(json.dumps(profile.told()))) == profile
+
+
+def test_an_endpoint_with_limits_and_a_model_that_thinks() -> None:
+    def reply(body: dict[str, Any]) -> Answer:
+        if body.get("logprobs"):
+            return Answer(status=403, error={"message": "You are not allowed to request logprobs from this model"})
+        if "seed" in body:
+            return Answer(status=400, error={"message": "Unknown parameter: 'seed'", "param": "seed"})
+        if "response_format" in body:
+            return Answer("I like rain.")
+        if body["max_tokens"] < 1000:
+            raw = {"choices": [{"message": {"content": "", "reasoning_content": "Hm"}, "finish_reason": "length"}]}
+            return Answer(raw=json.dumps({**raw, "usage": {"completion_tokens_details": {"reasoning_tokens": 32}}}))
+        return Answer(f"ready {random.random()}")
+
+    profile, _ = probed(reply)
+    assert (profile.logprobs, profile.first_token, profile.mass) == (0, "not told", None)
+    assert (profile.thinks, profile.thinking_tokens, profile.schema) == (True, 32, "asked for")
+    assert (profile.rejects, profile.repeats) == (("seed",), False)
+
+    rater = ChatRater("openai:judge", "coarse+scoring", max_tokens=512)
+    fitted, notes = suited(rater, profile, max_tokens=None)
+    assert (fitted.parts.name, fitted.max_tokens) == ("sampling:20+coarse", ROOM)
+    assert len(notes) == 2
+    kept_limit, _ = suited(rater, profile, max_tokens=512)
+    assert kept_limit.max_tokens == 512
+
+
+def test_a_model_that_cannot_be_used_is_told() -> None:
+    with pytest.raises(ModelError, match="has no model 'judge'"):
+        probed(lambda _: Answer(status=404, error={"message": "not found"}))
+
+
+def test_a_provider_without_probabilities_is_known_without_a_probe(monkeypatch: pytest.MonkeyPatch) -> None:
+    fitted, notes = suited(ChatRater("anthropic:m", "scoring"), None, max_tokens=None)
+    assert fitted.parts.name == "sampling:20"
+    assert "tells no probabilities" in notes[0]
+    same = ChatRater("openai:m", "scoring")
+    assert suited(same, None, max_tokens=None) == (same, [])
+
+
+@pytest.fixture
+def store(tmp_path: Any) -> Iterator[Store]:
+    with Store(tmp_path / "runs.sqlite") as opened:
+        yield opened
+
+
+def test_a_store_keeps_profiles_by_model_endpoint_and_parameters(store: Store) -> None:
+    here = ChatRater("openai:judge", settings={"base_url": "http://localhost:1/v1"})
+    there = ChatRater("openai:judge", settings={"base_url": "https://api.example.org/v1"})
+    assert kept(store, here) is None
+    keep(store, here, Profile("openai:judge", "2026-11-14", window=10))
+    keep(store, here, Profile("openai:judge", "2026-11-15", window=4096))
+    found = kept(store, here)
+    assert found is not None
+    assert (found.probed, kept(store, there), len(profiles(store))) == ("2026-11-15", None, 2)
+    assert suited(here, found, max_tokens=None)[0].settings["window"] == 4096
