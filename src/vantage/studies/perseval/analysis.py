@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import polars as pl
 
@@ -20,6 +20,8 @@ from vantage.studies.perseval.options import Options
 from vantage.studies.perseval.sources import Task, tasks
 from vantage.studies.perseval.stored import by_rater
 
+Told: TypeAlias = pl.DataFrame | Mapping[str, Any] | Iterable[Mapping[str, Any]] | None
+"""What a function gives for a corpus or a rater."""
 ENOUGH: Final = 10
 """From how many test users on intervals resample users; with fewer, texts."""
 NOT_RUN: Final = "it was not run; the warnings say why"
@@ -131,11 +133,15 @@ class Perspectives(Analysis):
         ]
         return cls(corpus, options, context.seed, found)
 
-    def focused(self) -> Iterator[tuple[Evaluated, Cell, dict[str, Any]]]:
-        """The raters that have a line of their own, with corpus and name as the first columns of a table."""
-        for one in self.found:
-            for cell in one.focus:
-                yield one, cell, {"corpus": one.task.name, "rater": cell.name}
+    def per_corpus(self, function: Callable[[Evaluated], Told]) -> pl.DataFrame | None:
+        """What a function gives for each corpus, below each other."""
+        return stacked({"corpus": one.task.name, **row} for one in self.found for row in rows_of(function(one)))
+
+    def per_rater(self, function: Callable[[Evaluated, Cell], Told]) -> pl.DataFrame | None:
+        """What a function gives for each rater that has a line of its own, below each other."""
+        return self.per_corpus(
+            lambda one: [{"rater": cell.name, **row} for cell in one.focus for row in rows_of(function(one, cell))]
+        )
 
     def warnings(self) -> list[str]:
         """What must be known before anything is believed."""
@@ -169,7 +175,16 @@ def corpora(analysis: Perspectives) -> Mapping[str, Perspectives]:
     return {one.task.name: replace(analysis, found=[one]) for one in analysis.found}
 
 
-def table(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame | None:
+def rows_of(told: Told) -> Iterable[Mapping[str, Any]]:
+    """The rows of what a function gives: a frame, one row, several, or none."""
+    if told is None:
+        return []
+    if isinstance(told, pl.DataFrame):
+        return told.iter_rows(named=True)
+    return [told] if isinstance(told, Mapping) else told
+
+
+def stacked(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame | None:
     """Rows as a frame; null where there are none."""
     told = list(rows)
     return pl.DataFrame(told, infer_schema_length=None) if told else None

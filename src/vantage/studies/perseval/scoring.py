@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from importlib.resources import files
 from typing import Any, Final
 
@@ -11,53 +12,43 @@ from vantage.perspective import average_user, shared_task
 from vantage.perspective.splits import people_pairs
 from vantage.perspective.tally import UNDEFINED
 from vantage.report.recipe import Data
-from vantage.studies.perseval.analysis import Evaluated, Perspectives, table
+from vantage.studies.perseval.analysis import Evaluated, Perspectives, stacked
 from vantage.studies.perseval.cells import Cell
 
 LEVELS: Final = ("global", "user", "text")
-VARIANT: Final = ["users", "adaptation", "extended"]
+VARIANT: Final = ("users", "adaptation", "extended")
+TEXTS: Final = {"yes": "extended", "no": "strict"}
 
 
 def splits(analysis: Perspectives) -> Data:
     """Users, texts and annotations of each part of each split."""
-    rows = []
-    for one in analysis.found:
-        for extended in (False, True):
+
+    def parts(one: Evaluated) -> Iterator[dict[str, Any]]:
+        for name, extended in (("strict", False), ("extended", True)):
             split = one.task.split(extended=extended)
             for row in split.counts.iter_rows(named=True):
-                key = {"corpus": one.task.name, "texts_of": "extended" if extended else "strict"}
-                share = split.given_away if row["part"] == "adaptation" else None
-                rows.append({**key, **row, "share": share})
-    facts = {name: sum(len(getattr(one, name)) for one in analysis.found) for name in ("done", "cells")}
-    return Data(pl.DataFrame(rows, infer_schema_length=None), facts)
+                yield {"texts_of": name, **row, "share": split.given_away if row["part"] == "adaptation" else None}
+
+    frame = analysis.per_corpus(parts)
+    assert frame is not None  # noqa: S101 - every corpus is split
+    return Data(frame, {name: sum(len(getattr(one, name)) for one in analysis.found) for name in ("done", "cells")})
 
 
 def not_run(analysis: Perspectives) -> pl.DataFrame | None:
     """The combinations that were not run, counted by reason."""
-    rows = [
-        {"corpus": one.task.name, **cell.row(), "reason": cell.reason}
-        for one in analysis.found
-        for cell in one.cells
-        if cell.reason
-    ]
+    found = analysis.per_corpus(lambda one: [{**c.row(), "reason": c.reason} for c in one.cells if c.reason])
+    if found is None:
+        return None
     raters = pl.col("rater").unique(maintain_order=True).str.join(", ").alias("raters")
-    found = table(rows)
-    return (
-        None
-        if found is None
-        else (
-            found.group_by("corpus", "users", "adaptation", "reason", maintain_order=True).agg(
-                raters, pl.len().alias("cells")
-            )
-        )
-    )
+    groups = found.group_by("corpus", "users", "adaptation", "reason", maintain_order=True)
+    return groups.agg(raters, pl.len().alias("cells"))
 
 
 def scores(analysis: Perspectives) -> Data | None:
     """The cells of one corpus at all levels."""
     (one,) = analysis.found
     label = "macro F1" if one.task.label == "macro" else f"F1 of '{one.task.label}'"
-    frame = table(_row(one, cell) for cell in one.done)
+    frame = stacked(_row(one, cell) for cell in one.done)
     return None if frame is None else Data(frame, {"of": one.task.name, "score": label, "units": one.over})
 
 
@@ -68,7 +59,7 @@ def trait_scores(analysis: Perspectives) -> pl.DataFrame | None:
     for cell in one.done:
         found = one.evaluations[cell]
         rows.append({**cell.row(), **{trait: found.f1("trait", one.task.label, trait) for trait in found.traits}})
-    return table(rows) if any(one.evaluations[cell].traits for cell in one.done) else None
+    return stacked(rows) if any(one.evaluations[cell].traits for cell in one.done) else None
 
 
 def same_texts(analysis: Perspectives) -> Data | None:
@@ -89,45 +80,45 @@ def same_texts(analysis: Perspectives) -> Data | None:
 
 def rules(analysis: Perspectives) -> pl.DataFrame | None:
     """Text-level F1 where a class counts by each rule, and over how many texts."""
-    rows = []
-    for one, cell, key in analysis.focused():
-        row = dict(key)
+
+    def counted(one: Evaluated, cell: Cell) -> dict[str, Any]:
+        row: dict[str, Any] = {}
         for rule in UNDEFINED:
             summary = one.under(cell, rule).summary.filter(pl.col("class") == one.task.label, level="text")
             row |= {rule: summary["f1"][0], f"{rule}_texts": summary["groups"][0]}
-        rows.append(row)
-    return table(rows)
+        return row
+
+    return analysis.per_rater(counted)
 
 
 def shared_tasks(analysis: Perspectives) -> pl.DataFrame | None:
-    """Perspectivist and soft scores of the shared task."""
-    rows = []
-    for one, cell, key in analysis.focused():
-        people = one.split(cell).part("test")
+    """Perspectivist and soft scores of the shared task, where two people or more are tested."""
+
+    def scored(one: Evaluated, cell: Cell) -> pl.DataFrame | None:
+        people, frame = one.split(cell).part("test"), one.predictions[cell.rater, cell.variant]
         if len(people.raters) < 2:
-            continue
-        frame = one.predictions[cell.rater, cell.variant]
-        found = shared_task(frame, people, question=one.task.question, resamples=one.resamples)
-        rows += [{**key, **row} for row in found.iter_rows(named=True)]
-    return table(rows)
+            return None
+        return shared_task(frame, people, question=one.task.question, resamples=one.resamples)
+
+    return analysis.per_rater(scored)
 
 
-def sizes(analysis: Perspectives) -> pl.DataFrame:
+def sizes(analysis: Perspectives) -> pl.DataFrame | None:
     """Annotators, texts and annotations of each corpus, and of its strict split."""
-    rows = []
-    for one in analysis.found:
-        pairs = people_pairs(one.task.people, one.task.question)
-        split = one.task.split("unnamed", "train")
-        row = {"corpus": one.task.name, "annotators": pairs["rater"].n_unique(), "texts": pairs["item"].n_unique()}
-        rows.append({**row, "annotations": len(pairs), "in_split": len(split.train) + len(split.test)})
-    return pl.DataFrame(rows)
+
+    def counted(one: Evaluated) -> dict[str, int]:
+        pairs, split = people_pairs(one.task.people, one.task.question), one.task.split("unnamed", "train")
+        row = {"annotators": pairs["rater"].n_unique(), "texts": pairs["item"].n_unique()}
+        return {**row, "annotations": len(pairs), "in_split": len(split.train) + len(split.test)}
+
+    return analysis.per_corpus(counted)
 
 
 def beside_the_paper(analysis: Perspectives) -> pl.DataFrame | None:
     """The paper's raters and the one of ours in the same variant, on the same test set and by the same rule."""
     printed = pl.read_csv(files(__package__).joinpath("printed.csv").read_bytes())
-    rows = []
-    for one in analysis.found:
+
+    def beside(one: Evaluated) -> Iterator[dict[str, Any]]:
         task = one.task
         named_alike = task.name != "hs-brexit" or analysis.options.groups == "hub"
         same = task.method != "balanced" and task.seed == 42 and named_alike
@@ -135,10 +126,11 @@ def beside_the_paper(analysis: Perspectives) -> pl.DataFrame | None:
             cell = _counterpart(one, row)
             told = None if cell is None else one.under(cell, "reference")
             here = {f"here_{level}": told and told.f1(level, task.label) for level in LEVELS}
-            variant = ", ".join(row[name] if name != "extended" else _texts(row[name]) for name in VARIANT)
-            rest = {"variant": variant, "here": cell and cell.rater, "annotations": len(told.pairs) if told else None}
-            rows.append({**row, **here, **rest})
-    return table(rows)
+            rest = {"here": cell and cell.rater, "annotations": len(told.pairs) if told else None}
+            known = [row["users"], row["adaptation"], TEXTS.get(row["extended"], "–")]
+            yield {**row, "variant": ", ".join(part for part in known if part != "–") or "any", **here, **rest}
+
+    return analysis.per_corpus(beside)
 
 
 def _row(one: Evaluated, cell: Cell) -> dict[str, Any]:
@@ -164,7 +156,3 @@ def _counterpart(one: Evaluated, printed: dict[str, Any]) -> Cell | None:
     learned = [cell for cell in fitting if cell.kind == "trained"]
     encoders = [cell for cell in learned if cell.rater in ("baseline", "tokens")]
     return encoders[0] if encoders else one.best(learned)
-
-
-def _texts(extended: str) -> str:
-    return {"yes": "extended", "no": "strict"}.get(extended, extended)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any, Final
 
 import polars as pl
@@ -15,7 +16,8 @@ from vantage.perspective import alignment, exaggeration, jury
 from vantage.perspective import explained as explained_of
 from vantage.perspective import label_change as label_change_of
 from vantage.report.recipe import Data
-from vantage.studies.perseval.analysis import Evaluated, Perspectives, table
+from vantage.studies.perseval.analysis import Evaluated, Perspectives
+from vantage.studies.perseval.cells import Cell
 from vantage.studies.perseval.learning import SEATS, composition
 
 TESTED: Final = 30
@@ -26,35 +28,31 @@ DRAWN: Final = 30
 
 def explained(analysis: Perspectives) -> pl.DataFrame | None:
     """What each trait explains of people's answers to the same text."""
-    rows = []
-    for one in analysis.found:
-        if one.task.traits:
-            found = explained_of(one.task.people, one.task.question, seed=one.task.seed)
-            rows += [{"corpus": one.task.name, **row} for row in found.iter_rows(named=True)]
-    return table(rows)
+    return analysis.per_corpus(
+        lambda one: explained_of(one.task.people, one.task.question, seed=one.task.seed) if one.task.traits else None
+    )
 
 
 def components(analysis: Perspectives) -> pl.DataFrame | None:
     """Shares of the variance of people's answers, one trait at a time."""
-    return table(row for one in analysis.found for row in _components(one))
+    return analysis.per_corpus(_components)
 
 
 def exaggerated(analysis: Perspectives) -> pl.DataFrame | None:
     """The difference between two groups among people and in what is predicted for them, of raters that know users."""
-    rows = []
-    for one, cell, key in analysis.focused():
-        if not cell.knows_users:
-            continue
-        frame = one.predictions[cell.rater, cell.variant]
-        for trait in one.evaluations[cell].traits:
-            how = {"resamples": max(one.resamples, 1), "seed": one.task.seed}
-            found = exaggeration(frame, one.task.people, trait, one.task.question, **how)
+
+    def apart(one: Evaluated, cell: Cell) -> Iterator[dict[str, Any]]:
+        frame, task = one.predictions[cell.rater, cell.variant], one.task
+        for trait in one.evaluations[cell].traits if cell.knows_users else ():
+            many = max(one.resamples, 1)
+            found = exaggeration(frame, task.people, trait, task.question, resamples=many, seed=task.seed)
             for row in found.iter_rows(named=True):
                 if row["texts"] < TESTED:
                     row |= {"reason": f"fewer than {TESTED} texts were judged by users of both values"}
                     row |= {name: None for name in row if name == "ratio" or name.endswith(("low", "high"))}
-                rows.append({**key, "groups": f"{row['first']} − {row['second']}", **row})
-    return table(rows)
+                yield {"groups": f"{row['first']} − {row['second']}", **row}
+
+    return analysis.per_rater(apart)
 
 
 def differences(analysis: Perspectives) -> pl.DataFrame | None:
@@ -79,41 +77,43 @@ def differences(analysis: Perspectives) -> pl.DataFrame | None:
 
 def label_change(analysis: Perspectives) -> pl.DataFrame | None:
     """How often labels differ between users of different trait values, in predictions and among people."""
-    rows = []
-    for one, rater, trait, frame in _told(analysis):
-        found = label_change_of(frame, one.task.people, trait, one.task.question)
-        mine, people = found.iter_rows(named=True)
-        row = {"corpus": one.task.name, "rater": rater, "trait": trait}
-        row |= {"between": mine["between"], "people": people["between"], "changed": mine["texts"]}
-        row |= {"per_annotation": mine["annotations"], "texts": mine["compared_texts"]}
-        rows.append({**row, "annotations": mine["compared_annotations"]})
-    return table(rows)
+
+    def changed(one: Evaluated) -> Iterator[dict[str, Any]]:
+        for rater in one.one_trait_raters:
+            for trait, frame in one.told(rater).items():
+                found = label_change_of(frame, one.task.people, trait, one.task.question)
+                mine, people = found.iter_rows(named=True)
+                row = {"rater": rater, "trait": trait, "between": mine["between"], "people": people["between"]}
+                row |= {"changed": mine["texts"], "per_annotation": mine["annotations"]}
+                yield {**row, "texts": mine["compared_texts"], "annotations": mine["compared_annotations"]}
+
+    return analysis.per_corpus(changed)
 
 
 def prompt_change(analysis: Perspectives) -> pl.DataFrame | None:
     """How often a model's label changes when nothing but the value of the trait in the prompt does."""
-    rows = []
-    for one in analysis.found:
+
+    def changed(one: Evaluated) -> Iterator[dict[str, Any]]:
         for (rater, style), frame in one.predictions.items():
             if style.startswith("values:"):
                 trait = style.removeprefix("values:")
-                rows.append({"corpus": one.task.name, "rater": rater, "trait": trait, **_between(one, frame, trait)})
-    return table(rows)
+                yield {"rater": rater, "trait": trait, **_between(one, frame, trait)}
+
+    return analysis.per_corpus(changed)
 
 
 def ablation(analysis: Perspectives) -> pl.DataFrame | None:
     """Scores of the vote over every combination of traits."""
-    rows = []
-    for one in analysis.found:
+
+    def voted(one: Evaluated) -> Iterator[dict[str, Any]]:
         for rater in one.one_trait_raters:
             told = {trait: _whole(frame, one) for trait, frame in one.told(rater).items()}
             people = one.asked if one.asked is not None and ":" in rater else one.task.split()
             found = ablation_of(told, people, seed=one.task.seed).filter(pl.col("class") == one.task.label)
-            rows += [
-                {"corpus": one.task.name, "rater": rater, "panel": f"{one.task.name}: {rater}", **row}
-                for row in found.drop("class", "low", "high", "ties").iter_rows(named=True)
-            ]
-    return table(rows)
+            for row in found.drop("class", "low", "high", "ties").iter_rows(named=True):
+                yield {"rater": rater, "panel": f"{one.task.name}: {rater}", **row}
+
+    return analysis.per_corpus(voted)
 
 
 def lattice(analysis: Perspectives) -> pl.DataFrame | None:
@@ -125,27 +125,27 @@ def lattice(analysis: Perspectives) -> pl.DataFrame | None:
 
 
 def soft(analysis: Perspectives) -> pl.DataFrame | None:
-    """Distances between predicted and given labels by trait value."""
-    rows = []
-    for one, cell, key in analysis.focused():
+    """Distances between predicted and given labels by trait value, where users of two values judged the same texts."""
+
+    def apart(one: Evaluated, cell: Cell) -> Iterator[dict[str, Any]]:
         for trait in one.evaluations[cell].traits:
-            try:
+            with suppress(InputError):
                 found = alignment(one.predictions[cell.rater, cell.variant], one.task.people, trait, one.task.question)
-            except InputError:
-                # No text was judged by users of two values.
-                continue
-            rows += [{**key, **row} for row in found.iter_rows(named=True)]
-    return table(rows)
+                yield from found.iter_rows(named=True)
+
+    return analysis.per_rater(apart)
 
 
 def juries(analysis: Perspectives) -> Data | None:
     """Verdicts of juries by composition, predicted and by people themselves."""
-    rows: list[dict[str, Any]] = []
-    for one in analysis.found:
+
+    def decided(one: Evaluated) -> Iterator[dict[str, Any]]:
         known = [(rater, frame) for (rater, style), frame in one.predictions.items() if style == "jury"]
-        if known and one.task.tested_traits:
-            rows += _verdicts(one, *known[0])
-    return Data(pl.DataFrame(rows, infer_schema_length=None), {"seats": 2 * SEATS}) if rows else None
+        for rater, frame in known[:1] if one.task.tested_traits else ():
+            yield from _verdicts(one, rater, frame)
+
+    found = analysis.per_corpus(decided)
+    return None if found is None else Data(found, {"seats": 2 * SEATS})
 
 
 def _components(one: Evaluated) -> Iterator[dict[str, Any]]:
@@ -168,15 +168,7 @@ def _components(one: Evaluated) -> Iterator[dict[str, Any]]:
             "rater": "rater",
             "residual": "residual",
         }
-        yield {"corpus": one.task.name, "trait": trait} | {name: share.get(key) for name, key in names.items()}
-
-
-def _told(analysis: Perspectives) -> Iterator[tuple[Evaluated, str, str, pl.DataFrame]]:
-    """What raters predict when they are told one trait at a time."""
-    for one in analysis.found:
-        for rater in one.one_trait_raters:
-            for trait, frame in one.told(rater).items():
-                yield one, rater, trait, frame
+        yield {"trait": trait} | {name: share.get(key) for name, key in names.items()}
 
 
 def _whole(frame: pl.DataFrame, one: Evaluated) -> pl.DataFrame:
@@ -215,7 +207,6 @@ def _verdicts(one: Evaluated, rater: str, frame: pl.DataFrame) -> Iterator[dict[
             decided = filled.drop_nulls("verdict")
             both = decided.join(found["people"].drop_nulls("verdict"), on="item")
             yield {
-                "corpus": one.task.name,
                 "rater": rater,
                 "trait": trait,
                 "jury": name,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 import polars as pl
@@ -18,7 +20,7 @@ from vantage.perspective import (
 from vantage.perspective import gaps as gaps_of
 from vantage.raters.trained.pairs import PAIR_METHODS
 from vantage.report.cells import counted
-from vantage.studies.perseval.analysis import Evaluated, Perspectives, table
+from vantage.studies.perseval.analysis import Evaluated, Perspectives
 from vantage.studies.perseval.cells import Cell
 
 LISTED: Final = 40
@@ -31,50 +33,53 @@ BLIND: Final = {"user-majority": "majority", "tfidf-users": "tfidf"}
 
 def for_whom(analysis: Perspectives) -> pl.DataFrame | None:
     """One line per rater, with its largest gap over all traits."""
-    return table(_line(analysis, one, cell) | key for one, cell, key in analysis.focused())
+    return analysis.per_rater(partial(_line, analysis))
 
 
 def ranking(analysis: Perspectives) -> pl.DataFrame | None:
     """Every rater on the texts that all of them judged, by the F1 of the average user."""
-    rows = []
-    for one in analysis.found:
+
+    def ranked(one: Evaluated) -> Iterator[dict[str, Any]]:
         for cell in one.done:
             common = one.common(cell)
-            key = {"corpus": one.task.name, "rater": cell.name}
             judged = counted(common.pairs["item"].n_unique(), "text")
-            rows.append({**key, "judged": judged, **average_user(common, one.task.label)})
-    return table(rows)
+            yield {"rater": cell.name, "judged": judged, **average_user(common, one.task.label)}
+
+    return analysis.per_corpus(ranked)
 
 
 def knowing(analysis: Perspectives) -> pl.DataFrame | None:
     """Every rater that knows who answers beside the same one that does not, on the same texts."""
-    rows = []
-    for one in analysis.found:
+
+    def beside(one: Evaluated) -> Iterator[dict[str, Any]]:
         for cell in one.done:
             blind = _blind(one, cell)
             if blind is None:
                 continue
             told, other = one.evaluations[cell], one.evaluations[blind]
-            row: dict[str, Any] = {"corpus": one.task.name, "rater": cell.name, "blind": blind.name}
-            row |= {"knows": one.score(cell, "user"), "blind_f1": one.score(blind, "user")}
-            row |= advantage(told, other, one.task.label)
+            scores = {"knows": one.score(cell, "user"), "blind_f1": one.score(blind, "user")}
+            row = {"rater": cell.name, "blind": blind.name, **scores, **advantage(told, other, one.task.label)}
             # Every test costs the others power: sentences are about new texts, and about predictions that differ.
             same = told.pairs["predicted"].equals(other.pairs["predicted"])
-            rows.append({**row, "tested": None if same or cell.extended else row["p"], "annotations": len(told.pairs)})
-    return table(rows)
+            yield {**row, "tested": None if same or cell.extended else row["p"], "annotations": len(told.pairs)}
+
+    return analysis.per_corpus(beside)
 
 
 def trait_values(analysis: Perspectives) -> pl.DataFrame | None:
     """F1 for the users of each trait value."""
-    rows = []
-    for one, cell, key in analysis.focused():
-        evaluation = one.evaluations[cell]
-        found = evaluation.trait_values if evaluation.traits else pl.DataFrame(schema={"class": pl.String})
-        place = [] if len(analysis.found) == 1 else [one.task.name]
-        for row in found.filter(pl.col("class") == one.task.label).drop("class").iter_rows(named=True):
-            who = [*place, row["trait"].replace("_", " ")] if len(evaluation.traits) > 1 else place
-            rows.append({**key, "who": " ".join([*who, row["value"]]), "series": _short(cell), **row})
-    return table(rows)
+
+    def of_values(one: Evaluated, cell: Cell) -> pl.DataFrame | None:
+        traits = one.evaluations[cell].traits
+        if not traits:
+            return None
+        found = one.evaluations[cell].trait_values.filter(pl.col("class") == one.task.label).drop("class")
+        trait = [pl.col("trait").str.replace_all("_", " ")] if len(traits) > 1 else []
+        place = [] if len(analysis.found) == 1 else [pl.lit(one.task.name)]
+        who = pl.concat_str([*place, *trait, pl.col("value")], separator=" ")
+        return found.with_columns(who.alias("who"), pl.lit(_short(cell)).alias("series"))
+
+    return analysis.per_rater(of_values)
 
 
 def users(analysis: Perspectives) -> pl.DataFrame | None:
@@ -91,51 +96,51 @@ def users_spread(analysis: Perspectives) -> pl.DataFrame | None:
 
 def gaps(analysis: Perspectives) -> pl.DataFrame | None:
     """The gap in every trait."""
-    rows = []
-    for one, cell, key in analysis.focused():
-        if one.evaluations[cell].traits:
-            rows += [key | _named(row) for row in _gaps(one, cell).iter_rows(named=True)]
-    return table(rows)
+    return analysis.per_rater(lambda one, cell: _gaps(one, cell) if one.evaluations[cell].traits else None)
 
 
 def not_served(analysis: Perspectives) -> pl.DataFrame | None:
     """The users whose F1 is below the threshold with the first rater of each corpus, the lowest first."""
-    rows = []
-    for one in analysis.found:
-        for cell in one.focus[:1]:
-            evaluation = one.evaluations[cell]
-            found = below(evaluation, analysis.options.threshold, one.task.label).head(LISTED)
-            for row in found.iter_rows(named=True):
-                traits = ", ".join(str(row[t]) for t in evaluation.traits if row[t] is not None)
-                names = ("f1", "precision", "recall", "support", "predicted")
-                key = {"corpus": one.task.name, "rater": cell.name, "user": row["rater"]}
-                rows.append({**key, **{name: row[name] for name in names}, "traits": traits})
-    return table(rows)
+
+    def listed(one: Evaluated) -> pl.DataFrame | None:
+        if not one.focus:
+            return None
+        evaluation = one.evaluations[one.focus[0]]
+        found = below(evaluation, analysis.options.threshold, one.task.label).head(LISTED)
+        traits = pl.concat_str([pl.lit(""), *evaluation.traits], separator=", ", ignore_nulls=True).str.strip_prefix(
+            ", "
+        )
+        names = ("f1", "precision", "recall", "support", "predicted")
+        return found.select(pl.col("rater").alias("user"), *names, traits.alias("traits"))
+
+    return analysis.per_corpus(listed)
 
 
 def served(analysis: Perspectives) -> pl.DataFrame | None:
     """How many users are below the threshold with the first rater of each corpus."""
-    first = [(one, cell) for one in analysis.found for cell in one.focus[:1]]
-    return table({"corpus": one.task.name, "rater": cell.name, **_served(analysis, one, cell)} for one, cell in first)
+    return analysis.per_corpus(
+        lambda one: [{"rater": cell.name, **_served(analysis, one, cell)} for cell in one.focus[:1]]
+    )
 
 
 def stances(analysis: Perspectives) -> pl.DataFrame | None:
     """How often answers are met that agree with most others', that oppose them, and that face a tie."""
-    rows = []
-    for one, cell, key in analysis.focused():
+
+    def apart(one: Evaluated, cell: Cell) -> pl.DataFrame:
         found = against_majority(one.evaluations[cell], one.task.people, one.task.question).drop_nulls("accuracy")
         who = cell.name if len(analysis.found) == 1 else f"{one.task.name}: {cell.name}"
-        rows += [{**key, "who": who, **row} for row in found.iter_rows(named=True)]
-    return table(rows)
+        return found.with_columns(pl.lit(who).alias("who"))
+
+    return analysis.per_rater(apart)
 
 
 def minority(analysis: Perspectives) -> pl.DataFrame | None:
     """The difference between answers that agree with most others' and those that oppose them."""
-    rows = []
-    for one, cell, key in analysis.focused():
-        found = minority_gap(one.evaluations[cell], one.task.people, one.task.question).drop_nulls("difference")
-        rows += [{**key, **row} for row in found.iter_rows(named=True)]
-    return table(rows)
+    return analysis.per_rater(
+        lambda one, cell: minority_gap(one.evaluations[cell], one.task.people, one.task.question).drop_nulls(
+            "difference"
+        )
+    )
 
 
 def _line(analysis: Perspectives, one: Evaluated, cell: Cell) -> dict[str, Any]:
@@ -151,7 +156,7 @@ def _line(analysis: Perspectives, one: Evaluated, cell: Cell) -> dict[str, Any]:
     largest = ranked.row(0, named=True)
     # Sentences leave out the trained rater that does not know who answers: every test costs the others power.
     told = cell.kind == "prompted" or cell == one.focus[0]
-    row = _named(largest) | {"tested": largest["p"] if told else None, "untested": largest["reason"] if told else None}
+    row = largest | {"tested": largest["p"] if told else None, "untested": largest["reason"] if told else None}
     return line | {name: row[name] for name in names}
 
 
@@ -161,13 +166,14 @@ def _served(analysis: Perspectives, one: Evaluated, cell: Cell) -> dict[str, Any
     return {"few": few, "users": len(users), "of": counted(len(users), "user")}
 
 
-def _named(row: dict[str, Any]) -> dict[str, Any]:
-    """A gap with its two values in words."""
-    return {**row, **{f"served_{end}": f"{row[end]} ({row[f'{end}_f1']:.2f})" for end in ("best", "worst")}}
-
-
 def _gaps(one: Evaluated, cell: Cell) -> pl.DataFrame:
-    return gaps_of(_large(one.evaluations[cell]), one.task.label)
+    """The gaps of a rater, with the two values of each in words."""
+    found = gaps_of(_large(one.evaluations[cell]), one.task.label)
+    ends = [
+        pl.format("{} ({})", pl.col(end), pl.Series([f"{f1:.2f}" for f1 in found[f"{end}_f1"]])).alias(f"served_{end}")
+        for end in ("best", "worst")
+    ]
+    return found.with_columns(ends)
 
 
 def _large(evaluation: Evaluation) -> Evaluation:
@@ -194,13 +200,13 @@ def _blind(one: Evaluated, cell: Cell) -> Cell | None:
 
 
 def _users(analysis: Perspectives) -> pl.DataFrame | None:
-    rows = []
-    for one, cell, key in analysis.focused():
+    def scored(one: Evaluated, cell: Cell) -> pl.DataFrame:
         place = "" if len(analysis.found) == 1 else f"{one.task.name}: "
-        users = one.evaluations[cell].users.filter(pl.col("class") == one.task.label).drop_nulls("f1")
-        for user, f1 in users.select("rater", "f1").iter_rows():
-            rows.append({**key, "user": f"{place}{user}", "series": f"{place}{_short(cell)}", "f1": f1})
-    found = table(rows)
+        found = one.evaluations[cell].users.filter(pl.col("class") == one.task.label).drop_nulls("f1")
+        series = pl.lit(place + _short(cell)).alias("series")
+        return found.select((pl.lit(place) + pl.col("rater")).alias("user"), series, "f1")
+
+    found = analysis.per_rater(scored)
     return None if found is None else found.sort("user", maintain_order=True)
 
 
