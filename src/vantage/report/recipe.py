@@ -235,7 +235,7 @@ class Recipe(BaseModel):
         sections, findings = running.written(made)
         if running.facts:
             running.frames["facts"] = pl.DataFrame([running.facts])
-        if published is not None:
+        if published is not None and published.rows(running.frames):
             section, more = published_section(published, running.frames)
             sections.append(section)
             findings += more
