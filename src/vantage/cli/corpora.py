@@ -147,7 +147,7 @@ def import_(
         strip, case, encoding, separator, quotes, sheet,
     )  # fmt: skip
     corpus = load(reader, source, **options)
-    told = {"licence": licence, "source": origin, "language": language}
+    told: dict[str, Any] = {"licence": licence, "source": origin, "language": language}
     corpus.about = replace(corpus.about, **{name: value for name, value in told.items() if value is not None})
     _written(corpus, to, as_json=as_json)
 

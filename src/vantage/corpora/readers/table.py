@@ -369,7 +369,7 @@ def _inferred(
 
     def fail(value: str, problem: str) -> InputError:
         index = (frame["__value"].cast(pl.String) == value).arg_max() or 0
-        place = {"file": table.path, "row": table.row(index), "column": _column_at(frame, roles, index)}
+        place: dict[str, Any] = {"file": table.path, "row": table.row(index), "column": _column_at(frame, roles, index)}
         return InputError(f"'{value}' {problem}", remedy="correct the cell, or map another column to value", **place)
 
     for (question,), part in seen.partition_by("question", as_dict=True, maintain_order=True).items():
