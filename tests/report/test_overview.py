@@ -74,3 +74,17 @@ def test_people_are_compared_with_people() -> None:
     other = next(t for t in overview(with_model).tables if t.name == "alpha")
     assert other.frame["estimate"].to_list() == one.frame["estimate"].to_list()
     assert "the people among the raters" in other.caption
+
+
+def test_models_and_personas_without_people_are_reported_together(tmp_path: Path) -> None:
+    rows: dict[str, list[object]] = {
+        "item": ["a", "b"] * 3,
+        "question": ["q"] * 6,
+        "rater": ["r0", "r0", "r1", "r1", "r2", "r2"],
+        "value": [1.0, 5.0, 2.0, 4.0, 1.0, 4.0],
+        "status": ["answered"] * 6,
+    }
+    report = corpus_report(small(rows, Scale.points(1, 5), ["model", "model", "persona"]))
+    found = next(table for table in report.result.tables if table.name == "alpha")
+    assert found.frame["raters"].to_list() == [3]
+    assert report.write(tmp_path / "out").is_file()

@@ -21,7 +21,7 @@ def agreement(corpus: Corpus, *, seed: int = 0, who: str = "") -> tuple[Section,
     part, found = _judges(corpus)
     who = who or found
     order = {question.id: n for n, question in enumerate(part.questions)}
-    chance = _in_order(alpha(part, by="question", seed=seed), order)
+    chance = _in_order(alpha(part, by="question", seed=seed, kinds="all"), order)
     parts: list[Table | Figure] = [
         Table(
             "alpha",
@@ -43,11 +43,13 @@ def agreement(corpus: Corpus, *, seed: int = 0, who: str = "") -> tuple[Section,
 def conspicuous(corpus: Corpus) -> tuple[Section, list[Finding]]:
     """Raters, those to look at first; flags say in words what stands out. Nominal questions have no such measure."""
     ordered = corpus.filter(question=[question.id for question in corpus.questions if question.scale.ordered])
+    # Where there are no people, raters of other kinds are compared with each other.
+    kinds = None if ordered.people().raters.height else "all"
     try:
-        found = raters(ordered)
+        found = raters(ordered, kinds=kinds)
     except InputError:
         # Questions with different scales cannot be pooled.
-        found = raters(ordered, by="question")
+        found = raters(ordered, by="question", kinds=kinds)
     by = [name for name in ("question",) if name in found.columns]
     flagged = found.filter(pl.col("flags").list.len() > 0)
     table = Table(
@@ -87,7 +89,7 @@ def _drawn(chance: pl.DataFrame, who: str) -> Figure:
 
 
 def _halves(part: Corpus, order: dict[str, int], seed: int) -> Table:
-    halves = _in_order(split_half(part, by="question", seed=seed), order)
+    halves = _in_order(split_half(part, by="question", seed=seed, kinds="all"), order)
     return Table(
         "split-half",
         "Split-half reliability of the mean rating of an item: how well one half of the ratings predicts the other.",

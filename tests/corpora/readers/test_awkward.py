@@ -122,7 +122,7 @@ SEPARATED = [
 
 def packed(kind: str) -> Case:
     data = PLAIN.encode()
-    made = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
+    made: dict[str, Callable[[bytes], bytes]] = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
     return good(f"packed as {kind}", made[kind](data), name=f"t.csv.{kind}")
 
 
@@ -159,7 +159,7 @@ SHEET: list[list[Any]] = [
     ["i2", "r2", 2],
 ]
 FRAME = pd.DataFrame(ROWS, columns=["item", "rater", "value"])
-LABELS = {1: "low", 2: "middle", 3: "high"}
+LABELS: dict[int | float, str] = {1: "low", 2: "middle", 3: "high"}
 
 
 def spss(**options: Any) -> Callable[[Path], None]:

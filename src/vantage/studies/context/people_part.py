@@ -35,12 +35,13 @@ def summary(people: Corpus, labels: pl.DataFrame, *, resamples: int, seed: int) 
     F1 (macro) is that of single answers, all people taken together. "Ambiguous" is no label, so it is counted as
     wrong in the first kind, which makes fewer such answers look like better ones, and left out in the second.
     """
-    by, how = [TASK, "condition"], {"resamples": resamples, "seed": seed}
+    by = [TASK, "condition"]
+    how: dict[str, Any] = {"resamples": resamples, "seed": seed}
     exact: dict[str, Any] = {"by": by, "reference": labels, "metric": "f1_macro", **how}
     frames = {
-        "ambiguity": ambiguity(people, by=by, **how),  # type: ignore[arg-type]
-        "entropy": entropy(people, by=by, base="k", opt_outs=True, **how),  # type: ignore[arg-type]
-        "alpha": alpha(people, by=by, level="nominal", **how),  # type: ignore[arg-type]
+        "ambiguity": ambiguity(people, by=by, **how),
+        "entropy": entropy(people, by=by, base="k", opt_outs=True, **how),
+        "alpha": alpha(people, by=by, level="nominal", **how),
         "f1": accuracy(people, **exact, opt_outs="wrong"),
         "f1_decided": accuracy(people, **exact),
     }

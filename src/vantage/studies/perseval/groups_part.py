@@ -105,7 +105,7 @@ def _distances(one: Evaluated, frame: pl.DataFrame, trait: str) -> dict[str, dic
     metrics = [*DISTANCES[1:], *(["wasserstein"] if scale.ordered else [])]
     if both.is_empty() or both["who"].n_unique() < 2:
         return {}
-    told = distance(both, between="who", by="value_of", metric=metrics, ci="none")  # type: ignore[arg-type]
+    told = distance(both, between="who", by="value_of", metric=metrics, ci="none")  # type: ignore[call-overload]
     found: dict[str, dict[str, float]] = {}
     for row in told.iter_rows(named=True):
         found.setdefault(row["value_of"], {})[row["metric"]] = row["estimate"]
