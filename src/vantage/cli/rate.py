@@ -251,6 +251,7 @@ def _ask(
     from vantage.runs.store import Store
 
     plan = Plan.of(part, raters, instrument, questions=asked, condition=condition)
+    part.check_asked(plan.parts[0].used, plan.parts[0].asked, condition)
     if not to.exists():
         # The store stands in the folder from the start, so that a run that is cut off can go on.
         Corpus.read(folder).write(to)
