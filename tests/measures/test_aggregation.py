@@ -167,9 +167,9 @@ def test_what_needs_an_order_refuses_a_nominal_question(corpus: Corpus, method: 
 
 def test_refusals_name_the_remedy() -> None:
     with pytest.raises(InputError, match="did you mean 'majority'"):
-        aggregate(TRUST, method="majorty")  # type: ignore[arg-type]
+        aggregate(TRUST, method="majorty")  # type: ignore[call-overload]
     with pytest.raises(InputError, match="ties 'first' is not known"):
-        aggregate(TRUST, ties="first")  # type: ignore[arg-type]
+        aggregate(TRUST, ties="first")  # type: ignore[call-overload]
     one_to_five = {"item": ["a", "a"], "rater": [1, 2], "value": [2, 4]}
     with pytest.raises(InputError, match="give the option neutral"):
         aggregate(one_to_five, method="majority", ties="neutral")
@@ -224,7 +224,7 @@ def test_competence_ranks_raters_by_skill(method: Any) -> None:
     assert np.corrcoef(found["estimate"].to_numpy(), np.arange(9))[0, 1] > 0.5
     assert found["judgments"].sum() == 400
     with pytest.raises(InputError):
-        competence(random_votes(), method="majority")  # type: ignore[arg-type]
+        competence(random_votes(), method="majority")  # type: ignore[call-overload]
 
 
 def test_bands_count_units() -> None:

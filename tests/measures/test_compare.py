@@ -95,7 +95,7 @@ def test_unpaired_tests_and_effects_agree_with_peers(x: list[int], y: list[int])
         assert u["p"] == pytest.approx(stats.mannwhitneyu(x, y).pvalue)
     if len(set(x)) > 1 and len(set(y)) > 1:
         for test, equal in (("t", True), ("welch", False)):
-            row = one(compare(data, test=test, **options))  # type: ignore[arg-type]
+            row = one(compare(data, test=test, **options))
             assert (row["statistic"], row["p"]) == pytest.approx(tuple(stats.ttest_ind(x, y, equal_var=equal)))
         d = one(compare(data, effect="d", **options))["estimate"]
         g = one(compare(data, effect="g", **options))["estimate"]

@@ -128,7 +128,7 @@ def test_bad_input_is_told_in_one_sentence() -> None:
     with pytest.raises(InputError, match="two values for item"):
         correlate(data, outside="noise")
     with pytest.raises(InputError, match="correlation 'tau' is not known"):
-        correlate(data, correlation="tau")  # type: ignore[arg-type]
+        correlate(data, correlation="tau")  # type: ignore[call-overload]
 
 
 def test_a_nominal_question_is_refused_by_name() -> None:

@@ -292,6 +292,8 @@ class _Asking:
         from vantage.runs.plan import Plan
         from vantage.runs.store import Store
 
+        first = Plan.of(self.part, raters, self.instrument, questions=self.asked, condition=self.condition).parts[0]
+        self.part.check_asked(first.used, first.asked, self.condition)
         if not self.to.exists():
             # The store stands in the folder from the start, so that a run that is cut off can go on.
             Corpus.read(self.folder).write(self.to)

@@ -424,6 +424,9 @@ class _Running:
             given["by"] = list(by)
         if "seed" in measure.options:
             given.setdefault("seed", seed)
+        if "kinds" in measure.options:
+            # Whose judgments these are was decided by the entry.
+            given.setdefault("kinds", "all")
         frame = measure.function(corpus, **given)
         self.used.setdefault(name, []).append(frame)
         self.views[name] = measure.view
