@@ -23,7 +23,7 @@ def test_a_model_is_probed_and_its_profile_kept(vantage: Vantage, demo: Path) ->
         told = vantage("models", "probe", "openai:judge", "--base-url", endpoint.url, "--json")
     assert "schema: held" in done.out
     assert "logprobs: 20" in done.out
-    assert told.json["first_token"] == "option"
+    assert told.json["begins"] == "option"
     listed = vantage("models", "profiles", demo)
     assert "openai:judge" in listed.out
 
@@ -32,7 +32,18 @@ def test_rating_probes_once_and_uses_what_it_found(vantage: Vantage, demo: Path)
     def thinking(body: dict[str, object]) -> str:
         return "<think>Let me see.</think>2"
 
-    words = ("rate", demo, "--instrument", "warmth-competence", "--question", "trust", "--limit", "2", "--model", "openai:t")
+    words = (
+        "rate",
+        demo,
+        "--instrument",
+        "warmth-competence",
+        "--question",
+        "trust",
+        "--limit",
+        "2",
+        "--model",
+        "openai:t",
+    )
     with Endpoint(thinking) as endpoint:
         first = vantage(*words, "--base-url", endpoint.url)
         probing = len(endpoint.requests) - 2

@@ -19,7 +19,17 @@ def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
 
 
 def test_a_model_rates_a_corpus(vantage: Vantage, demo: Path, endpoint: Endpoint) -> None:
-    words = ("rate", demo, "--instrument", "warmth-competence", "--model", "openai:tester", "--no-probe", "--base-url", endpoint.url)
+    words = (
+        "rate",
+        demo,
+        "--instrument",
+        "warmth-competence",
+        "--model",
+        "openai:tester",
+        "--no-probe",
+        "--base-url",
+        endpoint.url,
+    )
     done = vantage(*words, "--limit", 4, "--question", "trust")
     assert done.code == 0, done.err
     assert "openai:tester+zero-shot" in done.out
@@ -31,7 +41,17 @@ def test_a_model_rates_a_corpus(vantage: Vantage, demo: Path, endpoint: Endpoint
 
 
 def test_personas_are_drawn_from_the_pool(vantage: Vantage, demo: Path, tmp_path: Path, endpoint: Endpoint) -> None:
-    words = ("rate", demo, "--instrument", "warmth-competence", "--model", "openai:tester", "--no-probe", "--base-url", endpoint.url)
+    words = (
+        "rate",
+        demo,
+        "--instrument",
+        "warmth-competence",
+        "--model",
+        "openai:tester",
+        "--no-probe",
+        "--base-url",
+        endpoint.url,
+    )
     more = ("--style", "persona", "--persona", "pool", "--personas", 3, "--limit", 1, "--question", "trust")
     done = vantage(*words, *more, "--to", tmp_path / "out", "--json")
     assert len(done.json["raters"]) == 3

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from vantage.instruments.instrument import bundled
 from vantage import Instrument, Option, OptOut, Scale
 from vantage.instruments import bundled
 from vantage.raters.answers import answer_schema, choices, listed, words

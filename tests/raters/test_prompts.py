@@ -139,7 +139,9 @@ def test_a_persona_is_not_told_to_read_as_most_readers_do() -> None:
         assert "your own opinion" not in voiced
         told += "most readers" in plain
     assert told
-    warm = ChatRater("openai:x", "persona", persona=persona).prompter(demo_corpus(), Instrument.load("warmth-competence"))
+    warm = ChatRater("openai:x", "persona", persona=persona).prompter(
+        demo_corpus(), Instrument.load("warmth-competence")
+    )
     assert "as this person would understand it" in " ".join(warm.system(warm.instrument.questions).split())
 
 

@@ -17,14 +17,20 @@ KNOWN = {question.id: question for question in QUESTIONS}
 
 
 def rows(*told: tuple[str, str, list[float] | None]) -> pl.DataFrame:
-    table = [(item, q, "m", "", 0, None, "failed", None, "The", "scoring" if scores else "failed", None, scores) for item, q, scores in told]
+    table = [
+        (item, q, "m", "", 0, None, "failed", None, "The", "scoring" if scores else "failed", None, scores)
+        for item, q, scores in told
+    ]
     return pl.DataFrame(table, schema=ROWS, orient="row")
 
 
 def test_the_most_probable_option_and_the_mean_of_the_scale() -> None:
     scores = [math.log(p) for p in (0.1, 0.3, 0.4)]
     done = with_distributions(
-        rows(("a", "grade", scores), ("a", "kind", [-1.0, -2.0]), ("b", "grade", None)), KNOWN, calibrate=False, least_mass=0.3
+        rows(("a", "grade", scores), ("a", "kind", [-1.0, -2.0]), ("b", "grade", None)),
+        KNOWN,
+        calibrate=False,
+        least_mass=0.3,
     )
     grade, kind, failed = done.iter_rows(named=True)
     assert (grade["value"], grade["status"], grade["rule"]) == (3.0, "answered", "scoring")

@@ -28,7 +28,8 @@ from vantage.runs import Options, Plan, Store, run
 rater = ChatRater("openai:tester", settings={"base_url": sys.argv[1]})
 prices = {"openai:tester": {"input": 1e6, "output": 2e6}}
 with Store(sys.argv[2]) as store:
-    run(Plan.of(corpus(60), rater, "warmth-competence", questions=["trust"]), store, Options(concurrency=2, prices=prices))
+    plan = Plan.of(corpus(60), rater, "warmth-competence", questions=["trust"])
+    run(plan, store, Options(concurrency=2, prices=prices))
 """
 
 
@@ -94,7 +95,9 @@ def test_what_a_killed_run_had_spent_is_in_the_ledger(endpoint: Endpoint, tmp_pa
         told = totals(ledger(store))
         assert 0 < kept < 60
         assert (told["calls"], told["cost"]) == (kept, pytest.approx(told["prompt_tokens"] + 2 * kept))
-    done = subprocess.run(words, cwd=ROOT, env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'src'}"}, check=False)
+    done = subprocess.run(
+        words, cwd=ROOT, env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'src'}"}, check=False
+    )
     assert done.returncode == 0
     with Store(tmp_path / "runs.sqlite") as store:
         entries = ledger(store)

@@ -8,7 +8,21 @@ import typer
 from typer.core import TyperGroup
 
 from vantage._version import __version__
-from vantage.cli import collect, corpora, demo, doctor, instruments, measure, models, new, rate, report, runs, study, train
+from vantage.cli import (
+    collect,
+    corpora,
+    demo,
+    doctor,
+    instruments,
+    measure,
+    models,
+    new,
+    rate,
+    report,
+    runs,
+    study,
+    train,
+)
 
 ORDER = (
     *("demo", "new", "instruments", "corpora", "collect", "rate", "models", "train", "runs"),

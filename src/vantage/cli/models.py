@@ -14,9 +14,7 @@ from vantage.cli.rate import number
 if TYPE_CHECKING:
     from vantage.raters.models.probe import Profile
 
-app = typer.Typer(
-    help="Find out what a model takes, tells and does.", no_args_is_help=True, rich_markup_mode=None
-)
+app = typer.Typer(help="Find out what a model takes, tells and does.", no_args_is_help=True, rich_markup_mode=None)
 
 
 @app.command("probe")

@@ -99,7 +99,8 @@ def rate(
     rpm: Annotated[float | None, typer.Option(help="Requests per minute, at most.")] = None,
     tpm: Annotated[float | None, typer.Option(help="Tokens per minute, at most.")] = None,
     probe: Annotated[
-        bool, typer.Option("--probe/--no-probe", help="Whether an unknown endpoint is asked a dozen short questions first.")
+        bool,
+        typer.Option("--probe/--no-probe", help="Whether an unknown endpoint is asked a dozen short questions first."),
     ] = True,
     show_: Annotated[
         int, typer.Option("--show", help="Print the first prompts exactly as they would be sent, and end.")
@@ -140,7 +141,10 @@ def rate(
         "encode": load_encoder(retrieval),
     }
     if samples > 1 and temperature == 0:
-        typer.echo(f"vantage: {samples} samples at temperature 0 are {samples} times the likeliest reply; pass --temperature 1.", err=True)
+        typer.echo(
+            f"vantage: {samples} samples at temperature 0 are {samples} times the likeliest reply; add --temperature 1",
+            err=True,
+        )
     raters = _raters(model, style, persona, personas, names(user), options)
     known = Instrument.load(instrument)
     asked = names(question)

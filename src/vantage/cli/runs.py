@@ -99,7 +99,9 @@ def cost(
         return
     print_rows([{**_dated(row), "cost": "not known" if row["cost"] is None else row["cost"]} for row in told])
     if any(row["cost"] is None for row in told):
-        typer.echo("\nPrices come from a file of yours: --prices FILE, with lines such as  openai:NAME: {input: 1, output: 4}")
+        typer.echo(
+            "\nPrices come from a file of yours: --prices FILE, with lines such as  openai:NAME: {input: 1, output: 4}"
+        )
 
 
 @app.command("export")

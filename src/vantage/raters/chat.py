@@ -19,7 +19,6 @@ from vantage.raters.prompts import Prompter, Shot
 from vantage.raters.shots import choose, corpus_shots, instrument_shots
 from vantage.raters.style import Style
 
-
 LEAST_MASS: Final = 0.5
 """Where the options have less of the probability than this, the model would rather say something else."""
 
@@ -58,7 +57,7 @@ class ChatRater:
         calibrate: With `scoring`: whether to take off what an option is given whatever the item (see
             `vantage.raters.models.calibration`); by default for the embedded model only.
         min_mass: With `scoring` and `sampling`: the share of the probability that the options must have together for
-            the likeliest of them to count as an answer; 0.5, and 0 for the embedded model, whose answers are weak anyway.
+            the likeliest of them to count as an answer; 0.5, and 0 for the embedded model, whose answers are weak.
         name: The rater's id; made from model, style, persona and user where none is given.
     """
 
@@ -207,7 +206,9 @@ class ChatRater:
 
     def _voice(self, corpus: Corpus) -> str:
         if self.persona:
-            return f"{self.persona.profile()}\n\nRead and judge each item as this person would, from what they have lived."
+            return (
+                f"{self.persona.profile()}\n\nRead and judge each item as this person would, from what they have lived."
+            )
         trait = self.parts.trait
         known = f"{trait.replace('_', ' ').capitalize()}: {self._trait(corpus, trait)}." if trait else ""
         if self.parts.voice == "perspective":

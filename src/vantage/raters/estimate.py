@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Final
+from typing import Final, NotRequired
 
 from pydantic import Field, RootModel
-from typing_extensions import NotRequired, TypedDict
+from typing_extensions import TypedDict
 
 from vantage.corpora import Corpus
 from vantage.documents import Document

@@ -156,12 +156,12 @@ class Prompter:
     def form(self, questions: Sequence[Question]) -> str:
         """The form of the answer, unmistakably."""
         if self.reasons_first:
-            return "First give only your reasons, in two or three sentences; you will be asked for the answer afterwards."
+            return (
+                "First give only your reasons, in two or three sentences; you will be asked for the answer afterwards."
+            )
         if self.style.scoring:
             return self._plainly(questions)
-        reason = self.style.reasoning or (
-            not self.style.two_step and any(q.rationale == "required" for q in questions)
-        )
+        reason = self.style.reasoning or (not self.style.two_step and any(q.rationale == "required" for q in questions))
         if self.style.together:
             inside = '{"reason": "…", "answer": …}' if reason else "…"
             keys = ", ".join(f"{json.dumps(q.id)}: {inside}" for q in questions)

@@ -67,8 +67,14 @@ class Style:
         for wrong, why in (
             (self.reasoning and self.two_step, "reasoning and two-step both ask for the reason"),
             (self.scoring and self.sampling, "scoring and sampling both give the distribution over the answers"),
-            (self.sampling and self.two_step, "sampling and two-step cannot be combined: there is not one answer to explain"),
-            (self.sampling and self.together, "sampling and together cannot be combined: it asks one question at a time"),
+            (
+                self.sampling and self.two_step,
+                "sampling and two-step cannot be combined: there is not one answer to explain",
+            ),
+            (
+                self.sampling and self.together,
+                "sampling and together cannot be combined: it asks one question at a time",
+            ),
             (self.scoring and self.two_step, "scoring reads no text, so it cannot be asked why"),
             (self.scoring and self.together, "scoring compares the options of one question at a time"),
             (self.scoring and self.json, "scoring reads no text, so there is no JSON to read"),

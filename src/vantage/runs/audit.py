@@ -65,14 +65,18 @@ def draw(corpus: Corpus, count: int, seed: int = 0) -> list[Case]:
     """So many replies of a corpus, spread over models and rules."""
     if "reply" not in corpus.judgments.columns or "rule" not in corpus.judgments.columns:
         raise InputError("the judgments have no replies", remedy="audit a corpus that vantage rate has written to")
-    models = corpus.raters.select("rater", model=pl.col("model") if "model" in corpus.raters.columns else pl.col("rater"))
+    models = corpus.raters.select(
+        "rater", model=pl.col("model") if "model" in corpus.raters.columns else pl.col("rater")
+    )
     rows = corpus.judgments.filter(
         pl.col("reply").is_not_null(), pl.col("reply") != "", ~pl.col("rule").is_in(KEPT).fill_null(value=True)
     ).join(models, on="rater", how="left")
     if rows.is_empty():
         raise InputError("there are no replies that were read", remedy="rate with a style that reads replies")
     random = np.random.default_rng(seed)
-    strata = [part[random.permutation(len(part)).tolist()] for _, part in rows.group_by("model", "rule", maintain_order=True)]
+    strata = [
+        part[random.permutation(len(part)).tolist()] for _, part in rows.group_by("model", "rule", maintain_order=True)
+    ]
     sizes = [1] * len(strata)
     # One of each first, then in turn wherever most replies stand for one that is drawn.
     for _ in range(min(count, len(rows)) - len(strata)):
@@ -89,7 +93,7 @@ def draw(corpus: Corpus, count: int, seed: int = 0) -> list[Case]:
 def accuracies(cases: Sequence[Case], confidence: float = 0.95) -> list[Accuracy]:
     """How well each model's replies are read, from the cases that a person has read.
 
-    The interval is Wilson's (1927) at the number of replies that a simple random sample of the same precision would have.
+    The interval is Wilson's (1927) at the size of a simple random sample of the same precision.
     """
     found: list[Accuracy] = []
     for model in sorted({case.model for case in cases}):

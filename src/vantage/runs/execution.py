@@ -20,9 +20,9 @@ from vantage.raters.scoring import with_distributions
 from vantage.runs.budget import Budget
 from vantage.runs.engines import Engine, load_engine
 from vantage.runs.job import Job
+from vantage.runs.ledger import ledger, open_sitting
 from vantage.runs.options import Options
 from vantage.runs.plan import Part, Plan
-from vantage.runs.ledger import ledger, open_sitting
 from vantage.runs.records import State, begin, end
 from vantage.runs.source import Source, Strand
 from vantage.runs.store import Store

@@ -83,7 +83,11 @@ def rows(entries: list[Entry], by: str) -> list[dict[str, Any]]:
 def _entries(
     store: Store, run: int, sitting: int, started: float, end: float, prices: Mapping[str, Price]
 ) -> list[Entry]:
-    more = ("SUM(COALESCE(cached_tokens, 0))", "SUM(COALESCE(reasoning_tokens, 0))") if store.has("details") else ("0", "0")
+    more = (
+        ("SUM(COALESCE(cached_tokens, 0))", "SUM(COALESCE(reasoning_tokens, 0))")
+        if store.has("details")
+        else ("0", "0")
+    )
     join = "LEFT JOIN details ON details.key = calls.key" if store.has("details") else ""
     calls = store.select(
         "SELECT body, calls.key IN (SELECT key FROM batched) AS in_batch, COUNT(*), SUM(prompt_tokens), "  # noqa: S608
@@ -92,7 +96,8 @@ def _entries(
         (run, started, end),
     )
     failures = store.select(
-        "SELECT body, 0, COUNT(*) FROM failures JOIN texts ON texts.id = context WHERE run = ? AND at >= ? AND at < ? GROUP BY context",
+        "SELECT body, 0, COUNT(*) FROM failures JOIN texts ON texts.id = context "
+        "WHERE run = ? AND at >= ? AND at < ? GROUP BY context",
         (run, started, end),
     )
     sums: dict[str, list[float]] = {}
@@ -103,7 +108,9 @@ def _entries(
         sums[model] = [a + b for a, b in zip(told, (count, 0, prompt, reply, cached, thought), strict=True)]
         price, before = price_of(model, prices), costs.get(model, 0.0)
         share = BATCH_SHARE if in_batch else 1.0
-        costs[model] = None if price is None or before is None else before + share * cost_of(price, prompt, reply, cached)
+        costs[model] = (
+            None if price is None or before is None else before + share * cost_of(price, prompt, reply, cached)
+        )
     for body, _, count in failures:
         sums.setdefault(json.loads(unpacked(body))["model"], [0] * 6)[1] += count
     return [

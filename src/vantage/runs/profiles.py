@@ -50,11 +50,15 @@ def suited(rater: ChatRater, profile: Profile | None, *, max_tokens: int | None)
     if rater.parts.scoring and not tells:
         style = rater.parts
         changed["style"] = replace(style, scoring=False, sampling=SAMPLES)
-        notes.append(f"{rater.model_name} tells no probabilities, so {SAMPLES} replies are drawn for each item instead.")
+        notes.append(
+            f"{rater.model_name} tells no probabilities, so {SAMPLES} replies are drawn for each item instead."
+        )
     if profile is not None:
         if profile.thinks and max_tokens is None:
             changed["max_tokens"] = ROOM
-            notes.append(f"{rater.model_name} thinks before it answers, so replies may have {ROOM} tokens (--max-tokens).")
+            notes.append(
+                f"{rater.model_name} thinks before it answers, so replies may have {ROOM} tokens (--max-tokens)."
+            )
         if profile.window is not None and "window" not in rater.settings:
             changed["settings"] = {**rater.settings, "window": profile.window}
     return (replace(rater, **changed) if changed else rater), notes
@@ -68,5 +72,3 @@ def _tells_probabilities(model: str) -> bool:
 def _name(rater: ChatRater) -> str:
     """What a model and its endpoint are known by."""
     return json.dumps(identity(rater), sort_keys=True, default=str)
-
-

@@ -66,7 +66,9 @@ class Tally:
         """Counts what share of the probability the options had, from each rater's masses and its least mass."""
         masses = pl.concat([mass for mass, _ in scored]).drop_nulls() if scored else pl.Series([], dtype=pl.Float64)
         if len(masses):
-            self.mass = [round(float(masses.quantile(q, "linear") or 0.0), 4) for q in (0, 0.1, 0.25, 0.5, 0.75, 0.9, 1)]
+            self.mass = [
+                round(float(masses.quantile(q, "linear") or 0.0), 4) for q in (0, 0.1, 0.25, 0.5, 0.75, 0.9, 1)
+            ]
             self.notes.append(mass_note(masses, scored[0][1]))
 
     def add(self, completion: Completion, price: Price | None) -> None:

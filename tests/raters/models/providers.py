@@ -235,7 +235,13 @@ OPENAI = {
 DIALECTS = [
     Dialect("openai:m", {}, {"OPENAI_API_KEY": "k-123456"}, path="/chat/completions", **OPENAI),  # type: ignore[arg-type]
     Dialect("openrouter:a/m", {}, {"OPENROUTER_API_KEY": "k-123456"}, path="/chat/completions", **OPENAI),  # type: ignore[arg-type]
-    Dialect("azure:m", {}, {"AZURE_OPENAI_API_KEY": "k-123456"}, path="/openai/deployments/m/chat/completions?api-version=2024-10-21", **OPENAI),  # type: ignore[arg-type]
+    Dialect(
+        "azure:m",
+        {},
+        {"AZURE_OPENAI_API_KEY": "k-123456"},
+        path="/openai/deployments/m/chat/completions?api-version=2024-10-21",
+        **OPENAI,
+    ),  # type: ignore[arg-type]
     Dialect(
         "openai:m",
         {"api": "responses"},

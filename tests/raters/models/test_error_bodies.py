@@ -1,5 +1,6 @@
 """Error bodies as providers document them, and what each is taken for."""
 
+# ruff: noqa: E501 - the bodies are kept as they came
 from __future__ import annotations
 
 from typing import Any
@@ -128,7 +129,9 @@ OPENROUTER = {
 }
 
 
-@pytest.mark.parametrize(("status", "body", "category"), [(400, AZURE, "hate, violence"), (403, OPENROUTER, "violence")])
+@pytest.mark.parametrize(
+    ("status", "body", "category"), [(400, AZURE, "hate, violence"), (403, OPENROUTER, "violence")]
+)
 def test_a_content_filter_is_known_with_its_category(status: int, body: Any, category: str) -> None:
     fault = Fault.of(status, body, {})
     assert (fault.filtered, fault.category) == (True, category)

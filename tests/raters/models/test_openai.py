@@ -182,7 +182,7 @@ def test_a_content_filter_is_a_refusal_and_not_a_failure(make: Make) -> None:
         ({"content": "4", "reasoning_content": "Warm."}, "4", "Warm."),
         ({"content": "4", "reasoning": "Warm."}, "4", "Warm."),
         ({"content": [{"type": "text", "text": "4"}]}, "4", ""),
-        ({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}, {"type": "text", "text": "4"}]}, "4", "Hm."),
+        ({"content": [{"type": "thinking", "thinking": [{"text": "Hm."}]}, {"type": "text", "text": "4"}]}, "4", "Hm."),
         ({"content": None, "reasoning_content": "Still at it"}, "", "Still at it"),
     ],
 )  # fmt: skip
@@ -376,7 +376,9 @@ class TestScores:
             with pytest.raises(ModelError, match=r"gives no log-probabilities of 'judge-1'; use the style sampling"):
                 model.score([Request(QUESTION)], ["1", "2"])
 
-    @pytest.mark.parametrize("message", ["top_logprobs must be <= 5", "top_logprobs: Input should be less than or equal to 5"])
+    @pytest.mark.parametrize(
+        "message", ["top_logprobs must be <= 5", "top_logprobs: Input should be less than or equal to 5"]
+    )
     def test_an_endpoint_that_tells_five_tokens_is_asked_for_five(self, make: Make, message: str) -> None:
         def reply(body: dict[str, Any]) -> Answer:
             if body["top_logprobs"] > 5:

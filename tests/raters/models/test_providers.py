@@ -14,7 +14,12 @@ from vantage.raters.models.remote import RemoteModel
 from .endpoint import Answer, Endpoint
 from .providers import DIALECTS, Dialect, Served, base_url
 
-QUESTION = (Message("system", "Rate."), Message("user", "Hm."), Message("assistant", "3"), Message("user", "A lovely day"))
+QUESTION = (
+    Message("system", "Rate."),
+    Message("user", "Hm."),
+    Message("assistant", "3"),
+    Message("user", "A lovely day"),
+)
 SCHEMA = {
     "type": "object",
     "properties": {"rating": {"type": "integer", "enum": [1, 2]}},
@@ -23,7 +28,9 @@ SCHEMA = {
 }
 Script = Callable[[dict[str, Any]], Served]
 
-pytestmark = pytest.mark.parametrize("dialect", DIALECTS, ids=lambda d: d.name + "".join(f"+{v}" for v in d.settings.values()))
+pytestmark = pytest.mark.parametrize(
+    "dialect", DIALECTS, ids=lambda d: d.name + "".join(f"+{v}" for v in d.settings.values())
+)
 
 
 class Lab:
@@ -95,7 +102,13 @@ def test_how_a_reply_ended(lab: Lab, dialect: Dialect) -> None:
 
 
 def test_a_full_server_is_asked_again_after_the_wait_that_it_asks_for(lab: Lab, dialect: Dialect) -> None:
-    answers = iter([Served(status=429, headers={"retry-after": "0.01"}), Served(status=500, headers={"retry-after": "0"}), Served("4")])
+    answers = iter(
+        [
+            Served(status=429, headers={"retry-after": "0.01"}),
+            Served(status=500, headers={"retry-after": "0"}),
+            Served("4"),
+        ]
+    )
     answer, endpoint, _ = asked(lab, dialect, lambda _: next(answers), Request(QUESTION), max_retries=2)
     assert (answer.text, answer.finish) == ("4", "stop")
     assert len(endpoint.requests) == 3
@@ -103,7 +116,11 @@ def test_a_full_server_is_asked_again_after_the_wait_that_it_asks_for(lab: Lab, 
 
 def test_a_lasting_fault_is_told_in_one_sentence(lab: Lab, dialect: Dialect) -> None:
     answer, endpoint, _ = asked(
-        lab, dialect, lambda _: Served(status=400, message="messages: roles must alternate"), Request(QUESTION), max_retries=2
+        lab,
+        dialect,
+        lambda _: Served(status=400, message="messages: roles must alternate"),
+        Request(QUESTION),
+        max_retries=2,
     )
     assert answer.finish == "failed"
     assert "refuses the request (400: " in answer.error

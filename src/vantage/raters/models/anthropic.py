@@ -14,7 +14,9 @@ from vantage.raters.models.remote import RemoteModel
 anthropic: Any = require("anthropic", "anthropic")
 
 _FINISHES: Final[dict[str, Finish]] = {
-    **{"max_tokens": "length", "model_context_window_exceeded": "length", "refusal": "filtered"},
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "refusal": "filtered",
 }
 _UNSUPPORTED: Final = ("minimum", "maximum")
 """Keywords of JSON Schema that structured output does not take; the prompt says them in words."""

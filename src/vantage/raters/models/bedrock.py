@@ -20,8 +20,10 @@ botocore: Any = require("botocore.exceptions", "bedrock")
 config_: Any = require("botocore.config", "bedrock")
 
 _FINISHES: Final[dict[str, Finish]] = {
-    **{"max_tokens": "length", "model_context_window_exceeded": "length"},
-    **{"guardrail_intervened": "filtered", "content_filtered": "filtered"},
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+    "guardrail_intervened": "filtered",
+    "content_filtered": "filtered",
 }
 
 
@@ -50,14 +52,18 @@ class BedrockModel(RemoteModel):
         # The client is not asynchronous, so as many threads wait as requests may be under way.
         self._pool = ThreadPoolExecutor(max(self.concurrency, 64), thread_name_prefix="bedrock")
         settings = config_.Config(
-            read_timeout=self._timeout, retries={"total_max_attempts": 1}, max_pool_connections=max(self.concurrency, 64)
+            read_timeout=self._timeout,
+            retries={"total_max_attempts": 1},
+            max_pool_connections=max(self.concurrency, 64),
         )
         own = None if ".amazonaws.com" in self._url else self._url
         region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or ("us-east-1" if own else None)
         try:
             return boto3.client("bedrock-runtime", endpoint_url=own, region_name=region, config=settings)
         except botocore.BotoCoreError as error:
-            raise ModelError(f"Bedrock cannot be used ({str(error).rstrip('.')}); set AWS_REGION and credentials.") from None
+            raise ModelError(
+                f"Bedrock cannot be used ({str(error).rstrip('.')}); set AWS_REGION and credentials."
+            ) from None
 
     async def _answered(self, request: Request) -> Completion:
         loop = asyncio.get_running_loop()

@@ -39,7 +39,15 @@ _TOO_LONG: Final = re.compile(
     re.IGNORECASE,
 )
 _ALSO: Final = {
-    "response_format": ("json_schema", "json schema", "structured output", "grammar", "guided", "text.format", "schema"),
+    "response_format": (
+        "json_schema",
+        "json schema",
+        "structured output",
+        "grammar",
+        "guided",
+        "text.format",
+        "schema",
+    ),
     "logprobs": ("log probabilities", "log-probabilities", "logprob"),
 }
 """Other words by which endpoints that name no field call a parameter."""
@@ -79,7 +87,7 @@ class Fault:
         >>> body = {"error": {"message": "Unsupported value", "param": "temperature", "code": "unsupported_value"}}
         >>> Fault.of(400, body, {}).where
         'temperature'
-        >>> body = {"detail": [{"loc": ["body", "seed"], "msg": "Extra inputs are not permitted", "input": {"top_p": 1}}]}
+        >>> body = {"detail": [{"loc": ["body", "seed"], "msg": "Extra inputs", "input": {"top_p": 1}}]}
         >>> Fault.of(422, body, {}).rejected(["seed", "top_p"])
         'seed'
         """
@@ -141,7 +149,9 @@ class Fault:
         at = {
             name: min(places)
             for name, words in names.items()
-            if (places := [m.start() for word in words if (m := re.search(rf"\b{re.escape(word)}", self.message, re.I))])
+            if (
+                places := [m.start() for word in words if (m := re.search(rf"\b{re.escape(word)}", self.message, re.I))]
+            )
         }
         return min(at, key=at.__getitem__) if at else None
 
@@ -197,7 +207,11 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
         seconds = _number(told) / unit if math.isfinite(_number(told)) else _until(told, headers.get("date"))
         if math.isfinite(seconds):
             return min(max(seconds, 0.0), LONGEST_WAIT)
-    waits = [_reset(headers[reset], headers.get("date")) for left, reset in _RESETS if headers.get(left) == "0" and reset in headers]
+    waits = [
+        _reset(headers[reset], headers.get("date"))
+        for left, reset in _RESETS
+        if headers.get(left) == "0" and reset in headers
+    ]
     waits = [wait for wait in waits if math.isfinite(wait)]
     return min(max(*waits, 0.0), LONGEST_WAIT) if waits else None
 
@@ -244,7 +258,9 @@ def _json(text: str | bytes) -> Any:
 
 def _details(body: Any) -> list[tuple[str, str, str]]:
     """Message, field and kind of each entry of a list of details, in the forms of FastAPI and of Google."""
-    return [(str(e.get("msg") or e.get("description") or ""), _where(e), str(e.get("type") or "")) for e in _entries(body)]
+    return [
+        (str(e.get("msg") or e.get("description") or ""), _where(e), str(e.get("type") or "")) for e in _entries(body)
+    ]
 
 
 def _entries(body: Any) -> Iterator[Mapping[str, Any]]:

@@ -127,7 +127,9 @@ class GeminiModel(RemoteModel):
 
     def _fault(self, error: Any) -> Fault:
         if isinstance(error, errors_.APIError):
-            return Fault.of(error.code, error.details, getattr(error.response, "headers", None) or {}, str(error.message))
+            return Fault.of(
+                error.code, error.details, getattr(error.response, "headers", None) or {}, str(error.message)
+            )
         return Fault(str(error), late="Timeout" in type(error).__name__)
 
     async def _close_client(self) -> None:

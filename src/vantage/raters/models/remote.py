@@ -230,7 +230,9 @@ class RemoteModel(ABC):
                     told = str(fault)
                     if tries < self._tries:
                         await asyncio.sleep(_FIRST_WAIT * 2 ** (tries - 1) if fault.after is None else fault.after)
-            return Completion("", "failed", error=told if self._tries == 1 else f"{told.rstrip('.')} (after {tries} tries).")
+            return Completion(
+                "", "failed", error=told if self._tries == 1 else f"{told.rstrip('.')} (after {tries} tries)."
+            )
 
     def _submit(self, work: Coroutine[Any, Any, T]) -> Any:
         if self._loop.is_closed():

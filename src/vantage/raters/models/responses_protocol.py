@@ -56,7 +56,9 @@ class ResponsesProtocol:
         if options:
             first = next((b["logprobs"][0] for b in blocks if b.get("logprobs")), None)
             if first is None:
-                raise ModelError("The endpoint answers without log-probabilities; use the style sampling or read replies.")
+                raise ModelError(
+                    "The endpoint answers without log-probabilities; use the style sampling or read replies."
+                )
             top = [(str(t["token"]), float(t["logprob"])) for t in first.get("top_logprobs") or ()]
             top.sort(key=lambda one: -one[1])
             return Completion(top[0][0] if top else "", scores=tuple(first_tokens(top, options)), **_usage(answer))

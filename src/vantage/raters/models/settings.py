@@ -42,7 +42,9 @@ def checked(kind: str, model: Callable[..., Any], settings: Mapping[str, Any]) -
             clause = nearest(name, list(known))
             stop = "" if clause.endswith("?") else "."
             raise ModelError(f"{article} {kind} model has no setting '{name}'; {clause}{stop}")
-    told = {n: _fitting(n, v, str(known[n].annotation)) for n, v in settings.items() if n in known and n != "parameters"}
+    told = {
+        n: _fitting(n, v, str(known[n].annotation)) for n, v in settings.items() if n in known and n != "parameters"
+    }
     if passed or settings.get("parameters"):
         told["parameters"] = {**(settings.get("parameters") or {}), **passed}
     return told

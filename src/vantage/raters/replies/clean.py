@@ -15,7 +15,9 @@ _UNSEEN = re.compile(
     "[\ufe0f\u20e3\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff\u00ad\ue000\ue001]|[^\\S\\n ]|[\x00-\x09\x0b-\x1f\x7f]"
 )
 # A number between the marks of mathematics, or words in its \\text, is written without them.
-_LATEX = re.compile(r"(?:\$|\\\()\s?((?:[+-]|\\minus\s?|\{-\})?\s?\d{1,4}(?:\.\d+)?)\s?(?:\$|\\\))|\\text\{([^{}\n]{0,80})\}")
+_LATEX = re.compile(
+    r"(?:\$|\\\()\s?((?:[+-]|\\minus\s?|\{-\})?\s?\d{1,4}(?:\.\d+)?)\s?(?:\$|\\\))|\\text\{([^{}\n]{0,80})\}"
+)
 _THOUGHT = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
 _THOUGHT_END = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 # Where a model goes on to write the next turn of a conversation, its answer is over.

@@ -8,8 +8,8 @@ from functools import lru_cache
 
 from vantage.raters.replies.doubts import hedged, supposed
 from vantage.raters.replies.labels import is_negated
-from vantage.raters.replies.reply import Reading
 from vantage.raters.replies.numbers import NUMERIC
+from vantage.raters.replies.reply import Reading
 from vantage.raters.replies.slots import closed, read_slot
 from vantage.scales import Scale
 
@@ -92,7 +92,9 @@ def announced(text: str, scale: Scale, names: Iterable[str]) -> Iterator[tuple[i
 
 def _sure(text: str, at: int, reading: Reading) -> Reading:
     """An announced answer, unless it is only offered as a possibility."""
-    hedge = hedged(text, at) or re.compile(r"[\s\"'*_]{0,4}(?:maybe|perhaps|possibly|conceivably)\b", re.I).match(text, at)
+    hedge = hedged(text, at) or re.compile(r"[\s\"'*_]{0,4}(?:maybe|perhaps|possibly|conceivably)\b", re.I).match(
+        text, at
+    )
     return Reading("hedged", reading.end) if hedge and reading.form in NUMERIC else reading
 
 

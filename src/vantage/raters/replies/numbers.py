@@ -34,7 +34,8 @@ _NUMBER_WORD = (
     rf"(?:{'|'.join(_TENS)})[ -](?:{'|'.join(_UNITS[1:10])})|{'|'.join(sorted(WORDS, key=len, reverse=True))}"
 )
 _WORD_SLOT = re.compile(
-    rf"(?P<filler>{FILLER})(?P<sign>(?:minus|negative|plus)[\s*_)(-]{{1,3}})?(?P<word>{_NUMBER_WORD})(?!\w)", re.IGNORECASE
+    rf"(?P<filler>{FILLER})(?P<sign>(?:minus|negative|plus)[\s*_)(-]{{1,3}})?(?P<word>{_NUMBER_WORD})(?!\w)",
+    re.IGNORECASE,
 )
 _OUT_OF = re.compile(
     rf"\s?[*_\"')]{{0,4}}\s?(?:/|out\sof|of)\s?(?:a\spossible\s)?(?P<top>{DIGITS})(?![\w])", re.IGNORECASE

@@ -72,7 +72,12 @@ class Parser:
         """The reply to this question, from text that is already clean."""
         text = _FENCE.sub("", text).strip()
         marked = self._tagged(text) or self._json(text)
-        if marked is None and text[:1] == "{" and text[-1:] == "}" and any(isinstance(f.data, dict) for f in find_json(text)):
+        if (
+            marked is None
+            and text[:1] == "{"
+            and text[-1:] == "}"
+            and any(isinstance(f.data, dict) for f in find_json(text))
+        ):
             # An object without an answer: its reasons and examples are not to be taken for one.
             return unparsed("no-answer")
         return marked or self._free(text)
@@ -103,7 +108,9 @@ class Parser:
     def _answer_line(self, line: str) -> Reading | None:
         """The answer that a line announces and consists of: "Answer: 4", "**Trust:** -1"."""
         named = "|".join(re.escape(name) for name in sorted(self.names))
-        found = re.match(rf"\W{{0,6}}(?:(?:my|the|final)\s){{0,2}}(?:{_MARKED}|{named})\b[*_\"']{{0,4}}\s?[:=]", line, re.I)
+        found = re.match(
+            rf"\W{{0,6}}(?:(?:my|the|final)\s){{0,2}}(?:{_MARKED}|{named})\b[*_\"']{{0,4}}\s?[:=]", line, re.I
+        )
         return read_all(line[found.end() :], self.scale) if found else None
 
     def value(self, data: Any, place: str, reason: str | None = None, cut: bool = False) -> Reply:
