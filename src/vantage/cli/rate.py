@@ -142,7 +142,7 @@ def rate(
     }
     if samples > 1 and temperature == 0:
         typer.echo(
-            f"vantage: {samples} samples at temperature 0 are {samples} times the likeliest reply; pass --temperature 1.",
+            f"vantage: {samples} samples at temperature 0 are {samples} times the likeliest reply; add --temperature 1",
             err=True,
         )
     raters = _raters(model, style, persona, personas, names(user), options)

@@ -63,7 +63,7 @@ class ChatRater:
         calibrate: With `scoring`: whether to take off what an option is given whatever the item (see
             `vantage.raters.models.calibration`); by default for the embedded model only.
         min_mass: With `scoring` and `sampling`: the share of the probability that the options must have together for
-            the likeliest of them to count as an answer; 0.5, and 0 for the embedded model, whose answers are weak anyway.
+            the likeliest of them to count as an answer; 0.5, and 0 for the embedded model, whose answers are weak.
         name: The rater's id; made from model, style, persona and user where none is given.
     """
 
