@@ -15,7 +15,7 @@ from vantage.measures.base import measure, table
 from vantage.measures.correlations import midranks
 from vantage.measures.intervals import BLOCK_BYTES, Method, percentile, weights
 from vantage.measures.multiplicity import Correction, adjusted
-from vantage.measures.parts import check_level, counts, names, parts
+from vantage.measures.parts import check_level, constant_within, counts, names, parts
 from vantage.measures.rater_scores import rater_scores
 from vantage.measures.ratings import By, Floats, Judgments, judgments_frame
 from vantage.measures.resampling import Resampling
@@ -140,9 +140,9 @@ class Comparison:
     @classmethod
     def of(cls, answered: pl.DataFrame, between: str, unit: list[str] | None, paired: bool | None) -> Comparison:
         """The design that the answers have, or that was asked for where it is possible."""
-        of_raters = between != "rater" and _constant(answered, between, ["rater"])
+        of_raters = between != "rater" and constant_within(answered, between, ["rater"])
         chosen = unit or (["rater"] if of_raters else ["item"])
-        apart = _constant(answered, between, chosen)
+        apart = constant_within(answered, between, chosen)
         if paired and apart:
             raise InputError(
                 f"every {' and '.join(chosen)} has one value of '{between}' only, so nothing can be paired",
@@ -188,12 +188,6 @@ class Comparison:
         if found["p"] is None:
             return found
         return {**found, "p_permutation": _permutation_p(sample, permutations, how.seed)}
-
-
-def _constant(answered: pl.DataFrame, column: str, within: list[str]) -> bool:
-    """Whether a column has one value for each unit, as a trait has for each rater."""
-    values = answered.group_by(within).agg(pl.col(column).n_unique().alias("values"))
-    return len(values) > 0 and values["values"].max() == 1
 
 
 @dataclass(frozen=True, slots=True)
