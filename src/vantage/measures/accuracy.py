@@ -186,7 +186,7 @@ def confusion(
 
 def _ceilings(alone: pl.DataFrame, key: dict[str, Any], rules: Rules, metrics: Sequence[Metric]) -> list[float | None]:
     """What a person reaches in each metric, on average over people; null where nobody can be scored."""
-    mine = alone.filter([pl.col(name).eq_missing(value) for name, value in key.items()])
+    mine = alone.filter([pl.col(name).eq_missing(value) for name, value in key.items()]) if key else alone
     scores = []
     for _, rated in partitioned(mine, ["rater"]):
         persons = rated["person"].unique().sort().to_list()

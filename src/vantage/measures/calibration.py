@@ -1,8 +1,8 @@
 """Soft labels against people: proper scores of predicted distributions, and how far their probabilities hold.
 
-A rater under test that answers repeatedly (the samples of a model) gives each item a distribution of answers. It is scored
-against the single answers of people, each of which counts, so that an item on which people disagree is no item on which
-they are wrong.
+A rater under test that answers repeatedly (the samples of a model) gives each item a distribution of answers. It is
+scored against the single answers of people, each of which counts, so that people who disagree about an item are not
+taken to be wrong about it.
 """
 
 from __future__ import annotations
@@ -136,9 +136,7 @@ class Soft:
             estimate = float(errors(np.ones((1, items)))[0, 0])
             drawn = self._drawn(how.seed, min(how.resamples, 200))
             best = float(np.mean([self._error(place, bins, s, np.ones(len(sizes))) for s in drawn]))
-            # Few people push every resample up; its spread is right, its place is not.
-            low, high = how.intervals(items, errors)[0]
-            return {"people": None, "best": best, "estimate": estimate, **how.stated((low, high))}
+            return {"people": None, "best": best, "estimate": estimate, **how.stated(how.intervals(items, errors)[0])}
         alone = sizes > 1
         others = (self.counts[alone, None, :] - np.eye(self.counts.shape[1])[None]).clip(0) + self.smoothing
         others /= np.maximum(others.sum(axis=2, keepdims=True), 1e-300)
@@ -160,7 +158,7 @@ class Soft:
         }
         if not np.isfinite(units).all():
             return {**row, "reason": INFINITE}
-        sums = np.column_stack([np.bincount(code, units, items), np.bincount(code, minlength=items)])
+        sums = np.column_stack([np.bincount(code, units, items), np.bincount(code, np.ones(len(code)), items)])
         return {**row, "estimate": float(units.mean()), **how.stated(how.of_sums(sums, lambda s: s[:, 0] / s[:, 1]))}
 
     def curve(self, bins: int, how: Resampling) -> list[dict[str, Any]]:
@@ -193,11 +191,8 @@ class Soft:
 
     def _error(self, place: Any, bins: int, shares: Floats, weight: Floats) -> Floats:
         """The weighted mean distance between predicted and observed shares of the bins."""
-        w = np.broadcast_to(weight[:, None], self.p.shape).ravel()
-        apart = np.bincount(
-            place.ravel(), weights=(w[:, None] * (self.p - shares).reshape(-1, 1)).ravel(), minlength=bins
-        )
-        return np.array([np.abs(apart).sum() / w.sum()])
+        apart = np.bincount(place.ravel(), weights=(weight[:, None] * (self.p - shares)).ravel(), minlength=bins)
+        return np.array([np.abs(apart).sum() / (weight.sum() * self.p.shape[1])])
 
     def _drawn(self, seed: int, times: int) -> list[Floats]:
         """Shares of as many people as there are, answering as predicted."""

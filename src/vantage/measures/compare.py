@@ -23,6 +23,8 @@ from vantage.measures.resampling import Resampling
 Test: TypeAlias = Literal["t", "welch", "wilcoxon", "mann_whitney", "permutation"]
 Effect: TypeAlias = Literal["d", "g", "dz", "rank_biserial", "cliffs_delta"]
 
+FEW_UNITS: Final = 10
+"""With fewer units an effect size has the interval of the non-central t distribution instead of a bootstrap."""
 FEW_RATERS: Final = 5
 """A group of fewer raters has no p-value: nobody can tell a group's character from a person's."""
 _PAIRED: Final[dict[str, str]] = {"t": "dz", "wilcoxon": "rank_biserial", "permutation": "dz"}
@@ -78,7 +80,8 @@ def compare(
     * `rank_biserial` (paired): share of positive minus share of negative signed ranks (Kerby 2014);
     * `cliffs_delta` (unpaired): P(first > second) − P(first < second) (Cliff 1993).
 
-    The interval resamples units, and `over` says what these are. `p_adjusted` corrects over all rows of the result.
+    The interval resamples units, and `over` says what these are; with fewer than ten it is that of the non-central t
+    distribution (d, g and dz), or there is none. `p_adjusted` corrects over all rows of the result.
 
     >>> answers = {"item": [1, 2, 3, 4] * 2, "rater": ["a"] * 8, "value": [1, 2, 3, 4, 3, 3, 4, 5],
     ...            "condition": ["plain"] * 4 + ["context"] * 4}
@@ -263,8 +266,31 @@ def _compared(sample: Sample, test: str, effect: str, permutations: int, how: Re
     estimate = float(_effect(sample, np.ones((1, len(x))), np.ones((1, len(y))), effect)[0])
     if not np.isfinite(estimate):
         return {**row, "reason": "the scores do not vary, so the effect has no unit"}
+    if how.method == "bca" and how.ci != "none" and not sample.paired:
+        raise InputError("bca is not made for two separate samples here", remedy="use method percentile")
+    if how.ci != "none" and min(len(x), len(y)) < FEW_UNITS:
+        return {**row, "estimate": estimate, **_few(sample, estimate, effect, how.confidence)}
     low, high = _interval(sample, effect, how)
     return {**row, "estimate": estimate, "low": low, "high": high}
+
+
+def _few(sample: Sample, estimate: float, effect: str, confidence: float) -> dict[str, Any]:
+    """The interval with few units, of which a bootstrap knows too little: that of the non-central t distribution."""
+    from scipy.special import nctdtrinc
+
+    n, m = len(sample.x), len(sample.y)
+    if effect == "dz":
+        freedom, scale = n - 1.0, np.sqrt(n)
+    elif effect in ("d", "g") and not sample.paired:
+        freedom, scale = n + m - 2.0, np.sqrt(n * m / (n + m))
+        scale = scale / (1 - 3 / (4 * freedom - 1)) if effect == "g" else scale
+    else:
+        return {"reason": f"no interval: there are fewer than {FEW_UNITS} units"}
+    tail = (1 - confidence) / 2
+    low, high = (float(nctdtrinc(freedom, p, estimate * scale) / scale) for p in (1 - tail, tail))
+    if not (np.isfinite(low) and np.isfinite(high)):
+        return {"reason": f"no interval: there are fewer than {FEW_UNITS} units"}
+    return {"low": low, "high": high}
 
 
 def _tested(sample: Sample, test: str, permutations: int, seed: int) -> tuple[float | None, float | None]:
@@ -358,8 +384,6 @@ def _interval(sample: Sample, effect: str, how: Resampling) -> tuple[float | Non
         return how.intervals(n, lambda w: _effect(sample, w, w, effect)[:, None])[0]
     if how.ci == "none":
         return None, None
-    if how.method == "bca":
-        raise InputError("bca is not made for two separate samples here", remedy="use method percentile")
     rows = max(1, min(how.resamples, BLOCK_BYTES // (8 * (n + m))))
     starts = range(0, how.resamples, rows)
     seeds = np.random.SeedSequence(how.seed).generate_state(2 * len(starts)).reshape(-1, 2).tolist()
