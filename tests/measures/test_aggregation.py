@@ -299,3 +299,24 @@ def test_one_rater_one_item_and_everyone_identical(method: Any) -> None:
     assert values(alone) == [1.0]
     same = aggregate([[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]], method=method)
     assert values(same) == [1.0, 1.0, 1.0]
+
+
+def test_two_raters_do_not_tell_who_is_right() -> None:
+    for votes in ([[0, 1, 0, 1]], [[0, 1, 0, 1], [0, 0, 1, 1]]):
+        found = aggregate(votes, method="dawid-skene")
+        apart = [] if len(votes) == 1 else [1, 2]
+        assert found["value"].is_null().arg_true().to_list() == apart
+        assert found["share"].null_count() == 4
+        assert set(found["reason"].drop_nulls()) <= {
+            "fewer than three raters: the answers alone do not tell which of them is right"
+        }
+        skill = competence(votes, method="dawid-skene")
+        assert skill["estimate"].null_count() == len(votes)
+        assert skill["reason"].null_count() == 0
+
+
+def test_answers_that_are_equally_probable_leave_no_value() -> None:
+    even = aggregate([[0, 1], [0, 1], [1, 0], [1, 0]], method="dawid-skene")
+    assert even["value"].to_list() == [None, None]
+    assert even["share"].to_list() == [None, None]
+    assert set(even["reason"]) == {"two answers are equally probable"}
