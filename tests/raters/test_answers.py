@@ -4,7 +4,6 @@ from typing import Any
 
 from vantage import Instrument, Option, OptOut, Scale
 from vantage.instruments import bundled
-from vantage.instruments.instrument import bundled
 from vantage.raters.answers import answer_schema, choices, listed, words
 
 

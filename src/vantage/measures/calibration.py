@@ -18,6 +18,7 @@ from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.intervals import Method
 from vantage.measures.parts import names, partitioned, scales_of
+from vantage.measures.presentation import Column, View
 from vantage.measures.ratings import By, Floats, Judgments
 from vantage.measures.references import under_test_and_judges
 from vantage.measures.resampling import Resampled, Resampling, item_codes
@@ -26,7 +27,15 @@ SCORES: Final = ("brier", "log", "calibration_error")
 INFINITE: Final = "an answer that people gave has probability 0; pass smoothing"
 
 
-@measure("calibration", "accuracy")
+VIEW: Final = View(
+    "How well the distribution of a rater's answers predicts single people",
+    columns={"estimate": Column(digits=3), "best": Column(digits=3), "people": Column(digits=3)},
+    notes=("Lower is better; best is what the distribution that people have would reach.",),
+    method="Distributions of answers were scored against the single answers of people.",
+)
+
+
+@measure("calibration", "accuracy", view=VIEW)
 def calibration(
     data: Judgments,
     *,

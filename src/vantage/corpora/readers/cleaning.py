@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 
 import polars as pl
 
-from vantage.corpora.readers.files import Doubt, Table
+from vantage.corpora.readers.table_file import Doubt, Table
 from vantage.errors import InputError
 from vantage.scales import Option, OptOut, Scale, show_code
 

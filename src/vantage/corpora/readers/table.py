@@ -20,7 +20,8 @@ import polars as pl
 from vantage.corpora import schema
 from vantage.corpora.corpus import About, Corpus, with_defaults
 from vantage.corpora.readers.cleaning import NOTHING, Cleaning, code_of, counted, inferred_scale, plain
-from vantage.corpora.readers.files import Doubt, Table, frame_table, read_table
+from vantage.corpora.readers.files import frame_table, read_table
+from vantage.corpora.readers.table_file import Doubt, Table
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument
 from vantage.scales import OPT_OUTS, STATUSES, OptOut, Scale
