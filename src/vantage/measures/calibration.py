@@ -21,7 +21,7 @@ from vantage.measures.parts import names, partitioned, scales_of
 from vantage.measures.presentation import Column, View
 from vantage.measures.ratings import By, Floats, Judgments
 from vantage.measures.references import under_test_and_judges
-from vantage.measures.resampling import Resampled, Resampling, item_codes
+from vantage.measures.resampling import Resampled, Resampling, item_codes, mean_with_interval
 
 SCORES: Final = ("brier", "log", "calibration_error")
 INFINITE: Final = "an answer that people gave has probability 0; pass smoothing"
@@ -133,10 +133,10 @@ class Soft:
 
     def scored(self, name: str, bins: int, how: Resampling) -> dict[str, Any]:
         """The row of one score: the estimate with its interval, and what people and the best prediction reach."""
-        code, items = item_codes(self.item)
         sizes = self.counts.sum(axis=1)
         shares = self.counts / sizes[:, None]
         if name == "calibration_error":
+            code, items = item_codes(self.item)
             place = self._bins(bins)
 
             def errors(weight: Floats) -> Floats:
@@ -167,8 +167,7 @@ class Soft:
         }
         if not np.isfinite(units).all():
             return {**row, "reason": INFINITE}
-        sums = np.column_stack([np.bincount(code, units, items), np.bincount(code, np.ones(len(code)), items)])
-        return {**row, "estimate": float(units.mean()), **how.stated(how.of_sums(sums, lambda s: s[:, 0] / s[:, 1]))}
+        return {**row, **mean_with_interval(self.item, units, how)}
 
     def curve(self, bins: int, how: Resampling) -> list[dict[str, Any]]:
         """One row per bin of predicted probabilities that occurs."""

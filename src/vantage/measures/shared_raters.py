@@ -38,7 +38,8 @@ class Covariance:
         design = Design.of(answers)
         if design.problem() is not None or not np.isfinite(variances := design.variances()).all():
             return None
-        item, rater, error = *np.clip(variances[:2], 0, None).tolist(), float(np.clip(variances[2:], 0, None).sum())
+        item, rater = np.clip(variances[:2], 0, None).tolist()
+        error = float(np.clip(variances[2:], 0, None).sum())
         placed = answers.join(units, on=["item", "condition"]).join(raters, on="rater")
         unit, who = placed["__unit"].to_numpy(), placed["__rater"].to_numpy()
         size = np.bincount(unit, minlength=len(units)).astype(np.float64)
