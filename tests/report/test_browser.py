@@ -179,4 +179,6 @@ def test_it_prints_on_paper(browser: Any, pages: dict[str, Path], tmp_path: Path
     colours = page.evaluate("[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color]")
     assert colours == ["rgb(255, 255, 255)", "rgb(0, 0, 0)"]
     assert page.locator("nav").is_hidden()
+    page.set_viewport_size({"width": 673, "height": 900})
+    assert page.evaluate(CUT_OFF) == []
     page.close()

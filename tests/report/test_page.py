@@ -137,11 +137,11 @@ def test_no_p_value_is_naught_and_dashes_stand_alone() -> None:
 def test_wide_tables_are_dense_and_become_cards_on_phones() -> None:
     names = ["estimate", *(f"measure number {n}" for n in range(16))]
     wide = Table("wide", "c", pl.DataFrame({name: [0.123456, 0.2] for name in names}))
-    assert table_view(wide)["classes"] == "dense cards"
+    assert table_view(wide)["classes"] == "dense cards tight"
     assert table_view(Table("n", "c", pl.DataFrame({"a": ["x"], "b": [1]})))["classes"] == ""
     assert 'data-head="estimate"' in shown(Report(Record("x", "y"), Result([Section("s", [], [wide])])))
     many = Table("many", "c", pl.DataFrame({f"c{n}": [0.123456] for n in range(60)}))
-    assert table_view(many)["classes"] == "dense cards always"
+    assert table_view(many)["classes"] == "dense cards tight always"
 
 
 def test_dialogues_are_shown_as_dialogues() -> None:

@@ -40,6 +40,7 @@ BRIEF: Final = 300
 PAGE_WIDTH: Final = 1190
 """Pixels of a table on a page of 1280."""
 PHONE_WIDTH: Final = 340
+PAPER_WIDTH: Final = 580
 NOT_ANSWERED: Final = ("refused", "unparsed", "failed")
 _WORD: Final = re.compile(rf"(\S{{{WORD + 1},}})")
 _PIECES: Final = re.compile(rf".{{1,{WORD}}}?[/_:|+=&.-](?=.)|.{{1,{WORD}}}")
@@ -130,8 +131,9 @@ def table_view(table: Table, limit: int = ROWS, *, files: bool = True) -> dict[s
         "rows": rows,
         "widths": ["long" if length > LONG else "" for length in longest],
         "classes": _classes(
-            dense=_pixels(broad, 9.2, 16) > PAGE_WIDTH,
+            dense=_pixels(broad, 8.4, 16) > PAGE_WIDTH,
             cards=len(heads) > 3 or _pixels(narrow, 9.2, 16) > PHONE_WIDTH,
+            tight=_pixels(narrow, 7.4, 10) > PAPER_WIDTH,
             always=_pixels(narrow, 8.0, 12) > PAGE_WIDTH,
         ),
         "fold": "" if len(rows) <= FOLDED_CARDS else "fold" if len(rows) > FOLDED else "fold phone",
@@ -222,8 +224,8 @@ def _numbered(result: Result, drawings: Mapping[str, str]) -> tuple[dict[str, An
 
 
 def _opening(result: Result) -> Part | None:
-    """The figure of the first section, or its table where that is short: what a reader sees beside the findings."""
-    parts = result.sections[0].parts if result.sections else []
+    """The figure of the first section with parts, or its table where that is short: it follows the findings."""
+    parts = next((section.parts for section in result.sections if section.parts), [])
     figures: list[Part] = [part for part in parts if isinstance(part, Figure)]
     short = [part for part in parts if isinstance(part, Table) and 0 < len(part.frame) <= FOLDED]
     return next(iter([*figures, *short]), None)

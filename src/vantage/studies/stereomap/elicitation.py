@@ -19,7 +19,7 @@ from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument
 from vantage.raters.models.base import Message
 from vantage.scales import Scale
-from vantage.studies.base import Context
+from vantage.studies.execution import Context
 from vantage.studies.stereomap.block_raters import KeywordRater, PrimedRater
 from vantage.studies.stereomap.keyword_replies import MOST, read_keywords
 
