@@ -66,9 +66,9 @@ class BlockRater(ChatRater):
 
     def prompter(self, corpus: Corpus, instrument: Instrument, condition: str = "") -> BlockPrompter:
         """What writes this rater's prompts."""
-        plain = ChatRater.prompter(self, corpus, instrument, condition)
-        common = (plain.instrument, plain.style, plain.condition, plain.voice, plain.sampling)
-        return BlockPrompter(*common, self.instructed)
+        return BlockPrompter(
+            **_parts(ChatRater.prompter(self, corpus, instrument, condition)), instructed=self.instructed
+        )
 
     def plan(self, corpus: Corpus, instrument: Instrument, **options: Any) -> Iterator[Call]:
         """The calls, tagged with the block where its questions are asked together, so that records can be found."""
@@ -89,8 +89,7 @@ class KeywordRater(BlockRater):
     def prompter(self, corpus: Corpus, instrument: Instrument, condition: str = "") -> BlockPrompter:
         """What writes this rater's prompts."""
         plain = BlockRater.prompter(self, corpus, instrument, condition)
-        common = {part.name: getattr(plain, part.name) for part in fields(plain)}
-        return KeywordPrompter(**common, words=self.words, block=self.block)
+        return KeywordPrompter(**_parts(plain), words=self.words, block=self.block)
 
     def reply_tokens(self, questions: Sequence[Question]) -> int:
         """Several keywords, each with a sentence."""
@@ -144,3 +143,8 @@ class PrimedRater(BlockRater):
             request = writer.request(call.questions, call.item, call.shots)
             told = replace(request, sampling=call.request.sampling, tag=call.request.tag)
             yield replace(call, request=told, prompter=writer)
+
+
+def _parts(prompter: Prompter) -> dict[str, Any]:
+    """What a prompter is made of, for one of another kind."""
+    return {part.name: getattr(prompter, part.name) for part in fields(prompter)}
