@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from vantage.errors import InputError
 from vantage.report import Published, published_table
+from vantage.report.published import PublishedFigures
 
 
 @pytest.mark.parametrize(
