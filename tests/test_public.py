@@ -12,7 +12,7 @@ import vantage
 PUBLIC = {
     "vantage": """
         About Band ChatRater Corpus InputError Instrument OptOut Option PairRater Persona Personas Question Reply
-        Scale Style TrainedRater VantageError __version__ ac1 accuracy aggregate alpha alt_test ambiguity bands
+        Scale Style TrainedRater VantageError __version__ ac1 accuracy aggregate alpha alt_test ambiguity bands calibration
         cohen compare competence components confusion corpus correlate d_study demo_corpus describe difference distance
         entropy
         export fit fit_pairs fleiss icc load needed_raters opposed_items opt_outs pairwise parse_replies parse_reply

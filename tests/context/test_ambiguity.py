@@ -77,8 +77,8 @@ def test_an_item_without_a_score_says_why() -> None:
 def test_scores_are_normalised_by_the_answers_that_count() -> None:
     even = np.array([[1 / 3, 1 / 3, 1 / 3]])
     assert Spread().of(even, QUESTION.scale)[0] == pytest.approx(1.0)
-    assert Spread(normalise=False).of(even, QUESTION.scale)[0] == pytest.approx(np.log(3))
-    assert Spread(base="bits", normalise=False, opt_outs=False).of(even, QUESTION.scale)[0] == pytest.approx(1.0)
+    assert Spread(base="nats").of(even, QUESTION.scale)[0] == pytest.approx(np.log(3))
+    assert Spread(base="bits", opt_outs=False).of(even, QUESTION.scale)[0] == pytest.approx(1.0)
     assert Spread("ambiguous").of(even, QUESTION.scale)[0] == pytest.approx(1 / 3)
 
 

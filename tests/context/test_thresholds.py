@@ -102,14 +102,6 @@ def test_a_budget_flags_about_its_share_of_the_items() -> None:
     assert found.reason == ""
 
 
-def test_one_split_instead_of_folds_judges_only_the_rest() -> None:
-    told = table([n / 40 for n in range(40)], [n >= 20 for n in range(40)])
-    found = held_out(told, share=0.5, seed=1)
-    assert len(found.table) == 20
-    assert len(found.thresholds) == 1
-    assert f1(found.table["flagged"].to_numpy(), found.table["ambiguous"].to_numpy()) > 0.8
-
-
 def test_people_who_find_nothing_ambiguous_leave_no_threshold() -> None:
     found = held_out(table([n / 20 for n in range(20)], [False] * 20))
     assert found.reason == ONE_KIND
@@ -123,7 +115,6 @@ def test_too_few_votes_and_other_bad_input_are_named() -> None:
     enough = table([n / 20 for n in range(20)], [n > 9 for n in range(20)])
     for wrong, message in (
         ({"folds": 1}, "folds"),
-        ({"share": 1.5}, "share"),
         ({"criterion": "best"}, "best"),
         ({"budget": 0.0, "criterion": "budget"}, "budget"),
     ):

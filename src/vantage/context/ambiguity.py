@@ -14,7 +14,8 @@ from typing import Final, Literal
 import numpy as np
 import polars as pl
 
-from vantage.context.simulation import STATIC, Cost, Simulation
+from vantage.context.controls import STATIC
+from vantage.context.simulation import Cost, Simulation
 from vantage.corpora import Corpus
 from vantage.errors import InputError
 from vantage.instruments import Question
@@ -38,14 +39,13 @@ class Spread:
 
     Args:
         score: `entropy` of the answers, the share of `ambiguous`, or the `doubt`.
-        base: The logarithm of the entropy: natural, 2, or the number of answers, which makes scales comparable.
-        normalise: Another word for base `k`: 0 is unanimity, 1 an even spread.
+        base: The logarithm of the entropy: natural, 2, or the number of answers, which makes scales comparable (0 is
+            unanimity, 1 an even spread).
         opt_outs: Whether "ambiguous" is an answer like the others inside the entropy and the divergence.
     """
 
     score: Score = "entropy"
-    base: Base = "nats"
-    normalise: bool = True
+    base: Base = "k"
     opt_outs: bool = True
 
     def __post_init__(self) -> None:
@@ -72,7 +72,7 @@ class Spread:
             return np.asarray(shares[:, options + self._place(scale)], dtype=np.float64)
         if self.score == "doubt":
             return np.asarray(1.0 - shares[:, :options].max(axis=1), dtype=np.float64)
-        return entropy(counted(shares, scale, opt_outs=self.opt_outs), "k" if self.normalise else self.base)
+        return entropy(counted(shares, scale, opt_outs=self.opt_outs), self.base)
 
     @staticmethod
     def _place(scale: Scale) -> int:

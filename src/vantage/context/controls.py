@@ -26,6 +26,13 @@ if TYPE_CHECKING:
 
 Control = Literal["label", "opposite", "blind", "turns"]
 CONTROLS: Final[tuple[Control, ...]] = get_args(Control)
+KINDS: Final[dict[Control, str]] = {
+    "label": "written for the original label",
+    "opposite": "written for the opposite label",
+    "blind": "written without a label",
+    "turns": "of the turns that really came before",
+}
+"""What contexts of each kind are, in words."""
 STATIC: Final = "static"
 CONTEXT: Final = "context"
 STEPS: Final = "context_steps"

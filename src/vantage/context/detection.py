@@ -8,9 +8,13 @@ from typing import Any, Final
 
 import numpy as np
 import polars as pl
+from scipy.optimize import brentq
+from scipy.special import ndtr, ndtri
 
 from vantage.context.ambiguity import Detected, counted, entropy, shares_of
-from vantage.context.thresholds import Criterion, HeldOut, Target, curve, held_out
+from vantage.context.record import COST
+from vantage.context.simulation import Cost
+from vantage.context.thresholds import Criterion, Flags, HeldOut, Target, curve, held_out
 from vantage.errors import InputError
 from vantage.measures.correlations import midranks, weighted_correlation
 from vantage.measures.intervals import Bounds
@@ -31,7 +35,6 @@ class Judging:
         criterion: How thresholds are chosen.
         budget: The share of items for which context can be afforded.
         folds: How many parts of the items take turns in being held out.
-        share: Instead of folds, the share of items on which a threshold is chosen.
         resamples: How often items are resampled for intervals.
         seed: The seed of folds and resamples.
     """
@@ -40,7 +43,6 @@ class Judging:
     criterion: Criterion = "youden"
     budget: float = 0.25
     folds: int = 5
-    share: float | None = None
     resamples: int = 1000
     seed: int = 0
 
@@ -54,7 +56,7 @@ class Judging:
         """The items of a method, flagged with thresholds that were chosen on others."""
         told = self.target.joined(detected, votes)
         how: dict[str, Any] = {"criterion": self.criterion, "budget": self.budget, "seed": self.seed}
-        return held_out(told, folds=self.folds, share=self.share, **how)
+        return held_out(told, folds=self.folds, **how)
 
     def curve(self, detected: Detected, votes: pl.DataFrame) -> pl.DataFrame:
         """The whole curve of a method (see `vantage.context.thresholds.curve`)."""
@@ -68,7 +70,9 @@ def compare(
 
     Columns, each with `_low` and `_high` where it has an interval over items:
 
-    * `auc`: how often an ambiguous item has the higher score of two (Hanley and McNeil 1982); 0.5 is chance;
+    * `auc`: how often an ambiguous item has the higher score of two (Hanley and McNeil 1982); 0.5 is chance. Its
+      interval is Newcombe's (2006), which does not shrink to nothing where few items happen to be told apart
+      perfectly, and `p` is that of the Mann-Whitney test, with which it agrees at chance;
     * `rho`: Spearman's correlation of scores with the entropy of people's votes;
     * `rho_shares`: the same of simulated with human shares, over items and answers;
     * `jsd`: mean Jensen–Shannon divergence (Lin 1991) of simulated from human shares, in nats;
@@ -126,15 +130,12 @@ def ceiling(votes: pl.DataFrame, scale: Scale, *, draws: int = 100, seed: int = 
 def _row(detected: Detected, votes: pl.DataFrame, scale: Scale, how: Judging, opted: bool) -> dict[str, Any]:
     told = how.target.joined(detected, votes)
     known = told.drop_nulls("score").join(votes.select("item", "entropy"), on="item", maintain_order="left")
-    cost = detected.cost
     row: dict[str, Any] = {
         "method": detected.method,
         "items": len(known),
         "unscored": len(told) - len(known),
         "base": int(told["ambiguous"].sum()) / len(told) if len(told) else None,
-        "calls": cost.calls if cost else 0,
-        "prompt_tokens": cost.prompt_tokens if cost else 0,
-        "completion_tokens": cost.completion_tokens if cost else 0,
+        **(detected.cost or Cost()).counted,
     }
     if len(known) < 2:
         return {**row, "reason": NO_SCORES}
@@ -142,10 +143,11 @@ def _row(detected: Detected, votes: pl.DataFrame, scale: Scale, how: Judging, op
     score, ambiguous = known["score"].to_numpy(), known["ambiguous"].to_numpy().astype(np.float64)
     spread = known["entropy"].to_numpy()
 
-    def ranked(weight: Floats) -> Floats:
-        return np.column_stack([_auc(score, ambiguous, weight), _spearman(score, spread, weight)])
+    def correlated(weight: Floats) -> Floats:
+        return _spearman(score, spread, weight)[:, None]
 
-    row |= _filled(("auc", "rho"), ranked(np.ones((1, len(known))))[0], boot.intervals(len(known), ranked))
+    row |= _auc(score, ambiguous == 1)
+    row |= _filled(("rho",), correlated(np.ones((1, len(known))))[0], boot.intervals(len(known), correlated))
     row |= _of_shares(_pair(detected, votes, scale, opted), boot)
     return row | _of_flags(detected, votes, how, boot) | _at_budget(told, how.budget)
 
@@ -228,14 +230,39 @@ def jensen_shannon(one: Floats, other: Floats) -> Floats:
     return np.maximum(entropy((one + other) / 2) - (entropy(one) + entropy(other)) / 2, 0.0)
 
 
-def _auc(score: Floats, ambiguous: Floats, weight: Floats) -> Floats:
-    """The area under the ROC curve from mid-ranks, for every row of weights."""
-    ranks = midranks(score, weight)
-    positive = weight @ ambiguous
-    negative = weight.sum(axis=1) - positive
-    above = (weight * ranks) @ ambiguous - positive * (positive + 1) / 2
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.asarray(above / (positive * negative))
+def _auc(score: Floats, ambiguous: Flags) -> dict[str, float | None]:
+    """The area under the ROC curve with its interval and p value; null where all items are of one kind."""
+    positive, negative = int(ambiguous.sum()), int((~ambiguous).sum())
+    if not positive or not negative:
+        return dict.fromkeys(("auc", "auc_low", "auc_high", "p"))
+    ranks = midranks(score, np.ones((1, len(score))))[0]
+    auc = float(ranks[ambiguous].sum() - positive * (positive + 1) / 2) / (positive * negative)
+    low, high = auc_interval(auc, positive, negative)
+    p = 2 * float(ndtr(-abs(auc - 0.5) / _auc_error(0.5, positive, negative)))
+    return {"auc": auc, "auc_low": low, "auc_high": high, "p": p}
+
+
+def auc_interval(auc: float, positive: int, negative: int) -> tuple[float, float]:
+    """The 95 % interval of an area under the ROC curve: all values from which it is not too far (Newcombe 2006).
+
+    >>> [round(end, 2) for end in auc_interval(1.0, 3, 5)], [round(end, 3) for end in auc_interval(0.5, 200, 200)]
+    ([0.52, 1.0], [0.443, 0.557])
+    """
+    z = float(ndtri(0.975))
+
+    def beyond(value: float) -> float:
+        return abs(auc - value) - z * _auc_error(value, positive, negative)
+
+    low = brentq(beyond, 0.0, auc) if auc > 0 and beyond(0.0) > 0 else 0.0
+    high = brentq(beyond, auc, 1.0) if auc < 1 and beyond(1.0) > 0 else 1.0
+    return float(low), float(high)
+
+
+def _auc_error(auc: float, positive: int, negative: int) -> float:
+    """The standard error of an area (Hanley and McNeil 1982, in the form of Newcombe's method 5)."""
+    extra = (positive + negative) / 2 - 1
+    inside = 1 + extra * ((1 - auc) / (2 - auc) + auc / (1 + auc))
+    return float((auc * (1 - auc) * inside / (positive * negative)) ** 0.5)
 
 
 def _spearman(x: Floats, y: Floats, weight: Floats) -> Floats:
@@ -260,13 +287,12 @@ _SCHEMA: Final[dict[str, Any]] = {
     "unscored": pl.Int64,
     "base": pl.Float64,
     **{f"{name}{end}": pl.Float64 for name in _INTERVALS for end in ("", "_low", "_high")},
+    "p": pl.Float64,
     "flagged": pl.Int64,
     "threshold": pl.Float64,
     "budget": pl.Int64,
     "at_budget": pl.Float64,
     "recall_at_budget": pl.Float64,
-    "calls": pl.Int64,
-    "prompt_tokens": pl.Int64,
-    "completion_tokens": pl.Int64,
+    **dict.fromkeys(COST, pl.Int64),
     "reason": pl.String,
 }

@@ -10,6 +10,7 @@ import polars as pl
 OUTCOME: Final = "outcome"
 KEPT: Final = "kept"
 DROPPED: Final = "dropped"
+COST: Final = ("calls", "prompt_tokens", "completion_tokens")
 SCHEMA: Final[dict[str, Any]] = {
     "item": pl.String,
     "step": pl.String,
@@ -18,9 +19,7 @@ SCHEMA: Final[dict[str, Any]] = {
     "text": pl.String,
     "reason": pl.String,
     "model": pl.String,
-    "calls": pl.Int64,
-    "prompt_tokens": pl.Int64,
-    "completion_tokens": pl.Int64,
+    **dict.fromkeys(COST, pl.Int64),
 }
 
 
@@ -54,17 +53,8 @@ class Record:
         cost: Mapping[str, int] | None = None,
     ) -> None:
         """One step of one item; attempts are counted from 1."""
-        told = {
-            "item": item,
-            "step": step,
-            "attempt": attempt,
-            "status": status,
-            "text": text,
-            "reason": reason or None,
-        }
-        self._rows.append(
-            {**told, "model": model, **(cost or {"calls": 0, "prompt_tokens": 0, "completion_tokens": 0})}
-        )
+        told = {"item": item, "step": step, "attempt": attempt, "status": status, "text": text, "model": model}
+        self._rows.append({**told, "reason": reason or None, **(cost or dict.fromkeys(COST, 0))})
 
     def keep(self, item: str, attempt: int) -> None:
         """The item has a context."""
@@ -78,6 +68,6 @@ class Record:
 
     def table(self) -> pl.DataFrame:
         """All steps, item by item in the order in which they happened."""
-        frame = pl.DataFrame(self._rows, schema=SCHEMA, orient="row")
+        frame = pl.DataFrame(self._rows, schema=SCHEMA)
         numbered = frame.with_row_index("__row").with_columns(pl.col("__row").min().over("item").alias("__first"))
         return numbered.sort("__first", "__row").drop("__first", "__row")

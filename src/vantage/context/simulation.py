@@ -15,7 +15,9 @@ from typing import Any, Final
 
 import polars as pl
 
+from vantage.context.controls import STATIC
 from vantage.context.readers import Simulator, find_method
+from vantage.context.record import COST
 from vantage.corpora import Corpus
 from vantage.instruments import Instrument, Question
 from vantage.raters.asked import relevance_instrument
@@ -24,7 +26,6 @@ from vantage.raters.prompts import RELEVANT
 from vantage.runs import Options, Outcome, Part, Plan, RunEnded, Store, added, run
 from vantage.runs.tally import Tally
 
-STATIC: Final = "static"
 METHOD: Final = "method"
 """The column of the raters table that says which method a simulated reader belongs to."""
 
@@ -48,6 +49,11 @@ class Cost:
         calls, prompt, completion = rows[0]
         # Option scoring reports no tokens; none at all is not the same as none counted.
         return cls(int(calls), int(prompt) if prompt else None, int(completion) if prompt else None)
+
+    @property
+    def counted(self) -> dict[str, int | None]:
+        """The numbers by name."""
+        return {name: getattr(self, name) for name in COST}
 
     def __add__(self, other: Cost) -> Cost:
         """The cost of both; unknown if one of them is."""

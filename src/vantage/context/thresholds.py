@@ -43,18 +43,18 @@ class Target:
         if not 0 < self.mark <= 1:
             raise InputError(f"the mark {self.mark:g} is not above 0 and at most 1", remedy="use for example 0.4")
 
-    def joined(self, detected: Detected, votes: pl.DataFrame) -> pl.DataFrame:
-        """The items that have votes: `item`, `score` (null where there is none), `degree` and `ambiguous`."""
+    def marked(self, votes: pl.DataFrame) -> pl.Series:
+        """Whether people find each item ambiguous."""
         if self.column not in votes.columns:
             raise InputError(
                 f"the votes have no {self.column}", remedy="the scale has no answer 'ambiguous'; use doubt or entropy"
             )
         # A hair below the mark: 1 − 3/5 is not 0.4 to a computer.
-        told = votes.select(
-            "item",
-            pl.col(self.column).alias("degree"),
-            (pl.col(self.column) >= self.mark - 1e-9).alias("ambiguous"),
-        )
+        return votes[self.column] >= self.mark - 1e-9
+
+    def joined(self, detected: Detected, votes: pl.DataFrame) -> pl.DataFrame:
+        """The items that have votes: `item`, `score` (null where there is none), `degree` and `ambiguous`."""
+        told = votes.select("item", self.marked(votes).alias("ambiguous"), pl.col(self.column).alias("degree"))
         return detected.table.select("item", "score").join(told, on="item", how="inner", maintain_order="left")
 
 
@@ -107,7 +107,6 @@ def held_out(
     criterion: Criterion = "f1",
     budget: float = 0.25,
     folds: int = 5,
-    share: float | None = None,
     seed: int = 0,
 ) -> HeldOut:
     """Flags items with thresholds that were chosen on others.
@@ -117,8 +116,7 @@ def held_out(
         criterion: How a threshold is chosen (see `choose`).
         budget: With `budget`: the share of items to be flagged.
         folds: Each fold is flagged with the threshold chosen on the others.
-        share: Instead of folds, the share of items on which one threshold is chosen; only the rest is flagged.
-        seed: The seed of the folds or the split.
+        seed: The seed of the folds.
 
     >>> votes = pl.DataFrame({"item": [str(n) for n in range(20)], "score": [n // 10 + n / 99 for n in range(20)],
     ...                       "degree": [0.0] * 10 + [0.4] * 10, "ambiguous": [False] * 10 + [True] * 10})
@@ -131,24 +129,17 @@ def held_out(
             f"{len(known)} items with votes and a score are too few for a threshold",
             remedy=f"give at least {LEAST}, or look at the scores themselves",
         )
-    if share is not None and not 0 < share < 1:
-        raise InputError(f"the share {share:g} does not lie between 0 and 1", remedy="use for example 0.5")
     if not 2 <= folds <= len(known):
         raise InputError(f"{len(known)} items cannot be divided into {folds} folds", remedy="use 2 to 10 folds")
     if criterion != "budget" and known["ambiguous"].n_unique() < 2:
         return HeldOut(table.with_columns(pl.lit(None, dtype=pl.Boolean).alias("flagged")), (), ONE_KIND)
     order = np.random.default_rng(seed).permutation(len(known))
     fold = np.empty(len(known), dtype=np.int64)
-    if share is None:
-        fold[order] = np.arange(len(known)) % folds
-        judged = list(range(folds))
-    else:
-        fold[order] = np.arange(len(known)) >= round(share * len(known))
-        judged = [1]
+    fold[order] = np.arange(len(known)) % folds
     score, ambiguous = known["score"].to_numpy(), known["ambiguous"].to_numpy()
     flagged = np.zeros(len(known), dtype=np.bool_)
     thresholds = []
-    for one in judged:
+    for one in range(folds):
         others = fold != one
         if criterion != "budget" and len(np.unique(ambiguous[others])) < 2:
             return HeldOut(table.with_columns(pl.lit(None, dtype=pl.Boolean).alias("flagged")), (), ONE_KIND)
@@ -156,9 +147,6 @@ def held_out(
         thresholds.append(threshold)
         flagged[fold == one] = score[fold == one] > threshold
     told = known.select("item").with_columns(pl.Series("fold", fold), pl.Series("flagged", flagged))
-    if share is not None:
-        told = told.filter(pl.col("fold") == 1)
-        table = table.join(told, on="item", how="semi", maintain_order="left")
     joined = table.join(told, on="item", how="left", maintain_order="left")
     return HeldOut(joined.with_columns(pl.col("flagged").fill_null(value=False)), tuple(thresholds))
 

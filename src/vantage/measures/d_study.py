@@ -41,8 +41,8 @@ def d_study(
     (a model's, say) is the mean over n items with m samples each. `estimate` is the generalisability coefficient: what
     is scored, against what disturbs its order, σ²ᵢ / (σ²ᵢ + σ²ᵢᵣ/k + σ²ₑ/km) for items. `dependability` counts the
     other side's level too, + σ²ᵣ/k: it is for scores that mean something by themselves, where not everything is
-    judged by the same raters. Samples can be told apart from item × rater only where raters answered repeatedly; otherwise
-    `samples` must be 1. Intervals as for `components`.
+    judged by the same raters. Samples can be told apart from item × rater only where raters answered repeatedly;
+    otherwise `samples` must be 1. Intervals as for `components`.
 
     >>> answers = [[1, 2, 3, 4], [2, 3, 4, 5], [1, 3, 3, 5]]
     >>> found = d_study(answers, raters=[1, 3], ci="none")

@@ -83,8 +83,8 @@ def ranks(
     resampled items score every system in both conditions.
 
     `per` chooses the rows: `all` is the correlation (Spearman's, or Kendall's tau-b) with its interval and
-    p-value (from all orders up to seven systems); `system` the two scores and ranks of each system; `pair`
-    how often two systems stand in opposite orders in the two conditions (`estimate`, a share of the
+    p-value (from all orders up to seven systems); `system` the two scores and ranks of each system, and
+    the change of its rank with its interval; `pair` how often two systems stand in opposite orders in the two conditions (`estimate`, a share of the
     resamples; `swapped` is what the full data say); `resample` the correlation of every resample.
 
     >>> scores = {"rater": ["a", "b", "c"] * 2, "condition": ["plain"] * 3 + ["context"] * 3,
@@ -187,6 +187,8 @@ class Ranking:
     def _system_rows(self) -> list[dict[str, Any]]:
         first, second = self.scores(np.ones((1, self.items)))
         first_rank, second_rank = (_ranked(scores, self.lower)[0] for scores in (first, second))
+        change = second_rank - first_rank
+        bounds = self.how.intervals(self.items, self._rank_changes)
         return [
             {
                 "system": name,
@@ -195,9 +197,17 @@ class Ranking:
                 "first_rank": float(first_rank[i]),
                 "second_rank": float(second_rank[i]),
                 "estimate": float(second[0, i] - first[0, i]),
+                "rank_change": float(change[i]),
+                # The rank of the best can only fall in a resample, so that its own may lie beyond all of them.
+                "rank_change_low": None if bounds[i][0] is None else min(bounds[i][0], float(change[i])),
+                "rank_change_high": None if bounds[i][1] is None else max(bounds[i][1], float(change[i])),
             }
             for i, name in enumerate(self.systems)
         ]
+
+    def _rank_changes(self, weight: Floats) -> Floats:
+        first, second = (_ranked(scores, self.lower) for scores in self.scores(weight))
+        return second - first
 
     def _pair_rows(self) -> list[dict[str, Any]]:
         seen = [scores[0] for scores in self.scores(np.ones((1, self.items)))]

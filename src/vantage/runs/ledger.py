@@ -96,7 +96,8 @@ def _entries(
         (run, started, end),
     )
     failures = store.select(
-        "SELECT body, 0, COUNT(*) FROM failures JOIN texts ON texts.id = context WHERE run = ? AND at >= ? AND at < ? GROUP BY context",
+        "SELECT body, 0, COUNT(*) FROM failures JOIN texts ON texts.id = context "
+        "WHERE run = ? AND at >= ? AND at < ? GROUP BY context",
         (run, started, end),
     )
     sums: dict[str, list[float]] = {}

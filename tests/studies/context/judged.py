@@ -10,6 +10,11 @@ import polars as pl
 
 from vantage import Corpus, Instrument
 from vantage.context.controls import with_controls
+from vantage.report.parts import Result
+from vantage.report.record import Record
+from vantage.studies.context.options import Options
+from vantage.studies.context.study import STUDY
+from vantage.studies.execution import Context
 
 SKILLS: Mapping[str, tuple[float, float]] = {
     "m:a": (0.6, 0.95),
@@ -28,9 +33,10 @@ def judged_corpus(
     runs: int = 3,
     controls: bool = True,
     people: int = 0,
+    right: float | None = None,
     seed: int = 0,
-) -> tuple[Corpus, pl.DataFrame]:
-    """The corpus, and the labels of its items."""
+) -> Corpus:
+    """The corpus, with the labels of its items."""
     rng = np.random.default_rng(seed)
     ids = [f"i{n:03}" for n in range(items)]
     gold = rng.integers(0, 2, items)
@@ -40,7 +46,7 @@ def judged_corpus(
         for sample in range(samples):
             hit = rng.random(items) < right
             value = np.where(hit, towards, 1 - towards)
-            unclear = rng.random(items) < (0.1 if condition == "static" else 0.0)
+            unclear = rng.random(items) < (0.1 if condition == "static" and right is None else 0.0)
             for item, code, opted in zip(ids, value, unclear, strict=True):
                 rows.append(
                     {
@@ -62,14 +68,31 @@ def judged_corpus(
             answers(rater, "static", alone, gold, runs)
             answers(rater, "context", inside, gold, runs)
             if controls and style == "zero-shot":
-                answers(rater, "context-opposite", 0.8, 1 - gold, runs)
+                answers(rater, "context-opposite", right or 0.8, 1 - gold, runs)
                 answers(rater, "context-blind", alone, gold, runs)
     for number in range(people):
         raters.append({"rater": f"p{number}", "kind": "person", "model": None, "style": None})
-        answers(f"p{number}", "static", 0.75, gold, 1)
-        answers(f"p{number}", "context", 0.88, gold, 1)
+        answers(f"p{number}", "static", right or 0.75, gold, 1)
+        answers(f"p{number}", "context", right or 0.88, gold, 1)
     instrument = with_controls(Instrument.load("sarcasm"), ["opposite", "blind"])
-    table = pl.DataFrame({"item": ids, "text": [f"Statement {n}." for n in range(items)]})
-    corpus = Corpus(table, pl.DataFrame(raters), pl.DataFrame(rows), instrument)
-    labels = pl.DataFrame({"item": ids, "question": ["sarcasm"] * items, "value": gold.astype(float)})
-    return corpus, labels
+    table = pl.DataFrame(
+        {
+            "item": ids,
+            "text": [f"Statement {n}." for n in range(items)],
+            "task": ["sarcasm"] * items,
+            "label": ["yes" if code else "no" for code in gold],
+        }
+    )
+    return Corpus(table, pl.DataFrame(raters), pl.DataFrame(rows), instrument)
+
+
+def analysed(corpus: Corpus, **options: Any) -> Result:
+    """The report on a corpus."""
+    chosen = {"tasks": "sarcasm", "methods": "length", "resamples": 200, **options}
+    context = Context(Options(**chosen), Record("context", "Context"))
+    return STUDY.analyse(corpus, context)
+
+
+def table(result: Result, name: str) -> pl.DataFrame:
+    """The data behind a table of a report."""
+    return next(one.frame for one in result.tables if one.name == name)

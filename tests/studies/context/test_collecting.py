@@ -13,9 +13,9 @@ from vantage import Corpus, Instrument, Scale
 from vantage.errors import InputError
 from vantage.report.record import Record
 from vantage.studies import run
-from vantage.studies.base import Context
-from vantage.studies.context.collecting import DETECTED_POORLY, POOR, _warn, collect, listed
-from vantage.studies.context.study import Options
+from vantage.studies.context.collecting import DETECTED_POORLY, POOR, _warn, collect
+from vantage.studies.context.options import Options
+from vantage.studies.execution import Context
 
 
 def context(data: Path, **options: Any) -> Context[Options]:
@@ -48,8 +48,11 @@ def test_collected_answers_replace_released_votes(planted_data: Path, tmp_path: 
         "context", data=planted_data, tasks="sarcasm", items=12, methods="length", resamples=10,
         people=str(tmp_path / "people"),
     )  # fmt: skip
-    told = " ".join(finding.text for finding in report.result.findings)
-    assert "Context lowers people's doubt: 0.50 alone, 0.00 with context." in told
+    row = next(one for one in report.result.tables if one.name == "glance").frame.row(0, named=True)
+    assert (row["doubt_static"], row["doubt_context"], row["change"]) == (0.5, 0.0, -0.5)
+    # One statement is no ground for a claim.
+    assert row["change_low"] is None
+    assert not any("doubt at" in finding.text for finding in report.result.findings)
 
 
 def test_answers_on_another_scale_or_about_other_items_are_refused(planted_data: Path, tmp_path: Path) -> None:
@@ -68,10 +71,6 @@ def test_the_report_warns_of_the_embedded_model(planted_data: Path) -> None:
     assert POOR in told.warnings
     assert DETECTED_POORLY in told.warnings
     assert any("embedded wrote the contexts" in warning for warning in told.warnings)
-
-
-def test_words_stand_between_commas() -> None:
-    assert listed(" a, b,,c ") == ["a", "b", "c"]
 
 
 def test_planted_data_are_what_they_say(planted_data: Path) -> None:

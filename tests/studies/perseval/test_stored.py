@@ -6,7 +6,7 @@ import polars as pl
 
 from tests.studies.perseval.made import write
 from vantage.report.record import Record
-from vantage.studies.base import Context
+from vantage.studies.execution import Context
 from vantage.studies.perseval.options import Options
 from vantage.studies.perseval.sources import Task, read, tasks
 from vantage.studies.perseval.stored import Predictions, by_rater

@@ -87,7 +87,7 @@ class Fault:
         >>> body = {"error": {"message": "Unsupported value", "param": "temperature", "code": "unsupported_value"}}
         >>> Fault.of(400, body, {}).where
         'temperature'
-        >>> body = {"detail": [{"loc": ["body", "seed"], "msg": "Extra inputs are not permitted", "input": {"top_p": 1}}]}
+        >>> body = {"detail": [{"loc": ["body", "seed"], "msg": "Extra inputs", "input": {"top_p": 1}}]}
         >>> Fault.of(422, body, {}).rejected(["seed", "top_p"])
         'seed'
         """

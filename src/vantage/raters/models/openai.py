@@ -1,4 +1,4 @@
-"""Endpoints that speak OpenAI's protocols: OpenAI itself, Azure, OpenRouter, and whatever serves models of one's own."""
+"""Endpoints that speak OpenAI's protocols: OpenAI itself, Azure, OpenRouter, and servers of one's own."""
 
 from __future__ import annotations
 

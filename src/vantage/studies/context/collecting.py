@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import Any, Final, cast
 
 import polars as pl
 
-from vantage.context.controls import CONTEXT, Control, attached, check_control, condition_of
+from vantage.context.controls import CONTEXT, STATIC, Control, attached, check_control, condition_of
 from vantage.context.generation import Contexts, generate
 from vantage.context.readers import Simulator, find_method
-from vantage.context.simulation import STATIC, simulate, simulation_plan
+from vantage.context.simulation import simulate, simulation_plan
 from vantage.context.surface import SURFACE
 from vantage.context.verification import shared_models
 from vantage.context.writing import TEMPERATURE
@@ -22,16 +22,12 @@ from vantage.errors import InputError
 from vantage.instruments import Instrument
 from vantage.raters.chat import ChatRater
 from vantage.raters.style import Style
-from vantage.studies.asking import store_of
-from vantage.studies.context.detecting import judging_of, spread_of
+from vantage.studies.context.analysis import COSTS
 from vantage.studies.context.model_raters import ask_models, example_corpus
+from vantage.studies.context.options import Options, listed
 from vantage.studies.context.tasks import LABEL, Task, chosen_tasks, labels_of, question_of, read_task, sampled
+from vantage.studies.execution import Context, store_of
 
-if TYPE_CHECKING:
-    from vantage.studies.base import Context
-    from vantage.studies.context.study import Options
-
-COSTS: Final = "costs"
 POOR: Final = (
     "The contexts were written by the embedded model, which is far too small for it: what it writes is poor, often "
     "not a conversation at all, and says nothing about whether context helps. The machinery is what is shown."
@@ -43,11 +39,6 @@ DETECTED_POORLY: Final = (
 
 
 GATED: Final = "Every persona is counted as asked about every item, however relevant: the most calls there can be."
-
-
-def listed(words: str) -> list[str]:
-    """The words of an option, which stand between commas."""
-    return [word.strip() for word in words.split(",") if word.strip()]
 
 
 def collect(context: Context[Options]) -> Corpus:
@@ -73,8 +64,8 @@ def collect(context: Context[Options]) -> Corpus:
 def _check(context: Context[Options]) -> None:
     """Refuses options that would only be found wrong after everything was asked."""
     options = context.options
-    spread_of(options)
-    judging_of(options, context.seed)
+    options.spread()
+    options.judging(context.seed)
     modelled = [name for name in listed(options.methods) if name not in SURFACE]
     for name in modelled:
         find_method(name)

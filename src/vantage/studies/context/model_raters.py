@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -15,13 +15,8 @@ from vantage.instruments import Instrument, Question
 from vantage.raters.chat import ChatRater
 from vantage.raters.shots import corpus_shots
 from vantage.raters.style import Style
+from vantage.studies.execution import Context
 
-if TYPE_CHECKING:
-    from vantage.studies.base import Context
-
-STYLES: Final = ("zero-shot", "reasoning", "few-shot:3", "few-shot:5", "few-shot:10")
-RUNS: Final = 3
-TEMPERATURE: Final = 0.2
 EXAMPLES: Final = 24
 """Items that examples are drawn from: twice as many as the longest prompt shows, and some to spare."""
 EXAMPLE_RATER: Final = "label"
@@ -75,10 +70,10 @@ def ask_models(
     corpus: Corpus,
     instrument: Instrument,
     *,
-    conditions: Sequence[str] = (STATIC, CONTEXT),
-    styles: Sequence[str] = STYLES,
-    runs: int = RUNS,
-    temperature: float = TEMPERATURE,
+    conditions: Sequence[str],
+    styles: Sequence[str],
+    runs: int,
+    temperature: float = 0.2,
     examples: Mapping[str, Corpus] | None = None,
 ) -> Corpus:
     """The corpus with the judgments of every model of a study, in every style and under every condition.
@@ -138,10 +133,3 @@ def _asked(
         corpus = corpus.add(new, fresh if len(fresh) else None, [instrument])
     context.reached = corpus
     return corpus
-
-
-def conditions_asked(corpus: Corpus) -> Collection[str]:
-    """The conditions under which models have judged, those without and with context first."""
-    models = corpus.raters.filter(pl.col("kind").cast(pl.String) == "model")
-    found = set(corpus.judgments.join(models, on="rater", how="semi")["condition"])
-    return [name for name in (STATIC, CONTEXT) if name in found] + sorted(found - {STATIC, CONTEXT})

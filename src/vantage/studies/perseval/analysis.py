@@ -14,7 +14,7 @@ from vantage.perspective.evaluation import Over
 from vantage.perspective.tally import Undefined
 from vantage.report.cells import counted
 from vantage.report.recipe import Analysis
-from vantage.studies.base import Context
+from vantage.studies.execution import Context
 from vantage.studies.perseval.cells import Cell, planned
 from vantage.studies.perseval.options import Options
 from vantage.studies.perseval.sources import Task, tasks

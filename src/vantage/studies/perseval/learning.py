@@ -12,7 +12,7 @@ from vantage.errors import InputError
 from vantage.perspective import Split
 from vantage.raters.models.base import ModelError
 from vantage.raters.trained.pairs import PAIR_METHODS, PairRater, fit_pairs
-from vantage.studies.base import Context, hundredths
+from vantage.studies.execution import Context, hundredths
 from vantage.studies.perseval.cells import Cell
 from vantage.studies.perseval.options import Options
 from vantage.studies.perseval.sources import Task

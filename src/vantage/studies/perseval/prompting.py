@@ -22,7 +22,7 @@ from vantage.raters.encoders import load_encoder
 from vantage.raters.history import Encode
 from vantage.raters.models.base import ModelError
 from vantage.raters.models.calibration import calibrated
-from vantage.studies.base import Context
+from vantage.studies.execution import Context
 from vantage.studies.perseval.cells import Cell
 from vantage.studies.perseval.options import Options
 from vantage.studies.perseval.sources import Task

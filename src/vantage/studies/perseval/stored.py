@@ -10,7 +10,7 @@ from typing import Any, Final
 import polars as pl
 
 from vantage.corpora import Corpus
-from vantage.studies.base import Context
+from vantage.studies.execution import Context
 from vantage.studies.perseval.sources import Task
 
 FOLDER: Final = "predictions"

@@ -6,7 +6,7 @@ from typing import Final
 
 from vantage.corpora import Corpus
 from vantage.corpora.storage import is_corpus
-from vantage.studies.base import Context
+from vantage.studies.execution import Context
 from vantage.studies.perseval import analysis, scoring, traits, whom
 from vantage.studies.perseval.cells import planned
 from vantage.studies.perseval.learning import learn

@@ -1,0 +1,205 @@
+"""What is analysed: the corpus as a whole, and the statements of each task with people's votes and methods' scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property, wraps
+from typing import Any, Final, TypeVar
+
+import polars as pl
+from scipy.special import stdtrit
+
+from vantage.context.ambiguity import Detected, detected, votes
+from vantage.context.controls import CONTEXT, STATIC, attached_steps
+from vantage.context.detection import Judging
+from vantage.context.simulation import METHOD, Cost, Simulation
+from vantage.context.surface import SURFACE, by_surface
+from vantage.context.thresholds import LEAST, in_order
+from vantage.corpora import Corpus
+from vantage.errors import InputError
+from vantage.instruments import Question
+from vantage.measures.ratings import Floats
+from vantage.report.recipe import Analysis
+from vantage.studies.context.options import Options, listed
+from vantage.studies.context.tasks import TASK, TASKS, Task, chosen_tasks, labels_of, question_of
+from vantage.studies.execution import Context
+
+A = TypeVar("A", bound=Analysis)
+R = TypeVar("R")
+COSTS: Final = "costs"
+"""What collecting notes of the costs of methods, by task, model and method."""
+TITLES: Final = {
+    "constant": "always the average answer",
+    "length": "short texts first",
+    "words": "words (TF-IDF): entropy",
+    "words-doubt": "words (TF-IDF): doubt",
+    "direct": "no persona, direct",
+    "reasoning": "no persona, reasoning",
+    "persona": "all personas, direct",
+    "persona-reasoning": "all personas, reasoning",
+    "selective": "selective personas, direct",
+    "selective-reasoning": "selective personas, reasoning",
+}
+
+
+@dataclass
+class Statements(Analysis):
+    """The statements of one task: people's votes, every method's scores, and the items that are flagged."""
+
+    options: Options = field(default_factory=Options)
+    task: Task = TASKS["sarcasm"]
+    costs: Mapping[tuple[str, str, str], Cost] = field(default_factory=dict)
+
+    @property
+    def question(self) -> Question:
+        """The question of the task."""
+        return question_of(self.task)
+
+    @cached_property
+    def judging(self) -> Judging:
+        """How methods are judged."""
+        return self.options.judging(self.seed)
+
+    @cached_property
+    def votes(self) -> pl.DataFrame:
+        """People's votes on the statements standing alone."""
+        return votes(self.corpus, self.question, condition=STATIC)
+
+    @cached_property
+    def after(self) -> pl.DataFrame:
+        """People's votes with context; empty where nobody judged with context."""
+        return votes(self.corpus, self.question, condition=CONTEXT)
+
+    @cached_property
+    def labels(self) -> pl.DataFrame:
+        """The original labels: `item`, `question` and `value`."""
+        return labels_of(self.corpus.items)
+
+    @property
+    def judged(self) -> bool:
+        """Whether there are votes enough to judge methods by."""
+        return len(self.votes) >= LEAST
+
+    @cached_property
+    def methods(self) -> list[Detected]:
+        """Every method's scores: those that need no model, where there are votes enough, then those of each model."""
+        return [*(self._surfaces() if self.judged else ()), *self._simulated()]
+
+    @cached_property
+    def selector(self) -> Detected | None:
+        """The method that flags items: the last one named that uses a model, or else the last one."""
+        modelled = [one for one in self.methods if one.cost is not None]
+        return next(reversed(modelled or self.methods), None)
+
+    @cached_property
+    def flagged(self) -> list[str]:
+        """The items that the selector flags: by held-out thresholds where there are votes, else within the budget."""
+        chosen = self.selector
+        if chosen is None:
+            return []
+        if self.judged:
+            try:
+                flags = self.judging.flags(chosen, self.votes)
+            except InputError:
+                flags = None
+            if flags is not None and not flags.reason:
+                return flags.table.filter(pl.col("flagged"))["item"].to_list()
+        scored = chosen.table.drop_nulls("score")
+        places = [int(n) for tie in in_order(scored["score"]) for n in tie]
+        return scored["item"].gather(places[: round(self.judging.budget * len(chosen.table))]).to_list()
+
+    def said(self, *kinds: str) -> pl.DataFrame:
+        """Judgments by raters of some kinds, without simulated readers, alone and with any kind of context."""
+        raters = self.corpus.raters.filter(pl.col("kind").cast(pl.String).is_in(kinds))
+        if METHOD in raters.columns:
+            raters = raters.filter(pl.col(METHOD).is_null())
+        wanted = (pl.col("condition") == STATIC) | pl.col("condition").str.starts_with(CONTEXT)
+        mine = self.corpus.judgments.filter(wanted, pl.col("question") == self.question.id)
+        return mine.join(raters, on="rater", how="semi", maintain_order="left")
+
+    def _surfaces(self) -> list[Detected]:
+        spread = self.options.spread()
+        if not self.votes["ambiguity"].sum():
+            # People who could not say "ambiguous" are foretold without it.
+            spread = replace(spread, opt_outs=False)
+        how: dict[str, Any] = {"spread": spread, "folds": self.judging.folds, "seed": self.seed}
+        names = [name for name in listed(self.options.methods) if name in SURFACE]
+        found = {name: by_surface(self.corpus.items, self.votes, self.question.scale, name, **how) for name in names}
+        return [Detected(TITLES[name], one.table) for name, one in found.items()]
+
+    def _simulated(self) -> list[Detected]:
+        if METHOD not in self.corpus.raters.columns:
+            return []
+        known = self.corpus.raters.drop_nulls(METHOD).select("model", METHOD).unique(maintain_order=True)
+        several = known["model"].n_unique() > 1
+        found = []
+        for model, method in known.iter_rows():
+            raters = self.corpus.raters.filter(pl.col("model") == model, pl.col(METHOD) == method)["rater"]
+            cost = self.costs.get((self.task.name, model, method)) or Cost(0, None, None)
+            simulation = Simulation(method, self.corpus, self.question, tuple(raters), cost)
+            title = f"{model}: {TITLES[method]}" if several else TITLES[method]
+            found.append(Detected(title, detected(simulation, self.options.spread()).table, cost))
+        return found
+
+
+@dataclass
+class Judged(Analysis):
+    """The whole corpus, and the statements of every task."""
+
+    options: Options = field(default_factory=Options)
+    costs: Mapping[tuple[str, str, str], Cost] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, corpus: Corpus, context: Context[Options]) -> Judged:
+        """From what a study is run with."""
+        return cls(corpus, context.options, context.seed, context.noted.get(COSTS, {}))
+
+    @cached_property
+    def parts(self) -> dict[str, Statements]:
+        """The statements of each task, by its title."""
+        return {
+            task.title: Statements(
+                self.corpus.filter(pl.col(TASK) == task.name), self.options, self.seed, task, self.costs
+            )
+            for task in chosen_tasks(self.options.tasks)
+        }
+
+    def judged_by(self, *kinds: str) -> Corpus | None:
+        """What raters of some kinds said; null where there is nobody of them."""
+        ids = self.corpus.raters.filter(pl.col("kind").cast(pl.String).is_in(kinds))["rater"]
+        found = self.corpus.filter(pl.col("rater").is_in(ids.implode())) if len(ids) else None
+        return found if found is not None and len(found.judgments) else None
+
+    @cached_property
+    def steps(self) -> dict[str, pl.DataFrame]:
+        """The steps in which contexts were written, by what they were written for."""
+        return attached_steps(self.corpus)
+
+
+def once(function: Callable[[A], R]) -> Callable[[A], R]:
+    """A function that is computed once for each analysis, however many tables and figures need it."""
+
+    @wraps(function)
+    def kept(analysis: A) -> R:
+        known = vars(analysis).setdefault(f"_{function.__name__}", [])
+        if not known:
+            known.append(function(analysis))
+        found: R = known[0]
+        return found
+
+    return kept
+
+
+def paired(name: str, differences: Floats) -> dict[str, float | None]:
+    """The mean of items' differences as `name`, with Student's 95 % interval; of fewer than ten items without one.
+
+    >>> paired("gain", np.array([0.0, 0.2] * 5))["gain_low"] > 0
+    True
+    """
+    n = len(differences)
+    row: dict[str, float | None] = {name: float(differences.mean()) if n else None}
+    if n < LEAST:
+        return {**row, f"{name}_low": None, f"{name}_high": None}
+    mean, reach = differences.mean(), stdtrit(n - 1, 0.975) * differences.std(ddof=1) / n**0.5
+    return {**row, f"{name}_low": float(mean - reach), f"{name}_high": float(mean + reach)}

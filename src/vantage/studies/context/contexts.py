@@ -1,0 +1,107 @@
+"""The written contexts: how many there are, what was rejected and why, what they cost, and some of them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+import polars as pl
+
+from vantage.context.controls import KINDS, column_of, context_fields
+from vantage.context.dialogue import as_turns
+from vantage.context.record import COST, DROPPED, KEPT, OUTCOME
+from vantage.report.parts import Dialogue
+from vantage.report.recipe import Data
+from vantage.studies.context.analysis import Judged, once
+from vantage.studies.context.tasks import LABEL, TASK
+
+BY: Final = (TASK, "control")
+EXAMPLES: Final = 2
+"""How many conversations are shown of each kind."""
+_ANSWER: Final = re.compile(r"([a-z-]+) (\d+(?:\.\d+)?)(?:,|$)")
+
+
+@once
+def _steps(analysis: Judged) -> pl.DataFrame:
+    """All steps, with the task and what contexts were written for."""
+    whole = [frame.with_columns(pl.lit(control).alias("control")) for control, frame in analysis.steps.items()]
+    if not whole:
+        return pl.DataFrame()
+    return pl.concat(whole).join(analysis.corpus.items.select("item", TASK), on="item", maintain_order="left")
+
+
+def written(analysis: Judged) -> Data | None:
+    """How many contexts were kept, by task and by what they were written for, and what they took."""
+    steps = _steps(analysis)
+    if steps.is_empty():
+        return None
+    outcome = pl.col("step") == OUTCOME
+    kept = outcome & (pl.col("status") == KEPT)
+    # What was written for no label cannot be labelled otherwise.
+    own = (pl.col("step") == "own-label") & (pl.col("control") != "blind")
+    found = steps.group_by(BY, maintain_order=True).agg(
+        statements=outcome.sum(),
+        kept=kept.sum(),
+        first_try=(kept & (pl.col("attempt") <= 1)).sum(),
+        labelled=own.sum(),
+        differs=(own & (pl.col("status") == "differs")).sum(),
+        **{name: pl.col(name).sum() for name in COST},
+    )
+    shares = {"share": ("kept", "statements"), "first_try": ("first_try", "kept"), "differs": ("differs", "labelled")}
+    frame = found.with_columns(
+        # A share of nothing is not zero but null.
+        *(pl.when(pl.col(of) > 0).then(pl.col(part) / pl.col(of)).alias(name) for name, (part, of) in shares.items()),
+        pl.when(pl.col("control") == "label").then("kept").alias("kept_for_label"),
+    ).drop("labelled")
+
+    def named(step: str) -> str:
+        return ", ".join(steps.filter(step=step)["model"].drop_nulls().unique(maintain_order=True)) or "nobody"
+
+    return Data(frame, {"writers": named("conversation"), "checkers": named("verification")})
+
+
+def rejected(analysis: Judged) -> pl.DataFrame | None:
+    """Rejected attempts by step and reason, and the last reasons for which statements were dropped."""
+    steps = _steps(analysis)
+    if steps.is_empty():
+        return None
+    counts = [
+        steps.filter(status=status).group_by(*BY, "step", "reason").len(name)
+        for status, name in (("rejected", "attempts"), (DROPPED, "statements"))
+    ]
+    frame = pl.concat(counts, how="diagonal").with_columns(pl.col("step").replace(OUTCOME, "statement dropped"))
+    return frame.sort(
+        *BY, "step", pl.coalesce("attempts", "statements"), "reason", descending=[False] * 3 + [True, False]
+    )
+
+
+def verified(analysis: Judged) -> pl.DataFrame | None:
+    """What the verifier answered: means of attempts that passed and of those that did not."""
+    steps = _steps(analysis)
+    rows: list[dict[str, Any]] = []
+    for row in () if steps.is_empty() else steps.filter(step="verification").iter_rows(named=True):
+        named = {name: row[name] for name in (*BY, "status")}
+        rows += [{**named, "question": q, "value": float(value)} for q, value in _ANSWER.findall(row["text"] or "")]
+    if not rows:
+        return None
+    graded = pl.DataFrame(rows).group_by(*BY, "question", "status")
+    return graded.agg(mean=pl.col("value").mean(), attempts=pl.len()).sort(*BY, "question", "status")
+
+
+def examples(analysis: Judged) -> list[Dialogue]:
+    """The first kept contexts of each kind, as conversations."""
+    steps = _steps(analysis)
+    if steps.is_empty():
+        return []
+    items = {row["item"]: row for row in analysis.corpus.items.iter_rows(named=True)}
+    shown = []
+    for (task, control), kept in steps.filter(step=OUTCOME, status=KEPT).group_by(BY, maintain_order=True):
+        part = next(one for one in analysis.parts.values() if one.task.name == task)
+        instrument = next(one for one in part.corpus.instruments if one.id == part.task.instrument)
+        column = column_of(context_fields(instrument)[1].name, control)
+        for number, name in enumerate(kept["item"].head(EXAMPLES), 1):
+            item = items[name]
+            caption = f"A conversation {KINDS[control]}, with the statement that was judged (its label: {item[LABEL]})."
+            turns = [(turn.speaker, turn.text) for turn in as_turns(item[column])]
+            shown.append(Dialogue(f"context-{task}-{control}-{number}", caption, turns, item["text"]))
+    return shown

@@ -1,0 +1,70 @@
+"""The options of the study, and what they say about reading and judging ambiguity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from vantage.context.ambiguity import Spread
+from vantage.context.detection import Judging
+from vantage.context.thresholds import Target
+from vantage.studies.base import option
+from vantage.studies.context.tasks import TASKS
+
+
+@dataclass(frozen=True)
+class Options:
+    """What can be changed about the study."""
+
+    tasks: str = option("sarcasm,politeness", f"which tasks, with commas: {', '.join(TASKS)}")
+    items: int = option(120, "statements per task, as many of every label")
+    people: str = option("", "a corpus folder that vantage collect exported, judged with and without context")
+    methods: str = option(
+        "constant,length,words,words-doubt,direct,reasoning,persona,persona-reasoning,selective,selective-reasoning",
+        "methods of detection, with commas; the last one that uses a model flags items",
+    )
+    personas: str = option("pool", "pool (the 40 bundled ones), control, or a file of your own")
+    persona_count: int = option(0, "how many personas are drawn from them; 0 for all")
+    samples: int = option(20, "how often a simulated reader answers when replies are sampled")
+    answers: Literal["auto", "sampling", "scoring"] = option(
+        "auto", "sampled replies or scored options; auto scores the embedded model and samples all others"
+    )
+    score: Literal["entropy", "ambiguous", "doubt"] = option("entropy", "what of the pooled answers is the score")
+    base: Literal["k", "nats", "bits"] = option("k", "the logarithm of the entropy; k makes scales comparable")
+    ambiguous_in: bool = option(True, "whether ambiguous counts as an answer inside the entropy")
+    target: Literal["doubt", "entropy", "ambiguity"] = option("doubt", "what of people's votes makes an item ambiguous")
+    mark: float = option(0.4, "from which value on it does; 0.4 of the doubt are two of five readers")
+    threshold: Literal["youden", "f1", "budget"] = option("youden", "how thresholds are chosen on held-out items")
+    budget: float = option(0.25, "the share of items for which context can be afforded")
+    folds: int = option(5, "folds of items of which each is flagged by what was learned on the others")
+    generator: str = option("", "the model that writes contexts; none are written without one")
+    verifier: str = option("", "the model that checks them; the generator itself without one")
+    controls: str = option("label,opposite,blind", "what contexts are written for: label, opposite, blind, turns")
+    least: float = option(4.0, "the least answer of the verifier, from 1 to 5, that a context must get")
+    attempts: int = option(3, "how often a context is written before the item is dropped")
+    first_person: bool = option(True, "whether only statements in the first person get a context")
+    evaluate: bool = option(True, "whether the models judge the statements themselves")
+    styles: str = option(
+        "zero-shot,reasoning,few-shot:3,few-shot:5,few-shot:10", "the prompting styles of the judging models"
+    )
+    runs: int = option(3, "how often every judging model answers")
+    temperature: float = option(0.2, "of the judging models")
+    resamples: int = option(1000, "how often items are resampled for intervals")
+
+    def spread(self) -> Spread:
+        """How ambiguity is read off answers."""
+        return Spread(self.score, self.base, opt_outs=self.ambiguous_in)
+
+    def judging(self, seed: int) -> Judging:
+        """How methods of detection are judged."""
+        target = Target(self.target, self.mark)
+        return Judging(target, self.threshold, self.budget, self.folds, self.resamples, seed)
+
+
+def listed(words: str) -> list[str]:
+    """The words of an option, which stand between commas.
+
+    >>> listed(" a, b,,c ")
+    ['a', 'b', 'c']
+    """
+    return [word.strip() for word in words.split(",") if word.strip()]

@@ -1,0 +1,86 @@
+"""The report on contexts counts what was kept, dropped and rejected, and shows some of them as conversations."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from tests.context.conftest import statements
+from tests.context.script_writer import CONVERSATION, ScriptWriter
+from vantage import Corpus, Instrument
+from vantage.context.controls import attached
+from vantage.context.generation import generate
+from vantage.studies.context import contexts
+from vantage.studies.context.analysis import Judged
+from vantage.studies.context.options import Options
+
+
+def once(step: str, said: str, number: int) -> str | None:
+    """No conversation at the first try for one statement; otherwise a conversation that is another at each try."""
+    if step != "conversation":
+        return None
+    return "<b>nothing</b>" if "love" in said and number == 0 else f"{CONVERSATION}\nPerson A: Mile {number}."
+
+
+def analysis(corpus: Corpus) -> Judged:
+    labelled = corpus.items.with_columns(pl.lit("sarcasm").alias("task"), pl.lit("yes").alias("label"))
+    whole = Corpus(labelled, corpus.raters, corpus.judgments, corpus.instruments)
+    return Judged(whole, Options(tasks="sarcasm"))
+
+
+@pytest.fixture(scope="module")
+def whole() -> Judged:
+    sarcasm = Instrument.load("sarcasm")
+    grades = ScriptWriter("verifier", lambda step, _, number: "2" if step == "redundancy" and number == 0 else None)
+    made = [generate(statements(), sarcasm, ScriptWriter(replies=once), grades, control=c) for c in ("label", "blind")]
+    return analysis(attached(statements(), sarcasm, *made)[0])
+
+
+def test_everything_is_counted(whole: Judged) -> None:
+    told = contexts.written(whole)
+    assert told is not None
+    overview = told.frame.filter(control="label").row(0, named=True)
+    assert (overview["statements"], overview["kept"], overview["share"]) == (4, 3, 0.75)
+    assert overview["kept_for_label"] == 3
+    assert overview["first_try"] == 0
+    assert overview["differs"] == pytest.approx(1 / 3)
+    assert told.frame.filter(control="blind").select("differs", "kept_for_label").row(0) == (None, None)
+    assert told.facts == {"writers": "writer", "checkers": "verifier"}
+    lost = contexts.rejected(whole)
+    assert lost is not None
+    attempts = {row[:3]: row[3] for row in lost.select("control", "step", "reason", "attempts").iter_rows()}
+    assert attempts["label", "conversation", "the conversation is empty"] == 1
+    assert attempts["label", "verification", "redundancy is 2, below 4"] == 3
+    dropped = lost.filter(control="label", step="statement dropped")
+    assert dropped.select("reason", "statements").rows() == [("the statement is not made in the first person", 1)]
+    graded = contexts.verified(whole)
+    assert graded is not None
+    mine = graded.filter(control="label", question="redundancy")
+    assert dict(mine.select("status", "mean").iter_rows()) == {"passed": 5.0, "rejected": 2.0}
+    assert "label-alignment" not in graded.filter(control="blind")["question"]
+
+
+def test_kept_contexts_are_shown_as_conversations_with_the_statement_marked(whole: Judged) -> None:
+    shown = contexts.examples(whole)
+    assert [one.name for one in shown] == [
+        f"context-sarcasm-{control}-{number}" for control in ("label", "blind") for number in (1, 2)
+    ]
+    first = shown[0].table().frame
+    assert first.filter("judged")["text"].to_list() == ["I just love waiting."]
+    assert ("Person B", "And the bus?") in first.select("speaker", "text").rows()
+    assert "written for the original label" in shown[0].caption
+    assert "written without a label" in shown[2].caption
+
+
+def test_no_contexts_no_section() -> None:
+    nothing = analysis(statements())
+    assert contexts.written(nothing) is contexts.rejected(nothing) is contexts.verified(nothing) is None
+    assert contexts.examples(nothing) == []
+
+
+def test_a_corpus_in_which_nothing_was_kept_is_told_plainly() -> None:
+    sarcasm = Instrument.load("sarcasm")
+    made = generate(statements(), sarcasm, ScriptWriter(replies=lambda *_: ""), ScriptWriter("v"), attempts=1)
+    told = contexts.written(analysis(attached(statements(), sarcasm, made)[0]))
+    assert told is not None
+    assert told.frame.select("kept", "first_try", "differs").row(0) == (0, None, None)

@@ -1,0 +1,88 @@
+"""Detection in the report: methods, curves and relevance, and plain words where votes are missing or few."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+from tests.context.planted import Planted, planted_corpus
+from vantage import Corpus
+from vantage.context import Cost, Simulator, simulate
+from vantage.studies.context import detection
+from vantage.studies.context.analysis import TITLES, Judged, Statements
+from vantage.studies.context.options import Options
+
+SELECTIVE = TITLES["selective"]
+
+
+def tasked(corpus: Corpus) -> Corpus:
+    items = corpus.items.with_columns(pl.lit("sarcasm").alias("task"))
+    return Corpus(items, corpus.raters, corpus.judgments, corpus.instruments)
+
+
+def found(kinds: list[str], **options: Any) -> Statements:
+    corpus = planted_corpus(kinds)
+    told = simulate(corpus, "sarcasm", Simulator(Planted(), count=6, answers="scoring"), "selective")
+    chosen = Options(**{"tasks": "sarcasm", "methods": "constant,length,selective", "resamples": 10, **options})
+    costs = {("sarcasm", "planted", "selective"): Cost(7, None, None)}
+    return Judged(tasked(told.corpus), chosen, costs=costs).parts["sarcasm"]
+
+
+def test_methods_stand_beside_votes_and_the_last_model_flags() -> None:
+    one = found(["clear", "ambiguous"] * 8 + ["foreign"])
+    assert [method.method for method in one.methods] == [TITLES["constant"], TITLES["length"], SELECTIVE]
+    assert one.selector is not None
+    assert one.selector.method == SELECTIVE
+    assert len(one.flagged) >= 4
+    assert set(one.flagged) <= {f"s{n:03}" for n in range(1, 16, 2)}
+    told = detection.methods(one)
+    assert told.facts["unscored_items"].startswith(
+        f"{SELECTIVE}: 1 item without a score (the item is relevant to none of the personas)"
+    )
+    assert (told.facts["marked"], told.facts["voted"]) == (8, 17)
+    assert told.frame.filter(method=SELECTIVE)["calls"].to_list() == [7]
+    assert set(detection.curves(one)["method"]) == {TITLES["length"], SELECTIVE, detection.RANDOM}  # type: ignore[index]
+    relevant = detection.relevance(one)
+    assert relevant is not None
+    assert relevant.select("asked", "fewest", "none").row(0) == (6, 0, 1)
+
+
+def test_the_most_ambiguous_statements_come_first() -> None:
+    told = detection.statements(found(["clear", "ambiguous"] * 8))
+    assert told.frame["doubt"].head(8).to_list() == pytest.approx([0.4] * 8)
+    assert told.frame["doubt"].tail(4).to_list() == [0] * 4
+    assert told.facts == {"listed": 12, "of_all": 16, "selector": SELECTIVE}
+    assert told.frame["share of no"].head(8).to_list() == pytest.approx([0.6] * 8)
+
+
+def test_too_few_votes_leave_scores_without_a_verdict_and_a_budget_flags() -> None:
+    one = found(["clear", "ambiguous"] * 2)
+    assert not one.judged
+    assert [method.method for method in one.methods] == [SELECTIVE]
+    assert len(one.flagged) == 1
+    told = detection.methods(one)
+    assert "auc" not in told.frame.columns
+    assert told.facts["few_votes"] == "4 items of the task"
+    assert detection.curves(one) is detection.calibrated(one) is detection.remaining_doubt(one) is None
+
+
+def test_nobody_and_no_model_leave_no_section() -> None:
+    corpus = planted_corpus(["clear"] * 3)
+    alone = Corpus(corpus.items, corpus.raters.clear(), corpus.judgments.clear(), corpus.instruments)
+    analysis = Judged(tasked(alone), Options(tasks="sarcasm"))
+    assert detection.tasks(analysis) == {}
+    assert analysis.parts["sarcasm"].flagged == []
+
+
+def test_context_that_helps_shows_in_what_is_left() -> None:
+    one = found(["clear", "ambiguous"] * 8)
+    vars(one)["after"] = one.votes.with_columns(pl.lit(0.0).alias("doubt"))
+    left = detection.remaining_doubt(one)
+    assert left is not None
+    mine = left.filter(method=SELECTIVE)["left"].to_list()
+    assert mine[0] == pytest.approx(0.2)
+    assert mine[-1] == pytest.approx(0.0)
+    by_lot = left.filter(method=detection.RANDOM)["left"].to_list()
+    assert mine[4] < by_lot[4]

@@ -1,0 +1,113 @@
+"""People with and without context: ambiguity, agreement and F1, and whether their doubt changes."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from tests.report.truth import claims
+from tests.studies.context.judged import analysed, table
+from vantage import Corpus, Instrument
+from vantage.studies.context import people
+from vantage.studies.context.analysis import Judged
+from vantage.studies.context.options import Options
+
+ITEMS = [f"i{n}" for n in range(12)]
+
+
+def asked(kind: str = "person") -> Corpus:
+    """Three annotators who are often in doubt alone and right with context."""
+    rows = []
+    for n, item in enumerate(ITEMS):
+        for rater in range(3):
+            doubtful = (n + rater) % 3 == 0
+            rows.append((item, f"p{rater}", "static", None if doubtful else float(n % 2 if rater else 0)))
+            rows.append((item, f"p{rater}", "context", float(n % 2)))
+    judged = pl.DataFrame(rows, schema=["item", "rater", "condition", "value"], orient="row")
+    return Corpus(
+        pl.DataFrame({"item": ITEMS, "text": ITEMS, "task": ["sarcasm"] * 12, "label": ["no", "yes"] * 6}),
+        pl.DataFrame({"rater": ["p0", "p1", "p2"], "kind": [kind] * 3}),
+        judged.with_columns(
+            pl.lit("sarcasm").alias("question"),
+            pl.when(pl.col("value").is_null()).then(pl.lit("ambiguous")).otherwise(pl.lit("answered")).alias("status"),
+        ),
+        Instrument.load("sarcasm"),
+    )
+
+
+def analysis(corpus: Corpus) -> Judged:
+    return Judged(corpus, Options(tasks="sarcasm", resamples=50))
+
+
+def by_condition(corpus: Corpus) -> pl.DataFrame:
+    found = people.people_by_condition(analysis(corpus))
+    assert found is not None
+    return found.frame
+
+
+def test_context_is_set_beside_no_context() -> None:
+    found = by_condition(asked())
+    assert found["condition"].to_list() == ["static", "context"]
+    static, context = found.rows(named=True)
+    assert static["ambiguity"] == pytest.approx(1 / 3)
+    assert context["ambiguity"] == 0
+    assert context["alpha"] == pytest.approx(1.0)
+    assert context["f1"] == context["f1_decided"] == pytest.approx(1.0)
+    assert static["f1"] < static["f1_decided"] < 1
+    assert static["f1_low"] <= static["f1"] <= static["f1_high"]
+
+
+def test_fewer_ambiguous_answers_alone_raise_the_first_f1_only() -> None:
+    corpus = asked()
+    right = corpus.judgments.filter(pl.col("condition") == "context")
+    half = right.with_columns(
+        pl.when(pl.col("rater") == "p1").then(None).otherwise("value").alias("value"),
+        pl.when(pl.col("rater") == "p1").then(pl.lit("ambiguous")).otherwise(pl.lit("answered")).alias("status"),
+        pl.lit("static").alias("condition"),
+    )
+    both = Corpus(corpus.items, corpus.raters, pl.concat([half.cast(right.schema), right]), corpus.instruments)
+    static, context = by_condition(both).rows(named=True)
+    assert static["f1_decided"] == context["f1_decided"] == pytest.approx(1.0)
+    assert static["f1"] < context["f1"]
+
+
+def test_single_annotators_have_their_own_f1_and_seats_have_none() -> None:
+    found = people.annotators(analysis(asked()))
+    assert found is not None
+    static = dict(found.filter(condition="static").select("rater", "estimate").iter_rows())
+    assert static["p0"] < static["p1"]
+    assert set(found.filter(condition="context")["estimate"]) == {1.0}
+    assert found["low"].null_count() == 0
+    assert people.annotators(analysis(asked("slot"))) is None
+    facts = people.people_by_condition(analysis(asked("slot")))
+    assert facts is not None
+    assert facts.facts == {"annotators": None, "seats": 3}
+
+
+def test_the_change_of_doubt_is_that_of_the_same_items() -> None:
+    found = analysed(asked())
+    row = table(found, "glance").row(0, named=True)
+    assert row["items"] == 12
+    assert row["doubt_context"] == 0
+    assert row["change"] == pytest.approx(-row["doubt_static"])
+    assert row["change_low"] < row["change"] < row["change_high"] < 0
+    assert any(text.startswith("Context lowers people's doubt at sarcasm") for text in claims(found))
+
+
+def test_context_that_divides_people_turns_the_sentence_round() -> None:
+    corpus = asked()
+    other = {"static": "context", "context": "static"}
+    turned = corpus.judgments.with_columns(pl.col("condition").cast(pl.String).replace(other))
+    found = analysed(Corpus(corpus.items, corpus.raters, turned, corpus.instruments))
+    assert any(text.startswith("Context raises people's doubt at sarcasm") for text in claims(found))
+    assert table(found, "glance")["change"][0] == pytest.approx(-table(analysed(corpus), "glance")["change"][0])
+
+
+def test_nobody_leaves_no_section_and_answers_without_context_say_so() -> None:
+    corpus = asked()
+    nobody = Corpus(corpus.items, corpus.raters.clear(), corpus.judgments.clear(), corpus.instruments)
+    assert people.people_by_condition(analysis(nobody)) is people.before_after(analysis(nobody)) is None
+    told = [finding.text for finding in analysed(nobody).findings]
+    assert "No people have judged the 12 statements of the task sarcasm." in told
+    alone = [finding.text for finding in analysed(corpus.filter(condition="static")).findings]
+    assert "No people have judged with context at sarcasm." in alone

@@ -1,0 +1,102 @@
+"""Every sentence of the report is true to its numbers: on noise, turned round, and on the least data there can be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tests.context.planted import Planted, planted_corpus
+from tests.report.studied import STUDIES
+from tests.report.truth import check_all, claims
+from tests.studies.context.judged import SKILLS, analysed, judged_corpus
+from vantage import Corpus
+from vantage.context import METHODS, Simulator, simulate
+from vantage.context.surface import SURFACE
+from vantage.studies import run
+
+CHANCE = dict.fromkeys(SKILLS, (0.5, 0.5))
+
+
+class Guessing(Planted):
+    """Readers and judges that answer at random, whatever they read."""
+
+    def __init__(self, seed: int) -> None:
+        super().__init__()
+        self.rng = np.random.default_rng(seed)
+
+    def _yes(self, request: Any) -> float:
+        return float(self.rng.random())
+
+    def _knows(self, request: Any) -> bool:
+        return bool(self.rng.random() < 0.5)
+
+
+def noise(seed: int, people: int = 4) -> Corpus:
+    """Models and people that guess, without and with context."""
+    return judged_corpus(24, CHANCE, runs=1, seed=seed, people=people, right=0.5)
+
+
+def test_the_small_study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    report = run("context", **STUDIES["context"](tmp_path, monkeypatch))
+    check_all(report.result)
+    assert report.result.dialogues
+
+
+def test_random_readers_are_never_better_than_chance() -> None:
+    """The best of ten methods, on readers that answered at random."""
+    told = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        corpus = planted_corpus(rng.choice(["clear", "ambiguous"], 24).tolist())
+        for method in ("direct", "persona", "selective"):
+            corpus = simulate(corpus, "sarcasm", Simulator(Guessing(seed), count=3, answers="scoring"), method).corpus
+        items = corpus.items.with_columns(pl.lit("sarcasm").alias("task"))
+        whole = Corpus(items, corpus.raters, corpus.judgments, corpus.instruments)
+        result = analysed(whole, methods=",".join([*SURFACE, *METHODS]), resamples=20)
+        check_all(result)
+        told += [text for text in claims(result) if "chance with" in text or "best" in text]
+    assert told == []
+
+
+def test_noise_claims_nothing() -> None:
+    claimed = 0
+    for seed in range(12):
+        result = analysed(noise(seed), resamples=100)
+        check_all(result)
+        claimed += bool(claims(result))
+    assert claimed <= 1
+
+
+def test_labels_turned_round_turn_the_sentences_round() -> None:
+    corpus = judged_corpus(60, runs=1)
+    other = {"yes": "no", "no": "yes"}
+    turned = Corpus(
+        corpus.items.with_columns(pl.col("label").replace(other)), corpus.raters, corpus.judgments, corpus.instruments
+    )
+    one, two = analysed(corpus), analysed(turned)
+    check_all(one)
+    check_all(two)
+    assert any("F1 is higher than without for m:a" in text for text in claims(one))
+    assert any("F1 is lower than without for m:a" in text or "m:a" in text for text in claims(two) if "lower" in text)
+    assert not any("F1 is higher than without for m:a" in text for text in claims(two) if "original" in text)
+
+
+@pytest.mark.parametrize(
+    "least",
+    [
+        {"items": 1},
+        {"items": 2, "skills": {"m:a": (0.5, 1.0)}},
+        {"items": 9, "skills": {"m:a": (0.0, 1.0), "m:b": (1.0, 0.0)}},
+        {"items": 12, "skills": {}, "people": 1},
+        {"items": 30, "skills": {"m:a": (0.0, 1.0)}, "people": 1},
+    ],
+)
+def test_the_least_data_claim_no_more_than_they_can(least: dict[str, Any]) -> None:
+    result = analysed(judged_corpus(runs=1, **least), resamples=50)
+    check_all(result)
+    if least["items"] < 10:
+        assert claims(result) == []
