@@ -60,7 +60,7 @@ def differences(analysis: Perspectives) -> pl.DataFrame | None:
     found = exaggerated(analysis)
     if found is None or not 0 < len(found := found.drop_nulls("people_low")) <= DRAWN:
         return None
-    who = pl.concat_str("corpus", pl.lit(", "), "rater", pl.lit(": "), "groups").alias("who")
+    who = pl.concat_str("groups", "corpus", "rater", separator=", ").alias("who")
     sides = [
         found.select(
             who,
