@@ -135,8 +135,7 @@ def test_each_reply_is_stored_as_it_is_made(tmp_path: Path) -> None:
 
     model = Dying()
     plan = Plan.of(corpus(20), ChatRater(model), "warmth-competence", questions=["trust"])
-    with Store(tmp_path / "runs.sqlite") as store:
-        with pytest.raises(RuntimeError, match="killed"):
-            run(plan, store)
+    with Store(tmp_path / "runs.sqlite") as store, pytest.raises(RuntimeError, match="killed"):
+        run(plan, store)
     with Store(tmp_path / "runs.sqlite") as store:
         assert (model.batches, store.count()) == ([2, 2, 2], 6)
