@@ -217,7 +217,7 @@ class ChatRater:
                 remedy=nearest(condition, known),
             )
         sampling = Sampling(self.temperature, self.top_p, self.max_tokens, self.seed)
-        return Prompter(instrument, self.parts, condition, self._voice(corpus), sampling, self.remote)
+        return Prompter(instrument, self.parts, condition, self._voice(corpus), sampling, first_tokens=self.remote)
 
     def _voice(self, corpus: Corpus) -> str:
         if self.persona:

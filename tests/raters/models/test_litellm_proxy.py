@@ -15,6 +15,7 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from secrets import token_hex
 from urllib.error import URLError
 from urllib.request import urlopen
 
@@ -31,6 +32,8 @@ SCHEMA = {
     "required": ["answer"],
     "additionalProperties": False,
 }
+KEY = f"sk-{token_hex(24)}"
+OFFLINE = {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}
 START = 240
 """Seconds in which the proxy must be up."""
 
@@ -45,21 +48,24 @@ def url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         port = free.getsockname()[1]
         free.close()
         told = {"model": "openai/smollm2", "api_base": served, "api_key": "none"}
-        lines = {"model_list": [{"model_name": "smollm2", "litellm_params": told}]}
+        lines = {
+            "model_list": [{"model_name": "smollm2", "litellm_params": told}],
+            "general_settings": {"master_key": KEY},
+        }
         (folder / "config.yaml").write_text(json.dumps(lines))
         assert COMMAND is not None
         words = [COMMAND, "--config", str(folder / "config.yaml"), "--host", "127.0.0.1", "--port", str(port)]
         with (folder / "log").open("w") as log:
-            proxy = subprocess.Popen(words, stdout=log, stderr=log, cwd=folder)
+            proxy = subprocess.Popen(words, stdout=log, stderr=log, cwd=folder, env={**os.environ, **OFFLINE})
         try:
-            _wait(f"http://127.0.0.1:{port}/health/liveliness", proxy)
+            _wait(f"http://127.0.0.1:{port}/health/liveliness", proxy, folder / "log")
             yield f"http://127.0.0.1:{port}/v1"
         finally:
             proxy.terminate()
             proxy.wait()
 
 
-def _wait(address: str, proxy: subprocess.Popen[bytes]) -> None:
+def _wait(address: str, proxy: subprocess.Popen[bytes], log: Path) -> None:
     end = time.monotonic() + START
     while time.monotonic() < end and proxy.poll() is None:
         try:
@@ -67,12 +73,12 @@ def _wait(address: str, proxy: subprocess.Popen[bytes]) -> None:
                 return
         except (URLError, OSError):
             time.sleep(0.5)
-    pytest.fail("the proxy did not come up")
+    pytest.fail(f"the proxy did not come up: {log.read_text()[-500:]}")
 
 
 @pytest.fixture
 def model(url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIModel]:
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-of-the-tests")
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
     loaded = load_model("openai:smollm2", base_url=url, timeout=300, max_retries=0)
     assert isinstance(loaded, OpenAIModel)
     yield loaded

@@ -85,6 +85,7 @@ def test_a_prompt_that_is_too_long_fails_with_the_reason(model: OpenAIModel) -> 
     assert model.notes == []
 
 
+@pytest.mark.slow
 def test_the_probe_finds_out_what_the_server_can_do(model: OpenAIModel) -> None:
     profile = probe(model)
     assert (profile.schema, profile.logprobs, profile.repeats) == ("held", 20, True)

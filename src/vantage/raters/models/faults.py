@@ -266,7 +266,8 @@ def _details(body: Any) -> list[tuple[str, str, str]]:
 def _entries(body: Any) -> Iterator[Mapping[str, Any]]:
     if not isinstance(body, Mapping):
         return
-    inner = body.get("error") if isinstance(body.get("error"), Mapping) else {}
+    error = body.get("error")
+    inner: Mapping[str, Any] = error if isinstance(error, Mapping) else {}
     for details in (body.get("detail"), body.get("details"), inner.get("details"), body.get("message")):
         for entry in details if isinstance(details, list) else [details]:
             if isinstance(entry, Mapping):
