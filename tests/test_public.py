@@ -22,8 +22,8 @@ PUBLIC = {
     "vantage.report": "Column Figure Finding Published Report Result Section Table published_table",
     "vantage.studies": "Context Study find names option run",
     "vantage.perspective": """
-        Evaluation Split ablation advantage against_majority alignment average_user below evaluate exaggeration explained
-        gaps jury label_change minority_gap shared_task split stood_for vote
+        Evaluation Split ablation advantage against_majority alignment average_user below evaluate exaggeration
+        explained gaps jury label_change minority_gap shared_task split stood_for vote
     """,
 }
 

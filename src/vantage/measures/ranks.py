@@ -200,10 +200,10 @@ class Ranking:
                 "estimate": float(second[0, i] - first[0, i]),
                 "rank_change": float(change[i]),
                 # The rank of the best can only fall in a resample, so that its own may lie beyond all of them.
-                "rank_change_low": None if bounds[i][0] is None else min(bounds[i][0], float(change[i])),
-                "rank_change_high": None if bounds[i][1] is None else max(bounds[i][1], float(change[i])),
+                "rank_change_low": None if low is None else min(low, float(change[i])),
+                "rank_change_high": None if high is None else max(high, float(change[i])),
             }
-            for i, name in enumerate(self.systems)
+            for i, (name, (low, high)) in enumerate(zip(self.systems, bounds, strict=True))
         ]
 
     def _rank_changes(self, weight: Floats) -> Floats:
