@@ -83,7 +83,7 @@ def against_majority(evaluation: Evaluation, corpus: Corpus, question: str) -> p
     rows: list[dict[str, Any]] = []
     for name in ("with most", "against most", "tied"):
         part = pairs.filter(pl.col("stance") == name)
-        sums = _sums(evaluation, part, [name])
+        sums = _sums(part, [name], "rater" if evaluation.over == "users" else "item")
         low, high = _resampling(evaluation).of_sums(sums, ratio) if len(part) else (None, None)
         rows.append(
             {
@@ -102,19 +102,22 @@ def against_majority(evaluation: Evaluation, corpus: Corpus, question: str) -> p
 def minority_gap(evaluation: Evaluation, corpus: Corpus, question: str) -> pl.DataFrame:
     """How much more often a model meets judgments that agree with most other people than those that oppose them.
 
-    One row with both shares and their difference; users (or texts, where `over` says so) are resampled for both alike.
+    One row with both shares and their difference. Who opposes most others depends on the text as much as on the user,
+    so the interval spans one over texts and, unless `over` says texts, one over users.
     """
     names = ["with most", "against most"]
     pairs = _with_stance(evaluation, corpus, question).filter(pl.col("stance").is_in(names))
     row: dict[str, Any] = dict.fromkeys(("with", "against", "difference", "low", "high"))
     if pairs["stance"].n_unique() == 2:
-        sums = _sums(evaluation, pairs, names)
+        units = ("rater", "item") if evaluation.over == "users" else ("item",)
 
         def apart(drawn: Floats) -> Floats:
             return ratio(drawn[:, :2]) - ratio(drawn[:, 2:])
 
-        whole = sums.sum(axis=0, keepdims=True)
-        low, high = _resampling(evaluation).of_sums(sums, apart)
+        whole = _sums(pairs, names, "item").sum(axis=0, keepdims=True)
+        bounds = [_resampling(evaluation).of_sums(_sums(pairs, names, unit), apart) for unit in units]
+        lows, highs = [[end for end in ends if end is not None] for ends in zip(*bounds, strict=True)]
+        low, high = (min(lows), max(highs)) if len(lows) == len(units) else (None, None)
         row = {"with": ratio(whole[:, :2])[0], "against": ratio(whole[:, 2:])[0], "difference": apart(whole)[0]}
         row |= {"low": low, "high": high}
     row |= {"annotations": len(pairs), "users": pairs["rater"].n_unique(), "texts": pairs["item"].n_unique()}
@@ -143,10 +146,9 @@ def _with_stance(evaluation: Evaluation, corpus: Corpus, question: str) -> pl.Da
     )
 
 
-def _sums(evaluation: Evaluation, pairs: pl.DataFrame, stances: list[str]) -> Floats:
+def _sums(pairs: pl.DataFrame, stances: list[str], unit: str) -> Floats:
     """Hits and judgments of each stance, one row per user or text."""
     hit = (pl.col("gold") == pl.col("predicted")).fill_null(False)
-    unit = "rater" if evaluation.over == "users" else "item"
     of = [pl.col("stance") == name for name in stances]
     columns = [part.sum().alias(f"{n}") for n, part in enumerate(p for one in of for p in (hit & one, one))]
     return pairs.group_by(unit).agg(columns).sort(unit).drop(unit).to_numpy().astype(np.float64)
