@@ -19,8 +19,8 @@ PUBLIC = {
         rationale_similarity
         refusals scott soft_labels split_half split_items to_pandas unanimity
     """,
-    "vantage.report": "Column Figure Finding Published Report Result Section Table published_table",
-    "vantage.studies": "Context Study find names option run",
+    "vantage.report": "Column Dialogue Figure Finding Published Report Result Section Table published_table",
+    "vantage.studies": "Context Study find names option preview run",
     "vantage.perspective": """
         Evaluation Split ablation advantage against_majority alignment average_user below evaluate exaggeration
         explained gaps jury label_change minority_gap shared_task split stood_for vote
