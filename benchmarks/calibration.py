@@ -101,7 +101,7 @@ DESIGNS = (
 
 SUBSAMPLED = ("DICES-350, 60 × 20 of 350 × 123", "DICES-350, 60 items with 5 of 60 raters")
 
-Interval: TypeAlias = Callable[[pl.DataFrame, int, str], Row]
+Interval: TypeAlias = Callable[[pl.DataFrame, int, Any], Row]
 
 
 def _row(frame: pl.DataFrame, **where: Any) -> Row:
