@@ -77,7 +77,7 @@ class Profile:
     @classmethod
     def of(cls, told: dict[str, Any]) -> Profile:
         """The profile that plain data tell."""
-        lists = {name: tuple(told[name]) for name in ("rejects", "notes") if name in told}
+        lists: dict[str, Any] = {name: tuple(told[name]) for name in ("rejects", "notes") if name in told}
         return cls(**{**told, **lists})
 
 
