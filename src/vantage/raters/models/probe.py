@@ -77,7 +77,7 @@ class Profile:
     @classmethod
     def of(cls, told: dict[str, Any]) -> Profile:
         """The profile that plain data tell."""
-        lists = {name: tuple(told[name]) for name in ("rejects", "notes") if name in told}
+        lists: dict[str, Any] = {name: tuple(told[name]) for name in ("rejects", "notes") if name in told}
         return cls(**{**told, **lists})
 
 
@@ -182,10 +182,9 @@ class _Probe:
             return None, {}
         self.calls += 1
         told = self.model.described()
-        meta = told.get("meta") if isinstance(told.get("meta"), dict) else {}
+        meta, price = (found if isinstance(found := told.get(name), dict) else {} for name in ("meta", "pricing"))
         windows = [source.get(name) for source in (told, meta) for name in _WINDOWS]
         window = next((int(size) for size in windows if isinstance(size, int) and size > 0), None)
-        price = told.get("pricing") if isinstance(told.get("pricing"), dict) else {}
         names: Sequence[tuple[str, str]] = (("input", "prompt"), ("output", "completion"))
         try:
             return window, {ours: float(price[theirs]) * 1e6 for ours, theirs in names if theirs in price}
