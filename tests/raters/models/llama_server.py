@@ -12,7 +12,7 @@ from vantage.raters.models.embedded import weights
 @contextmanager
 def llama_server(window: int = 4096) -> Iterator[str]:
     """The base URL of the server while it runs."""
-    import xllamacpp
+    import xllamacpp  # type: ignore[import-untyped]
 
     params = xllamacpp.CommonParams()
     params.model.path = str(weights())

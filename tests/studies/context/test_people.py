@@ -106,7 +106,8 @@ def test_context_that_divides_people_turns_the_sentence_round() -> None:
 def test_nobody_leaves_no_section_and_answers_without_context_say_so() -> None:
     corpus = asked()
     nobody = Corpus(corpus.items, corpus.raters.clear(), corpus.judgments.clear(), corpus.instruments)
-    assert people.people_by_condition(analysis(nobody)) is people.before_after(analysis(nobody)) is None
+    assert people.people_by_condition(analysis(nobody)) is None
+    assert people.before_after(analysis(nobody)) is None
     told = [finding.text for finding in analysed(nobody).findings]
     assert "No people have judged the 12 statements of the task sarcasm." in told
     alone = [finding.text for finding in analysed(corpus.filter(condition="static")).findings]
