@@ -16,11 +16,12 @@ NAMES = (
     "collect",
     "perspective",
     "trained",
+    "calibration",
 )
 
 
 def main() -> None:
-    chosen = [word for word in sys.argv[1:] if not word.startswith("-")] or list(NAMES)
+    chosen = [word for word in sys.argv[1:] if not (word.startswith("-") or word.isdecimal())] or list(NAMES)
     for name in chosen:
         if name not in NAMES:
             sys.exit(f"there is no benchmark '{name}'; known are: {', '.join(NAMES)}")

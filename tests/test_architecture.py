@@ -73,3 +73,31 @@ def test_every_folder_says_what_lives_there(folder: Path) -> None:
     docstring = ast.get_docstring(ast.parse((folder / "__init__.py").read_text("utf-8")))
     assert docstring
     assert len(docstring) > 40
+
+
+def test_no_modules_import_each_other_in_a_circle() -> None:
+    """Also not for types only, and not inside functions: what needs each other belongs together."""
+    names = {
+        ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts).removesuffix(".__init__") for path in MODULES
+    }
+    found = {name: _imports(name, names) for name in names}
+    # Modules that import nothing that is left go first, until none is left or all of them wait for each other.
+    while free := {name for name, needed in found.items() if not needed & set(found)}:
+        found = {name: needed for name, needed in found.items() if name not in free}
+    assert found == {}
+
+
+def _imports(name: str, names: set[str]) -> set[str]:
+    path = SOURCE.parent / Path(*name.split("."))
+    file = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    body = ast.parse(file.read_text("utf-8")).body
+    if path.is_dir():
+        # Names that a folder re-exports are loaded when they are used.
+        body = [node for node in body if not (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test))]
+    found = set()
+    for node in ast.walk(ast.Module(body, [])):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found |= {full if (full := f"{node.module}.{one.name}") in names else node.module for one in node.names}
+        elif isinstance(node, ast.Import):
+            found |= {one.name for one in node.names}
+    return (found & names) - {name}

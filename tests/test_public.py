@@ -13,17 +13,17 @@ PUBLIC = {
     "vantage": """
         About Band ChatRater Corpus InputError Instrument OptOut Option PairRater Persona Personas Question Reply
         Scale Style TrainedRater VantageError __version__ ac1 accuracy aggregate alpha alt_test ambiguity bands
-        cohen compare competence components confusion corpus correlate d_study demo_corpus describe difference distance
-        entropy
-        export fit fit_pairs fleiss icc load needed_raters opposed_items opt_outs pairwise parse_replies parse_reply
-        perspective randolph ranks rate rater_matrix raters rationale_agreement rationale_form rationale_similarity
+        calibration cohen compare competence components confusion corpus correlate d_study demo_corpus describe
+        difference distance entropy export fit fit_pairs fleiss icc load needed_raters opposed_items opt_outs pairwise
+        parse_replies parse_reply perspective randolph ranks rate rater_matrix raters rationale_agreement rationale_form
+        rationale_similarity
         refusals scott soft_labels split_half split_items to_pandas unanimity
     """,
-    "vantage.report": "Column Figure Finding Published Report Result Section Table published_table",
-    "vantage.studies": "Context Study find names option run",
+    "vantage.report": "Column Dialogue Figure Finding Published Report Result Section Table published_table",
+    "vantage.studies": "Context Study find names option preview run",
     "vantage.perspective": """
-        Evaluation Split ablation against_majority alignment below evaluate exaggeration explained gaps jury
-        label_change shared_task split stood_for vote
+        Evaluation Split ablation advantage against_majority alignment average_user below evaluate exaggeration
+        explained gaps jury label_change minority_gap shared_task split stood_for vote
     """,
 }
 

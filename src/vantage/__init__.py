@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from vantage.measures.aggregation import competence as competence
     from vantage.measures.aggregation import soft_labels as soft_labels
     from vantage.measures.alpha import alpha as alpha
+    from vantage.measures.calibration import calibration as calibration
     from vantage.measures.chance_corrected import ac1 as ac1
     from vantage.measures.chance_corrected import fleiss as fleiss
     from vantage.measures.chance_corrected import randolph as randolph

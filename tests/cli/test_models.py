@@ -23,7 +23,7 @@ def test_a_model_is_probed_and_its_profile_kept(vantage: Vantage, demo: Path) ->
         told = vantage("models", "probe", "openai:judge", "--base-url", endpoint.url, "--json")
     assert "schema: held" in done.out
     assert "logprobs: 20" in done.out
-    assert told.json["first_token"] == "option"
+    assert told.json["begins"] == "option"
     listed = vantage("models", "profiles", demo)
     assert "openai:judge" in listed.out
 

@@ -156,3 +156,20 @@ def test_control_c_keeps_what_has_arrived_and_says_how_to_go_on(
     rows = vantage(*words, "--json").json["raters"]
     assert (rows[0]["already_there"], rows[0]["answered"]) == (kept, 6 - kept)
     assert len(endpoint.requests) == 6
+
+
+def test_what_runs_cost_is_shown_by_run_model_and_sitting(
+    vantage: Vantage, demo: Path, words: tuple[object, ...], tmp_path: Path
+) -> None:
+    prices = tmp_path / "prices.yaml"
+    prices.write_text("date: 2026-11-15\nopenai:tester: {input: 1000000, output: 1000000}\n", encoding="utf-8")
+    assert vantage(*words, "--prices", prices).code == 0
+    assert vantage(*words).code == 0
+    (by_run,) = vantage("runs", "cost", demo, "--json").json
+    (sitting,) = vantage("runs", "cost", demo, "--by", "sitting", "--json").json
+    assert (by_run["calls"], sitting["sitting"], sitting["prices_of"]) == (6, 1, "2026-11-15")
+    assert by_run["cost"] == by_run["prompt_tokens"] + by_run["completion_tokens"]
+    assert vantage("runs", "list", demo, "--json").json[0]["cost"] == by_run["cost"]
+    assert "openai:tester" in vantage("runs", "cost", demo, "--by", "model").out
+    assert "there is no ledger by 'models'" in vantage("runs", "cost", demo, "--by", "models").err
+    assert "No reply was read yet." in vantage("runs", "audit", demo, "--result").out

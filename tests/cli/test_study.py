@@ -6,7 +6,7 @@ import pytest
 
 from tests.cli.conftest import Vantage
 from tests.studies.small import recorded
-from vantage.studies import base
+from vantage.studies import base, execution
 
 
 @pytest.fixture(autouse=True)
@@ -69,7 +69,7 @@ def test_an_interrupted_run_says_how_it_goes_on(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(base.Context, "rate", interrupted)
+    monkeypatch.setattr(execution.Context, "rate", interrupted)
     done = vantage(*words, "--out", tmp_path / "out")
     assert done.code == 130
     assert "the same command, given again, goes on" in done.err

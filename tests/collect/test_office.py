@@ -225,3 +225,17 @@ def test_counts_of_judgments_are_whole(opened: Open, tmp_path: Path) -> None:
     desk = opened(study(tmp_path, 3))
     walked(desk)
     assert desk.corpus().judgments.select(pl.col("seconds").is_not_null().all()).item()
+
+
+def test_the_dashboard_and_the_exported_corpus_give_the_same_alpha(opened: Open, tmp_path: Path) -> None:
+    desk = opened(study(tmp_path, 8, raters=3, batch={"size": 8}))
+    for answer in (honest, honest, careless):
+        walked(desk, answer=answer)
+    before = alpha(desk.corpus(), by="question", ci="none")["estimate"].to_list()
+    careless_one = next(row.rater for row in desk.raters() if row.top_share == 1.0)
+    desk.judge_rater(careless_one, "excluded")
+    shown = desk.reliability().filter(pl.col("measure") == "alpha").sort("question")
+    measured = alpha(desk.corpus(), by="question", ci="none")
+    assert measured["estimate"].to_list() == pytest.approx(shown["estimate"].to_list())
+    assert measured["estimate"].to_list() != pytest.approx(before)
+    assert measured["left_out"].struct.field("excluded").to_list() == [8, 8]

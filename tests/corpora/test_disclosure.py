@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
@@ -17,7 +18,7 @@ def corpus_of(raters: pl.DataFrame) -> Corpus:
     return Corpus(pl.DataFrame({"item": ["a"]}), raters, judgments, instrument)
 
 
-def many(**traits: list[object]) -> Corpus:
+def many(**traits: Sequence[object]) -> Corpus:
     size = len(next(iter(traits.values())))
     return corpus_of(pl.DataFrame({"rater": [f"r{n}" for n in range(size)], **traits}))
 

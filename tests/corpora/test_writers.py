@@ -332,3 +332,47 @@ def test_files_get_the_usual_permissions(tmp_path: Path) -> None:
     (tmp_path / "plain").touch()
     file = export(corpus(), "csv", tmp_path / "tone.csv")
     assert file.stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+def with_models() -> Corpus:
+    """Three people who answer 0, 1 and 2, an excluded one, and two models that answer 3."""
+    raters = pl.DataFrame(
+        {
+            "rater": ["ann", "bob", "eve", "out", "m1", "m2"],
+            "kind": ["person"] * 4 + ["model"] * 2,
+            "excluded": [False, False, False, True, False, False],
+        }
+    )
+    judgments = pl.DataFrame(
+        {"item": ["a"] * 6, "question": "q", "rater": raters["rater"], "value": [0.0, 1.0, 2.0, 3.0, 3.0, 3.0]}
+    )
+    instrument = Instrument.of_questions("q", "Q", {"q": Scale.points(0, 3)})
+    return Corpus(pl.DataFrame({"item": ["a"], "text": ["Hi"]}), raters, judgments, instrument)
+
+
+def test_models_are_no_annotators_of_lewidi_json(tmp_path: Path) -> None:
+    entry = json.loads((export(with_models(), "lewidi", tmp_path / "out") / "corpus_all.json").read_text())["a"]
+    assert (entry["annotators"], entry["annotations"]) == ("ann,bob,eve", "0,1,2")
+    assert entry["hard_label"] == "0"
+    assert sum(entry["soft_label"].values()) == pytest.approx(1, abs=1e-12)
+    assert entry["soft_label"]["3"] == 0
+    assert entry["other_info"]["other raters"] == {"m1": 3.0, "m2": 3.0}
+    everyone = export(with_models(), "lewidi", tmp_path / "all", kinds="all", include_excluded=True)
+    whole = json.loads((everyone / "corpus_all.json").read_text())["a"]
+    assert (whole["annotators"], whole["hard_label"]) == ("ann,bob,eve,out,m1,m2", "3")
+    with pytest.raises(InputError, match="there is no rater of kind 'persona'"):
+        export(with_models(), "lewidi", tmp_path / "none", kinds="persona")
+
+
+def test_excluded_raters_stay_out_of_exports(tmp_path: Path) -> None:
+    def written(**options: bool) -> list[str]:
+        path = export(with_models(), "csv", tmp_path / "t.csv", overwrite=True, **options)
+        return pl.read_csv(path)["rater"].to_list()
+
+    assert "out" not in written()
+    assert "out" in written(include_excluded=True)
+    assert "out" in Corpus.read(export(with_models(), "folder", tmp_path / "c")).raters["rater"].to_list()
+    assert (
+        "out"
+        not in Corpus.read(export(with_models(), "huggingface", tmp_path / "h") / "data").raters["rater"].to_list()
+    )

@@ -331,3 +331,23 @@ def test_third_party_votes_against_the_authors_of_isarcasmeval(data_dir: Path) -
     assert ours["f1_class_1"] == pytest.approx(0.613, abs=5e-4)
     assert ours["f1_macro"] == pytest.approx(0.762, abs=5e-4)
     assert ours["kappa"] == pytest.approx(0.530, abs=5e-4)
+
+
+@pytest.mark.parametrize("reference", ["majority", "mean", "each"])
+def test_the_ceiling_is_what_a_person_reaches_against_the_others(reference: str) -> None:
+    rng = np.random.default_rng(0)
+    table = np.where(rng.random((5, 30)) < 0.75, rng.integers(0, 2, 30), rng.integers(0, 2, (5, 30))).astype(float)
+    rater, item = (grid.ravel() for grid in np.indices((6, 30)))
+    value = np.vstack([table, rng.integers(0, 2, 30)]).ravel()
+    data = pl.DataFrame({"item": item, "rater": [f"r{r}" for r in rater], "value": value})
+    people = [f"r{r}" for r in range(5)]
+    metric = "mae" if reference == "mean" else "accuracy"
+    row = accuracy(data, reference=reference, people=people, metric=metric, ceiling=True).row(0, named=True)
+    by_hand = []
+    for person in people:
+        others = [p for p in people if p != person]
+        alone = accuracy(data, reference=reference, people=others, raters=[person], metric=metric, ci="none")
+        by_hand.append(alone["estimate"][0])
+    assert row["ceiling"] == pytest.approx(np.mean(by_hand))
+    with pytest.raises(InputError, match="reference that people make"):
+        accuracy(data, reference={"item": [0], "value": [1]}, ceiling=True)

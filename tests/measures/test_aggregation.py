@@ -167,9 +167,9 @@ def test_what_needs_an_order_refuses_a_nominal_question(corpus: Corpus, method: 
 
 def test_refusals_name_the_remedy() -> None:
     with pytest.raises(InputError, match="did you mean 'majority'"):
-        aggregate(TRUST, method="majorty")  # type: ignore[arg-type]
+        aggregate(TRUST, method="majorty")  # type: ignore[call-overload]
     with pytest.raises(InputError, match="ties 'first' is not known"):
-        aggregate(TRUST, ties="first")  # type: ignore[arg-type]
+        aggregate(TRUST, ties="first")  # type: ignore[call-overload]
     one_to_five = {"item": ["a", "a"], "rater": [1, 2], "value": [2, 4]}
     with pytest.raises(InputError, match="give the option neutral"):
         aggregate(one_to_five, method="majority", ties="neutral")
@@ -224,7 +224,7 @@ def test_competence_ranks_raters_by_skill(method: Any) -> None:
     assert np.corrcoef(found["estimate"].to_numpy(), np.arange(9))[0, 1] > 0.5
     assert found["judgments"].sum() == 400
     with pytest.raises(InputError):
-        competence(random_votes(), method="majority")  # type: ignore[arg-type]
+        competence(random_votes(), method="majority")  # type: ignore[call-overload]
 
 
 def test_bands_count_units() -> None:
@@ -299,3 +299,24 @@ def test_one_rater_one_item_and_everyone_identical(method: Any) -> None:
     assert values(alone) == [1.0]
     same = aggregate([[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]], method=method)
     assert values(same) == [1.0, 1.0, 1.0]
+
+
+def test_two_raters_do_not_tell_who_is_right() -> None:
+    for votes in ([[0, 1, 0, 1]], [[0, 1, 0, 1], [0, 0, 1, 1]]):
+        found = aggregate(votes, method="dawid-skene")
+        apart = [] if len(votes) == 1 else [1, 2]
+        assert found["value"].is_null().arg_true().to_list() == apart
+        assert found["share"].null_count() == 4
+        assert set(found["reason"].drop_nulls()) <= {
+            "fewer than three raters: the answers alone do not tell which of them is right"
+        }
+        skill = competence(votes, method="dawid-skene")
+        assert skill["estimate"].null_count() == len(votes)
+        assert skill["reason"].null_count() == 0
+
+
+def test_answers_that_are_equally_probable_leave_no_value() -> None:
+    even = aggregate([[0, 1], [0, 1], [1, 0], [1, 0]], method="dawid-skene")
+    assert even["value"].to_list() == [None, None]
+    assert even["share"].to_list() == [None, None]
+    assert set(even["reason"]) == {"two answers are equally probable"}

@@ -159,7 +159,7 @@ def test_categories_that_nobody_chose_count() -> None:
     with pytest.raises(InputError, match="3 is not one of the categories"):
         ac1([[1, 3], [1, 3]], categories=[1, 2])
     with pytest.raises(InputError, match="no weights 'cubic'"):
-        fleiss([[1, 3], [1, 3]], weights="cubic")  # type: ignore[arg-type]
+        fleiss([[1, 3], [1, 3]], weights="cubic")  # type: ignore[call-overload]
 
 
 def test_single_answers_count_towards_prevalence_only() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -14,6 +16,7 @@ from vantage.measures.cluster_stability import (
     mean_over_runs,
     nearest_centroid,
     overlaps,
+    rand_by_chance,
     run_replicates,
     stability,
 )
@@ -69,3 +72,24 @@ def test_the_nearest_centroid_and_the_best_overlap() -> None:
     found = overlaps(first, {"a": "1", "b": "2", "c": "2", "other": "1"})
     assert found.select("first", "items", "shared").rows() == [("x", 2, 1), ("y", 1, 1)]
     assert found["jaccard"].to_list() == [0.5, 0.5]
+
+
+def test_the_permutation_test_of_the_rand_index_is_the_exhaustive_one() -> None:
+    one, two = [0, 0, 0, 1, 1, 1, 2], ["a", "a", "b", "b", "b", "c", "c"]
+    every = [adjusted_rand(one, order) for order in permutations(two)]
+    found = adjusted_rand(one, two)
+    exact = 2 * min(np.mean(np.array(every) >= found - 1e-9), np.mean(np.array(every) <= found + 1e-9))
+    p, high = rand_by_chance(one, two, permutations=20_000, seed=1)
+    assert p == pytest.approx(min(exact, 1.0), abs=0.02)
+    assert high == pytest.approx(np.quantile(every, 0.95), abs=1e-9)
+
+
+def test_clusters_without_pairs_are_no_surprise() -> None:
+    assert rand_by_chance([0, 0, 0], ["a", "a", "a"])[0] == 1.0
+    assert rand_by_chance([0, 1, 2], ["a", "b", "c"])[0] == 1.0
+
+
+def test_the_permutation_test_has_its_size() -> None:
+    rng = np.random.default_rng(0)
+    p = [rand_by_chance(rng.integers(0, 5, 24), rng.integers(0, 5, 24), permutations=499)[0] for _ in range(300)]
+    assert np.mean(np.array(p) < 0.05) < 0.08

@@ -95,7 +95,7 @@ def test_unpaired_tests_and_effects_agree_with_peers(x: list[int], y: list[int])
         assert u["p"] == pytest.approx(stats.mannwhitneyu(x, y).pvalue)
     if len(set(x)) > 1 and len(set(y)) > 1:
         for test, equal in (("t", True), ("welch", False)):
-            row = one(compare(data, test=test, **options))  # type: ignore[arg-type]
+            row = one(compare(data, test=test, **options))
             assert (row["statistic"], row["p"]) == pytest.approx(tuple(stats.ttest_ind(x, y, equal_var=equal)))
         d = one(compare(data, effect="d", **options))["estimate"]
         g = one(compare(data, effect="g", **options))["estimate"]
@@ -325,3 +325,20 @@ def test_permuted_traits_of_real_raters_are_found_in_one_run_of_twenty(data_dir:
     row = one(compare(answers.join(traits, on="rater"), between="trait", ci="none"))
     assert row["p"] == pytest.approx(found[-1], rel=1e-6)
     assert row["p_permutation"] == pytest.approx(row["p"], abs=0.03)
+
+
+def test_few_units_have_the_interval_of_the_non_central_t() -> None:
+    held = 0
+    for seed in range(200):
+        x = np.random.default_rng(seed).normal(1.0, 1.0, 5)
+        row = one(compare(paired(x, np.zeros(5)), between="condition"))
+        held += row["low"] <= 1.0 <= row["high"]
+    assert 0.91 <= held / 200 <= 0.98
+    rank = one(compare(paired(x, np.zeros(5)), between="condition", effect="rank_biserial"))
+    assert (rank["low"], rank["over"]) == (None, None)
+    assert "fewer than 10 units" in rank["reason"]
+    y = np.random.default_rng(0).normal(size=9)
+    row = one(compare(unpaired(y, y[::-1] + 0.5), between="age", effect="d"))
+    scale = np.sqrt(9 * 9 / 18)
+    assert stats.nct.cdf(row["estimate"] * scale, 16, row["low"] * scale) == pytest.approx(0.975, abs=1e-6)
+    assert stats.nct.cdf(row["estimate"] * scale, 16, row["high"] * scale) == pytest.approx(0.025, abs=1e-6)

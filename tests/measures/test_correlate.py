@@ -12,6 +12,7 @@ from scipy import stats
 from vantage.corpora import Corpus
 from vantage.errors import InputError
 from vantage.instruments import Instrument
+from vantage.measures.components import components
 from vantage.measures.correlate import correlate
 from vantage.measures.correlations import CORRELATIONS
 from vantage.scales import Scale
@@ -128,7 +129,7 @@ def test_bad_input_is_told_in_one_sentence() -> None:
     with pytest.raises(InputError, match="two values for item"):
         correlate(data, outside="noise")
     with pytest.raises(InputError, match="correlation 'tau' is not known"):
-        correlate(data, correlation="tau")  # type: ignore[arg-type]
+        correlate(data, correlation="tau")  # type: ignore[call-overload]
 
 
 def test_a_nominal_question_is_refused_by_name() -> None:
@@ -143,3 +144,42 @@ def test_a_nominal_question_is_refused_by_name() -> None:
     )
     with pytest.raises(InputError, match="question 'kind' has a nominal scale"):
         correlate(data)
+
+
+def shared(seed: int, sr: float = 1.0) -> pl.DataFrame:
+    """Two unrelated questions about the same items, in batches of five raters who have a bias on each."""
+    rng = np.random.default_rng(seed)
+    item = np.repeat(np.arange(60), 5)
+    rater = item // 6 * 5 % 25 + np.tile(np.arange(5), 60)
+    frames = []
+    for question in "ab":
+        value = rng.normal(size=60)[item] + sr * rng.normal(size=25)[rater] + rng.normal(size=300)
+        frames.append(pl.DataFrame({"item": item, "rater": rater, "question": question, "value": value}))
+    return pl.concat(frames)
+
+
+def test_items_that_share_raters_are_worth_fewer_independent_ones() -> None:
+    data = shared(0)
+    row = correlate(data, ci="none").row(0, named=True)
+    # The same from full matrices (Dutilleul 1993).
+    covariance = []
+    for question in "ab":
+        part = data.filter(question=question)
+        item, rater, error = np.clip(components(part, ci="none")["variance"].to_numpy(), 0, None)
+        share = np.zeros((60, 25))
+        share[part["item"], part["rater"]] = 0.2
+        covariance.append(item * np.eye(60) + rater * share @ share.T + error / 5 * np.eye(60))
+    centre = np.eye(60) - 1 / 60
+    x, y = (centre @ v @ centre for v in covariance)
+    expected = 1 + np.trace(x) * np.trace(y) / np.trace(x @ y)
+    assert row["independent_items"] == pytest.approx(min(expected, 60), rel=1e-9)
+    assert row["independent_items"] < 58
+    r, n = row["estimate"], row["independent_items"]
+    assert row["p"] == pytest.approx(2 * stats.t.sf(abs(r) * np.sqrt((n - 2) / (1 - r * r)), n - 2))
+
+
+def test_unrelated_questions_of_the_same_raters_are_found_in_one_run_of_twenty() -> None:
+    found = [correlate(shared(seed, 1.2), ci="none").select("p", "estimate").row(0) for seed in range(300)]
+    plain = [2 * stats.t.sf(abs(r) * np.sqrt(58 / (1 - r * r)), 58) for _, r in found]
+    assert np.mean(np.array(plain) < 0.05) > 0.08
+    assert np.mean([p < 0.05 for p, _ in found]) < 0.075

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -173,3 +174,40 @@ def test_every_metric_is_zero_between_equal_groups_but_cross_entropy() -> None:
     found = dict(distance(same, between="group", metric=DISTANCES).select("metric", "estimate").rows())
     assert found.pop("cross_entropy") == pytest.approx(stats.entropy([1, 2]))
     assert list(found.values()) == pytest.approx([0.0] * 6, abs=1e-12)
+
+
+def grouped(seed: int, shift: float) -> pl.DataFrame:
+    """Forty items, twelve raters in two groups, the second of which answers higher by a shift."""
+    rng = np.random.default_rng(seed)
+    rater, item = (grid.ravel() for grid in np.indices((12, 40)))
+    value = np.clip(np.rint(rng.normal(size=40)[item] + rng.normal(size=480) + shift * (rater >= 6)), -2, 2)
+    return pl.DataFrame({"item": item, "rater": rater, "value": value, "group": np.where(rater < 6, "a", "b")})
+
+
+def test_groups_that_do_not_differ_lie_at_the_floor() -> None:
+    same = distance(grouped(0, 0.0), between="group", metric=["jsd", "wasserstein"])
+    apart = distance(grouped(0, 1.0), between="group", metric=["jsd", "wasserstein"])
+    for alike, other in zip(same.iter_rows(named=True), apart.iter_rows(named=True), strict=True):
+        assert alike["estimate"] == pytest.approx(alike["floor"], rel=0.1)
+        assert alike["excess"] == pytest.approx(alike["estimate"] - alike["floor"])
+        assert alike["excess_low"] < 0 < alike["excess_high"]
+        assert alike["p"] > 0.05
+        assert other["excess_low"] > 0
+        assert other["p"] == pytest.approx(1 / 101)
+
+
+def test_the_floor_is_the_mean_over_all_ways_to_deal_the_raters() -> None:
+    data = grouped(1, 0.5).filter(pl.col("rater").is_in([0, 1, 6, 7]), pl.col("item") < 6)
+    every = []
+    for first in combinations([0, 1, 6, 7], 2):
+        dealt = data.with_columns(group=pl.when(pl.col("rater").is_in(first)).then(pl.lit("a")).otherwise(pl.lit("b")))
+        every.append(distance(dealt, between="group", ci="none")["estimate"][0])
+    row = distance(data, between="group", relabellings=400).row(0, named=True)
+    assert row["floor"] == pytest.approx(np.mean(every), abs=0.01)
+
+
+def test_there_is_no_floor_where_raters_are_in_both_groups() -> None:
+    data = grouped(0, 0.0).with_columns(half=pl.when(pl.col("item") % 2 == 0).then(pl.lit("x")).otherwise(pl.lit("y")))
+    by_question = distance(data, between="half", match=["question"])
+    assert "floor" not in by_question.columns
+    assert "floor" not in distance(grouped(0, 0.0), between="group", ci="none").columns

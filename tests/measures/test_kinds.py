@@ -165,4 +165,4 @@ def test_a_frame_is_never_taken_for_a_matrix() -> None:
     with pytest.raises(InputError, match="holds words, not numbers"):
         vantage.alpha(frame.assign(value="good"), level="nominal")
     with pytest.raises(InputError, match="neither a corpus, nor a frame"):
-        vantage.alpha([["a", "b"], ["b", "b"]], level="nominal")  # type: ignore[list-item]
+        vantage.alpha([["a", "b"], ["b", "b"]], level="nominal")  # type: ignore[call-overload]

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from vantage import InputError
 from vantage.measures.components import components
 from vantage.measures.d_study import d_study
-from vantage.measures.needed_raters import needed_raters, raters_for, stepped_up
+from vantage.measures.needed_raters import needed_raters, raters_for
+from vantage.measures.one_rater import stepped_up
 from vantage.measures.split_half import split_half
 
 SHROUT_FLEISS_1979 = np.array([[9, 6, 8, 7, 10, 6], [2, 1, 4, 1, 5, 2], [5, 3, 6, 2, 6, 4], [8, 2, 8, 6, 9, 7]])
@@ -198,6 +199,7 @@ def test_the_decision_study_follows_from_the_components() -> None:
     once = d_study(data.filter(sample=0), samples=[2], raters=[1]).row(0, named=True)
     assert once["estimate"] is None
     assert "answered twice" in once["reason"]
-    for options in ({"score": "pair"}, {"raters": [0]}, {"samples": []}):
+    wrong: list[dict[str, Any]] = [{"score": "pair"}, {"raters": [0]}, {"samples": []}]
+    for options in wrong:
         with pytest.raises(InputError):
-            d_study(data, **options)  # type: ignore[arg-type]
+            d_study(data, **options)

@@ -107,7 +107,7 @@ def test_rater_matrix_equals_the_peers() -> None:
         "difference": lambda x, y: np.mean(np.abs(x - y)),
     }
     for name, peer in peers.items():
-        rows = rater_matrix(table, statistic=name, ci="items", resamples=200).rows(named=True)  # type: ignore[arg-type]
+        rows = rater_matrix(table, statistic=name, ci="items", resamples=200).rows(named=True)  # type: ignore[call-overload]
         assert [(row["rater_a"], row["rater_b"]) for row in rows] == list(combinations(range(5), 2))
         for row in rows:
             x, y = table[row["rater_a"]], table[row["rater_b"]]
@@ -146,4 +146,4 @@ def test_undefined_cases() -> None:
     constant = rater_matrix([[1, 1], [1, 2]], statistic="pearson").row(0, named=True)
     assert (constant["estimate"], constant["reason"]) == (None, "a rater gave one answer throughout")
     with pytest.raises(InputError, match="did you mean 'spearman'"):
-        rater_matrix([[1, 1], [1, 2]], statistic="spearmen")  # type: ignore[arg-type]
+        rater_matrix([[1, 1], [1, 2]], statistic="spearmen")  # type: ignore[call-overload]

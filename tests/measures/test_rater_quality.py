@@ -205,7 +205,7 @@ def test_nothing_but_missing_answers() -> None:
 
 def test_refusals() -> None:
     with pytest.raises(InputError, match="correlation 'tau'"):
-        raters(judgments(), correlation="tau")  # type: ignore[arg-type]
+        raters(judgments(), correlation="tau")  # type: ignore[call-overload]
     corpus = Corpus(
         pl.DataFrame({"item": ["a"]}),
         pl.DataFrame({"rater": ["x", "y"]}),

@@ -9,7 +9,15 @@ import polars as pl
 import pytest
 
 from vantage.errors import InputError
-from vantage.measures.resampling import Resampling, leave_out, mean_with_interval, per_item, ratio
+from vantage.measures.intervals import percentile
+from vantage.measures.resampling import (
+    Resampling,
+    difference_with_interval,
+    leave_out,
+    mean_with_interval,
+    per_item,
+    ratio,
+)
 
 
 def test_the_interval_of_a_mean_is_close_to_the_normal_one() -> None:
@@ -53,3 +61,17 @@ def test_every_unit_is_left_out_once_also_in_groups() -> None:
 def test_bad_options_are_told_in_one_sentence(options: dict[str, Any]) -> None:
     with pytest.raises(InputError):
         Resampling(**options)
+
+
+def test_the_interval_of_a_difference_is_that_of_drawn_items() -> None:
+    rng = np.random.default_rng(0)
+    items = rng.integers(0, 12, 60)
+    values, first = rng.normal(size=60), rng.integers(0, 2, 60).astype(np.float64)
+    how = Resampling(resamples=50, seed=2)
+    told = []
+    for weight in np.concatenate(list(how.draws(12))):
+        drawn = np.repeat(np.arange(60), weight[items].astype(int))
+        told.append(values[drawn][first[drawn] == 1].mean() - values[drawn][first[drawn] == 0].mean())
+    found = difference_with_interval(pl.Series(items), values, first, how)
+    assert found["estimate"] == pytest.approx(values[first == 1].mean() - values[first == 0].mean())
+    assert (found["low"], found["high"]) == pytest.approx(percentile(np.array(told)))

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
+import vantage
 from vantage.measures.unanimity import unanimity
 from vantage.scales import Band, Scale
 
@@ -80,3 +81,21 @@ def test_answers_are_named_by_the_scale() -> None:
     soft = unanimity(corpus, coarse=True, ci="none").select("on", "unanimous").rows()
     assert strict == [("any", 1), ("ice", 0), ("2", 0), ("fire", 1)]
     assert soft == [("any", 2), ("cold", 1), ("warm", 1)]
+
+
+def test_none_of_many_items_is_not_known_to_be_none_of_all() -> None:
+    votes = np.vstack([np.zeros(1500), np.ones(1500)])
+    row = unanimity(votes).row(0, named=True)
+    assert (row["estimate"], row["low"], row["over"]) == (0.0, 0.0, "items")
+    assert row["high"] == pytest.approx(0.00255, abs=1e-4)
+    full = unanimity(np.ones((2, 50))).row(0, named=True)
+    assert (full["estimate"], full["high"]) == (1.0, 1.0)
+    assert 0.9 < full["low"] < 0.95
+    assert vantage.pairwise(np.ones((2, 50)))["low"][0] == pytest.approx(full["low"])
+    right = vantage.accuracy(
+        {"item": list(range(50)), "rater": ["m"] * 50, "value": [1] * 50},
+        reference={"item": list(range(50)), "value": [1] * 50},
+        metric="accuracy",
+        labels=[0, 1],
+    )
+    assert right["low"][0] == pytest.approx(full["low"])

@@ -238,10 +238,10 @@ def test_opposed_items_need_two_questions() -> None:
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: entropy([[1, 2]], base="digits"),  # type: ignore[arg-type]
+        lambda: entropy([[1, 2]], base="digits"),  # type: ignore[call-overload]
         lambda: split_items([[1, 2]], share=0.7),
-        lambda: opposed_items([[1, 2]], aggregate="mode"),  # type: ignore[arg-type]
-        lambda: ambiguity([[1, 2]], method="magic"),  # type: ignore[arg-type]
+        lambda: opposed_items([[1, 2]], aggregate="mode"),  # type: ignore[call-overload]
+        lambda: ambiguity([[1, 2]], method="magic"),  # type: ignore[call-overload]
         lambda: entropy([[1, 2]], by="nothing"),
     ],
 )

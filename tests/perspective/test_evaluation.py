@@ -206,6 +206,7 @@ def test_md_scores_equal_the_reference_library_and_show_what_the_zero_rule_does(
         adaptation="test",
         extended=True,
         method="perseval",
+        counted=True,
         doubled=[("test-2038", "Ann448")],
     )
     trainers = found.train.group_by("item").agg((pl.col("value").mean() > 0.5).cast(pl.Float64).alias("value"))

@@ -1,10 +1,13 @@
+from itertools import combinations
+
+import numpy as np
 import polars as pl
 import pytest
 
 from tests.perspective.conftest import made
-from vantage import InputError
+from vantage import Corpus, InputError
 from vantage.perspective.evaluation import evaluate
-from vantage.perspective.fairness import against_majority, below, gaps
+from vantage.perspective.fairness import against_majority, below, gaps, minority_gap
 from vantage.perspective.splits import people_pairs
 
 
@@ -17,6 +20,7 @@ def test_a_planted_gap_is_found_with_its_sides() -> None:
     assert (row["best"], row["worst"], row["gap"]) == ("right", "left", 1.0)
     assert row["low"] == row["high"] == 1.0
     assert row["chance"] < 0.5
+    assert row["p"] < 0.01
     worst = below(found, 0.5)
     assert set(worst["side"]) == {"left"}
     assert len(worst) == 10
@@ -32,6 +36,7 @@ def test_without_a_difference_the_gap_is_no_larger_than_by_chance() -> None:
     )
     row = gaps(evaluate(told, corpus, resamples=100)).row(0, named=True)
     assert row["gap"] < 3 * row["chance"]
+    assert row["p"] > 0.05
 
 
 def test_the_majority_predicts_those_who_agree_with_it() -> None:
@@ -45,6 +50,9 @@ def test_the_majority_predicts_those_who_agree_with_it() -> None:
     assert scores["against most"] == 0.0
     assert table["annotations"].sum() == len(votes)
     assert table["alone"].to_list() == [0, 0, 0]
+    apart = minority_gap(found, corpus, "seen").row(0, named=True)
+    assert (apart["with"], apart["against"], apart["difference"]) == (1.0, 0.0, 1.0)
+    assert apart["annotations"] == table.filter(pl.col("stance") != "tied")["annotations"].sum()
 
 
 def test_over_texts_an_interval_needs_no_second_user() -> None:
@@ -55,6 +63,8 @@ def test_over_texts_an_interval_needs_no_second_user() -> None:
     few = gaps(evaluate(told, corpus, traits=["side"], resamples=100)).row(0, named=True)
     assert few["low"] is None
     assert few["chance"] is None
+    assert few["p"] is None
+    assert few["reason"] == "every value has one user"
     many = evaluate(told, corpus, traits=["side"], resamples=100, over="texts")
     found = gaps(many).row(0, named=True)
     assert found["gap"] == few["gap"]
@@ -66,3 +76,64 @@ def test_over_texts_an_interval_needs_no_second_user() -> None:
     assert with_one["low"] < with_one["f1"] < with_one["high"]
     with pytest.raises(InputError, match="intervals over 'words' are not known"):
         evaluate(told, corpus, over="words")  # type: ignore[arg-type]
+
+
+def test_people_who_are_met_against_the_majority_only_turn_the_difference_round() -> None:
+    corpus = made(15, 30, 20, seed=2)
+    votes = people_pairs(corpus, "seen")
+    most = votes.group_by("item").agg((pl.col("value").mean() > 0.5).cast(pl.Float64).alias("most"))
+    told = (
+        votes.select("item", "rater").join(most, on="item").select("item", "rater", (1 - pl.col("most")).alias("value"))
+    )
+    row = minority_gap(evaluate(told, corpus, resamples=200), corpus, "seen").row(0, named=True)
+    assert row["difference"] < 0
+    assert row["low"] <= row["difference"] <= row["high"] < 0
+
+
+def test_the_largest_gap_of_many_traits_is_tested_as_the_largest() -> None:
+    """Users of five traits that mean nothing: p is below .05 in about one of twenty samples, not in one of five."""
+    rng = np.random.default_rng(0)
+    small = 0
+    for seed in range(40):
+        corpus = made(20, 30, 15, seed=seed)
+        traits = pl.DataFrame({f"t{n}": rng.permutation(["a", "b", "c", "d"] * 5) for n in range(5)})
+        raters = pl.concat([corpus.raters, traits], how="horizontal")
+        many = Corpus(corpus.items, raters, corpus.judgments, corpus.instruments)
+        pairs = people_pairs(corpus, "seen").select("item", "rater")
+        told = pairs.with_columns(pl.Series("value", rng.integers(0, 2, len(pairs)).astype(float)))
+        found = gaps(evaluate(told, many, traits=[f"t{n}" for n in range(5)], resamples=20))
+        small += int((found["p"] < 0.05).any())
+        known = found.drop_nulls("low")
+        assert (known["low"] <= known["gap"]).all()
+        assert (known["gap"] <= known["high"]).all()
+    assert small <= 6
+
+
+def test_p_of_a_gap_is_that_of_every_deal_of_users() -> None:
+    corpus = made(6, 12, 12, seed=5)
+    pairs = people_pairs(corpus, "seen").select("item", "rater", "value")
+    wrong = pl.when(pl.col("rater").is_in(["p0", "p1"]) & (pl.int_range(pl.len()) % 2 == 0)).then(1 - pl.col("value"))
+    told = pairs.with_columns(wrong.otherwise("value").alias("value"))
+    found = evaluate(told, corpus, traits=["side"], resamples=20)
+    users = found.pairs["rater"].unique().sort().to_list()
+    side = dict(corpus.raters.select("rater", "side").iter_rows())
+
+    def gap(order: tuple[str, ...]) -> float:
+        moved = {user: side[other] for user, other in zip(users, order, strict=True)}
+        raters = corpus.raters.with_columns(pl.col("rater").replace_strict(moved).alias("side"))
+        dealt = Corpus(corpus.items, raters, corpus.judgments, corpus.instruments)
+        found = evaluate(told, dealt, traits=["side"], resamples=0).trait_values
+        scores = found.filter(pl.col("class") == "macro")["f1"].to_list()
+        return float(max(scores) - min(scores))
+
+    # Which users are together is all that matters: every choice of as many as have the first value.
+    first = [user for user in users if side[user] == side[users[0]]]
+    every = []
+    for chosen in combinations(users, len(first)):
+        others = [user for user in users if user not in chosen]
+        rest = [user for user in users if user not in first]
+        place = dict(zip(chosen, first, strict=True)) | dict(zip(others, rest, strict=True))
+        every.append(gap(tuple(place[user] for user in users)))
+    row = gaps(found).row(0, named=True)
+    assert row["p"] == pytest.approx(np.mean(np.array(every) >= row["gap"] - 1e-12), abs=0.03)
+    assert row["chance"] == pytest.approx(np.mean(every), abs=0.02)

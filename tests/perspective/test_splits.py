@@ -1,5 +1,6 @@
 import hashlib
 import json
+import random
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 import vantage
 from tests.perspective.conftest import made
 from vantage import Corpus, InputError, VantageError
+from vantage.perspective.draws import Sizes, perseval
 from vantage.perspective.splits import Split, split
 
 VARIANTS = [("named", "none"), ("named", "train"), ("named", "test"), ("unnamed", "train"), ("unnamed", "test")]
@@ -201,6 +203,40 @@ def test_md_agreement_is_split_exactly_as_the_reference_does(data_dir: Path) -> 
             extended=extended,
             method="perseval",
             doubled=[("test-2038", "Ann448")],
+            counted=True,
         )
         assert found.counts.select("users", "texts", "annotations").rows() == [*expected, (163, 7126, 10283)]
         assert fingerprint(found.test, text) == "4f359292eebf2c15"
+
+
+def reference_draw(rows: list[tuple[Any, Any]], seed: int) -> tuple[set[Any], set[Any]]:
+    """Test users and adaptation texts as the library draws them, from ids in the type of the release."""
+    users = {user for _, user in rows}
+    random.seed(seed)
+    tested = set(random.sample(sorted(users), int(len(users) * 0.2)))
+    texts = [text for text, user in rows if user in tested]
+    random.seed(seed)
+    return tested, set(random.sample(sorted(texts), int(len(texts) * 0.05)))
+
+
+@pytest.mark.parametrize("kind", ["words", "numbers", "numbers with a prefix"])
+def test_perseval_draws_from_sorted_ids_whatever_the_order_of_the_file(kind: str) -> None:
+    rng = random.Random(4)  # noqa: S311
+    texts: list[Any] = [rng.randrange(10**6) for _ in range(90)]
+    users: list[Any] = list(range(5, 30))
+    if kind == "words":
+        texts, users = [f"t{n}-{n % 7}x" for n in texts], [f"Ann{n}" for n in users]
+    rows = [(text, user) for text in texts for user in rng.sample(users, 6)]
+    prefix = "350-" if kind == "numbers with a prefix" else ""
+    pairs = pl.DataFrame(
+        {
+            "item": [f"{prefix}{text}" for text, _ in rows],
+            "rater": [f"{prefix}{user}" for _, user in rows],
+            "stratum": "",
+            "order": list(range(len(rows))),
+        }
+    )
+    found = perseval(pairs, Sizes(0.2, 5, None), 42)
+    tested, adaptation = reference_draw(rows, 42)
+    assert found.test_users == {f"{prefix}{user}" for user in tested}
+    assert found.adaptation_texts == {f"{prefix}{text}" for text in adaptation}

@@ -4,7 +4,6 @@ from typing import Any
 
 from vantage import Instrument, Option, OptOut, Scale
 from vantage.instruments import bundled
-from vantage.instruments.instrument import bundled
 from vantage.raters.answers import answer_schema, choices, listed, words
 
 
@@ -66,7 +65,7 @@ def _untyped(schema: Any) -> list[Any]:
         schema.get("additionalProperties") is not False or set(schema["required"]) != set(schema["properties"])
     ):
         wrong.append(schema)
-    kinds = {"string": str, "integer": int, "number": (int, float)}
+    kinds: dict[str, Any] = {"string": str, "integer": int, "number": (int, float)}
     wrong += [schema for word in schema.get("enum", ()) if not isinstance(word, kinds[schema["type"]])]
     return wrong
 

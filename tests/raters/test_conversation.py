@@ -105,7 +105,7 @@ def test_options_are_scored_and_a_scale_without_any_is_told() -> None:
 
 def test_scales_that_first_tokens_cannot_tell_apart_get_letters_at_endpoints_only() -> None:
     asks, _ = drive(talk("scoring+few-shot:1"), lambda ask: Completion("", scores=(-1.0,) * 7))
-    system, *_, example, last = asks[0].request.messages
+    system, *_, example, _ = asks[0].request.messages
     assert "A = -3" in system.content
     assert "Reply with A, B, C, D, E, F or G, and nothing else." in system.content
     assert example.content in "ABCDEFG"

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from vantage.errors import InputError
 from vantage.report import Published, published_table
+from vantage.report.published import PublishedFigures
 
 
 @pytest.mark.parametrize(
@@ -54,3 +56,14 @@ def test_the_table_shows_one_digit_more_than_print_and_keeps_the_numbers() -> No
     assert told[1] == ["b", "T2", ".5", "–", "–", "not recomputable", "no data"]
     assert table.frame["recomputed_value"].to_list() == [0.62751, None]
     assert table.published
+
+
+def test_figures_of_a_corpus_that_was_not_looked_at_are_left_out_where_they_are_optional() -> None:
+    group = (
+        "{what: '{corpus}', where: T1, table: sizes, column: n, keys: [corpus], figures: [[one, '5'], [two, '6']]%s}"
+    )
+    frames = {"sizes": pl.DataFrame({"corpus": ["one"], "n": [5]})}
+    for more, verdicts in (("", ["matched", "not recomputable"]), (", optional: true", ["matched"])):
+        printed = PublishedFigures.parse(f"paper: it\npublished: [{group % more}]")
+        assert [row.verdict for row in printed.rows(frames)] == verdicts
+    assert printed.rows({}) == []

@@ -45,7 +45,7 @@ def check(finding: Finding) -> None:
     assert finding.evidence, f"nothing stands behind: {text}"
     assert not re.search(r"\bNone\b|\bnan\b|\{|\}|–––|\[\]|\(\)", text), text
     assert not re.search(r"\b1 (raters|items|people|texts|models|questions|figures|runs|rows)\b", text), text
-    assert not re.search(r"p = \.?0\.?0*\b(?!\d)", text), text
+    assert not re.search(r"\bp = \.?0\.?0*\b(?!\d)", text), text
     for evidence in finding.evidence:
         _check(evidence, text)
     tested = [one for one in finding.evidence if one.rule != "fact"]

@@ -28,7 +28,8 @@ from vantage.runs import Options, Plan, Store, run
 rater = ChatRater("openai:tester", settings={"base_url": sys.argv[1]})
 prices = {"openai:tester": {"input": 1e6, "output": 2e6}}
 with Store(sys.argv[2]) as store:
-    run(Plan.of(corpus(60), rater, "warmth-competence", questions=["trust"]), store, Options(concurrency=2, prices=prices))
+    plan = Plan.of(corpus(60), rater, "warmth-competence", questions=["trust"])
+    run(plan, store, Options(concurrency=2, prices=prices))
 """
 
 

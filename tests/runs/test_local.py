@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 import numpy as np
+import pytest
 
 from vantage import ChatRater
 from vantage.raters.models.base import GIVEN_UP, Completion, LogProbs, Request, never
@@ -118,3 +120,22 @@ def test_a_failed_batch_member_fails_alone_and_counts_for_fail_on(store: Store) 
     outcome = run(Plan.of(corpus(400), ChatRater(model), "warmth-competence"), store, Options(fail_on=10))
     assert "more than the 10 allowed" in outcome.tally.ended
     assert len(model.batches) == 1
+
+
+def test_each_reply_is_stored_as_it_is_made(tmp_path: Path) -> None:
+    """A model that dies in the middle of a batch loses only what it computed at that moment."""
+
+    class Dying(Here):
+        together = 2
+
+        def complete(self, requests: Sequence[Request]) -> list[Completion]:
+            if len(self.batches) == 3:
+                raise RuntimeError("killed")
+            return super().complete(requests)
+
+    model = Dying()
+    plan = Plan.of(corpus(20), ChatRater(model), "warmth-competence", questions=["trust"])
+    with Store(tmp_path / "runs.sqlite") as store, pytest.raises(RuntimeError, match="killed"):
+        run(plan, store)
+    with Store(tmp_path / "runs.sqlite") as store:
+        assert (model.batches, store.count()) == ([2, 2, 2], 6)

@@ -19,9 +19,10 @@ from vantage import InputError
 from vantage.context.assumed import ASSUMPTION
 from vantage.report.record import Record
 from vantage.runs.forecast import ASSUMED
-from vantage.studies.base import Context, find
+from vantage.studies.base import find
 from vantage.studies.context.collecting import GATED
 from vantage.studies.estimating import Preview, Training, preview
+from vantage.studies.execution import Context
 
 CASES: dict[str, dict[str, Any]] = {
     "wcsent": {"styles": "zero-shot,few-shot:2,coarse,few-shot:2+coarse", "limit": 5, "predict": False},

@@ -17,7 +17,7 @@ from vantage.report import Report, Result
 from vantage.runs.options import Options as RunOptions
 from vantage.runs.store import Store
 from vantage.studies import Context, run
-from vantage.studies.asking import Stopped
+from vantage.studies.execution import Stopped
 from vantage.studies.running import redraw
 
 

@@ -27,6 +27,7 @@ EXTRAS: Final = {
     "postgres": "annotation with PostgreSQL",
     "ray": "runs on many machines",
     "inspect": "logs of Inspect",
+    "tables": "Excel, SPSS, Stata, SAS and R files",
 }
 """What each extra is for."""
 NEEDED_SPACE: Final = 2**30

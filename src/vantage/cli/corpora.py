@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -143,12 +143,9 @@ def import_(
 
     _vacant(to, overwrite=overwrite)
     options: dict[str, Any] = pairs(option or [], "--option")
-    options |= _reading(
-        mapping, question, traits, instrument, wide, columns, values, duplicates, empty, missing, valid, decimal, order,
-        strip, case, encoding, separator, quotes, sheet,
-    )  # fmt: skip
+    options |= _reading(locals())
     corpus = load(reader, source, **options)
-    told = {"licence": licence, "source": origin, "language": language}
+    told: dict[str, Any] = {"licence": licence, "source": origin, "language": language}
     corpus.about = replace(corpus.about, **{name: value for name, value in told.items() if value is not None})
     _written(corpus, to, as_json=as_json)
 
@@ -180,10 +177,7 @@ def preview(
     """Say what would be read from a table, what is doubtful, and how to import it."""
     from vantage.corpora.preview import preview as told
 
-    options = _reading(
-        mapping, question, traits, instrument, wide, columns, values, duplicates, empty, missing, valid, decimal, order,
-        strip, case, encoding, separator, quotes, sheet,
-    )  # fmt: skip
+    options = _reading(locals())
     found = told(file, **options)
     if as_json:
         print_json(found)
@@ -195,49 +189,15 @@ def preview(
         raise typer.Exit(2)
 
 
-def _reading(
-    mapping: list[str] | None,
-    question: str | None,
-    traits: str | None,
-    instrument: str | None,
-    wide: bool,
-    columns: str | None,
-    values: str | None,
-    duplicates: str | None,
-    empty: str | None,
-    missing: str | None,
-    valid: str | None,
-    decimal: str | None,
-    order: str | None,
-    strip: bool | None,
-    case: str | None,
-    encoding: str | None,
-    separator: str | None,
-    quotes: str | None,
-    sheet: str | None,
-) -> dict[str, Any]:
-    """What was said on the command line, as options of the reader `table`."""
-    given: dict[str, Any] = {
-        "map": pairs(mapping, "--map") if mapping else None,
-        "question": question,
-        "traits": names(traits) or None,
-        "instrument": instrument,
-        "wide": columns or wide or None,
-        "values": names(values) or None,
-        "duplicates": duplicates,
-        "empty": empty,
-        "missing": names(missing) or None,
-        "valid": names(valid) or None,
-        "decimal": decimal,
-        "order": names(order) or None,
-        "strip": strip,
-        "case": case,
-        "encoding": encoding,
-        "separator": {"tab": "\t", "\\t": "\t"}.get(separator or "", separator),
-        "quotes": quotes,
-        "sheet": sheet,
-    }
-    return {name: value for name, value in given.items() if value is not None}
+def _reading(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of a command, by name, as options of the reader `table`; what was not said is left out."""
+    told = {name: given[name] for name in ("question", "instrument", "duplicates", "empty", "decimal", "strip", "case")}
+    told |= {name: given[name] for name in ("encoding", "quotes", "sheet")}
+    told |= {name: names(given[name]) or None for name in ("traits", "values", "missing", "valid", "order")}
+    told["map"] = pairs(given["mapping"], "--map") if given["mapping"] else None
+    told["wide"] = given["columns"] or given["wide"] or None
+    told["separator"] = {"tab": "\t", "\\t": "\t"}.get(given["separator"] or "", given["separator"])
+    return {name: value for name, value in told.items() if value is not None}
 
 
 @app.command()

@@ -142,7 +142,7 @@ def rate(
     }
     if samples > 1 and temperature == 0:
         typer.echo(
-            f"vantage: {samples} samples at temperature 0 are {samples} times the likeliest reply; pass --temperature 1.",
+            f"vantage: {samples} samples at temperature 0 are {samples} times the likeliest reply; add --temperature 1",
             err=True,
         )
     raters = _raters(model, style, persona, personas, names(user), options)
@@ -292,6 +292,8 @@ class _Asking:
         from vantage.runs.plan import Plan
         from vantage.runs.store import Store
 
+        first = Plan.of(self.part, raters, self.instrument, questions=self.asked, condition=self.condition).parts[0]
+        self.part.check_asked(first.used, first.asked, self.condition)
         if not self.to.exists():
             # The store stands in the folder from the start, so that a run that is cut off can go on.
             Corpus.read(self.folder).write(self.to)

@@ -196,6 +196,44 @@ def reparse(
     typer.echo("Nothing was written." if dry_run else f"Wrote {to or folder}")
 
 
+@app.command("audit")
+def audit(
+    folder: Annotated[Path, typer.Argument(help="A corpus folder whose judgments have a column reply.")],
+    count: Annotated[int, typer.Option("--count", "-n", help="How many replies are drawn.")] = 100,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
+    port: Annotated[int, typer.Option(help="Where the page is served, on this machine only.")] = 8765,
+    result: Annotated[bool, typer.Option("--result", help="Show what was found so far, and end.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Read some replies yourself, blind, and see how well the parser reads them.
+
+    Opens a page in the browser. What was read is kept in audit.json in the folder; the same command goes on with it.
+    """
+    from dataclasses import asdict
+
+    from vantage.corpora import Corpus
+    from vantage.runs.audit import accuracies, draw, load, save
+
+    corpus = Corpus.read(folder)
+    cases = load(folder)
+    if not result:
+        import uvicorn
+
+        from vantage.runs.audit_page import page
+
+        cases = cases or draw(corpus, count, seed)
+        questions = {question.id: question for question in corpus.questions}
+        typer.echo(f"Read {len(cases)} replies at http://127.0.0.1:{port}/ and end with Ctrl-C.", err=True)
+        typer.launch(f"http://127.0.0.1:{port}/")
+        uvicorn.run(page(cases, questions, lambda: save(folder, cases)), host="127.0.0.1", port=port, log_level="error")
+        save(folder, cases)
+    rows = [asdict(one) for one in accuracies(cases)]
+    if not rows and not as_json:
+        typer.echo("No reply was read yet.")
+        return
+    print_rows(rows, as_json=as_json)
+
+
 @app.command("recover")
 def recover(store: Where) -> None:
     """Save what can be read of a damaged store.

@@ -16,8 +16,9 @@ from vantage.errors import InputError, nearest
 if TYPE_CHECKING:
     from vantage.report.folder import Report
     from vantage.runs.forecast import Estimate
-    from vantage.studies.base import Progress, Study
+    from vantage.studies.base import Study
     from vantage.studies.estimating import Preview
+    from vantage.studies.execution import Progress
 
 CONTEXT = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
 
@@ -138,7 +139,7 @@ def parse_options(study: Study[Any], given: list[str], words: list[str]) -> dict
 @contextmanager
 def resumable() -> Iterator[None]:
     """Says how a study that ended early goes on; exit code 1 where it was stopped, 130 where it was interrupted."""
-    from vantage.studies.asking import Stopped
+    from vantage.studies.execution import Stopped
 
     try:
         yield

@@ -259,6 +259,10 @@ class Corpus:
         kept = self.raters.drop([column for column in new if column in self.raters.columns])
         return self._with(raters=kept.join(traits, on="rater", how="left", maintain_order="left"))
 
+    def check_scales(self, *instruments: Instrument) -> None:
+        """Refuses instruments that have a question of the corpus on another scale, so that no answer could be kept."""
+        _questions(merge_instruments([*self.instruments, *instruments]))
+
     def check_asked(
         self,
         instrument: Instrument,
@@ -273,7 +277,7 @@ class Corpus:
         """
         from vantage.instruments.needs import check_items
 
-        _questions(merge_instruments([*self.instruments, instrument]))
+        self.check_scales(instrument)
         check_items(instrument, self.items if items is None else items, questions, condition)
         if instrument.inferred:
             ids = ", ".join(question.id for question in instrument.questions[:5])

@@ -15,8 +15,9 @@ from typing import Any, Final
 import polars as pl
 
 from vantage.corpora.corpus import Corpus
-from vantage.corpora.readers.files import Doubt, Table, frame_table, read_table
+from vantage.corpora.readers.files import frame_table, read_table
 from vantage.corpora.readers.table import BOOKKEEPING, read
+from vantage.corpora.readers.table_file import Doubt, Table
 from vantage.errors import InputError
 
 NAMES: Final[Mapping[str, str]] = {

@@ -13,7 +13,8 @@ from typing import Final
 
 import polars as pl
 
-from vantage.corpora.readers.files import Table, read_table
+from vantage.corpora.readers.files import read_table
+from vantage.corpora.readers.table_file import Table
 from vantage.errors import InputError
 
 MISSING: Final = frozenset(

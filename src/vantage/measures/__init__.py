@@ -33,6 +33,7 @@ HOMES = {
         "distances": ["distance"],
         "refusals": ["refusals"],
         "accuracy": ["accuracy", "confusion"],
+        "calibration": ["calibration"],
         "correlate": ["correlate"],
         "ranks": ["ranks"],
         "compare": ["compare"],

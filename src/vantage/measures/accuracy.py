@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, Literal
 
+import numpy as np
 import polars as pl
 
 from vantage.errors import InputError, nearest
@@ -19,11 +20,12 @@ from vantage.measures.intervals import Method
 from vantage.measures.parts import Part, Rounding, check_level, names, partitioned, scales_of
 from vantage.measures.presentation import Column, View
 from vantage.measures.ratings import By, Judgments
-from vantage.measures.references import Reference, against
+from vantage.measures.references import PEOPLE, Reference, against, one_against_the_others
 from vantage.measures.resampling import Resampled, Resampling
 from vantage.measures.scores import (
     METRICS,
     NUMERIC,
+    Metric,
     Missing,
     Rules,
     Scores,
@@ -63,6 +65,7 @@ def accuracy(
     people: Sequence[str] | None = None,
     match: By = ("item", "question"),
     per: Literal["mean", "person"] = "mean",
+    ceiling: bool = False,
     ci: Resampled = "auto",
     method: Method = "percentile",
     resamples: int = 1000,
@@ -87,6 +90,9 @@ def accuracy(
 
     With `reference="each"` the estimate is the plain mean over people, or one row per person (`per`).
 
+    Nobody reaches people who disagree among themselves. `ceiling=True` puts beside every estimate what a person
+    reaches: each one (fifty drawn at random where there are more) against the same reference made by the others.
+
     >>> answers = {"item": ["a", "b", "c", "d"], "rater": ["m"] * 4, "value": [1, 0, 1, 1]}
     >>> gold = {"item": ["a", "b", "c", "d"], "value": [1, 0, 0, 1]}
     >>> accuracy(answers, reference=gold, metric=["accuracy", "f1_macro"], ci="none").select(
@@ -101,6 +107,11 @@ def accuracy(
     # A mean that was not rounded is no answer, so it does not widen the label set of a plain table.
     between = word in {"mean", "median"} and rounding == "none"
     seen = frame.with_columns(pl.lit(None, dtype=pl.Float64).alias("gold")) if between else frame
+    alone = None
+    if ceiling:
+        if word not in PEOPLE:
+            raise InputError("a ceiling needs a reference that people make", remedy=f"use {', '.join(PEOPLE)}")
+        alone = one_against_the_others(data, word, by=by, people=people, match=match, rounding=rounding, seed=seed)
     rows: list[dict[str, Any]] = []
     for key, part in partitioned(frame, names(by)):
         scale = _one_scale(part, scales_of(data))
@@ -114,6 +125,11 @@ def accuracy(
         for group in [[person] for person in persons] if apart else [persons]:
             rated = part.filter(pl.col("person").is_in(group)) if word == "each" else part
             found = Scores.of(rated, rules, group).rows(metrics, how, rated, scale)
+            if alone is not None:
+                found = [
+                    {**row, "ceiling": top}
+                    for row, top in zip(found, _ceilings(alone, key, rules, metrics), strict=True)
+                ]
             named = {"person": group[0]} if apart else {}
             stated = ({"missing": missing if m.classifies else "left_out"} for m in metrics)
             rows += [{**key, **named, **said, **row} for said, row in zip(stated, found, strict=True)]
@@ -183,6 +199,20 @@ def confusion(
     return table(rows, names(by))
 
 
+def _ceilings(alone: pl.DataFrame, key: dict[str, Any], rules: Rules, metrics: Sequence[Metric]) -> list[float | None]:
+    """What a person reaches in each metric, on average over people; null where nobody can be scored."""
+    mine = alone.filter([pl.col(name).eq_missing(value) for name, value in key.items()]) if key else alone
+    scores = []
+    for _, rated in partitioned(mine, ["rater"]):
+        persons = rated["person"].unique().sort().to_list()
+        each = Scores.of(rated, rules, persons)
+        if each.items:
+            scores.append(each.values(np.ones((1, each.items)), metrics)[0])
+    found = np.array(scores).reshape(len(scores), len(metrics))
+    known = np.isfinite(found)
+    return [float(found[known[:, m], m].mean()) if known[:, m].any() else None for m in range(len(metrics))]
+
+
 def _looks_continuous(frame: pl.DataFrame, scale: Scale | None, labels: Sequence[float] | None) -> bool:
     if scale is not None:
         return scale.range is not None
@@ -194,7 +224,7 @@ def _one_scale(part: pl.DataFrame, scales: dict[str, Scale]) -> Scale | None:
 
 
 def _columns_first(rows: list[dict[str, Any]], by: Sequence[str]) -> list[dict[str, Any]]:
-    first = ("person", "metric", "average", "class", "missing", "wrong")
+    first = ("person", "metric", "average", "class", "missing", "wrong", "ceiling")
     return [{**{c: row[c] for c in (*by, *first) if c in row}, **row} for row in rows]
 
 

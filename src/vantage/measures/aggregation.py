@@ -7,7 +7,6 @@ has the columns of judgments (`item`, `question`, `condition`, `value`), so it c
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from statistics import NormalDist
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -17,6 +16,7 @@ from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
 from vantage.measures.canonical import Named, canonical
 from vantage.measures.dawid_skene import DawidSkene, dawid_skene
+from vantage.measures.intervals import wilson
 from vantage.measures.mace import Mace, mace
 from vantage.measures.parts import (
     Part,
@@ -38,6 +38,11 @@ from vantage.scales import OPT_OUTS, Band, Scale, show_code
 Method: TypeAlias = Literal["mean", "median", "majority", "strict-majority", "signs", "dawid-skene", "mace"]
 Model: TypeAlias = Literal["dawid-skene", "mace"]
 
+FEW_RATERS: Final = 3
+UNIDENTIFIED: Final = "fewer than three raters: the answers alone do not tell which of them is right"
+EQUAL: Final = "two answers are equally probable"
+TIED: Final = 1e-6
+"""Probabilities that differ by less are equal."""
 SIDES: Final = ("low", "neutral", "high")
 """The bands of a scale that declares none: the two sides of its neutral point, and that point."""
 
@@ -213,6 +218,9 @@ def competence(data: Judgments, *, by: By = (), method: Model = "mace", seed: in
         if len(named.ratings) == 0:
             rows.append({**part.key, "rater": None, **about, "reason": "nobody gave an answer"})
             continue
+        if method == "dawid-skene" and named.ratings.coders < FEW_RATERS:
+            rows += [{**part.key, "rater": rater, **about, "reason": UNIDENTIFIED} for rater in named.raters]
+            continue
         skill = _fit(named.ratings, method, seed).competence.tolist()
         given = np.bincount(named.ratings.coder).tolist()
         rows += [
@@ -286,7 +294,14 @@ class _Rule:
         if self.method == "signs":
             return *signs(ratings, ties=self.ties, seed=self.seed), "as many answers are high as low"
         if self.method in get_args(Model):
+            if self.method == "dawid-skene" and ratings.coders < FEW_RATERS:
+                agreed, share = majority(ratings, strict=False, ties="none", neutral=0.0, seed=self.seed)
+                return agreed, np.full_like(share, np.nan), UNIDENTIFIED
             model = _fit(ratings, self.method, self.seed)
+            if isinstance(model, DawidSkene):
+                leading = np.sort(model.posterior, axis=1)[:, -2:]
+                tied = (np.ptp(leading, axis=1) < TIED) & (leading.shape[1] > 1)
+                return np.where(tied, np.nan, model.labels), np.where(tied, np.nan, model.confidence), EQUAL
             return model.labels, model.confidence, ""
         neutral = 0.0 if self.coarse else scheme.neutral
         if self.ties == "neutral":
@@ -346,15 +361,6 @@ def _named(part: Part) -> Named:
 
 def _fit(ratings: Ratings, method: str, seed: int) -> DawidSkene | Mace:
     return mace(ratings, seed=seed) if method == "mace" else dawid_skene(ratings)
-
-
-def wilson(count: float, n: int, confidence: float) -> tuple[float, float]:
-    """The interval of a share by inverting the score test (Wilson 1927)."""
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
-    share = count / n
-    centre = (share + z * z / (2 * n)) / (1 + z * z / n)
-    half = z / (1 + z * z / n) * (share * (1 - share) / n + z * z / (4 * n * n)) ** 0.5
-    return max(0.0, centre - half), min(1.0, centre + half)
 
 
 def _options(data: Judgments, opt_outs: bool) -> pl.DataFrame:

@@ -15,7 +15,7 @@ from vantage.measures.base import measure, table
 from vantage.measures.correlations import midranks
 from vantage.measures.intervals import BLOCK_BYTES, Method, percentile, weights
 from vantage.measures.multiplicity import Correction, adjusted
-from vantage.measures.parts import check_level, counts, names, parts
+from vantage.measures.parts import check_level, constant_within, counts, names, parts
 from vantage.measures.presentation import Against, Column, View
 from vantage.measures.rater_scores import rater_scores
 from vantage.measures.ratings import By, Floats, Judgments, judgments_frame
@@ -24,6 +24,8 @@ from vantage.measures.resampling import Resampling
 Test: TypeAlias = Literal["t", "welch", "wilcoxon", "mann_whitney", "permutation"]
 Effect: TypeAlias = Literal["d", "g", "dz", "rank_biserial", "cliffs_delta"]
 
+FEW_UNITS: Final = 10
+"""With fewer units an effect size has the interval of the non-central t distribution instead of a bootstrap."""
 FEW_RATERS: Final = 5
 """A group of fewer raters has no p-value: nobody can tell a group's character from a person's."""
 _PAIRED: Final[dict[str, str]] = {"t": "dz", "wilcoxon": "rank_biserial", "permutation": "dz"}
@@ -103,7 +105,8 @@ def compare(
     * `rank_biserial` (paired): share of positive minus share of negative signed ranks (Kerby 2014);
     * `cliffs_delta` (unpaired): P(first > second) − P(first < second) (Cliff 1993).
 
-    The interval resamples units, and `over` says what these are. `p_adjusted` corrects over all rows of the result.
+    The interval resamples units, and `over` says what these are; with fewer than ten it is that of the non-central t
+    distribution (d, g and dz), or there is none. `p_adjusted` corrects over all rows of the result.
 
     >>> answers = {"item": [1, 2, 3, 4] * 2, "rater": ["a"] * 8, "value": [1, 2, 3, 4, 3, 3, 4, 5],
     ...            "condition": ["plain"] * 4 + ["context"] * 4}
@@ -165,9 +168,9 @@ class Comparison:
     @classmethod
     def of(cls, answered: pl.DataFrame, between: str, unit: list[str] | None, paired: bool | None) -> Comparison:
         """The design that the answers have, or that was asked for where it is possible."""
-        of_raters = between != "rater" and _constant(answered, between, ["rater"])
+        of_raters = between != "rater" and constant_within(answered, between, ["rater"])
         chosen = unit or (["rater"] if of_raters else ["item"])
-        apart = _constant(answered, between, chosen)
+        apart = constant_within(answered, between, chosen)
         if paired and apart:
             raise InputError(
                 f"every {' and '.join(chosen)} has one value of '{between}' only, so nothing can be paired",
@@ -213,12 +216,6 @@ class Comparison:
         if found["p"] is None:
             return found
         return {**found, "p_permutation": _permutation_p(sample, permutations, how.seed)}
-
-
-def _constant(answered: pl.DataFrame, column: str, within: list[str]) -> bool:
-    """Whether a column has one value for each unit, as a trait has for each rater."""
-    values = answered.group_by(within).agg(pl.col(column).n_unique().alias("values"))
-    return len(values) > 0 and values["values"].max() == 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -294,8 +291,31 @@ def _compared(sample: Sample, test: str, effect: str, permutations: int, how: Re
     estimate = float(_effect(sample, np.ones((1, len(x))), np.ones((1, len(y))), effect)[0])
     if not np.isfinite(estimate):
         return {**row, "reason": "the scores do not vary, so the effect has no unit"}
+    if how.method == "bca" and how.ci != "none" and not sample.paired:
+        raise InputError("bca is not made for two separate samples here", remedy="use method percentile")
+    if how.ci != "none" and min(len(x), len(y)) < FEW_UNITS:
+        return {**row, "estimate": estimate, **_few(sample, estimate, effect, how.confidence)}
     low, high = _interval(sample, effect, how)
     return {**row, "estimate": estimate, "low": low, "high": high}
+
+
+def _few(sample: Sample, estimate: float, effect: str, confidence: float) -> dict[str, Any]:
+    """The interval with few units, of which a bootstrap knows too little: that of the non-central t distribution."""
+    from scipy.special import nctdtrinc
+
+    n, m = len(sample.x), len(sample.y)
+    if effect == "dz":
+        freedom, scale = n - 1.0, np.sqrt(n)
+    elif effect in ("d", "g") and not sample.paired:
+        freedom, scale = n + m - 2.0, np.sqrt(n * m / (n + m))
+        scale = scale / (1 - 3 / (4 * freedom - 1)) if effect == "g" else scale
+    else:
+        return {"reason": f"no interval: there are fewer than {FEW_UNITS} units"}
+    tail = (1 - confidence) / 2
+    low, high = (float(nctdtrinc(freedom, p, estimate * scale) / scale) for p in (1 - tail, tail))
+    if not (np.isfinite(low) and np.isfinite(high)):
+        return {"reason": f"no interval: there are fewer than {FEW_UNITS} units"}
+    return {"low": low, "high": high}
 
 
 def _tested(sample: Sample, test: str, permutations: int, seed: int) -> tuple[float | None, float | None]:
@@ -389,8 +409,6 @@ def _interval(sample: Sample, effect: str, how: Resampling) -> tuple[float | Non
         return how.intervals(n, lambda w: _effect(sample, w, w, effect)[:, None])[0]
     if how.ci == "none":
         return None, None
-    if how.method == "bca":
-        raise InputError("bca is not made for two separate samples here", remedy="use method percentile")
     rows = max(1, min(how.resamples, BLOCK_BYTES // (8 * (n + m))))
     starts = range(0, how.resamples, rows)
     seeds = np.random.SeedSequence(how.seed).generate_state(2 * len(starts)).reshape(-1, 2).tolist()

@@ -24,6 +24,7 @@ from vantage.measures.parts import Part, Rounding, check_level, counts, names, p
 from vantage.measures.presentation import Against, Column, Extremes, View
 from vantage.measures.ratings import By, Judgments
 from vantage.measures.resampling import Resampled, Resampling, item_codes
+from vantage.measures.shared_raters import Covariance, independent_items
 
 VIEW: Final = View(
     "Correlations of item scores",
@@ -38,7 +39,7 @@ VIEW: Final = View(
             within="No correlation is shown for {rows}",
             label="{first} and {second}",
         ),
-        Extremes(most="The closest are {rows}", label="{first} and {second}"),
+        Extremes(most="The strongest correlation is that of {rows}", label="{first} and {second}"),
     ),
     method="Relations are {correlation} correlations of item scores (the {aggregate} of an item's answers).",
 )
@@ -67,7 +68,9 @@ def correlate(
     names numeric columns, or columns of words whose `order` from low to high is given
     (`order={"stance": ["against", "none", "favour"]}`; other words are left out). Rows without a value on
     either side are left out pair by pair. The interval resamples items; `p` is two-sided for no association
-    and `p_adjusted` corrects it over all rows of the result.
+    and `p_adjusted` corrects it over all rows of the result. Two questions answered by the same raters correlate by
+    chance more often than independent items would: `independent_items` is what the items are worth for `p`
+    (Dutilleul 1993, from the variance components of both questions).
 
     >>> answers = {"item": [1, 2, 3, 1, 2, 3], "question": ["trust"] * 3 + ["skill"] * 3, "rater": ["a"] * 6,
     ...            "value": [1, 2, 3, 2, 1, 3]}
@@ -137,6 +140,17 @@ def _numbers(series: pl.Series, order: Sequence[str] | None) -> pl.Series:
     return series.cast(pl.Float64).fill_nan(None)
 
 
+def _independent(asked: pl.DataFrame, both: pl.DataFrame, questions: tuple[str, str]) -> float | None:
+    """What the items of two questions are worth as independent ones; null where that cannot be estimated."""
+    units = both.select("item", "condition").with_row_index("__unit")
+    answers = asked.filter(pl.col("value").is_not_null()).join(units, on=["item", "condition"], how="semi")
+    raters = answers.select("rater").unique().sort("rater").with_row_index("__rater")
+    found = [Covariance.of(answers.filter(pl.col("question") == q), units, raters) for q in questions]
+    if found[0] is None or found[1] is None:
+        return None
+    return independent_items(found[0], found[1])
+
+
 def _pair(
     part: Part,
     scores: Mapping[str, pl.DataFrame],
@@ -147,6 +161,7 @@ def _pair(
     """The row of one pair of questions, or of a question and an outside column."""
     first, second = pair
     row: dict[str, Any] = {**part.key, "first": first, "second": second, "correlation": method, "p": None}
+    row["independent_items"] = None
     asked = part.frame.filter(pl.col("question").is_in([first, second]))
     keys = ["item", "condition"]
     empty = part.frame.select(keys).clear().with_columns(pl.lit(0.0).alias("score"))
@@ -161,5 +176,7 @@ def _pair(
     if not np.isfinite(estimate):
         return {**row, "reason": "one of the two does not vary"}
     position, items = item_codes(both["item"])
+    worth = None if second not in part.frame["question"].unique() else _independent(asked, both, (first, second))
+    row["independent_items"] = worth
     bounds = how.intervals(items, lambda w: weighted_correlation(x, y, w[:, position], method)[:, None])[0]
-    return {**row, "p": p_value(x, y, method), "estimate": estimate, **how.stated(bounds)}
+    return {**row, "p": p_value(x, y, method, worth), "estimate": estimate, **how.stated(bounds)}

@@ -59,22 +59,28 @@ def midranks(values: Floats, weight: Floats) -> Floats:
     return np.asarray(ranks[:, level])
 
 
-def p_value(x: Floats, y: Floats, method: Correlation) -> float | None:
+def p_value(x: Floats, y: Floats, method: Correlation, independent: float | None = None) -> float | None:
     """The two-sided p-value of no association: Student's t for Pearson and Spearman, Kendall's own.
 
-    Null with fewer than three pairs or a column that does not vary.
+    `independent` says that the pairs are worth fewer independent ones. Null with fewer than three pairs or a column
+    that does not vary.
     """
     from scipy import stats
+
+    n = len(x) if independent is None else min(independent, len(x))
 
     r = coefficient(x, y, method)
     if len(x) < 3 or not np.isfinite(r):
         return None
     if method == "kendall":
-        return float(stats.kendalltau(x, y).pvalue)
+        plain = float(stats.kendalltau(x, y).pvalue)
+        if n == len(x) or plain == 0:
+            return plain
+        return float(2 * stats.norm.sf(stats.norm.isf(plain / 2) * np.sqrt((n - 1) / (len(x) - 1))))
     if abs(r) >= 1:
         return 0.0
-    t = r * np.sqrt((len(x) - 2) / (1 - r * r))
-    return float(2 * stats.t.sf(abs(t), len(x) - 2))
+    t = r * np.sqrt((n - 2) / (1 - r * r))
+    return float(2 * stats.t.sf(abs(t), n - 2))
 
 
 def _pearson(x: Floats, y: Floats, weight: Floats) -> Floats:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 import polars as pl
@@ -17,12 +17,23 @@ from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.intervals import OVER, Bootstrap, Over
 from vantage.measures.parts import check_level, counts, names, parts
+from vantage.measures.presentation import Column, View
 from vantage.measures.ratings import By, Floats, Judgments
 from vantage.measures.variance_design import Design
 from vantage.measures.variance_draws import interval_of, variance_draws
 
+VIEW: Final = View(
+    "Reliability of scores by so many items, raters and samples",
+    columns={
+        "estimate": Column("generalisability", digits=2),
+        "dependability": Column(digits=2, interval=("dependability_low", "dependability_high")),
+    },
+    show=("score", "raters_each", "samples_each", "estimate", "dependability"),
+    method="A decision study projected the reliability of scores from components of variance.",
+)
 
-@measure("d-study", "reliability")
+
+@measure("d-study", "reliability", view=VIEW)
 def d_study(
     data: Judgments,
     *,
@@ -41,8 +52,8 @@ def d_study(
     (a model's, say) is the mean over n items with m samples each. `estimate` is the generalisability coefficient: what
     is scored, against what disturbs its order, σ²ᵢ / (σ²ᵢ + σ²ᵢᵣ/k + σ²ₑ/km) for items. `dependability` counts the
     other side's level too, + σ²ᵣ/k: it is for scores that mean something by themselves, where not everything is
-    judged by the same raters. Samples can be told apart from item × rater only where raters answered repeatedly; otherwise
-    `samples` must be 1. Intervals as for `components`.
+    judged by the same raters. Samples can be told apart from item × rater only where raters answered repeatedly;
+    otherwise `samples` must be 1. Intervals as for `components`.
 
     >>> answers = [[1, 2, 3, 4], [2, 3, 4, 5], [1, 3, 3, 5]]
     >>> found = d_study(answers, raters=[1, 3], ci="none")

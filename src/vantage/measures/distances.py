@@ -14,10 +14,12 @@ import polars as pl
 
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure
+from vantage.measures.codes import dense, encode
 from vantage.measures.intervals import Method
 from vantage.measures.parts import (
     Part,
     check_level,
+    constant_within,
     counts,
     names,
     parts,
@@ -60,6 +62,7 @@ def distance(
     opt_outs: bool = False,
     match: By = ("item", "question"),
     per: Per = "mean",
+    relabellings: int = 100,
     ci: Resampled = "auto",
     method: Method = "percentile",
     resamples: int = 1000,
@@ -85,6 +88,11 @@ def distance(
     pooled over everything that `match` does not name. Items that only one group answered are left out;
     their judgments are counted as `one_sided`.
 
+    Few answers make any two groups differ. Where raters belong to one group each, `floor` is what the same people
+    give when they are dealt at random into groups of these sizes, on average over `relabellings`; `excess` is the
+    distance beyond it, with its interval over items, and `p` the share of the dealings (these groups among them) that
+    are as far apart: a permutation test over raters. Left out with `ci="none"`.
+
     >>> votes = {"item": ["a"] * 4, "rater": [1, 2, 3, 4], "value": [0, 0, 0, 1],
     ...          "age": ["old", "old", "young", "young"]}
     >>> distance(votes, between="age", metric=["manhattan", "wasserstein"])["estimate"].to_list()
@@ -108,6 +116,10 @@ def distance(
         scale = part.scale()
         low, high = scale.ends if scale is not None else ends
         categories = _categories(data, part, opt_outs)
+        floors = None
+        if per == "mean" and how.ci != "none" and relabellings > 0:
+            mine = part.frame.filter(used)
+            floors = _floors(mine, keys, between, first, metrics, smoothing, categories, relabellings, seed)
         for name in metrics:
             named = {"first": str(first), "second": str(second), "metric": name}
             if scale is not None and scale.range is not None and name != "wasserstein":
@@ -125,8 +137,69 @@ def distance(
                 )
                 frames.append(unit_table(units, part, by, keys, list(named), used))
             else:
-                rows.append({**part.key, **named, **_average(units, part, used, keys, how)})
+                row = _average(units, part, used, keys, how)
+                if floors is not None and row.get("estimate") is not None:
+                    floor = floors[name].with_columns(pl.col("floor") / _scale(name, base, normalise, high - low))
+                    row |= _beyond(units, floor, keys, how)
+                rows.append({**part.key, **named, **row})
     return stacked(rows, frames, by)
+
+
+def _floors(
+    used: pl.DataFrame,
+    keys: Sequence[str],
+    between: str,
+    first: Any,
+    metrics: Sequence[str],
+    smoothing: float,
+    categories: int,
+    relabellings: int,
+    seed: int,
+) -> dict[str, pl.DataFrame] | None:
+    """For each metric the distances of all units, in nats or codes, when the raters are dealt anew into the two groups.
+
+    Null where raters are in both groups, or are too few to be dealt in another way.
+    """
+    if between == "rater" or not constant_within(used, between, ["rater"]):
+        return None
+    rater, raters = dense(encode(used, ["rater"]))
+    if raters < 3:
+        return None
+    in_first = np.zeros(raters, dtype=bool)
+    in_first[rater] = (used[between] == first).to_numpy()
+    unit = used.select(pl.struct(keys).rank("dense").alias("__unit"))["__unit"]
+    rows = used.select("value", "status", unit)
+    named = used.select(keys).with_columns(unit).unique()
+    rng = np.random.default_rng(seed)
+    found: dict[str, list[pl.DataFrame]] = {name: [] for name in metrics}
+    for number in range(relabellings):
+        dealt = rows.with_columns(pl.Series("__side", rng.permutation(in_first)[rater]))
+        shares = _shares(dealt, ["__unit"], "__side", True)
+        for name in metrics:
+            distances = _unit_distances(shares, ["__unit"], name, smoothing, categories)
+            found[name].append(distances.with_columns(pl.lit(number).alias("number")))
+    return {
+        name: pl.concat(frames).rename({"estimate": "floor"}).join(named, on="__unit") for name, frames in found.items()
+    }
+
+
+def _beyond(units: pl.DataFrame, floor: pl.DataFrame, keys: Sequence[str], how: Resampling) -> dict[str, Any]:
+    """How far a distance lies beyond what chance gives: the floor, the excess over it, and a permutation test."""
+    dealt = floor.group_by("number").agg(pl.col("floor").mean())["floor"].drop_nulls().to_numpy()
+    both = units.join(floor.group_by(list(keys)).agg(pl.col("floor").mean()), on=list(keys), nulls_equal=True)
+    both = both.drop_nulls(["estimate", "floor"]).sort(list(keys))
+    if not len(dealt) or both.is_empty():
+        return {}
+    item = both["item"] if "item" in both.columns else pl.Series(range(len(both)))
+    excess = mean_with_interval(item, (both["estimate"] - both["floor"]).to_numpy(), how)
+    observed = float(units["estimate"].to_numpy().mean())
+    return {
+        "floor": float(dealt.mean()),
+        "excess": excess["estimate"],
+        "excess_low": excess["low"],
+        "excess_high": excess["high"],
+        "p": float((1 + np.sum(dealt >= observed - 1e-12)) / (1 + len(dealt))),
+    }
 
 
 def _check(metrics: Sequence[str], base: str, smoothing: float, normalise: bool, opt_outs: bool) -> None:

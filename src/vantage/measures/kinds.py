@@ -133,7 +133,7 @@ def _used(kinds: Kinds, present: Sequence[str]) -> list[str]:
     from vantage.corpora.schema import KINDS, PEOPLE
 
     if kinds is None:
-        people = [kind for kind in present if kind in PEOPLE]
+        people: list[str] = [kind for kind in present if kind in PEOPLE]
         if not people and len(present) > 1:
             raise InputError(
                 f"the raters are of several kinds ({', '.join(present)}) and none are people",

@@ -48,7 +48,7 @@ class OneRater:
             drawn = variance_draws(design, how.ci, seed=how.seed)
             if same_raters:
                 drawn = np.delete(drawn, 1, axis=1)
-            low, high = interval_of(shares(drawn)[:, 0], consistent if same_raters else one, how.confidence)
+            low, high = interval_of(shares(drawn)[:, 0], (consistent or 0.0) if same_raters else one, how.confidence)
             return cls(one, low, high, how, share, consistent)
         how = replace(how, ci="none" if how.ci == "none" or not np.isfinite(one) else "items")
         kinds, multiplicity = np.unique(sums, axis=0, return_counts=True)

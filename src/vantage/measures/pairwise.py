@@ -10,7 +10,7 @@ import polars as pl
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.counts import Counts, centre, coarse_columns
-from vantage.measures.intervals import OVER, Bootstrap, Method, Over, Statistic
+from vantage.measures.intervals import OVER, Bootstrap, Method, Over, Statistic, wilson
 from vantage.measures.over_raters import Formula, Resamples, counted_answers, either_interval, quotient
 from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.ratings import By, Floats, Judgments
@@ -82,7 +82,12 @@ def pairwise(
             names, column = coarse_columns(given.values, coarse, found.scale, found.questions)
             answers = given.merged(column, np.arange(len(names), dtype=np.float64))
         interval = either_interval(how, counts, statistic, answers, _agreement_over_raters(over))
-        rows.append({**row, "estimate": float(statistic(counts.weight)[0]), **interval})
+        estimate = float(statistic(counts.weight)[0])
+        if estimate in (0.0, 1.0) and interval.get("over") is not None:
+            # No resample can show what did not happen; items are what could have turned out otherwise.
+            low, high = wilson(estimate * counts.units, counts.units, confidence)
+            interval |= {"low": low, "high": high}
+        rows.append({**row, "estimate": estimate, **interval})
     return table(rows, by)
 
 

@@ -23,6 +23,7 @@ __all__ = [
     "Part",
     "Rounding",
     "check_level",
+    "constant_within",
     "counts",
     "names",
     "neutral_point",
@@ -161,6 +162,12 @@ def two_values(frame: pl.DataFrame, between: str, values: Sequence[Any] | None) 
             known = [str(v) for v in present]
             raise InputError(f"column '{between}' has no value '{value}'", remedy=nearest(str(value), known))
     return values[0], values[1]
+
+
+def constant_within(answered: pl.DataFrame, column: str, within: Sequence[str]) -> bool:
+    """Whether a column has one value for each unit, as a trait has for each rater."""
+    values = answered.group_by(list(within)).agg(pl.col(column).n_unique().alias("values"))
+    return len(values) > 0 and values["values"].max() == 1
 
 
 def rounded(values: Floats, rounding: Rounding) -> Floats:

@@ -83,10 +83,10 @@ def ranks(
     resampled items score every system in both conditions.
 
     `per` chooses the rows: `all` is the correlation (Spearman's, or Kendall's tau-b) with its interval and
-    p-value (from all orders up to seven systems); `system` the two scores and ranks of each system, and the change
-    of its rank with its interval; `pair` how often two systems stand in opposite orders in the two conditions
-    (`estimate`, a share of the resamples; `swapped` is what the full data say); `resample` the correlation of every
-    resample.
+    p-value (from all orders up to seven systems); `system` the two scores and ranks of each system, and
+    the change of its rank with its interval; `pair` how often two systems stand in opposite orders in the two
+    conditions (`estimate`, a share of the resamples; `swapped` is what the full data say); `resample` the correlation
+    of every resample.
 
     >>> scores = {"rater": ["a", "b", "c"] * 2, "condition": ["plain"] * 3 + ["context"] * 3,
     ...           "value": [0.6, 0.7, 0.8, 0.9, 0.7, 0.95]}
@@ -200,10 +200,10 @@ class Ranking:
                 "estimate": float(second[0, i] - first[0, i]),
                 "rank_change": float(change[i]),
                 # The rank of the best can only fall in a resample, so that its own may lie beyond all of them.
-                "rank_change_low": None if (low := bounds[i][0]) is None else min(low, float(change[i])),
-                "rank_change_high": None if (high := bounds[i][1]) is None else max(high, float(change[i])),
+                "rank_change_low": None if low is None else min(low, float(change[i])),
+                "rank_change_high": None if high is None else max(high, float(change[i])),
             }
-            for i, name in enumerate(self.systems)
+            for i, (name, (low, high)) in enumerate(zip(self.systems, bounds, strict=True))
         ]
 
     def _rank_changes(self, weight: Floats) -> Floats:

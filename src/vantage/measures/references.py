@@ -45,7 +45,7 @@ def against(
     keys = names(match)
     columns = list(dict.fromkeys([*names(by), *keys]))
     if isinstance(reference, str) and reference in PEOPLE:
-        tested, judges = _tested_and_judges(data, columns, raters, people)
+        tested, judges = under_test_and_judges(data, columns, raters, people)
         return tested.join(_of_people(judges, reference, keys, rounding), on=keys, how="left", nulls_equal=True)
     if isinstance(reference, str):
         frame = _known(data, [*columns, reference], reference)
@@ -57,7 +57,37 @@ def against(
     return _under_test(frame, raters)
 
 
-def _tested_and_judges(
+def one_against_the_others(
+    data: Judgments,
+    reference: str,
+    *,
+    by: By,
+    people: Sequence[str] | None,
+    match: By,
+    rounding: Rounding,
+    seed: int,
+    most: int = 50,
+) -> pl.DataFrame:
+    """Each person's judgments beside the reference that the other people make; of `most` people drawn at random."""
+    keys = names(match)
+    columns = list(dict.fromkeys([*names(by), *keys]))
+    frame = judgments_frame(data, columns) if people is not None else _known(data, [*columns, "kind"], "kind")
+    if people is not None:
+        judges = frame.filter(pl.col("rater").cast(pl.String).is_in([str(p) for p in people]))
+    else:
+        judges = frame.filter(pl.col("kind").cast(pl.String) == "person")
+    judges = judges.filter(pl.col("value").is_not_null())
+    everyone = judges["rater"].unique().sort()
+    chosen = everyone[np.sort(np.random.default_rng(seed).permutation(len(everyone))[:most]).tolist()]
+    found = []
+    for person in chosen:
+        mine, others = judges.filter(pl.col("rater") == person), judges.filter(pl.col("rater") != person)
+        others = others.join(mine.select(keys).unique(), on=keys, how="semi", nulls_equal=True)
+        found.append(mine.join(_of_people(others, reference, keys, rounding), on=keys, how="left", nulls_equal=True))
+    return pl.concat(found) if found else judges.with_columns(gold=pl.lit(0.0), person=pl.lit("")).clear()
+
+
+def under_test_and_judges(
     data: Judgments, columns: list[str], raters: Sequence[str] | None, people: Sequence[str] | None
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """All judgments of the raters under test, and the answers of the people who are not."""

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import polars as pl
 
-from vantage.measures.aggregation import wilson
 from vantage.measures.base import measure, table
+from vantage.measures.intervals import wilson
 from vantage.measures.parts import names, parts
 from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.ratings import By, Judgments

@@ -22,6 +22,7 @@ from vantage.measures.intervals import (
     blocks,
     percentile,
     weights,
+    wilson,
 )
 from vantage.measures.ratings import Floats, Ints
 
@@ -91,10 +92,32 @@ def ratio(sums: Floats) -> Floats:
         return np.asarray(sums[:, 0] / sums[:, 1])
 
 
-def mean_with_interval(items: pl.Series, values: Floats, how: Resampling) -> dict[str, Any]:
-    """The mean of unit values and its interval over items, as the columns of a result row."""
+def mean_with_interval(items: pl.Series, values: Floats, how: Resampling, *, share: bool = False) -> dict[str, Any]:
+    """The mean of unit values and its interval over items, as the columns of a result row.
+
+    A `share` of units that have something or not has Wilson's interval: the bootstrap of none would be a point.
+    """
+    number, mean = items.n_unique(), float(values.mean())
+    if share and how.ci == "items" and how.method == "percentile" and number > 1 and np.isin(values, (0.0, 1.0)).all():
+        return {"estimate": mean, **how.stated(wilson(mean * number, number, how.confidence))}
     sums = per_item(items, np.column_stack([values, np.ones(len(values))]))
-    return {"estimate": float(values.mean()), **how.stated(how.of_sums(sums, ratio))}
+    return {"estimate": mean, **how.stated(how.of_sums(sums, ratio))}
+
+
+def difference_with_interval(items: pl.Series, values: Floats, first: Floats, how: Resampling) -> dict[str, Any]:
+    """The mean of the units marked in `first` less that of the others, with its interval over items.
+
+    >>> items, values = pl.Series(["a", "a", "b", "b"]), np.array([3.0, 1.0, 4.0, 2.0])
+    >>> difference_with_interval(items, values, np.array([1.0, 0.0, 1.0, 0.0]), Resampling(resamples=20))
+    {'estimate': 2.0, 'low': 2.0, 'high': 2.0}
+    """
+    sums = per_item(items, np.column_stack([values * first, first, values * (1 - first), 1 - first]))
+
+    def apart(of: Floats) -> Floats:
+        return ratio(of[:, :2]) - ratio(of[:, 2:])
+
+    low, high = how.of_sums(sums, apart)
+    return {"estimate": float(apart(sums.sum(axis=0, keepdims=True))[0]), "low": low, "high": high}
 
 
 def leave_out(units: int, seed: int, groups: int = JACKKNIFE) -> Iterator[Floats]:

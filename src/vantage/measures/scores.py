@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 
 from vantage.measures.correlations import CORRELATIONS, Correlation, weighted_correlation
+from vantage.measures.intervals import wilson
 from vantage.measures.ratings import Floats, Ints
 from vantage.measures.resampling import Resampling, item_codes
 from vantage.scales import OPT_OUTS, Scale, show_code
@@ -111,11 +112,14 @@ class Scores:
         estimates = self.values(np.ones((1, self.items)), metrics)[0]
         intervals = how.intervals(self.items, lambda weight: self.values(weight, metrics))
         rows = []
-        for m, estimate, bounds in zip(metrics, estimates, intervals, strict=True):
+        for m, estimate, resampled in zip(metrics, estimates, intervals, strict=True):
             row = {**self._named(m, scale), **self._counts(m, part)}
             if self.off_scale and m.name in _CLASSIFYING:
                 row["reason"] = "the reference lies between the answers of the scale; pass rounding"
             elif np.isfinite(estimate):
+                bounds = resampled
+                if m.name in ("accuracy", "within") and estimate in (0.0, 1.0) and resampled[0] is not None:
+                    bounds = wilson(float(estimate) * self.items, self.items, how.confidence)
                 row |= {"estimate": float(estimate), **how.stated(bounds)}
             else:
                 row["reason"] = _undefined(m, row["judgments"], len(self.rules.labels))

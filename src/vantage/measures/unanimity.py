@@ -10,7 +10,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import Bootstrap, Method
+from vantage.measures.counts import Counts
+from vantage.measures.intervals import Bootstrap, Method, wilson
 from vantage.measures.presentation import Column, View
 from vantage.measures.ratings import By, Floats, Judgments
 from vantage.measures.resampling import Resampled
@@ -48,7 +49,7 @@ def unanimity(
     scale (`coarse=True`) or of the same sign (`coarse="sign"`). The first row of a group, with `on` = "any",
     counts all unanimous items; the others say on which answer. `unanimous` is their number, the estimate
     their share of the items with two answers or more, `share` their share of the unanimous items. Items with
-    a single answer are left out as `unpaired`. Bootstrap interval over items, and over nothing else: a
+    a single answer are left out as `unpaired`. Wilson's interval (1927) over items, and over nothing else: a
     resample of raters leaves out about a third of them and puts copies of others in their place, and the
     copies of one rater are always of one mind, so that its unanimity is that of fewer raters.
 
@@ -82,10 +83,18 @@ def unanimity(
                     "unanimous": unanimous,
                     "share": unanimous / everyone if everyone else None,
                     "estimate": unanimous / counts.units,
-                    **bootstrap.stated(bootstrap.interval(partial(_share, alike), counts.multiplicity)),
+                    **_interval(bootstrap, alike, counts),
                 }
             )
     return table(rows, by)
+
+
+def _interval(bootstrap: Bootstrap, alike: NDArray[np.bool_], counts: Counts) -> dict[str, Any]:
+    """Wilson's interval, or that of the BCa bootstrap; none for a single item."""
+    if bootstrap.ci == "items" and bootstrap.method == "percentile" and counts.units > 1:
+        unanimous = int(counts.multiplicity[alike].sum())
+        return bootstrap.stated(wilson(unanimous, counts.units, bootstrap.confidence))
+    return bootstrap.stated(bootstrap.interval(partial(_share, alike), counts.multiplicity))
 
 
 def _share(alike: NDArray[np.bool_], weight: Floats) -> Floats:

@@ -169,7 +169,7 @@ def ambiguity(
             frames.append(unit_table(units, part, by, UNIT, (), used))
         else:
             each = chosen[part.key]
-            row = _average(units, part, used, each)
+            row = _average(units, part, used, each, share=True)
             if each.ci in ("raters", "both") and len(units):
                 _, answers = _answers(part.frame.filter(used), doubtful.cast(pl.Float64))
                 row |= answers.interval(_share_over_raters, each)
@@ -230,9 +230,8 @@ def split_items(
         if per == "item":
             frames.append(unit_table(units, part, by, UNIT, ("low_share", "high_share", "split"), used))
         else:
-            rows.append(
-                _average(units.with_columns(pl.col("split").cast(pl.Float64).alias("estimate")), part, used, how)
-            )
+            split = units.with_columns(pl.col("split").cast(pl.Float64).alias("estimate"))
+            rows.append(_average(split, part, used, how, share=True))
     return stacked(rows, frames, by)
 
 
@@ -290,7 +289,7 @@ def opposed_items(
         if per == "item":
             frames.append(unit_table(units, part, by, keys, ("questions",), used))
         else:
-            row = _average(units, part, used, how, "no item has answers to two questions")
+            row = _average(units, part, used, how, "no item has answers to two questions", share=True)
             rows.append({**part.key, "opposed": int(units["estimate"].sum()), **row})
     return stacked(rows, frames, by)
 
@@ -390,14 +389,20 @@ def _directions(part: Part, aggregate: str, rounding: Rounding, beyond: float, n
 
 
 def _average(
-    units: pl.DataFrame, part: Part, used: pl.Expr, how: Resampling, reason: str = "no item has an answer"
+    units: pl.DataFrame,
+    part: Part,
+    used: pl.Expr,
+    how: Resampling,
+    reason: str = "no item has an answer",
+    *,
+    share: bool = False,
 ) -> dict[str, object]:
     """The row of a group: the mean over its units with an interval over items, or why there is none."""
     rows = part.frame.filter(used).join(units, on=[c for c in UNIT if c in units.columns], how="semi", nulls_equal=True)
     based_on = {**part.key, **_based_on(rows, part, used)}
     if len(units) == 0:
         return {**based_on, "reason": reason}
-    return {**based_on, **mean_with_interval(units["item"], units["estimate"].to_numpy(), how)}
+    return {**based_on, **mean_with_interval(units["item"], units["estimate"].to_numpy(), how, share=share)}
 
 
 def _based_on(rows: pl.DataFrame, part: Part, used: pl.Expr) -> dict[str, object]:

@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING
 from vantage._lazy import attach
 
 if TYPE_CHECKING:
+    from vantage.perspective.differences import advantage as advantage
+    from vantage.perspective.differences import average_user as average_user
     from vantage.perspective.evaluation import Evaluation as Evaluation
     from vantage.perspective.evaluation import evaluate as evaluate
     from vantage.perspective.evaluation import stood_for as stood_for
     from vantage.perspective.fairness import against_majority as against_majority
     from vantage.perspective.fairness import below as below
     from vantage.perspective.fairness import gaps as gaps
+    from vantage.perspective.fairness import minority_gap as minority_gap
     from vantage.perspective.juries import jury as jury
     from vantage.perspective.shared_tasks import shared_task as shared_task
     from vantage.perspective.splits import Split as Split
@@ -31,8 +34,10 @@ _HOMES = {
     "Evaluation": "vantage.perspective.evaluation",
     "Split": "vantage.perspective.splits",
     "ablation": "vantage.perspective.traits",
+    "advantage": "vantage.perspective.differences",
     "against_majority": "vantage.perspective.fairness",
     "alignment": "vantage.perspective.traits",
+    "average_user": "vantage.perspective.differences",
     "below": "vantage.perspective.fairness",
     "evaluate": "vantage.perspective.evaluation",
     "exaggeration": "vantage.perspective.stereotyping",
@@ -40,6 +45,7 @@ _HOMES = {
     "gaps": "vantage.perspective.fairness",
     "jury": "vantage.perspective.juries",
     "label_change": "vantage.perspective.traits",
+    "minority_gap": "vantage.perspective.fairness",
     "shared_task": "vantage.perspective.shared_tasks",
     "split": "vantage.perspective.splits",
     "stood_for": "vantage.perspective.evaluation",

@@ -32,6 +32,7 @@ class Sizes:
     adaptation_items: int
     test_texts: float | None
     doubled: tuple[tuple[str, str], ...] = ()
+    counted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,16 +79,18 @@ def balanced(pairs: pl.DataFrame, sizes: Sizes, seed: int) -> Draw:
 def perseval(pairs: pl.DataFrame, sizes: Sizes, seed: int) -> Draw:
     """As PersEval draws for EPIC, MHS, DICES and MD: 5 % of the test users' rows, then every row on these texts.
 
-    It draws from users by id and from rows in the order of the texts, and seeds Python's generator before each.
+    It draws from users and from rows sorted by their ids, in the type that these have in the release, and seeds
+    Python's generator before each. For MD it counts the texts as they come, instead of taking their ids (`counted`).
     """
-    users = sorted(pairs["rater"].unique())
+    users = in_own_type(pairs["rater"].unique().to_list())
     generator = random.Random(seed)  # noqa: S311 - the library's generator, for the same draws
     tested = set(generator.sample(users, int(_USERS * len(users))))
     if not tested:
         raise InputError(f"a fifth of {len(users)} people is nobody", remedy="use the method balanced")
     again = pl.DataFrame(list(sizes.doubled), schema={"item": pl.String, "rater": pl.String}, orient="row")
     drawn_from = pl.concat([pairs, again.join(pairs, on=["item", "rater"]).select(pairs.columns)])
-    rows = drawn_from.filter(pl.col("rater").is_in(list(tested))).sort("order")["item"].to_list()
+    of_tested = drawn_from.filter(pl.col("rater").is_in(list(tested)))
+    rows = of_tested.sort("order")["item"].to_list() if sizes.counted else in_own_type(of_tested["item"].to_list())
     generator = random.Random(seed)  # noqa: S311
     drawn = generator.sample(range(len(rows)), int(_ROWS * len(rows)))
     return Draw(frozenset(tested), frozenset(rows[n] for n in drawn))
@@ -112,6 +115,20 @@ def perseval_dense(pairs: pl.DataFrame, sizes: Sizes, seed: int) -> Draw:
     others = [text for text in texts if text not in training]
     adapting = generator.sample(others, int(_ROWS * len(others)))
     return Draw(frozenset(tested), frozenset(adapting), frozenset(others))
+
+
+def in_own_type(ids: list[str]) -> list[str]:
+    """Ids sorted as the release has them: numbers by size, anything else by letters.
+
+    A part in front that a reader put there, the same for all and closed by a hyphen, does not count.
+
+    >>> in_own_type(["10", "9"]), in_own_type(["350-10", "350-9"]), in_own_type(["Ann10", "Ann9"])
+    (['9', '10'], ['350-9', '350-10'], ['Ann10', 'Ann9'])
+    """
+    parted = [name.rpartition("-") for name in ids]
+    if len({part[0] for part in parted}) == 1 and all(part[2].isdecimal() for part in parted):
+        return sorted(ids, key=lambda name: int(name.rpartition("-")[2]))
+    return sorted(ids)
 
 
 def _drawn(rng: np.random.Generator, texts: list[str], wanted: int) -> set[str]:

@@ -131,6 +131,16 @@ class Evaluation:
         texts, group = self._grouped("item")
         return Tally.of(gold[chosen], predicted[chosen], group[chosen], len(texts), len(self.names))
 
+    def of_users(self) -> list[Tally]:
+        """The counts of each user, one row per text."""
+        gold, predicted = self._labelled
+        texts, group = self._grouped("item")
+        users, rater = self._grouped("rater")
+        return [
+            Tally.of(gold[rater == n], predicted[rater == n], group[rater == n], len(texts), len(self.names))
+            for n in range(len(users))
+        ]
+
     def members(self, trait: str, value: str) -> tuple[int, int]:
         """How many users have a trait value, and how many texts they judged."""
         place = self._values(trait).index(value)

@@ -2,58 +2,72 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
-from vantage.measures.intervals import percentile, weights
+from vantage.measures.intervals import Bounds, blocks, percentile, weights
 from vantage.measures.ratings import Floats
+from vantage.measures.resampling import Resampling, ratio
 from vantage.perspective.evaluation import Evaluation
 from vantage.perspective.tally import Tally
+
+PERMUTATIONS: Final = 4999
+"""How often users are dealt out at random: enough for a p value that outlasts a correction over a whole report."""
 
 
 def gaps(evaluation: Evaluation, label: str = "macro") -> pl.DataFrame:
     """The distance in F1 between the value of each trait that a model serves best and the one it serves worst.
 
-    The interval comes from resampled users within each value or, in an evaluation over texts, from texts resampled for
-    all values alike. A gap is never negative, so its interval is biased
-    upwards where the values hardly differ; `chance` is the mean gap when the same users are dealt out to values of the
-    same sizes at random, which is what to compare it with.
+    A gap is never negative, and the largest of several is large by chance alone. So users are dealt out anew to the
+    combinations of values that they have: `chance` is the mean gap of the trait then, and `p` the share of deals in
+    which the largest gap of *any* trait is at least as large as this one, which corrects for the number of traits
+    (Westfall and Young 1993). The interval is that of the difference between the two values that lie furthest apart,
+    over users of each or, in an evaluation over texts, over texts drawn for both alike. These two were chosen
+    because they lie furthest apart: `p` is the test, not the interval. `reason` says why something is null.
     """
-    column = _column(evaluation, label)
+    column = the_column(evaluation, label)
+    dealt = _dealt(evaluation, column)
+    largest = np.max(list(dealt.values()), axis=0) if dealt else None
     rows: list[dict[str, Any]] = []
     for trait in evaluation.traits:
-        values, _ = evaluation.tally(trait)
-        members = [evaluation.of_value(trait, value) for value in values]
-        scores = [_f1(group, column) for group in members]
+        values, tally = evaluation.tally(trait)
+        scores = tally.scored("gold")[0][:, column, 2]
         best, worst = int(np.argmax(scores)), int(np.argmin(scores))
-        low, high = _gap_interval(evaluation, members, column)
-        users = sum(evaluation.members(trait, value)[0] for value in values)
+        worst = worst if worst != best else (best + 1) % len(values)
+        gap = float(scores[best] - scores[worst])
+        low, high = _pair_interval(evaluation, [evaluation.of_value(trait, values[n]) for n in (best, worst)], column)
+        inside = low is not None and high is not None and low <= gap <= high
+        moved = dealt.get(trait)
         rows.append(
             {
                 "trait": trait,
                 "class": label,
                 "best": values[best],
-                "best_f1": scores[best],
+                "best_f1": float(scores[best]),
                 "worst": values[worst],
-                "worst_f1": scores[worst],
-                "gap": scores[best] - scores[worst],
-                "low": low,
-                "high": high,
-                "chance": _chance(evaluation, trait, column),
+                "worst_f1": float(scores[worst]),
+                "gap": gap,
+                "low": low if inside else None,
+                "high": high if inside else None,
+                "chance": None if moved is None else float(moved.mean()),
+                "p": None if moved is None or largest is None else share_beyond(largest >= gap - 1e-12),
                 "values": len(values),
-                "users": users,
+                "users": int((evaluation.value_of_user(trait) >= 0).sum()),
+                "reason": "every value has one user" if moved is None and evaluation.resamples else None,
             }
         )
-    return pl.DataFrame(rows, schema_overrides=dict.fromkeys(("low", "high", "chance"), pl.Float64))
+    return pl.DataFrame(
+        rows, schema_overrides={**dict.fromkeys(("low", "high", "chance", "p"), pl.Float64), "reason": pl.String}
+    )
 
 
 def below(evaluation: Evaluation, threshold: float = 0.5, label: str = "macro") -> pl.DataFrame:
     """The users for whom F1 is below a threshold, the worst first, with their traits and on how much it rests."""
-    _column(evaluation, label)
+    the_column(evaluation, label)
     worst = evaluation.users.filter(pl.col("class") == label, pl.col("f1") < threshold).sort("f1", "rater")
     traits = evaluation.pairs.select("rater", *evaluation.traits).unique()
     return worst.join(traits, on="rater", how="left", maintain_order="left")
@@ -65,6 +79,54 @@ def against_majority(evaluation: Evaluation, corpus: Corpus, question: str) -> p
     The majority is that of the *other* people of the corpus, so that a judgment never votes for itself. Pairs of which
     nobody else judged the text are left out and counted. Intervals resample users, or texts where `over` says so.
     """
+    pairs = _with_stance(evaluation, corpus, question)
+    rows: list[dict[str, Any]] = []
+    for name in ("with most", "against most", "tied"):
+        part = pairs.filter(pl.col("stance") == name)
+        sums = _sums(part, [name], "rater" if evaluation.over == "users" else "item")
+        low, high = _resampling(evaluation).of_sums(sums, ratio) if len(part) else (None, None)
+        rows.append(
+            {
+                "stance": name,
+                "accuracy": float(ratio(sums.sum(axis=0, keepdims=True))[0]) if len(part) else None,
+                "low": low,
+                "high": high,
+                "annotations": len(part),
+                "users": part["rater"].n_unique(),
+                "alone": int(pairs["stance"].null_count()),
+            }
+        )
+    return pl.DataFrame(rows, schema_overrides=dict.fromkeys(("accuracy", "low", "high"), pl.Float64))
+
+
+def minority_gap(evaluation: Evaluation, corpus: Corpus, question: str) -> pl.DataFrame:
+    """How much more often a model meets judgments that agree with most other people than those that oppose them.
+
+    One row with both shares and their difference. Who opposes most others depends on the text as much as on the user,
+    so the interval spans one over texts and, unless `over` says texts, one over users.
+    """
+    names = ["with most", "against most"]
+    pairs = _with_stance(evaluation, corpus, question).filter(pl.col("stance").is_in(names))
+    row: dict[str, Any] = dict.fromkeys(("with", "against", "difference", "low", "high"))
+    if pairs["stance"].n_unique() == 2:
+        units = ("rater", "item") if evaluation.over == "users" else ("item",)
+
+        def apart(drawn: Floats) -> Floats:
+            return ratio(drawn[:, :2]) - ratio(drawn[:, 2:])
+
+        whole = _sums(pairs, names, "item").sum(axis=0, keepdims=True)
+        bounds = [_resampling(evaluation).of_sums(_sums(pairs, names, unit), apart) for unit in units]
+        lows, highs = [[end for end in ends if end is not None] for ends in zip(*bounds, strict=True)]
+        low, high = (min(lows), max(highs)) if len(lows) == len(units) else (None, None)
+        row = {"with": ratio(whole[:, :2])[0], "against": ratio(whole[:, 2:])[0], "difference": apart(whole)[0]}
+        row |= {"low": low, "high": high}
+    row |= {"annotations": len(pairs), "users": pairs["rater"].n_unique(), "texts": pairs["item"].n_unique()}
+    floats = ("with", "against", "difference", "low", "high")
+    return pl.DataFrame([row], schema_overrides=dict.fromkeys(floats, pl.Float64))
+
+
+def _with_stance(evaluation: Evaluation, corpus: Corpus, question: str) -> pl.DataFrame:
+    """The pairs, each with how the judgment stands to most other people's; null where nobody else judged the text."""
     votes = corpus.judgments.filter(pl.col("question") == question, pl.col("value").is_not_null())
     votes = votes.select("item", "rater", "value")
     others = (
@@ -79,81 +141,68 @@ def against_majority(evaluation: Evaluation, corpus: Corpus, question: str) -> p
     tied = pl.col("most").list.len() > 1
     agrees = pl.col("most").list.first() == pl.col("gold")
     stance = pl.when(tied).then(pl.lit("tied")).when(agrees).then(pl.lit("with most")).otherwise(pl.lit("against most"))
-    pairs = evaluation.pairs.join(
+    return evaluation.pairs.join(
         others.select("item", "rater", stance.alias("stance")), on=["item", "rater"], how="left"
     )
-    rows: list[dict[str, Any]] = []
-    for name in ("with most", "against most", "tied"):
-        part = pairs.filter(pl.col("stance") == name)
-        hits = part.filter(pl.col("gold") == pl.col("predicted"))
-        unit = "rater" if evaluation.over == "users" else "item"
-        units = part.group_by(unit).agg(
-            pl.len().alias("n"), (pl.col("gold") == pl.col("predicted")).fill_null(False).sum().alias("hits")
-        )
-        low, high = _share_interval(units.sort(unit).select("hits", "n").to_numpy(), evaluation)
-        accuracy = len(hits) / len(part) if len(part) else None
-        rows.append(
-            {
-                "stance": name,
-                "accuracy": accuracy,
-                "low": low,
-                "high": high,
-                "annotations": len(part),
-                "users": part["rater"].n_unique(),
-                "alone": int(pairs["stance"].null_count()),
-            }
-        )
-    return pl.DataFrame(rows, schema_overrides=dict.fromkeys(("accuracy", "low", "high"), pl.Float64))
 
 
-def _column(evaluation: Evaluation, label: str) -> int:
+def _sums(pairs: pl.DataFrame, stances: list[str], unit: str) -> Floats:
+    """Hits and judgments of each stance, one row per user or text."""
+    hit = (pl.col("gold") == pl.col("predicted")).fill_null(False)
+    of = [pl.col("stance") == name for name in stances]
+    columns = [part.sum().alias(f"{n}") for n, part in enumerate(p for one in of for p in (hit & one, one))]
+    return pairs.group_by(unit).agg(columns).sort(unit).drop(unit).to_numpy().astype(np.float64)
+
+
+def _resampling(evaluation: Evaluation) -> Resampling:
+    many = max(1, evaluation.resamples)
+    over = "items" if evaluation.resamples else "none"
+    return Resampling(over, "percentile", many, evaluation.confidence, evaluation.seed)
+
+
+def the_column(evaluation: Evaluation, label: str) -> int:
+    """Where the scores of a class stand, by its name."""
     names = [*evaluation.names, "macro", "micro"]
     if label not in names:
         raise InputError(f"there is no class '{label}'", remedy=nearest(label, names))
     return names.index(label)
 
 
-def _f1(tally: Tally, column: int) -> float:
-    scores, _ = tally.summed(np.ones((1, len(tally.rows)))).scored("gold")
-    return float(scores[0, column, 2])
-
-
-def _gap_interval(evaluation: Evaluation, members: list[Tally], column: int) -> tuple[float | None, float | None]:
-    if not evaluation.resamples or min(len(group.rows) for group in members) < 2:
+def _pair_interval(evaluation: Evaluation, pair: list[Tally], column: int) -> Bounds:
+    if not evaluation.resamples or min(len(group.rows) for group in pair) < 2:
         return None, None
     drawn: list[Floats] = []
-    for n, group in enumerate(members):
+    for n, group in enumerate(pair):
         # Users of different values are different people; texts are the same ones for every value.
         seed = evaluation.seed + (n if evaluation.over == "users" else 0)
-        blocks = weights(len(group.rows), evaluation.resamples, seed)
-        drawn.append(np.concatenate([group.summed(block).scored("gold")[0][:, column, 2] for block in blocks]))
-    every = np.stack(drawn)
-    return percentile(every.max(axis=0) - every.min(axis=0), evaluation.confidence)
+        resampled = weights(len(group.rows), evaluation.resamples, seed)
+        drawn.append(np.concatenate([group.summed(one).scored("gold")[0][:, column, 2] for one in resampled]))
+    return percentile(drawn[0] - drawn[1], evaluation.confidence)
 
 
-def _chance(evaluation: Evaluation, trait: str, column: int) -> float | None:
-    """The mean gap when users are dealt out to values at random; null where no two users could change places."""
+def _dealt(evaluation: Evaluation, column: int) -> dict[str, Floats]:
+    """The gaps of each trait when users are dealt out at random, all traits of a user together.
+
+    A trait of which every value has one user is left out: whoever changes places, the gap is the same.
+    """
+    codes = {trait: evaluation.value_of_user(trait) for trait in evaluation.traits}
+    codes = {trait: code for trait, code in codes.items() if (code >= 0).sum() > code.max() + 1}
+    if not evaluation.resamples or not codes:
+        return {}
     _, tally = evaluation.tally("rater")
-    value = evaluation.value_of_user(trait)
-    known = np.flatnonzero(value >= 0)
-    counts = np.bincount(value[known])
-    if not evaluation.resamples or len(known) <= len(counts):
-        return None
+    users = len(tally.rows)
     rng = np.random.default_rng(evaluation.seed)
-    found = []
-    for _ in range(min(200, evaluation.resamples)):
-        dealt = np.split(rng.permutation(known), np.cumsum(counts)[:-1])
-        scores = [_f1(tally.chosen(part), column) for part in dealt]
-        found.append(max(scores) - min(scores))
-    return float(np.mean(found))
+    found: dict[str, list[Floats]] = {trait: [] for trait in codes}
+    for many in blocks(users * int(max(code.max() for code in codes.values()) + 1), PERMUTATIONS):
+        order = rng.permuted(np.tile(np.arange(users), (many, 1)), axis=1)
+        for trait, code in codes.items():
+            values = int(code.max()) + 1
+            member = (code[order][:, None, :] == np.arange(values)[None, :, None]).astype(np.float64)
+            scores = tally.summed(member.reshape(-1, users)).scored("gold")[0][:, column, 2].reshape(many, values)
+            found[trait].append(scores.max(axis=1) - scores.min(axis=1))
+    return {trait: np.concatenate(parts) for trait, parts in found.items()}
 
 
-def _share_interval(counts: Floats, evaluation: Evaluation) -> tuple[float | None, float | None]:
-    if not evaluation.resamples or len(counts) < 2:
-        return None, None
-    drawn = []
-    for block in weights(len(counts), evaluation.resamples, evaluation.seed):
-        sums = block @ counts
-        with np.errstate(invalid="ignore", divide="ignore"):
-            drawn.append(sums[:, 0] / sums[:, 1])
-    return percentile(np.concatenate(drawn), evaluation.confidence)
+def share_beyond(beyond: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> float:
+    """The p value of a permutation test, in which the data count as one permutation more."""
+    return (1 + int(beyond.sum())) / (1 + len(beyond))

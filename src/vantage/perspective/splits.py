@@ -155,6 +155,7 @@ def split(
     stratify: str | None = None,
     method: Method = "balanced",
     doubled: Sequence[tuple[str, str]] = (),
+    counted: bool = False,
     seed: int = 42,
 ) -> Split:
     """Parts a corpus into training, adaptation and test pairs.
@@ -176,6 +177,8 @@ def split(
             does (for most corpora, and for BREXIT, with `stratify` its group): sizes are its own.
         doubled: For `perseval` only: pairs (item, rater) that the released file has twice, each of which the library
             counts as another row when it draws. MD-Agreement has one, `("test-2038", "Ann448")`.
+        counted: For `perseval` only: the library draws from texts sorted by their ids, but numbers those of
+            MD-Agreement as they come in the corpus.
         seed: Same seed, same test set.
 
     >>> from vantage import demo_corpus
@@ -189,7 +192,7 @@ def split(
     _check(corpus, users, adaptation, method, test_users, adaptation_items, test_texts)
     question = the_question(corpus, question)
     pairs = people_pairs(corpus, question, stratify)
-    draw = _DRAWS[method](pairs, Sizes(test_users, adaptation_items, test_texts, tuple(doubled)), seed)
+    draw = _DRAWS[method](pairs, Sizes(test_users, adaptation_items, test_texts, tuple(doubled), counted), seed)
     pairs = pairs.select("item", "rater", "value")
     tested = pl.col("rater").is_in(list(draw.test_users))
     adapts = pl.col("item").is_in(list(draw.adaptation_texts))

@@ -10,7 +10,7 @@ import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.measures.intervals import Bounds, percentile, weights
-from vantage.measures.ratings import Floats
+from vantage.measures.ratings import Floats, Ints
 from vantage.perspective.splits import people_pairs, the_question
 from vantage.perspective.traits import PAIR, known_trait
 
@@ -30,7 +30,8 @@ def exaggeration(
     The mean code of the users of one value minus that of the other, text by text where both judged it, averaged over
     texts; the same for predictions. `ratio` above 1 means that the model sees the groups further apart than they are,
     below 0 that it sees them the wrong way round. Intervals resample texts; a ratio whose denominator cannot be told
-    from zero is null, with a reason.
+    from zero is null, with a reason. `excess` is how far the model's difference lies from people's, positive where it
+    is the larger of the two; unlike the ratio it is there for every two groups, so it is what to test.
     """
     known_trait(corpus, trait)
     asked = the_question(corpus, question)
@@ -59,50 +60,89 @@ def exaggeration(
         row |= {"people_low": bounds[0], "people_high": bounds[1]}
         bounds = percentile(replicates[:, 1], confidence)
         row |= {"model_low": bounds[0], "model_high": bounds[1]}
+        away = percentile(replicates[:, 1] - replicates[:, 0], confidence)
+        row |= _excess(float(people), float(model), away)
         rows.append({**row, **_ratio(people, model, replicates, confidence)})
-    columns = ("people", "people_low", "people_high", "model", "model_low", "model_high", "ratio", "low", "high")
+    ends = ("people", "people_low", "people_high", "model", "model_low", "model_high", "ratio", "low", "high")
+    columns = (*ends, "excess", "excess_low", "excess_high")
     schema = {"trait": pl.String, "first": pl.String, "second": pl.String, "texts": pl.Int64}
     return pl.DataFrame(rows, schema={**schema, **dict.fromkeys(columns, pl.Float64), "reason": pl.String})
 
 
-def explained(corpus: Corpus, question: str | None = None, *, folds: int = 10, seed: int = 0) -> pl.DataFrame:
+def explained(
+    corpus: Corpus, question: str | None = None, *, folds: int = 10, permutations: int = 1999, seed: int = 0
+) -> pl.DataFrame:
     """How much of people's disagreement each trait explains: the cross-validated gain over knowing the text alone.
 
     A person's answer is predicted by the mean of the *other* people's answers to the same text; a trait adds the mean
     remainder of the people who share its value, learned on other people. `gain` is the share of the squared error
     that the trait takes away from people it has not seen, so a trait that explains nothing has a gain at or below 0.
+    `p` is the share of permutations, in which people get each other's values of the trait, with a gain as large.
     A trait that explains little in people should change little in a model.
     """
     asked = the_question(corpus, question)
     pairs = people_pairs(corpus, asked).select(*PAIR, "value").join(corpus.raters, on="rater")
     total, n = pl.col("value").sum().over("item"), pl.len().over("item")
-    frame = pairs.filter(n > 1).with_columns((pl.col("value") - (total - pl.col("value")) / (n - 1)).alias("rest"))
-    people = frame.select("rater").unique().sort("rater")
-    dealt = np.random.default_rng(seed).permutation(len(people)) % min(folds, max(2, len(people)))
-    frame = frame.join(people.with_columns(pl.Series("fold", dealt)), on="rater")
+    rest = pl.col("value") - (total - pl.col("value")) / (n - 1)
+    people = (
+        pairs.filter(n > 1)
+        .with_columns(rest.alias("rest"))
+        .group_by("rater")
+        .agg(
+            pl.col(corpus.traits).first(),
+            pl.len().alias("n"),
+            pl.col("rest").sum(),
+            (pl.col("rest") ** 2).sum().alias("error"),
+        )
+        .sort("rater")
+    )
+    rng = np.random.default_rng(seed)
+    people = people.with_columns(
+        pl.Series("fold", rng.permutation(len(people)) % min(folds, max(2, len(people))), dtype=pl.Int64)
+    )
     rows = []
     for trait in corpus.traits:
-        part = frame.with_columns(pl.col(trait).cast(pl.String).alias("group")).drop_nulls("group")
+        part = people.with_columns(pl.col(trait).cast(pl.String).alias("group")).drop_nulls("group")
         values = part["group"].n_unique()
-        row: dict[str, Any] = {"trait": trait, "values": values, "users": part["rater"].n_unique()}
-        if values < 2 or values == part["rater"].n_unique():
+        row: dict[str, Any] = {"trait": trait, "values": values, "users": len(part)}
+        if values < 2 or values == len(part):
             rows.append({**row, "reason": "the trait has one value, or one for each person"})
             continue
-        sums = part.group_by("group", "fold").agg(pl.col("rest").sum().alias("s"), pl.len().alias("k"))
-        sums = sums.with_columns(
-            (pl.col("s").sum().over("group") - pl.col("s")).alias("others"),
-            (pl.col("k").sum().over("group") - pl.col("k")).alias("count"),
-        )
-        shift = pl.when(pl.col("count") > 0).then(pl.col("others") / pl.col("count")).otherwise(0.0)
-        told = part.join(sums.select("group", "fold", shift.alias("shift")), on=["group", "fold"])
-        before = float((told["rest"] ** 2).sum())
-        after = float(((told["rest"] - told["shift"]) ** 2).sum())
-        if before == 0:
-            rows.append({**row, "annotations": len(told), "reason": "everyone agrees, so there is nothing to explain"})
+        row["annotations"] = int(part["n"].sum())
+        if part["error"].sum() == 0:
+            rows.append({**row, "reason": "everyone agrees, so there is nothing to explain"})
             continue
-        rows.append({**row, "annotations": len(told), "gain": 1 - after / before})
+        group = part["group"].rank("dense").to_numpy().astype(np.int64) - 1
+        gain = _gain(part, group)
+        dealt = np.array([_gain(part, rng.permutation(group)) for _ in range(permutations)])
+        p = (1 + int((dealt >= gain - 1e-12).sum())) / (1 + permutations) if permutations else None
+        rows.append({**row, "gain": gain, "p": p})
     schema = {"trait": pl.String, "values": pl.Int64, "users": pl.Int64, "annotations": pl.Int64}
-    return pl.DataFrame(rows, schema={**schema, "gain": pl.Float64, "reason": pl.String}).sort("gain", descending=True)
+    frame = pl.DataFrame(rows, schema={**schema, "gain": pl.Float64, "p": pl.Float64, "reason": pl.String})
+    return frame.sort("gain", descending=True)
+
+
+def _gain(people: pl.DataFrame, group: Ints) -> float:
+    """The share of the squared error that groups take away, the mean remainder of each learned in the other folds."""
+    fold, n, rest = (people[name].to_numpy() for name in ("fold", "n", "rest"))
+    shape = (int(group.max()) + 1, int(fold.max()) + 1)
+    cell = group * shape[1] + fold
+    sums, counts = (
+        np.bincount(cell, weights=column, minlength=shape[0] * shape[1]).reshape(shape) for column in (rest, n)
+    )
+    others, count = sums.sum(axis=1, keepdims=True) - sums, counts.sum(axis=1, keepdims=True) - counts
+    shift = np.divide(others, count, out=np.zeros(shape), where=count > 0)[group, fold]
+    before = float(people["error"].sum())
+    return 1 - (before + float((n * shift**2 - 2 * shift * rest).sum())) / before
+
+
+def _excess(people: float, model: float, away: Bounds) -> dict[str, float | None]:
+    """The distance of two differences, with the sign of what it does to the distance between the groups."""
+    turned = (abs(model) < abs(people)) != (model < people)
+    low, high = away
+    if turned:
+        low, high = None if away[1] is None else -away[1], None if away[0] is None else -away[0]
+    return {"excess": (people - model) if turned else (model - people), "excess_low": low, "excess_high": high}
 
 
 def _ratio(people: float, model: float, replicates: Floats, confidence: float) -> dict[str, Any]:

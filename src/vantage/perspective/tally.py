@@ -54,6 +54,15 @@ class Tally:
         """Groups added up with weights: one row per row of weights."""
         return Tally(weight @ self.hits, weight @ self.predicted, weight @ self.gold, weight @ self.rows)
 
+    def plus(self, other: Tally) -> Tally:
+        """The counts of the same groups in two sets of pairs together."""
+        return Tally(
+            self.hits + other.hits,
+            self.predicted + other.predicted,
+            self.gold + other.gold,
+            self.rows + other.rows,
+        )
+
     def chosen(self, rows: Ints) -> Tally:
         """Some of the groups."""
         return Tally(self.hits[rows], self.predicted[rows], self.gold[rows], self.rows[rows])

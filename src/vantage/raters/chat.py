@@ -63,7 +63,7 @@ class ChatRater:
         calibrate: With `scoring`: whether to take off what an option is given whatever the item (see
             `vantage.raters.models.calibration`); by default for the embedded model only.
         min_mass: With `scoring` and `sampling`: the share of the probability that the options must have together for
-            the likeliest of them to count as an answer; 0.5, and 0 for the embedded model, whose answers are weak anyway.
+            the likeliest of them to count as an answer; 0.5, and 0 for the embedded model, whose answers are weak.
         name: The rater's id; made from model, style, persona and user where none is given.
     """
 
@@ -189,7 +189,9 @@ class ChatRater:
         groups = [tuple(asked)] if self.parts.together else [(question,) for question in asked]
         shots = _Shots(self, corpus, instrument, condition)
         chosen = corpus.items if items is None else items
-        corpus.check_asked(instrument, [question.id for question in asked], condition, chosen)
+        # A study may have a prompter of its own, which words the questions itself.
+        if type(prompter) is Prompter:
+            corpus.check_asked(instrument, [question.id for question in asked], condition, chosen)
         passes = [(group,) for group in groups] if self.parts.scoring else [tuple(groups)]
         draws = [Sampling(self.temperature, self.top_p, self.max_tokens, self.seed + n) for n in range(self.samples)]
         for groups_of_pass in passes:
@@ -215,7 +217,7 @@ class ChatRater:
                 remedy=nearest(condition, known),
             )
         sampling = Sampling(self.temperature, self.top_p, self.max_tokens, self.seed)
-        return Prompter(instrument, self.parts, condition, self._voice(corpus), sampling, self.remote)
+        return Prompter(instrument, self.parts, condition, self._voice(corpus), sampling, first_tokens=self.remote)
 
     def _voice(self, corpus: Corpus) -> str:
         if self.persona:

@@ -46,4 +46,4 @@ def read_prices(path: str | Path) -> dict[str, Price]:
     prices = {model: price for model, price in told.items() if isinstance(price, dict)}
     if wrong := [model for model in told if model not in prices]:
         raise InputError(f"'{wrong[0]}' has a date and no price", file=path, remedy="write {input: …, output: …}")
-    return {model: Price(**{"date": str(when), **price}) if when else price for model, price in prices.items()}  # type: ignore[typeddict-item]
+    return {model: Price(**{"date": str(when), **price}) if when else price for model, price in prices.items()}

@@ -49,7 +49,7 @@ class Prompter:
     voice: str = ""
     """Who speaks, in prose: a persona's profile or a user's trait; empty for the plain rater."""
     sampling: Sampling = field(default_factory=Sampling)
-    first_tokens: bool = False
+    first_tokens: bool = field(default=False, kw_only=True)
     """Whether the model tells only the tokens with which a reply begins, so that options may need letters."""
 
     def request(self, questions: Sequence[Question], item: Mapping[str, Any], shots: Sequence[Shot] = ()) -> Request:

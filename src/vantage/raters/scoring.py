@@ -83,8 +83,9 @@ def _judged(rows: pl.DataFrame, scale: Scale, calibrate: bool, least_mass: float
 def mass_note(masses: pl.Series, least_mass: float) -> str:
     """What share of the probability the options had, in a sentence for the run's summary; nothing without scores.
 
-    >>> mass_note(pl.Series([0.9, 0.2, 0.99, 0.95]), 0.5)
-    'The options had 92 % of the probability in the median answer (lowest 20 %, tenth percentile 41 %); 1 of 4 had less than 50 % and counts as failed.'
+    >>> print(mass_note(pl.Series([0.9, 0.2, 0.99, 0.95]), 0.5))
+    The options had 92 % of the probability in the median answer (lowest 20 %, tenth percentile 41 %); 1 of 4 had less
+    than 50 % and counts as failed.
     """
     told = masses.drop_nulls()
     if told.is_empty():

@@ -19,12 +19,13 @@ from vantage._version import __version__
 from vantage.corpora.writers import csv_text
 from vantage.corpora.writers.place import put_file, put_folder
 from vantage.errors import InputError
-from vantage.report import notebook
 from vantage.report.charts import palette
 from vantage.report.latex import latex_table
+from vantage.report.page import page
 from vantage.report.parts import Column, Dialogue, Evidence, Figure, Finding, Part, Result, Section, Table
 from vantage.report.record import Record
 from vantage.report.references import bibtex
+from vantage.report.shown import Shown
 from vantage.report.style import Drawn, drawn
 
 FORMAT: Final = 1
@@ -39,7 +40,7 @@ T = TypeVar("T", Table, Figure)
 
 
 @dataclass(frozen=True)
-class Report(notebook.Shown):
+class Report(Shown):
     """A run and what it found: what a folder holds and a page shows."""
 
     record: Record
@@ -61,8 +62,6 @@ class Report(notebook.Shown):
 
     def write(self, folder: str | Path) -> Path:
         """Writes tables, figures, `study.json` and the page; gives the path of the page."""
-        from vantage.report.page import page
-
         folder = Path(folder)
         check(folder)
         result = self.result
@@ -92,9 +91,6 @@ class Report(notebook.Shown):
             "result": _plain(self.result),
         }
         put_text(folder / MANIFEST, json.dumps(data, ensure_ascii=False, indent=1, default=str) + "\n")
-
-
-notebook.shown.register(Report, notebook.report)
 
 
 def is_report(folder: Path) -> bool:

@@ -1,22 +1,25 @@
 """The parts of a report in a notebook: a cell that gives a table, a figure, a section or a result shows it.
 
-`shown` chooses by the kind of the part; each kind is registered where it is defined. Figures are drawings whose ink has
-the page's own colour; `Figure.draw()` gives the Matplotlib object.
+Figures are drawings whose ink has the page's own colour; `Figure.draw()` gives the Matplotlib object.
+
+>>> import polars as pl
+>>> "&lt;b&gt;" in shown(Table("a", "Of <b>.", pl.DataFrame({"x": [1]})))
+True
 """
 
 from __future__ import annotations
 
 import itertools
-from functools import singledispatch
-from typing import TYPE_CHECKING, Any, Final
+from typing import Final
 
 from vantage.notebook import html
 from vantage.notebook.html import Html
 from vantage.report.cells import counted, minus, printable
-
-if TYPE_CHECKING:
-    from vantage.report.folder import Report
-    from vantage.report.parts import Dialogue, Figure, Result, Section, Table
+from vantage.report.folder import Report
+from vantage.report.inline import inline
+from vantage.report.parts import Dialogue, Figure, Result, Section, Table
+from vantage.report.shown import shown
+from vantage.report.style import drawn
 
 ROWS: Final = 20
 """How many rows of a table a notebook shows."""
@@ -24,28 +27,7 @@ _COUNTER: Final = itertools.count(1)
 """A figure that is shown twice in a page needs two names."""
 
 
-class Shown:
-    """Something that a notebook shows."""
-
-    __slots__ = ()
-
-    def _repr_html_(self) -> str:
-        # Plain text: marimo takes nothing else.
-        return str(shown(self))
-
-
-@singledispatch
-def shown(part: Any) -> Html:
-    """The HTML of a part.
-
-    >>> import polars as pl
-    >>> from vantage.report import Table
-    >>> "&lt;b&gt;" in shown(Table("a", "Of <b>.", pl.DataFrame({"x": [1]})))
-    True
-    """
-    return html.escaped(part)
-
-
+@shown.register
 def table(part: Table) -> Html:
     """A table with its first rows and its notes."""
     heads = part.heads()
@@ -62,11 +44,9 @@ def _cell(text: str, *, bold: bool) -> Html:
     return Html(f"<b>{html.escaped(text)}</b>") if bold else html.escaped(text)
 
 
+@shown.register
 def figure(part: Figure) -> Html:
     """A drawing with its caption."""
-    from vantage.report.inline import inline
-    from vantage.report.style import drawn
-
     drawing = inline(drawn(part).svg, f"vantage-{next(_COUNTER)}", printable(part.in_words))
     # Narrow pages show the whole figure, smaller.
     drawing = drawing.replace("<svg ", '<svg style="max-width:100%;height:auto" ', 1)
@@ -75,17 +55,21 @@ def figure(part: Figure) -> Html:
     )
 
 
+@shown.register
 def dialogue(part: Dialogue) -> Html:
     """A conversation as a table of turns, with what was judged in bold."""
     rows = [[speaker, _cell(text, bold=judged)] for _, speaker, text, judged in part.table().frame.iter_rows()]
     return html.block(part.caption, html.grid(["speaker", "text"], rows))
 
 
+@shown.register
 def section(part: Section) -> Html:
     """A section with its text and parts."""
-    return html.block(part.title, *map(html.line, part.text), *map(shown, part.parts))
+    said = [html.listed([finding.text for finding in part.findings])] if part.findings else []
+    return html.block(part.title, *map(html.line, part.text), *said, *map(shown, part.parts))
 
 
+@shown.register
 def result(part: Result) -> Html:
     """Findings first, then warnings and all sections."""
     parts = [html.listed([finding.text for finding in part.findings], numbered=True)] if part.findings else []
@@ -93,6 +77,7 @@ def result(part: Result) -> Html:
     return html.block("Result", *parts, *map(section, part.sections))
 
 
+@shown.register
 def report(part: Report) -> Html:
     """A run with its state and what is missing, then what it found."""
     record = part.record

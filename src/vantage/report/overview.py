@@ -274,10 +274,10 @@ def rater_quality(analysis: CorpusAnalysis) -> pl.DataFrame | None:
     if analysis.ordered is None:
         return None
     try:
-        return raters(analysis.ordered)
+        return raters(analysis.ordered, kinds="all")
     except InputError:
         # Questions with different scales cannot be pooled.
-        return raters(analysis.ordered, by="question")
+        return raters(analysis.ordered, by="question", kinds="all")
 
 
 def excluded(analysis: CorpusAnalysis) -> pl.DataFrame | None:

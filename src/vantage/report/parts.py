@@ -24,9 +24,8 @@ import polars as pl
 
 from vantage.errors import InputError
 from vantage.measures.presentation import Column
-from vantage.report import notebook
 from vantage.report.cells import MISSING, minus, p_value, show
-from vantage.report.notebook import Shown
+from vantage.report.shown import Shown
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -391,10 +390,3 @@ def _cell(row: Mapping[str, Any], name: str, how: Column, best: Any) -> Cell:
         interval = f"± {told}"
     key = value if isinstance(value, int | float) and not isinstance(value, bool) else None
     return Cell(cell_text(how, value), interval, key, best is not None and value == best)
-
-
-notebook.shown.register(Table, notebook.table)
-notebook.shown.register(Figure, notebook.figure)
-notebook.shown.register(Dialogue, notebook.dialogue)
-notebook.shown.register(Section, notebook.section)
-notebook.shown.register(Result, notebook.result)

@@ -124,6 +124,7 @@ class PrintedGroup(BaseModel):
         variant: How it was computed, or why it differs or cannot be recomputed.
         percent: Whether printed figures are percentages and ours shares.
         tolerance: How far the two may lie apart, instead of the rounding of the printed figure.
+        optional: Whether figures without a row in the table are left out, such as those of a corpus not looked at.
         figures: One list per figure: the values of the keys, the figure as printed, and a variant of its own if any.
     """
 
@@ -136,6 +137,7 @@ class PrintedGroup(BaseModel):
     variant: str = ""
     percent: bool = False
     tolerance: float | None = None
+    optional: bool = False
     figures: list[list[str | int | float | None]]
 
     def rows(self, frames: Mapping[str, pl.DataFrame]) -> Iterator[Published]:
@@ -146,6 +148,8 @@ class PrintedGroup(BaseModel):
             printed, *variant = figure[len(self.keys) :]
             how = str(variant[0]) if variant else self.variant
             ours = None if frame is None else self._recomputed(frame, at)
+            if ours is None and self.optional:
+                continue
             what = self.what.format_map(at)
             yield Published(what, self.where, str(printed), ours, how, self.percent, self.tolerance)
 

@@ -78,9 +78,10 @@ class Data:
 
 
 class Says(BaseModel):
-    """A rule of a sentence, under its name."""
+    """A rule of a sentence, under its name, and whether it opens the report where that is not said of its entry."""
 
     model_config = _STRICT
+    headline: bool | int | None = None
     against: Against | None = None
     extremes: Extremes | None = None
     fact: str | Fact | None = None
@@ -138,6 +139,14 @@ class Show(BaseModel):
     def shown(self) -> dict[str, Column]:
         """How its columns are shown."""
         return {name: Column(how) if isinstance(how, str) else how for name, how in self.columns.items()}
+
+    def ranked(self, statements: Sequence[Statement]) -> list[tuple[Statement, int]]:
+        """Statements with their places among the sentences that open the report, 0 for none."""
+        own = [one.headline for one in self.say or ()] or [None] * len(statements)
+        return [
+            (statement, int(self.headline if headline is None else headline))
+            for statement, headline in zip(statements, own, strict=False)
+        ]
 
     @property
     def rules(self) -> list[Rule] | None:
@@ -226,7 +235,7 @@ class Recipe(BaseModel):
         sections, findings = running.written(made)
         if running.facts:
             running.frames["facts"] = pl.DataFrame([running.facts])
-        if published is not None:
+        if published is not None and published.rows(running.frames):
             section, more = published_section(published, running.frames)
             sections.append(section)
             findings += more
@@ -281,7 +290,7 @@ class _Running:
             for entry in spec.show:
                 for shown in self._shown(entry, part, suffix, further):
                     made.parts += shown.parts
-                    made.statements += [(one, int(entry.headline)) for one in shown.statements]
+                    made.statements += entry.ranked(shown.statements)
             made.text = [*(text for text in map(self.filled, spec.text) if text), *further]
             if made.parts or made.statements or further or not spec.show:
                 yield made
@@ -415,6 +424,9 @@ class _Running:
             given["by"] = list(by)
         if "seed" in measure.options:
             given.setdefault("seed", seed)
+        if "kinds" in measure.options:
+            # Whose judgments these are was decided by the entry.
+            given.setdefault("kinds", "all")
         frame = measure.function(corpus, **given)
         self.used.setdefault(name, []).append(frame)
         self.views[name] = measure.view

@@ -91,16 +91,18 @@ class Words:
 
     def result(self, row: Row, rule: Against | Extremes, corrected: float | None = None) -> str:
         """The estimate of a row with its interval, for brackets."""
-        if rule.result:
-            return self.filled(rule.result, row)
+        text = self.filled(rule.result, row) if rule.result else self._estimate(row, rule)
+        return text if corrected is None else f"{text}, p {_p_text(corrected)} after correction"
+
+    def _estimate(self, row: Row, rule: Against | Extremes) -> str:
         low, high = (self.shown({rule.value: row.get(end)}, rule.value) for end in (rule.low, rule.high))
         text = self.shown(row, rule.value)
         text = f"{self.symbol} = {text}" if self.symbol else text
         if row.get(rule.low) is not None and row.get(rule.high) is not None:
-            text += f", {self.confidence * 100:g} % CI {low} to {high}"
-        elif isinstance(rule, Against) and rule.p and row.get(rule.p) is not None:
-            text += f", p {_p_text(row[rule.p])}"
-        return text if corrected is None else f"{text}, p {_p_text(corrected)} after correction"
+            return f"{text}, {self.confidence * 100:g} % CI {low} to {high}"
+        if isinstance(rule, Against) and rule.p and row.get(rule.p) is not None:
+            return f"{text}, p {_p_text(row[rule.p])}"
+        return text
 
     def listed(self, rows: Sequence[str]) -> str:
         """Names as a list: a, b and c; of many the first three and a count."""
@@ -196,10 +198,16 @@ def _compared(
         phrase = getattr(rule, side)
         # Rows that a phrase names in other words, such as two groups that were compared, have sentences of their own.
         apart: dict[str, Claims] = {}
-        for claim in sorted(claims, key=lambda claim: -claim[0][rule.value]) if phrase else ():
+        for claim in sorted(claims, key=partial(_place, rule, side)) if phrase else ():
             apart.setdefault(words.filled(phrase, claim[0], rows="…"), []).append(claim)
         found += [_sentence(phrase, part, words, rule.label) for part in apart.values()]
     return found
+
+
+def _place(rule: Against, side: str, claim: tuple[Row, str, tuple[Evidence, ...]]) -> float:
+    """What the rows of a sentence are sorted by: those farthest from the reference first."""
+    value: float = claim[0][rule.value]
+    return value if side == "below" else -value
 
 
 def _extremes(rule: Extremes, rows: Sequence[Row], words: Words) -> Statement:

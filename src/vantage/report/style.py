@@ -14,15 +14,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from vantage.report.cells import minus, printable, shortened
 
 if TYPE_CHECKING:
+    import polars as pl
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
-
-    from vantage.report.parts import Figure
 
 INK: Final = "#1d2126"
 """The colour of text and axes; the page replaces it by its own, in the light and in the dark."""
@@ -51,6 +50,25 @@ class Drawn:
 
     svg: str
     pdf: bytes
+
+
+class Drawable(Protocol):
+    """A figure of a report, as far as drawing it needs to know."""
+
+    @property
+    def chart(self) -> str:
+        """The kind of chart."""
+
+    @property
+    def data(self) -> pl.DataFrame:
+        """What is drawn."""
+
+    @property
+    def options(self) -> Mapping[str, Any]:
+        """The options of the chart."""
+
+    def draw(self) -> Drawing:
+        """The figure as a Matplotlib object."""
 
 
 @contextmanager
@@ -125,7 +143,7 @@ def panels(
     return figure, all_axes[:count], columns
 
 
-def drawn(figure: Figure, palette: Mapping[str, str] | None = None) -> Drawn:
+def drawn(figure: Drawable, palette: Mapping[str, str] | None = None) -> Drawn:
     """A figure as SVG and PDF, in the colours of its report; the same figure gives the same bytes."""
     token = _REPORT.set(palette or {})
     try:

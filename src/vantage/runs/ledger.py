@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -96,7 +96,8 @@ def _entries(
         (run, started, end),
     )
     failures = store.select(
-        "SELECT body, 0, COUNT(*) FROM failures JOIN texts ON texts.id = context WHERE run = ? AND at >= ? AND at < ? GROUP BY context",
+        "SELECT body, 0, COUNT(*) FROM failures JOIN texts ON texts.id = context "
+        "WHERE run = ? AND at >= ? AND at < ? GROUP BY context",
         (run, started, end),
     )
     sums: dict[str, list[float]] = {}
@@ -113,10 +114,16 @@ def _entries(
     for body, _, count in failures:
         sums.setdefault(json.loads(unpacked(body))["model"], [0] * 6)[1] += count
     return [
-        Entry(run, sitting, started, model, *map(int, told), costs.get(model, 0.0), _date(model, prices))  # type: ignore[call-arg]
+        Entry(run, sitting, started, model, *_whole(told), cost=costs.get(model, 0.0), prices_of=_date(model, prices))
         for model, told in sums.items()
     ]
 
 
 def _date(model: str, prices: Mapping[str, Price]) -> str:
     return str(prices[model].get("date", "")) if model in prices else ""
+
+
+def _whole(counts: Sequence[float]) -> tuple[int, int, int, int, int, int]:
+    """Calls, failures and the four kinds of tokens, as whole numbers."""
+    calls, failures, prompt, reply, cached, thought = map(int, counts)
+    return calls, failures, prompt, reply, cached, thought

@@ -133,9 +133,7 @@ class Plan:
         known = Instrument.load(instrument) if isinstance(instrument, str) else instrument
         chosen = [raters] if isinstance(raters, ChatRater) else list(raters)
         parts = tuple(Part(rater, corpus, known, tuple(questions), condition) for rater in chosen)
-        # One rater of each style is enough: what is asked does not depend on who is asked.
-        for part in {part.rater.parts.coarse: part for part in parts}.values():
-            corpus.check_asked(part.used, part.asked, condition)
+        corpus.check_scales(*{part.used.id: part.used for part in parts}.values())
         return cls(parts)
 
     def described(self) -> dict[str, Any]:

@@ -10,17 +10,22 @@ from typing import TYPE_CHECKING
 from vantage._lazy import attach
 
 if TYPE_CHECKING:
-    from vantage.studies.base import Context as Context
     from vantage.studies.base import Study as Study
     from vantage.studies.base import find as find
     from vantage.studies.base import names as names
     from vantage.studies.base import option as option
     from vantage.studies.estimating import preview as preview
+    from vantage.studies.execution import Context as Context
     from vantage.studies.running import run as run
 
-_BASE = dict.fromkeys(("Context", "Study", "find", "names", "option"), "vantage.studies.base")
+_BASE = dict.fromkeys(("Study", "find", "names", "option"), "vantage.studies.base")
 
-_HOMES = {**_BASE, "preview": "vantage.studies.estimating", "run": "vantage.studies.running"}
+_HOMES = {
+    **_BASE,
+    "Context": "vantage.studies.execution",
+    "preview": "vantage.studies.estimating",
+    "run": "vantage.studies.running",
+}
 
 __all__ = [*_HOMES]  # noqa: PLE0604
 

@@ -1,7 +1,8 @@
 """What a study is: options, a step that collects judgments, and a step that analyses them.
 
-A study is a short module. It declares its options as a frozen dataclass, whose fields are the flags of
-`vantage study NAME` and the keywords of `vantage.studies.run` alike, and two functions:
+Most studies are recipes (`studies.recipes`), and this is what they become. A study declares its options as a frozen
+dataclass, whose fields are the flags of `vantage study NAME` and the keywords of `vantage.studies.run` alike, and two
+functions:
 
 * `collect(context)` gives the corpus: it reads published data, or asks raters with `context.rate`, which stores
   what they say as it arrives, so that a run can be interrupted and continued;
@@ -13,34 +14,16 @@ the data behind them), `study.json` with every option, seed, version and count, 
 
 >>> from dataclasses import dataclass
 >>> import vantage
->>> from vantage.report import Column, Figure, Finding, Result, Section, Table
+>>> from vantage.report import Result, Section
+>>> from vantage.studies import Context
 >>> @dataclass(frozen=True)
 ... class Options:
 ...     level: str = option("ordinal", "level of measurement of the alpha")
 >>> def collect(context: Context[Options]) -> vantage.Corpus:
-...     corpus = vantage.demo_corpus()
 ...     # With models:  return context.rate(corpus, context.raters("scoring"), "warmth-competence")
-...     return corpus
+...     return vantage.demo_corpus()
 >>> def analyse(corpus: vantage.Corpus, context: Context[Options]) -> Result:
-...     alpha = vantage.alpha(corpus, by="question", level=context.options.level, seed=context.seed)
-...     best = alpha.sort("estimate", descending=True).row(0, named=True)
-...     return Result(
-...         sections=[
-...             Section(
-...                 "Agreement",
-...                 ["How far raters agree beyond chance."],
-...                 [
-...                     Table("alpha", "Krippendorff's alpha, with 95 % intervals over items.", alpha,
-...                           {"estimate": Column("alpha", digits=2, best="max")}),
-...                     Figure("alpha", "Krippendorff's alpha, with 95 % intervals over items.",
-...                            "One point per question with its interval.", "points", alpha,
-...                            {"category": "question", "label": "Krippendorff's alpha"}),
-...                 ],
-...             )
-...         ],
-...         findings=[Finding("Raters agree most about {question} (alpha {estimate:.2f}).",
-...                           {"question": best["question"], "estimate": best["estimate"]})],
-...     )
+...     return Result([Section("Agreement", ["How far raters agree beyond chance."])])
 >>> STUDY = Study("agreement", "Agreement in the demo corpus", ("Do raters agree?",), Options, collect, analyse)
 >>> STUDY.options(level="nominal")
 Options(level='nominal')
@@ -53,24 +36,18 @@ vantage.errors.InputError: study 'agreement' has no option 'levl'; did you mean 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, fields
 from importlib import import_module
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, get_type_hints
 
 from vantage.errors import InputError, nearest
 from vantage.plugins import Plugins
 
 if TYPE_CHECKING:
     from vantage.corpora import Corpus
-    from vantage.instruments import Instrument
-    from vantage.raters.chat import ChatRater
     from vantage.report.parts import Result
-    from vantage.report.record import Record
-    from vantage.runs.options import Options as RunOptions
-    from vantage.runs.plan import Plan
+    from vantage.studies.execution import Context
 
 O = TypeVar("O")  # noqa: E741 - the options of a study
 
@@ -83,14 +60,6 @@ STUDIES: Final[dict[str, str]] = {
     "wcsent": "vantage.studies.wcsent.study:STUDY",
 }
 """The studies by name: where each is found when it is asked for."""
-
-
-class Progress(Protocol):
-    """Something that shows how far the work has come."""
-
-    def __call__(self, title: str, total: int | None = None) -> AbstractContextManager[Callable[[int], None]]:
-        """Opens a bar and gives what moves it on."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -150,105 +119,6 @@ class OptionEntry:
 def option(default: Any, help: str) -> Any:  # noqa: A002
     """A field of a study's options, with the sentence that explains it; a list of words is a tuple."""
     return field(default=default, metadata={"help": help})
-
-
-@dataclass
-class Context(Generic[O]):
-    """What a study is run with: its options, the data, the models, the seed and the folder.
-
-    Args:
-        options: The study's own options.
-        data: The published data or the corpus folder that was named with `--data`.
-        models: The models that were named with `--model`.
-        seed: The seed of everything that is drawn by lot.
-        settings: Settings of the models, such as `base_url`.
-        folder: Where the results go; null for a run that leaves nothing behind.
-        record: What the report will state about this run.
-        progress: What shows how far the work has come.
-        carried: How models are called: concurrency, limits of cost and of failures.
-        warnings: What must be told at the top of the report.
-        reached: The corpus as far as it has come, for the report on a run that is cut off.
-        noted: What collecting leaves for analysing that has no place in the corpus, such as what calls cost.
-    """
-
-    plans: ClassVar[bool] = False
-    """Whether nothing is asked or trained, since only an estimate is wanted (see `studies.estimating`)."""
-
-    options: O
-    record: Record
-    data: Path | None = None
-    models: tuple[str, ...] = ()
-    seed: int = 0
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    folder: Path | None = None
-    progress: Progress | None = None
-    carried: RunOptions | None = None
-    warnings: list[str] = field(default_factory=list)
-    reached: Corpus | None = None
-    noted: dict[str, Any] = field(default_factory=dict)
-
-    def raters(self, style: str = "zero-shot", **options: Any) -> list[ChatRater]:
-        """One chat rater per model named, in one prompting style; `options` are those of `ChatRater`."""
-        from vantage.raters.chat import ChatRater
-
-        options = {"seed": self.seed, "settings": dict(self.settings), **options}
-        return [ChatRater(model, style, **options) for model in self.models]
-
-    def rate(
-        self,
-        corpus: Corpus,
-        raters: ChatRater | Iterable[ChatRater],
-        instrument: Instrument | str,
-        *,
-        questions: Sequence[str] = (),
-        condition: str = "",
-    ) -> Corpus:
-        """The corpus with the judgments of raters, each reply stored in the folder as it arrives.
-
-        What the folder already has is not asked again, so an interrupted run goes on where it stopped.
-        """
-        from vantage.studies.asking import ask
-
-        return ask(self, corpus, raters, instrument, questions=questions, condition=condition)
-
-    def asks(self, plan: Plan, assumption: str = "") -> bool:
-        """Whether to ask what a plan says, for studies that ask in other ways than with `rate`.
-
-        A context that only plans adds it to its estimate instead; `assumption` says why it may be more than is needed.
-        """
-        return True
-
-    def trains(self, rater: str, learns: str) -> bool:
-        """Whether to train a rater now; a context that only plans notes who learns from what instead."""
-        return True
-
-    def warn(self, sentence: str) -> None:
-        """A warning for the top of the report; said once, however often it comes up."""
-        if sentence not in self.warnings:
-            self.warnings.append(sentence)
-
-    def step(self, title: str, total: int | None = None) -> AbstractContextManager[Callable[[int], None]]:
-        """A progress bar for long work: `with context.step("resampling", 1000) as moved: … moved(1)`."""
-        return self.progress(title, total) if self.progress else nullcontext(lambda _: None)
-
-
-def hundredths(moved: Callable[[int], None]) -> Callable[[int, int], None]:
-    """Moves a bar of a hundred steps by steps done of steps in all, as trained raters tell them.
-
-    >>> moves: list[int] = []
-    >>> advance = hundredths(moves.append)
-    >>> advance(1, 4), advance(4, 4), moves
-    (None, None, [25, 75])
-    """
-    told = 0
-
-    def advance(done: int, total: int) -> None:
-        nonlocal told
-        share = 100 * done // max(total, 1)
-        moved(share - told)
-        told = share
-
-    return advance
 
 
 def find(name: str) -> Study[Any]:

@@ -12,8 +12,8 @@ from vantage.raters.chat import ChatRater
 from vantage.raters.models import nothing_sent
 from vantage.runs.forecast import Forecast
 from vantage.runs.plan import Plan
-from vantage.studies.asking import STORE
-from vantage.studies.base import Context, O, Study
+from vantage.studies.base import O, Study
+from vantage.studies.execution import STORE, Context
 from vantage.studies.running import prepared
 
 if TYPE_CHECKING:

@@ -21,7 +21,8 @@ from vantage.corpora.bundled import demo_corpus
 from vantage.errors import InputError, VantageError
 from vantage.report.parts import Result
 from vantage.report.recipe import Recipe, functions_of
-from vantage.studies.base import Context, Study
+from vantage.studies.base import Study
+from vantage.studies.execution import Context
 from vantage.studies.recipes import plain_analysis
 
 RECIPES: Final = (".yaml", ".yml")

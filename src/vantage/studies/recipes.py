@@ -10,7 +10,8 @@ from vantage.corpora import Corpus
 from vantage.report.parts import Result
 from vantage.report.published import PublishedFigures
 from vantage.report.recipe import Analysis, Recipe, functions_of
-from vantage.studies.base import Context, O, Study
+from vantage.studies.base import O, Study
+from vantage.studies.execution import Context
 
 
 def plain_analysis(corpus: Corpus, context: Context[Any]) -> Analysis:

@@ -13,8 +13,8 @@ from vantage.report.folder import Report, check, is_report, read_manifest
 from vantage.report.overview import overview
 from vantage.report.parts import Result
 from vantage.report.record import Record, now, versions
-from vantage.studies.asking import STORE, stored_calls
-from vantage.studies.base import Context, Progress, Study, find
+from vantage.studies.base import Study, find
+from vantage.studies.execution import STORE, Context, Progress, stored_calls
 
 if TYPE_CHECKING:
     from vantage.corpora import Corpus

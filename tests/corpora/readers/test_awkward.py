@@ -122,7 +122,7 @@ SEPARATED = [
 
 def packed(kind: str) -> Case:
     data = PLAIN.encode()
-    made = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
+    made: dict[str, Callable[[bytes], bytes]] = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
     return good(f"packed as {kind}", made[kind](data), name=f"t.csv.{kind}")
 
 
@@ -159,7 +159,7 @@ SHEET: list[list[Any]] = [
     ["i2", "r2", 2],
 ]
 FRAME = pd.DataFrame(ROWS, columns=["item", "rater", "value"])
-LABELS = {1: "low", 2: "middle", 3: "high"}
+LABELS: dict[int | float, str] = {1: "low", 2: "middle", 3: "high"}
 
 
 def spss(**options: Any) -> Callable[[Path], None]:
@@ -625,6 +625,26 @@ WIDE = [
         [("i1", "r1", 1.0), ("i1", "r2", 2.0), ("i1", "r1", 5.0), ("i1", "r2", 5.0)],
         wide="question",
         check=lambda c: [q.id for q in c.questions] == ["kind", "warm"],
+    ),
+    good(
+        "questions with numbers and with words",
+        "item,rater,warm,tone\ni1,r1,1,rude\ni1,r2,2,Polite\ni2,r1,3,polite\ni2,r2,2,rude\n",
+        [*ROWS, ("i1", "r1", 1.0), ("i1", "r2", 0.0), ("i2", "r1", 0.0), ("i2", "r2", 1.0)],
+        "differ in case only",
+        wide="question",
+        check=lambda c: [q.scale.level for q in c.questions] == ["nominal", "ordinal"],
+    ),
+    bad(
+        "a word among the numbers of one question",
+        "item,rater,warm,tone\ni1,r1,1,rude\ni1,r2,two,polite\n",
+        "row 3, column 'warm'",
+        "'two' is not a number",
+        wide="question",
+    ),
+    good(
+        "questions in rows",
+        "item,rater,question,value\ni1,r1,warm,1\ni1,r1,tone,rude\ni1,r2,warm,2.25\ni1,r2,tone,polite\n",
+        [("i1", "r1", 1.0), ("i1", "r1", 1.0), ("i1", "r2", 2.25), ("i1", "r2", 0.0)],
     ),
     good("some columns", "rater,i1,i2,note\nr1,1,3,x\nr2,2,2,y\n", ROWS, wide="item", values=["i*"]),
     bad("no such column", "rater,i1\nr1,1\n", "there is no column 'Q*'", wide="item", values=["Q*"]),

@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from vantage.corpora.readers.entities import codes, first_of_each, ids, notes_on, one_row_each, read_flat
-from vantage.corpora.readers.files import Table
+from vantage.corpora.readers.table_file import Table
 from vantage.errors import InputError
 
 

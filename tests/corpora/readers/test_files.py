@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vantage.corpora.readers.files import Table, find, read_csv, read_json, read_jsonl, read_table
+from vantage.corpora.readers.files import find, read_csv, read_json, read_jsonl, read_table
+from vantage.corpora.readers.table_file import Table
 from vantage.errors import InputError
 
 

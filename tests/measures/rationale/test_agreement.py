@@ -42,6 +42,10 @@ def test_actual_pairs_are_more_alike_than_chance() -> None:
     assert actual > item > question
     assert (found["low"] <= found["estimate"]).all()
     assert (found["estimate"] <= found["high"]).all()
+    # Actual pairs less each baseline, with an interval that has the difference in it.
+    assert found["beyond"].to_list() == [None, pytest.approx(actual - question), pytest.approx(actual - item)]
+    assert (found["beyond_low"][1:] > 0).all()
+    assert (found["beyond_low"][1:] <= found["beyond"][1:]).all()
 
 
 def test_the_order_of_rows_does_not_matter_and_the_seed_does_what_it_should() -> None:

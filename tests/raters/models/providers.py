@@ -224,7 +224,7 @@ def _first_system(body: dict[str, Any]) -> str:
     return str(body["messages"][0]["content"])
 
 
-OPENAI = {
+OPENAI: dict[str, Any] = {
     "answer": _chat,
     "error": _openai_error,
     "system": _first_system,
@@ -233,15 +233,15 @@ OPENAI = {
     "schema_field": "response_format",
 }
 DIALECTS = [
-    Dialect("openai:m", {}, {"OPENAI_API_KEY": "k-123456"}, path="/chat/completions", **OPENAI),  # type: ignore[arg-type]
-    Dialect("openrouter:a/m", {}, {"OPENROUTER_API_KEY": "k-123456"}, path="/chat/completions", **OPENAI),  # type: ignore[arg-type]
+    Dialect("openai:m", {}, {"OPENAI_API_KEY": "k-123456"}, path="/chat/completions", **OPENAI),
+    Dialect("openrouter:a/m", {}, {"OPENROUTER_API_KEY": "k-123456"}, path="/chat/completions", **OPENAI),
     Dialect(
         "azure:m",
         {},
         {"AZURE_OPENAI_API_KEY": "k-123456"},
         path="/openai/deployments/m/chat/completions?api-version=2024-10-21",
         **OPENAI,
-    ),  # type: ignore[arg-type]
+    ),
     Dialect(
         "openai:m",
         {"api": "responses"},

@@ -1,5 +1,6 @@
 """Error bodies as providers document them, and what each is taken for."""
 
+# ruff: noqa: E501 - the bodies are kept as they came
 from __future__ import annotations
 
 from typing import Any

@@ -182,7 +182,7 @@ def test_a_content_filter_is_a_refusal_and_not_a_failure(make: Make) -> None:
         ({"content": "4", "reasoning_content": "Warm."}, "4", "Warm."),
         ({"content": "4", "reasoning": "Warm."}, "4", "Warm."),
         ({"content": [{"type": "text", "text": "4"}]}, "4", ""),
-        ({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}, {"type": "text", "text": "4"}]}, "4", "Hm."),
+        ({"content": [{"type": "thinking", "thinking": [{"text": "Hm."}]}, {"type": "text", "text": "4"}]}, "4", "Hm."),
         ({"content": None, "reasoning_content": "Still at it"}, "", "Still at it"),
     ],
 )  # fmt: skip

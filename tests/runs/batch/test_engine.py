@@ -181,7 +181,7 @@ def test_half_the_price_is_counted_and_kept_apart(provider: Provider, plan: Make
     prices = {"openai:tester": {"input": 10_000.0, "output": 100_000.0}}
     outcome = run(plan(4), store, Options(engine="batch", prices=prices))  # type: ignore[arg-type]
     assert outcome.tally.cost == pytest.approx(4 * (100 * 0.01 + 10 * 0.1) / 2)
-    assert totals(ledger(store, outcome.run))["cost"] == pytest.approx(outcome.tally.cost)  # type: ignore[arg-type]
+    assert totals(ledger(store, outcome.run))["cost"] == pytest.approx(outcome.tally.cost)
     # The limit holds for all that may be under way, at half the price: 0.5 for a prompt and 25.6 for a reply at most.
     capped = run(plan(30), store, Options(engine="batch", prices=prices, max_cost=100.0))  # type: ignore[arg-type]
     assert capped.complete

@@ -14,8 +14,9 @@ from tests.studies.appraisals.release import write
 from vantage import Corpus
 from vantage.raters.models.base import Completion, Request
 from vantage.report.record import Record
-from vantage.studies.appraisals.study import STUDY, Options
-from vantage.studies.base import Context
+from vantage.studies.appraisals.options import Options
+from vantage.studies.appraisals.study import STUDY
+from vantage.studies.execution import Context
 
 
 class Synthetic(Here):

@@ -1,13 +1,35 @@
-"""Matrices and the statistics on them, against SciPy and by hand."""
+"""Matrices and the statistics on them, against SciPy and by hand; intervals over posts against drawing rows."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 import polars as pl
 import pytest
 from scipy import stats
 
-from vantage.studies.appraisals.coding import agreed_blanks, correlation, delta, first_integer, lines, matrix
+from vantage.measures.intervals import percentile, weights
+from vantage.measures.ratings import Floats
+from vantage.measures.resampling import Resampling
+from vantage.studies.appraisals.coding import (
+    STATISTICS,
+    Weighted,
+    clustered,
+    compared,
+    correlation,
+    difference,
+    first_integer,
+    kappa,
+    matrix,
+    mean_p,
+)
+
+HOW = Resampling(resamples=40, seed=3)
+
+
+def value(statistic: Weighted, posts: int) -> float:
+    return float(statistic(np.ones((1, posts)))[0])
 
 
 @pytest.mark.parametrize(
@@ -39,28 +61,92 @@ def test_correlations_along_each_way_are_scipys() -> None:
     one = rng.normal(size=(9, 4))
     two = one + rng.normal(size=(9, 4))
     told = [stats.pearsonr(one[:, k], two[:, k]) for k in range(4)]
-    found = correlation(one, two, "questions")
-    assert found.r == pytest.approx(np.mean([t.statistic for t in told]))
-    assert found.p == pytest.approx(np.mean([t.pvalue for t in told]))
-    assert lines(one, two, "questions") == pytest.approx([t.statistic for t in told])
+    assert value(correlation(one, two), 9) == pytest.approx(np.mean([t.statistic for t in told]))
+    p, defined = mean_p(one, two, "questions")
+    assert p == pytest.approx(np.mean([t.pvalue for t in told]))
+    assert defined == 4
     posts = np.mean([stats.spearmanr(one[k], two[k]).statistic for k in range(9)])
-    assert correlation(one, two, "posts", "spearman").r == pytest.approx(posts)
-    assert correlation(one, two, "all").r == pytest.approx(stats.pearsonr(one.ravel(), two.ravel()).statistic)
+    assert value(correlation(one, two, "posts", "spearman"), 9) == pytest.approx(posts)
+    everything = stats.pearsonr(one.ravel(), two.ravel()).statistic
+    assert value(correlation(one, two, "all"), 9) == pytest.approx(everything)
 
 
 def test_constant_and_missing_lines_are_left_out() -> None:
     one = np.array([[1.0, 5.0], [2.0, 5.0], [3.0, 5.0], [np.nan, 5.0]])
     two = np.array([[1.0, 1.0], [2.0, 2.0], [4.0, 3.0], [9.0, 4.0]])
-    found = correlation(one, two, "questions")
-    assert found.defined == 1
-    assert lines(one, two, "questions") == [pytest.approx(found.r), None]
-    assert correlation(one[:, 1:], two[:, 1:], "questions").r is None
-    assert delta(np.full((2, 2), np.nan), np.ones((2, 2))) is None
+    assert mean_p(one, two, "questions")[1] == 1
+    assert value(correlation(one, two), 4) == pytest.approx(stats.pearsonr([1, 2, 3], [1, 2, 4]).statistic)
+    nothing = compared([one[:, 1:]], two[:, 1:], ["per_question"], HOW)
+    assert nothing == {"per_question": None, "per_question_low": None, "per_question_high": None}
+    assert compared([np.full((2, 2), np.nan)], np.ones((2, 2)), ["delta"], HOW)["delta"] is None
 
 
 def test_kappas_of_blanks() -> None:
-    one, two = np.array([True, True, False, False]), np.array([True, False, False, False])
-    randolph, fleiss = agreed_blanks(one, two)
-    assert randolph == pytest.approx(0.5)
-    assert fleiss == pytest.approx((0.75 - (0.375**2 + 0.625**2)) / (1 - (0.375**2 + 0.625**2)))
-    assert agreed_blanks(np.zeros(3, dtype=bool), np.zeros(3, dtype=bool)) == (1.0, None)
+    one, two = np.array([[0.0, 0.0, 3.0, 4.0]]), np.array([[0.0, 5.0, 6.0, 7.0]])
+    assert value(kappa(one, two, "randolph"), 1) == pytest.approx(0.5)
+    chance = 0.375**2 + 0.625**2
+    assert value(kappa(one, two, "fleiss"), 1) == pytest.approx((0.75 - chance) / (1 - chance))
+    assert value(kappa(np.ones((1, 3)), np.ones((1, 3)), "randolph"), 1) == 1.0
+    assert np.isnan(value(kappa(np.ones((1, 3)), np.ones((1, 3)), "fleiss"), 1))
+
+
+def two_raters() -> tuple[Floats, Floats]:
+    rng = np.random.default_rng(1)
+    one = rng.integers(0, 10, (15, 4)).astype(np.float64)
+    two = np.clip(one + rng.integers(-3, 4, one.shape), 0, 9)
+    one[rng.random(one.shape) < 0.1] = np.nan
+    return one, two
+
+
+def drawn_rows() -> list[list[int]]:
+    """The same resamples as lists of rows."""
+    blocks = np.concatenate(list(weights(15, HOW.resamples, HOW.seed)))
+    return [np.repeat(np.arange(15), row.astype(int)).tolist() for row in blocks]
+
+
+@pytest.mark.parametrize("name", list(STATISTICS))
+def test_intervals_are_those_of_drawn_rows(name: str) -> None:
+    one, two = two_raters()
+    statistic: Callable[[Floats, Floats], Weighted] = STATISTICS[name]
+    told = [value(statistic(one[rows], two[rows]), len(rows)) for rows in drawn_rows()]
+    found = compared([one], two, [name], HOW)
+    assert (found[f"{name}_low"], found[f"{name}_high"]) == pytest.approx(percentile(np.array(told)))
+    assert found[name] == pytest.approx(value(statistic(one, two), 15))
+
+
+def test_runs_are_averaged() -> None:
+    one, two = two_raters()
+    found = compared([one, two], two, ["delta"], HOW)
+    assert found["delta"] == pytest.approx(value(difference(one, two), 15) / 2)
+
+
+def test_with_one_post_there_is_no_interval() -> None:
+    one, two = two_raters()
+    assert compared([two[:1]], two[:1], ["delta"], HOW) == {"delta": 0.0, "delta_low": None, "delta_high": None}
+    assert compared([one[:0]], two[:0], ["delta"], HOW)["delta"] is None
+    assert clustered(np.arange(4.0), np.arange(4.0), np.arange(4), Resampling("none")) == ((None, None), None)
+
+
+def test_p_values_know_that_texts_share_posts() -> None:
+    # Every text counts five times: as single texts they would be five times the evidence, as posts they are not.
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=30), rng.normal(size=30)
+    y += 0.3 * x
+    how = Resampling(resamples=400)
+    bounds, p = clustered(x, y, np.arange(30), how)
+    again, repeated = clustered(np.repeat(x, 5), np.repeat(y, 5), np.repeat(np.arange(30), 5), how)
+    assert again == pytest.approx(bounds)
+    assert repeated == pytest.approx(p)
+    assert p is not None
+    assert 0.0 < p < 1.0
+
+
+def test_p_values_of_noise_that_posts_share_are_uniform_enough() -> None:
+    rng = np.random.default_rng(2)
+    posts = np.repeat(np.arange(40), 4)
+    small = []
+    for _ in range(100):
+        x, y = (np.repeat(rng.normal(size=40), 4) + 0.5 * rng.normal(size=160) for _ in range(2))
+        small.append((clustered(x, y, posts, Resampling(resamples=100))[1] or 0.0) < 0.05)
+    # Tests that take texts for independent find more than a fifth of such noise clear.
+    assert np.mean(small) < 0.13

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from tests.report.truth import check_all
 from tests.studies.appraisals.release import write
 from vantage.errors import InputError
 from vantage.raters import encoders
@@ -40,12 +41,9 @@ def found(report: Report) -> dict[str, pl.DataFrame]:
     return tables(report)
 
 
-def test_the_report_has_what_each_reader_looks_for_first(report: Report) -> None:
-    titles = [section.title for section in report.result.sections]
-    assert titles[:3] == ["Where to look", "Do people agree?", "Appraisals and emotions"]
-    assert titles[-1] == "Published beside recomputed"
+def test_every_sentence_is_true_to_its_numbers(report: Report) -> None:
+    check_all(report.result)
     assert len(report.result.findings) >= 6
-    assert all("{" not in finding.text for finding in report.result.findings)
 
 
 def test_distributions_blanks_and_groups(found: dict[str, pl.DataFrame]) -> None:
@@ -62,7 +60,17 @@ def test_agreement_in_both_codings(found: dict[str, pl.DataFrame]) -> None:
     assert (told["estimate"] > 0.5).all()
     kappas = dict(found["agreement-blanks"].select("coefficient", "estimate").iter_rows())
     assert kappas["randolph"] == pytest.approx(1.0)
-    assert len(found["agreement-questions"]) == 24
+    questions = found["agreement-questions"]
+    assert len(questions) == 24
+    assert questions["delta_answers"].to_list() == sorted(questions["delta_answers"], reverse=True)
+    overall = found["agreement"].filter(statistic="mean absolute difference", blanks="left out")["estimate"][0]
+    weighted = questions.select(
+        (pl.col("delta_answers") * pl.col("pairs_answered")).sum() / pl.col("pairs_answered").sum()
+    )
+    assert weighted.item() == pytest.approx(overall)
+    for ends in (("delta_low", "delta", "delta_high"), ("randolph_low", "randolph", "randolph_high")):
+        low, middle, high = (found["agreement-groups"][name] for name in ends)
+        assert ((low <= middle) & (middle <= high)).all()
 
 
 def test_the_model_and_what_takes_no_reading(found: dict[str, pl.DataFrame]) -> None:
@@ -71,6 +79,11 @@ def test_the_model_and_what_takes_no_reading(found: dict[str, pl.DataFrame]) -> 
     assert parser["delta"] == pytest.approx(rows["chatgpt", "first whole number", "as 0"]["delta"])
     assert rows["chatgpt", "parser", "left out"]["delta"] < parser["delta"]
     assert rows["always 5", "", "as 0"]["per_question"] is None
+    unread = found["models-unread"].row(0, named=True)
+    assert unread["farther"] == pytest.approx(unread["delta"] - unread["unread"])
+    assert unread["delta"] == pytest.approx(parser["delta"])
+    profile = rows["mean of the question over other posts", "", "as 0"]
+    assert unread["unread"] == pytest.approx(profile["delta"])
     assert found["models-alternative"]["passes"].to_list() == [True]
     assert set(found["models-replies"]["status"]) == {"answered"}
 
@@ -81,6 +94,9 @@ def test_emotions_that_never_occur_have_a_reason(found: dict[str, pl.DataFrame])
     assert joy["auc"] is None
     assert joy["reason"] == "seen in 0 of 24 posts; 10 with and without it are needed"
     assert told.filter(pl.col("emotion") == "anger")["auc"].null_count() == 0
+    anger = {row["features"]: row for row in told.filter(emotion="anger").iter_rows(named=True)}
+    assert anger["words"]["gain"] == pytest.approx(anger["words"]["auc"] - anger["appraisals"]["auc"])
+    assert anger["appraisals and words"]["than"] == "words"
     assert found["emotion-profiles"]["joy"].null_count() == 24
     assert found["emotion-profiles"]["anger"].null_count() == 0
 
@@ -91,6 +107,7 @@ def test_reasons_beside_chance_and_their_fit(found: dict[str, pl.DataFrame]) -> 
     )
     actual = told.filter(pl.col("pairs") == "actual")["estimate"][0]
     assert (told.filter(pl.col("pairs") != "actual")["estimate"] < actual).all()
+    assert (actual - told["estimate"]).to_list()[1:] == pytest.approx(told["beyond"].to_list()[1:])
     fit = {row["rater"]: row for row in found["reasons-fit"].iter_rows(named=True)}
     assert fit["annotator-1"]["r"] > 0.5
     assert {"reasons-form", "reasons-diversity", "reasons-topics", "reasons-words", "reasons-models"} <= set(found)
@@ -104,6 +121,9 @@ def test_human_scores_and_automatic_measures(found: dict[str, pl.DataFrame]) -> 
     assert {"rouge-l", "length in words"} <= set(related["automatic"])
     assert related["estimate"].drop_nulls().abs().max() <= 1.0  # type: ignore[operator]
     assert len(related) == related.n_unique(["automatic", "criterion"])
+    apart = {row["criterion"]: row["estimate"] for row in found["evaluation-differences"].iter_rows(named=True)}
+    for criterion, difference in apart.items():
+        assert difference == pytest.approx(told[criterion, "chatgpt"] - told[criterion, "gold"])
 
 
 def test_every_part_has_its_figure(report: Report) -> None:

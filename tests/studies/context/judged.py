@@ -12,9 +12,9 @@ from vantage import Corpus, Instrument
 from vantage.context.controls import with_controls
 from vantage.report.parts import Result
 from vantage.report.record import Record
-from vantage.studies.base import Context
 from vantage.studies.context.options import Options
 from vantage.studies.context.study import STUDY
+from vantage.studies.execution import Context
 
 SKILLS: Mapping[str, tuple[float, float]] = {
     "m:a": (0.6, 0.95),

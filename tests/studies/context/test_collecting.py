@@ -13,9 +13,9 @@ from vantage import Corpus, Instrument, Scale
 from vantage.errors import InputError
 from vantage.report.record import Record
 from vantage.studies import run
-from vantage.studies.base import Context
 from vantage.studies.context.collecting import DETECTED_POORLY, POOR, _warn, collect
 from vantage.studies.context.options import Options
+from vantage.studies.execution import Context
 
 
 def context(data: Path, **options: Any) -> Context[Options]:

@@ -13,8 +13,8 @@ from vantage import ChatRater, Corpus, Instrument
 from vantage.context.controls import attached
 from vantage.context.generation import generate
 from vantage.report.record import Record
-from vantage.studies.base import Context
 from vantage.studies.context.model_raters import ask_models, example_corpus
+from vantage.studies.execution import Context
 
 SARCASM = Instrument.load("sarcasm")
 

@@ -12,9 +12,9 @@ from vantage import Corpus
 from vantage.errors import InputError
 from vantage.report.record import Record
 from vantage.studies import run
-from vantage.studies.base import Context
 from vantage.studies.context.collecting import collect
 from vantage.studies.context.options import Options
+from vantage.studies.execution import Context
 
 FEW: dict[str, Any] = {
     "tasks": "sarcasm",

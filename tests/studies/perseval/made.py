@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -13,8 +14,19 @@ from vantage.corpora.corpus import About
 WORDS = ("the rain stays", "a loud crowd", "quiet streets", "taxes again", "they came here", "send them home")
 
 
-def corpus(people: int = 16, texts: int = 60, each: int = 24, seed: int = 0) -> Corpus:
-    """Two sides and two ages; a text about 'them' is offensive to one side only."""
+def corpus(
+    people: int = 16, texts: int = 60, each: int = 24, seed: int = 0, *, noise: bool = False, inverted: bool = False
+) -> Corpus:
+    """Two sides and two ages; a text about 'them' is offensive to one side only.
+
+    Args:
+        people: How many there are.
+        texts: How many there are.
+        each: How many texts everyone judges.
+        seed: Of the draws.
+        noise: Whether answers are drawn by lot, whatever the text and whoever answers.
+        inverted: Whether the two sides change places.
+    """
     rng = np.random.default_rng(seed)
     words = [f"{WORDS[n % len(WORDS)]} number {n}" for n in range(texts)]
     rows = []
@@ -22,13 +34,15 @@ def corpus(people: int = 16, texts: int = 60, each: int = 24, seed: int = 0) -> 
         for text in rng.permutation(texts)[:each]:
             loud = "crowd" in words[text] or ("them" in words[text] and person % 2 == 1)
             value = float(loud) if rng.random() < 0.95 else float(not loud)
+            if noise:
+                value = float(rng.random() < 0.5)
             rows.append({"item": f"t{text:02}", "rater": f"p{person:02}", "question": "offensive", "value": value})
     return Corpus(
         items=pl.DataFrame({"item": [f"t{n:02}" for n in range(texts)], "text": words}),
         raters=pl.DataFrame(
             {
                 "rater": [f"p{n:02}" for n in range(people)],
-                "group": ["target" if n % 2 else "control" for n in range(people)],
+                "group": ["target" if n % 2 != inverted else "control" for n in range(people)],
                 "gender": ["f" if n % 4 < 2 else "m" for n in range(people)],
             }
         ),
@@ -38,6 +52,6 @@ def corpus(people: int = 16, texts: int = 60, each: int = 24, seed: int = 0) -> 
     )
 
 
-def write(folder: Path, **options: int) -> Path:
+def write(folder: Path, **options: Any) -> Path:
     """The corpus as a folder."""
     return corpus(**options).write(folder / "made")

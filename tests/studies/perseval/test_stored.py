@@ -6,10 +6,10 @@ import polars as pl
 
 from tests.studies.perseval.made import write
 from vantage.report.record import Record
-from vantage.studies.base import Context
+from vantage.studies.execution import Context
+from vantage.studies.perseval.options import Options
 from vantage.studies.perseval.sources import Task, read, tasks
 from vantage.studies.perseval.stored import Predictions, by_rater
-from vantage.studies.perseval.study import Options
 
 
 def context(folder: Path | None, seed: int = 0) -> Context[Options]:

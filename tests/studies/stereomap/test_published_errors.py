@@ -15,10 +15,10 @@ from vantage.instruments import Instrument
 from vantage.measures.clusters import kmeans
 from vantage.raters.replies import parse_replies, parse_reply
 from vantage.studies.stereomap.analysis import Stereomap
-from vantage.studies.stereomap.comparing import correlation_pairs, correlations
 from vantage.studies.stereomap.groups import groups_corpus, published_groups, read_groups
 from vantage.studies.stereomap.options import Options
 from vantage.studies.stereomap.placing import competence_against_warmth, place
+from vantage.studies.stereomap.relations import correlation_pairs, correlations
 
 EXTENDED = Instrument.load("stereotype-content:extended")
 FRIENDLY = EXTENDED.question("friendly")

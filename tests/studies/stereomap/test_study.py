@@ -183,11 +183,11 @@ def test_the_findings_say_what_was_planted(planted: Report) -> None:
     told = [finding.text for finding in planted.result.findings]
     assert len(told) <= 9
     higher = next(text for text in told if "competence is higher than warmth" in text)
-    assert "HC-LW" in higher
-    assert "LC-HW" not in higher
+    assert "clusters of high competence and low warmth" in higher
+    assert "low competence and high warmth" not in higher
     assert any(text.startswith("Clusters agree with those of people better than chance") for text in told)
     seen = next(text for text in told if text.startswith("The difference between competence and warmth that people"))
-    assert all(cluster in seen for cluster in ("HC-LW", "LC-HW", "LC-LW"))
+    assert all(f"“{title}”" in seen for title in ("competence above warmth", "warmth above competence", "low on both"))
     assert any("refused 2.1 % of its judgments" in text for text in told)
 
 
@@ -369,8 +369,8 @@ def test_scores_turned_round_turn_the_sentences_round(tmp_path: Path) -> None:
     check_all(report.result)
     told = [finding.text for finding in report.result.findings]
     opposite = next(text for text in told if text.startswith("The opposite of the difference"))
-    assert "HC-LW" in opposite
-    assert "LC-HW" in opposite
+    assert "“competence above warmth”" in opposite
+    assert "“warmth above competence”" in opposite
     assert not any(text.startswith("The difference between competence and warmth that people") for text in told)
     # Clusters are the same, whichever way round they are.
     assert any(text.startswith("Clusters agree with those of people better than chance") for text in told)
@@ -421,3 +421,25 @@ def test_two_groups_and_no_reference_are_enough(tmp_path: Path) -> None:
     check_all(report.result)
     assert "people" not in tables(report)
     assert any("nothing is compared with people" in text for text in report.result.warnings)
+
+
+def test_a_map_of_many_groups_takes_the_width_of_the_page(planted: Report) -> None:
+    from vantage.instruments import Instrument
+    from vantage.studies.stereomap.analysis import Stereomap
+    from vantage.studies.stereomap.groups import groups_corpus, published_groups
+    from vantage.studies.stereomap.options import Options
+    from vantage.studies.stereomap.places import group_map
+
+    drawn = next(figure for figure in planted.result.figures if figure.name == "map")
+    assert (drawn.options["beside"], drawn.options["height"]) == (2, 5.2)
+    instrument = Instrument.load("stereotype-content:short")
+    groups = published_groups()[:45]
+    asked = pl.DataFrame({"question": [question.id for question in instrument.questions]})
+    rows = pl.DataFrame({"item": [group.id for group in groups], "rater": "m"}).join(asked, how="cross")
+    values = np.random.default_rng(0).integers(1, 6, len(rows)).astype(float)
+    corpus = groups_corpus(groups, instrument).add(
+        rows.with_columns(pl.Series("value", values)), pl.DataFrame({"rater": ["m"], "kind": ["model"]})
+    )
+    found = group_map(Stereomap(corpus, Options(resamples=5)))
+    assert found.facts == {"map_columns": 1, "map_height": 8.2}
+    assert found.frame["warmth_low"].null_count() == 45

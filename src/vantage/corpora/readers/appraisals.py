@@ -16,7 +16,8 @@ from typing import Any, Final, Literal, get_args
 import polars as pl
 
 from vantage.corpora.corpus import About, Corpus
-from vantage.corpora.readers.files import Table, find, read_csv, read_json
+from vantage.corpora.readers.files import find, read_csv, read_json
+from vantage.corpora.readers.table_file import Table
 from vantage.corpora.schema import Place
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 
 import polars as pl
 
-from vantage.corpora.readers.files import Doubt, Table
+from vantage.corpora.readers.table_file import Doubt, Table
 from vantage.errors import InputError
 from vantage.scales import Option, OptOut, Scale, show_code
 
@@ -97,6 +97,10 @@ class Cleaning:
             self.notes.append(f"The order of the answers is that of the column's categories: {', '.join(self.order)}.")
         if values.dtype == pl.Boolean or values.dtype.is_numeric():
             numbers = values.cast(pl.Float64)
+            if (odd := ~numbers.is_finite()).any():
+                index = odd.arg_max() or 0
+                place: dict[str, Any] = {"file": table.path, "row": table.row(index), "column": column}
+                raise InputError(f"the value is {numbers[index]}", remedy="leave it empty", **place)
             return self._without_codes(column, numbers)
         words = values.cast(pl.String)
         numbers = words.cast(pl.Float64, strict=False)
@@ -166,9 +170,7 @@ class Cleaning:
                     told = f"'{word.strip()}' ({seen[word]:,} times) was read as '{kept}'"
                     self.notes.append(f"In column '{column}' {told}: they differ in case only.")
             read |= twins
-            made: list[Any] = [
-                None if value is None else value if isinstance(value, str) else f"{value:g}" for value in read.values()
-            ]
+            made = [_written(value) if isinstance(value, float) else value for value in read.values()]
             return words.replace_strict(pl.Series(list(read)), pl.Series(made, dtype=pl.String), return_dtype=pl.String)
         return words.replace_strict(
             pl.Series(list(read), dtype=pl.String),
@@ -378,6 +380,10 @@ def plain(word: object) -> str:
 def plain_id(text: str) -> str:
     """Text without white space of any kind around it."""
     return text.strip().strip("\u200b\ufeff\u00a0 \t\r\n")
+
+
+def _written(number: float) -> str:
+    return str(int(number)) if number.is_integer() else repr(number)
 
 
 def _numbers(codes: Sequence[str]) -> list[float]:

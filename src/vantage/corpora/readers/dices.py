@@ -17,7 +17,8 @@ import polars as pl
 from vantage.corpora.corpus import About, Corpus
 from vantage.corpora.prolific import known
 from vantage.corpora.readers.entities import codes, first_of_each, ids, notes_on, one_row_each, read_flat
-from vantage.corpora.readers.files import Table, find
+from vantage.corpora.readers.files import find
+from vantage.corpora.readers.table_file import Table
 from vantage.errors import InputError
 from vantage.instruments import Instrument
 from vantage.scales import Scale

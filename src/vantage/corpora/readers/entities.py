@@ -9,7 +9,8 @@ import polars as pl
 
 from vantage.corpora import schema
 from vantage.corpora.corpus import with_defaults
-from vantage.corpora.readers.files import Table, read_table
+from vantage.corpora.readers.files import read_table
+from vantage.corpora.readers.table_file import Table
 from vantage.errors import InputError
 
 

@@ -14,7 +14,8 @@ import polars as pl
 from vantage.corpora.corpus import About, Corpus
 from vantage.corpora.prolific import SUBMISSION, known, snake_case
 from vantage.corpora.readers.entities import codes, first_of_each, ids, notes_on, one_row_each, read_flat
-from vantage.corpora.readers.files import Table, find
+from vantage.corpora.readers.files import find
+from vantage.corpora.readers.table_file import Table
 from vantage.corpora.schema import ITEMS, JUDGMENTS, RATERS
 from vantage.instruments import Instrument
 

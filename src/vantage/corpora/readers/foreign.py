@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from vantage.corpora.readers.files import Doubt, Table
+from vantage.corpora.readers.table_file import Doubt, Table
 from vantage.errors import InputError
 from vantage.notebook.frames import to_polars
 

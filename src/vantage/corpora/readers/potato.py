@@ -116,7 +116,8 @@ def _answers(
         given: list[Answer] = []
         reasons: dict[str, str] = {}
         # Where several boxes may be ticked, none means no to all of them.
-        unticked = {name: {} for name in options if name in schemes and record.labels and name not in record.labels}
+        missing = [name for name in options if name in schemes and record.labels and name not in record.labels]
+        unticked: dict[str, dict[str, Any]] = {name: {} for name in missing}
         for name, stored in {**record.labels, **unticked}.items():
             values = {label: value for label, value in stored.items() if filled(value)}
             if (free := values.pop(FREE, None)) is not None:

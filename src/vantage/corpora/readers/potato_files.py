@@ -14,7 +14,8 @@ from typing import Any, Final
 
 from vantage.corpora.prolific import snake_case
 from vantage.corpora.readers.answers import as_number
-from vantage.corpora.readers.files import Table, find, read_csv, read_json, read_jsonl, read_table
+from vantage.corpora.readers.files import find, read_csv, read_json, read_jsonl, read_table
+from vantage.corpora.readers.table_file import Table
 from vantage.documents import Document
 from vantage.errors import InputError
 

@@ -20,7 +20,8 @@ import polars as pl
 from vantage.corpora import schema
 from vantage.corpora.corpus import About, Corpus, with_defaults
 from vantage.corpora.readers.cleaning import NOTHING, Cleaning, code_of, counted, inferred_scale, plain
-from vantage.corpora.readers.files import Doubt, Table, frame_table, read_table
+from vantage.corpora.readers.files import frame_table, read_table
+from vantage.corpora.readers.table_file import Doubt, Table
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument
 from vantage.scales import OPT_OUTS, STATUSES, OptOut, Scale
@@ -266,9 +267,7 @@ def _answers(
         frame = frame.with_columns(pl.col("condition").cast(pl.String).fill_null(""))
     if "sample" in roles:
         frame = frame.with_columns(table.numbers(roles["sample"]).fill_null(0).cast(pl.Int32).alias("sample"))
-    frame = frame.with_columns(
-        cleaning.values(table, roles["value"], frame["__value"], labelled=labelled).alias("__value")
-    )
+    frame = frame.with_columns(_cleaned(table, frame, roles, cleaning, labelled=labelled).alias("__value"))
     blank = frame["__value"].is_null()
     if not blank.any() or "status" in roles:
         return table, frame
@@ -293,6 +292,24 @@ def _answers(
         return replace(table, frame=source[kept], kept=rows), frame[kept]
     status = pl.when(pl.col("__value").is_null()).then(pl.lit(empty)).otherwise(pl.lit("answered"))
     return table, frame.with_columns(status.cast(schema.STATUS).alias("status"))
+
+
+def _cleaned(
+    table: Table, frame: pl.DataFrame, roles: Mapping[str, str], cleaning: Cleaning, *, labelled: bool
+) -> pl.Series:
+    """The values, cleaned; each question for itself where some are words, since others may have numbers."""
+    values, column = frame["__value"], roles["value"]
+    questions = frame["question"].unique(maintain_order=True)
+    if values.dtype != pl.String or len(questions) < 2 or values.cast(pl.Float64, strict=False).null_count() == 0:
+        return cleaning.values(table, column, values, labelled=labelled)
+    parts = []
+    for question in questions:
+        name = question if roles.get("question") == "__question" and column == "__value" else column
+        own = pl.select(pl.when(frame["question"] == question).then(values)).to_series()
+        parts.append(cleaning.values(table, name, own, labelled=labelled))
+    if all(part.dtype == pl.Float64 for part in parts):
+        return pl.select(pl.coalesce(parts)).to_series()
+    return pl.select(pl.coalesce(part.cast(pl.String) for part in parts)).to_series()
 
 
 def _id_of(source: pl.DataFrame, column: str) -> pl.Expr:
@@ -369,7 +386,7 @@ def _inferred(
 
     def fail(value: str, problem: str) -> InputError:
         index = (frame["__value"].cast(pl.String) == value).arg_max() or 0
-        place = {"file": table.path, "row": table.row(index), "column": _column_at(frame, roles, index)}
+        place: dict[str, Any] = {"file": table.path, "row": table.row(index), "column": _column_at(frame, roles, index)}
         return InputError(f"'{value}' {problem}", remedy="correct the cell, or map another column to value", **place)
 
     for (question,), part in seen.partition_by("question", as_dict=True, maintain_order=True).items():

@@ -13,7 +13,8 @@ from typing import Final
 import polars as pl
 
 from vantage.corpora.corpus import About, Corpus
-from vantage.corpora.readers.files import Table, find, read_csv
+from vantage.corpora.readers.files import find, read_csv
+from vantage.corpora.readers.table_file import Table
 from vantage.errors import InputError
 from vantage.instruments import Instrument
 from vantage.scales import Scale

@@ -12,7 +12,8 @@ from pathlib import Path
 import polars as pl
 
 from vantage.corpora.corpus import About, Corpus
-from vantage.corpora.readers.files import Table, find, read_csv
+from vantage.corpora.readers.files import find, read_csv
+from vantage.corpora.readers.table_file import Table
 from vantage.errors import InputError
 from vantage.instruments import Instrument
 

@@ -13,7 +13,7 @@ from vantage.measures.base import measure, table
 from vantage.measures.intervals import Method
 from vantage.measures.parts import Part, names, parts
 from vantage.measures.presentation import Column, View
-from vantage.measures.ratings import By, Judgments
+from vantage.measures.ratings import By, Floats, Judgments
 from vantage.measures.rationale.overlap import Smoothing, Tokens
 from vantage.measures.rationale.pairs import (
     ACTUAL,
@@ -29,15 +29,19 @@ from vantage.measures.rationale.pairs import (
 from vantage.measures.rationale.scoring import OVERLAP, Likeness
 from vantage.measures.rationale.semantic import Encode, Score
 from vantage.measures.references import has_column
-from vantage.measures.resampling import Resampled, Resampling, mean_with_interval
+from vantage.measures.resampling import Resampled, Resampling, difference_with_interval, mean_with_interval
 
 NO_PAIRS = "no two rationales can be compared"
 
 
+_COLUMNS: Final = {
+    "estimate": Column("likeness", digits=3),
+    "beyond": Column("actual less this", digits=3, signed=True, interval=("beyond_low", "beyond_high")),
+}
 RATIONALE_AGREEMENT_VIEW: Final = View(
     "How alike the reasons of two raters are, beside chance",
-    columns={"estimate": Column(digits=3)},
-    show=("pairs", "metric", "estimate", "items", "judgments"),
+    columns=_COLUMNS,
+    show=("metric", "pairs", "estimate", "beyond", "compared", "reason"),
 )
 
 
@@ -68,7 +72,9 @@ def rationale_agreement(
     references with rationales for the `same question, other item`; and with those for the `same item, other question`.
     `draws` candidates are drawn for each actual pair, by default from the candidate's own writer, since two texts by
     one person are more alike than two by different people. Only items with two rationales count as references;
-    baselines draw from all of the group. Intervals resample items. A metric that cannot be computed has a reason.
+    baselines draw from all of the group. In the rows of a baseline, `beyond` is the likeness of the actual pairs less
+    that of the baseline, with an interval of its own. Intervals resample items. A metric that cannot be computed has a
+    reason.
 
     Args:
         data: A corpus or frame with a column `rationale`.
@@ -106,7 +112,11 @@ def rationale_agreement(
     return table(rows, names(by))
 
 
-RATIONALE_SIMILARITY_VIEW: Final = View("How alike two reasons are", columns={"estimate": Column(digits=3)})
+RATIONALE_SIMILARITY_VIEW: Final = View(
+    "How alike a model's reasons are to people's, beside chance",
+    columns=_COLUMNS,
+    show=("model", "metric", "pairs", "estimate", "beyond", "compared", "reason"),
+)
 
 
 @measure("rationale-similarity", family="rationales", view=RATIONALE_SIMILARITY_VIEW, pools=False)
@@ -188,13 +198,18 @@ def _scored(
 ) -> Iterator[dict[str, Any]]:
     """One row per metric and kind of pairs."""
     by_metric: dict[str, list[dict[str, Any]]] = {name: [] for name in likeness.metrics}
+    actual: dict[str, tuple[pl.Series, Floats]] = {}
     for kind, compared in kinds:
         scores, reasons = likeness.scores(texts_of(compared)) if compared else ({}, {})
         about = pl.Series([pair.item for pair in compared], dtype=pl.String)
         for metric in likeness.metrics:
             row: dict[str, Any] = {**key, "metric": metric, "pairs": kind, "compared": len(compared)}
             if metric in scores:
-                row |= mean_with_interval(about, np.asarray(scores[metric]), how)
+                row |= mean_with_interval(about, scores[metric], how)
+                if kind == ACTUAL:
+                    actual[metric] = about, scores[metric]
+                elif metric in actual:
+                    row |= _beyond(*actual[metric], about, scores[metric], how)
             else:
                 row["reason"] = reasons.get(metric, NO_PAIRS)
             by_metric[metric].append(
@@ -208,3 +223,10 @@ def _scored(
             )
     for rows in by_metric.values():
         yield from rows
+
+
+def _beyond(items: pl.Series, actual: Floats, others: pl.Series, chance: Floats, how: Resampling) -> dict[str, Any]:
+    """How much more alike actual pairs are than those of a baseline, with its interval over items."""
+    first = np.concatenate([np.ones(len(actual)), np.zeros(len(chance))])
+    found = difference_with_interval(pl.concat([items, others]), np.concatenate([actual, chance]), first, how)
+    return {"beyond": found["estimate"], "beyond_low": found["low"], "beyond_high": found["high"]}

@@ -1,4 +1,4 @@
-"""Chat Completions: what is sent and what comes back, as OpenAI, vLLM, SGLang, llama.cpp, Ollama and LiteLLM have it."""
+"""Chat Completions: what is sent and what comes back, at OpenAI, vLLM, SGLang, llama.cpp, Ollama and LiteLLM."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class ChatProtocol:
 
 
 def raise_if_error(told: Any) -> None:
-    """Raises for an error that came with the status of a success, as routers send it: `Passing`, or the fault itself."""
+    """Raises for an error that came with the status of a success, as routers send it."""
     error = told.get("error") if isinstance(told, Mapping) else None
     if not error:
         return

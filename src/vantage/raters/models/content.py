@@ -1,4 +1,4 @@
-"""What a reply is made of: the answer, and the thinking that some models put before it, in the forms of all providers."""
+"""What a reply is made of: the answer, and the thinking that some models put before it, in any provider's form."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def parted(message: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def apart(text: str) -> tuple[str, str]:
-    """The answer and the thinking of a text in which thinking stands between tags; an open tag is all thinking.
+    r"""The answer and the thinking of a text in which thinking stands between tags; an open tag is all thinking.
 
-    >>> apart("<think>4 or 5? 4.</think>\\n\\nAnswer: 4"), apart("Hm. So 4.</think>4"), apart("<think>Let me see")
+    >>> apart("<think>4 or 5? 4.</think>\n\nAnswer: 4"), apart("Hm. So 4.</think>4"), apart("<think>Let me see")
     (('Answer: 4', '4 or 5? 4.'), ('4', 'Hm. So 4.'), ('', 'Let me see'))
     """
     if "<" not in text:

@@ -87,7 +87,7 @@ class Fault:
         >>> body = {"error": {"message": "Unsupported value", "param": "temperature", "code": "unsupported_value"}}
         >>> Fault.of(400, body, {}).where
         'temperature'
-        >>> body = {"detail": [{"loc": ["body", "seed"], "msg": "Extra inputs are not permitted", "input": {"top_p": 1}}]}
+        >>> body = {"detail": [{"loc": ["body", "seed"], "msg": "Extra inputs", "input": {"top_p": 1}}]}
         >>> Fault.of(422, body, {}).rejected(["seed", "top_p"])
         'seed'
         """
@@ -266,7 +266,8 @@ def _details(body: Any) -> list[tuple[str, str, str]]:
 def _entries(body: Any) -> Iterator[Mapping[str, Any]]:
     if not isinstance(body, Mapping):
         return
-    inner = body.get("error") if isinstance(body.get("error"), Mapping) else {}
+    error = body.get("error")
+    inner: Mapping[str, Any] = error if isinstance(error, Mapping) else {}
     for details in (body.get("detail"), body.get("details"), inner.get("details"), body.get("message")):
         for entry in details if isinstance(details, list) else [details]:
             if isinstance(entry, Mapping):

@@ -104,7 +104,7 @@ class GeminiModel(RemoteModel):
     def _read(self, answer: Any) -> Completion:
         usage = answer.usage_metadata
         thought = int(getattr(usage, "thoughts_token_count", None) or 0)
-        tokens = {
+        tokens: dict[str, Any] = {
             "prompt_tokens": int(getattr(usage, "prompt_token_count", None) or 0),
             "completion_tokens": int(getattr(usage, "candidates_token_count", None) or 0) + thought,
             "cached_tokens": int(getattr(usage, "cached_content_token_count", None) or 0),

@@ -1,4 +1,4 @@
-"""Endpoints that speak OpenAI's protocols: OpenAI itself, Azure, OpenRouter, and whatever serves models of one's own."""
+"""Endpoints that speak OpenAI's protocols: OpenAI itself, Azure, OpenRouter, and servers of one's own."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ _DEPTH: Final = 20
 _CAPPED: Final = 5
 _AZURE_VERSION: Final = "2024-10-21"
 """The newest version of Azure's interface that is not a preview."""
-_PROTOCOLS: Final = {"chat": ChatProtocol, "responses": ResponsesProtocol}
+_PROTOCOLS: Final[dict[str, type[ChatProtocol] | type[ResponsesProtocol]]] = {
+    "chat": ChatProtocol,
+    "responses": ResponsesProtocol,
+}
 
 
 class OpenAIModel(RemoteModel):

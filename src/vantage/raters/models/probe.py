@@ -52,7 +52,7 @@ class Profile:
     """Whether replies are held to a JSON Schema, only asked for in words, or the schema broke the reply."""
     logprobs: int = 0
     """How many of the likeliest first tokens are told; 0 where none are."""
-    first_token: First = "not told"
+    begins: First = "not told"
     """Whether a reply that is asked for one of two letters begins with one of them."""
     mass: float | None = None
     """The probability that it does."""
@@ -60,7 +60,7 @@ class Profile:
     thinking_tokens: int = 0
     window: int | None = None
     repeats: bool | None = None
-    """Whether the same seed gives the same reply at temperature 1 and another seed another; null where all are alike."""
+    """Whether the same seed gives the same reply at temperature 1; null where all seeds give the same."""
     seconds: float = 0.0
     """For a short reply."""
     tokens_per_second: float = 0.0
@@ -77,7 +77,7 @@ class Profile:
     @classmethod
     def of(cls, told: dict[str, Any]) -> Profile:
         """The profile that plain data tell."""
-        lists = {name: tuple(told[name]) for name in ("rejects", "notes") if name in told}
+        lists: dict[str, Any] = {name: tuple(told[name]) for name in ("rejects", "notes") if name in told}
         return cls(**{**told, **lists})
 
 
@@ -124,7 +124,7 @@ class _Probe:
             rejects=tuple(sorted(getattr(self.model, "left_out", ()))),
             schema=schema,
             logprobs=depth,
-            first_token=begins,
+            begins=begins,
             mass=mass,
             thinks=thinks,
             thinking_tokens=max((c.reasoning_tokens for c in self.replies), default=0),
@@ -162,7 +162,9 @@ class _Probe:
         return "held" if isinstance(told, dict) and told.get("answer") in (1, 2, 3) else "asked for"
 
     def _first_token(self) -> tuple[int, First, float | None]:
-        asked = "Which letter comes first in the alphabet?\nA = the letter A\nB = the letter B\nReply with A or B, and nothing else."
+        asked = (
+            "Which letter comes first in the alphabet?\nA = it is A\nB = it is B\nReply with A or B, and nothing else."
+        )
         self.calls += 1
         try:
             scores = self.model.score([Request((Message("user", asked),))], ["A", "B"])[0].tolist()
@@ -180,10 +182,9 @@ class _Probe:
             return None, {}
         self.calls += 1
         told = self.model.described()
-        meta = told.get("meta") if isinstance(told.get("meta"), dict) else {}
+        meta, price = (found if isinstance(found := told.get(name), dict) else {} for name in ("meta", "pricing"))
         windows = [source.get(name) for source in (told, meta) for name in _WINDOWS]
         window = next((int(size) for size in windows if isinstance(size, int) and size > 0), None)
-        price = told.get("pricing") if isinstance(told.get("pricing"), dict) else {}
         names: Sequence[tuple[str, str]] = (("input", "prompt"), ("output", "completion"))
         try:
             return window, {ours: float(price[theirs]) * 1e6 for ours, theirs in names if theirs in price}

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import polars as pl
 
-from vantage.corpora.readers.files import Table, read_table
+from vantage.corpora.readers.files import read_table
+from vantage.corpora.readers.table_file import Table
 from vantage.errors import InputError
 from vantage.raters.models.base import Completion, LogProbs, Message, ModelError, Request
 from vantage.raters.models.plain import estimate_tokens

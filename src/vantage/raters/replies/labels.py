@@ -15,7 +15,8 @@ _YES_NO = {"yes": ("true", "y", "yep", "yeah"), "no": ("false", "n", "nope")}
 _GAP = r"(?:[^\w.!?\n]|_){1,4}"
 _NEGATION = (
     r"(?:\bnot|n't|\bnever|\bneither|\bnor|\bno|\bwithout|\bhardly|\bbarely|\brather than|\binstead of|\bfar from"
-    r"|\banything but|\b(?:refuses?|refused|declines?) to (?:give|say|rate|assign|call)|\bless than|\bmore than|\bcompared (?:to|with)|\bunlike|\bversus"
+    r"|\banything but|\b(?:refuses?|refused|declines?) to (?:give|say|rate|assign|call)"
+    r"|\bless than|\bmore than|\bcompared (?:to|with)|\bunlike|\bversus"
     r"|\bcannot|\b(?:do|does|did|is|are|was|were|would|could|ca|wo)nt)"
 )
 _NEGATED = re.compile(rf"{_NEGATION}(?:[^\w.,!?;\n]{{1,3}}\w{{1,20}}){{0,5}}[^\w.,!?;\n]{{1,4}}$", re.IGNORECASE)

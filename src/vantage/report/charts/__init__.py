@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vantage.errors import InputError
 from vantage.plugins import Plugins
-from vantage.report.style import PALETTE, assigned, house
+from vantage.report.style import PALETTE, Drawable, assigned, house
 
 if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure as Drawing
-
-    from vantage.report.parts import Figure
 
 CHARTS: Final = {
     "map": "maps:group_map",
@@ -79,7 +77,7 @@ def draw(name: str, data: pl.DataFrame, options: Mapping[str, Any]) -> Drawing:
         raise InputError(f"chart '{name}': {error}", remedy=f"see {function.__module__}.{name}") from None
 
 
-def palette(figures: Iterable[Figure]) -> dict[str, str]:
+def palette(figures: Iterable[Drawable]) -> dict[str, str]:
     """The colours of a report: every series keeps its own through all figures, and people have theirs."""
     groups = []
     for figure in figures:

@@ -2,150 +2,197 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Final
+from functools import cached_property, wraps
+from typing import Any, Final, TypeVar
 
 import polars as pl
 
 from vantage.corpora import Corpus
+from vantage.errors import InputError, VantageError
+from vantage.instruments import Instrument
 from vantage.measures.ratings import Floats
 from vantage.measures.rationale.scoring import OVERLAP, Likeness
+from vantage.measures.rationale.semantic import BertScore
 from vantage.measures.resampling import Resampling
+from vantage.report.recipe import Analysis
 from vantage.studies.appraisals.coding import first_integer, matrix
-from vantage.studies.appraisals.collecting import EVALUATION, INSTRUMENT
+from vantage.studies.appraisals.collecting import INSTRUMENT
+from vantage.studies.appraisals.options import Options
+from vantage.studies.execution import Context
 
 THIRDS: Final[dict[int, tuple[float, ...]]] = {3: (0.33, 0.33, 0.33)}
 """The draft's BLEU-3 comes out only with weights that do not quite add up to one."""
-SPARSE: Final = ("fairness", "social-norms", "internal-values")
-"""Questions that most posts say nothing about; the authors' later code leaves them out."""
+T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class Analysis:
-    """The corpus with the options of the analysis."""
+@dataclass
+class Appraised(Analysis):
+    """The corpus with the options of the analysis, and what rationales are compared by."""
 
-    corpus: Corpus
-    seed: int = 0
-    resamples: int = 1000
     likeness: Likeness = field(default_factory=lambda: Likeness(OVERLAP, weights=THIRDS))
-    draws: int = 3
-    topics: int = 3
-    fits: int = 3
-    folds: int = 5
-    epsilon: float = 0.2
+    kept: dict[Callable[..., Any], Any] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(cls, corpus: Corpus, context: Context[Options]) -> Appraised:
+        """From what a study is run with; a likeness that is not installed leaves a warning."""
+        likeness, notes = likeness_of(context.options)
+        for note in notes:
+            context.warn(note)
+        return cls(corpus, context.options, context.seed, likeness)
 
     @property
     def how(self) -> Resampling:
         """How intervals over posts are made."""
-        return Resampling("items" if self.resamples > 0 else "none", resamples=self.resamples, seed=self.seed)
+        return Resampling(resamples=self.options.resamples, seed=self.seed)
+
+    @cached_property
+    def titles(self) -> dict[str, str]:
+        """What the 24 questions are called, in the order in which they are asked."""
+        instrument: Instrument = next(one for one in self.corpus.instruments if one.id == INSTRUMENT)
+        return {question.id: question.title for question in instrument.questions}
 
     @cached_property
     def questions(self) -> list[str]:
         """The 24 questions, in the order in which they are asked."""
-        instrument = next(one for one in self.corpus.instruments if one.id == INSTRUMENT)
-        return [question.id for question in instrument.questions]
+        return list(self.titles)
 
     @cached_property
-    def titles(self) -> dict[str, str]:
-        """What the questions are called."""
-        instrument = next(one for one in self.corpus.instruments if one.id == INSTRUMENT)
-        return {question.id: question.title for question in instrument.questions}
+    def groups(self) -> dict[str, list[int]]:
+        """The four groups of six questions, by their places."""
+        return {f"{first + 1} to {first + 6}": list(range(first, first + 6)) for first in range(0, 24, 6)}
 
     @cached_property
-    def groups(self) -> dict[str, list[str]]:
-        """The four groups of six questions."""
-        return {
-            f"{first + 1} to {first + 6}": self.questions[first : first + 6]
-            for first in range(0, len(self.questions), 6)
-        }
+    def appraised(self) -> Corpus:
+        """The part of the corpus that is about appraisals."""
+        return self.corpus.filter(question=self.questions)
 
     @cached_property
     def judged(self) -> pl.DataFrame:
-        """All judgments of appraisals, with the kind of their rater and the text of the post."""
-        frame = self.corpus.judgments.filter(pl.col("question").is_in(self.questions))
+        """All judgments of appraisals, with the kind of their rater and the title of their question."""
         kinds = self.corpus.raters.select("rater", pl.col("kind").cast(pl.String))
-        return frame.join(kinds, on="rater", how="left", maintain_order="left")
+        title = pl.col("question").replace_strict(self.titles).alias("appraisal")
+        return self.appraised.judgments.join(kinds, on="rater", how="left", maintain_order="left").with_columns(title)
 
     @cached_property
-    def people(self) -> pl.DataFrame:
+    def by_people(self) -> pl.DataFrame:
         """The annotators' judgments."""
-        return self.judged.filter(pl.col("kind") == "person")
+        return self.judged.filter(kind="person")
 
     @cached_property
-    def models(self) -> pl.DataFrame:
+    def by_models(self) -> pl.DataFrame:
         """The models' judgments."""
-        return self.judged.filter(pl.col("kind") == "model")
+        return self.judged.filter(kind="model")
 
     @cached_property
     def model_names(self) -> list[str]:
         """The models, in the order of their names."""
-        return self.models["rater"].unique().sort().to_list()
+        return self.by_models["rater"].unique().sort().to_list()
 
     @cached_property
     def posts(self) -> list[str]:
-        """The posts in the order of the release."""
-        rated = set(self.people["item"])
+        """The posts that people rated, in the order of the release."""
+        rated = set(self.by_people["item"])
         return [item for item in self.corpus.items["item"] if item in rated]
 
     @cached_property
-    def double(self) -> pl.DataFrame:
-        """The annotators' judgments of posts that two of them rated."""
-        return self.people.filter(pl.col("rater").n_unique().over("item") == 2)
+    def twice(self) -> Corpus | None:
+        """Everybody's judgments of the posts that two people rated; null where there are none."""
+        items = self.by_people.filter(pl.col("rater").n_unique().over("item") == 2)["item"].unique().to_list()
+        return self.appraised.filter(item=items) if items else None
 
     @cached_property
-    def evaluation(self) -> Corpus | None:
-        """The judgments of rationales, where there are some."""
-        if not any(one.id == EVALUATION for one in self.corpus.instruments):
-            return None
-        part = self.corpus.filter(pl.col("source").is_not_null())
-        return part if len(part.judgments) else None
+    def experts(self) -> Corpus | None:
+        """What people said of the posts that two of them rated."""
+        return None if self.twice is None else self.twice.filter(kind="person")
+
+    @cached_property
+    def candidates(self) -> Corpus | None:
+        """The same posts with the models that could stand in for an expert; null without models."""
+        return self.twice if self.model_names else None
 
     @cached_property
     def gold(self) -> Floats:
         """People's ratings in the draft's coding: blank is 0, two annotators are averaged."""
-        return matrix(self.people, self.posts, self.questions, 0.0)
+        return matrix(self.by_people, self.posts, self.questions, 0.0)
 
     @cached_property
     def gold_answers(self) -> Floats:
         """People's ratings without blanks."""
-        return matrix(self.people, self.posts, self.questions, None)
+        return matrix(self.by_people, self.posts, self.questions, None)
 
-    def released(self, model: str, sample: int) -> Floats:
-        """A model's ratings as the release cleaned them: the first whole number, 0 where it is not 1 to 9."""
-        told = self.models.filter((pl.col("rater") == model) & (pl.col("sample") == sample))
-        replies = told["reply"] if "reply" in told.columns else pl.Series([None] * len(told), dtype=pl.String)
-        values = [
-            first_integer(reply) if reply is not None else (value or 0.0)
-            for reply, value in zip(replies, told["value"], strict=True)
-        ]
-        coded = told.with_columns(pl.Series("value", values), pl.lit("answered").alias("status"))
-        return matrix(coded, self.posts, self.questions, None)
-
-    def parsed(self, model: str, sample: int, blank: float | None) -> Floats:
-        """A model's ratings as our parser reads them; what it cannot read is missing."""
-        told = self.models.filter((pl.col("rater") == model) & (pl.col("sample") == sample))
-        return matrix(told, self.posts, self.questions, blank)
+    def pair(self, blank: float | None) -> tuple[Floats, Floats]:
+        """The ratings of the posts that two people rated, one matrix per person (a third has no part in this)."""
+        assert self.experts is not None  # noqa: S101 - asked only where there are two
+        told = self.experts.judgments
+        posts = [post for post in self.posts if post in set(told["item"])]
+        first, second = told["rater"].unique().sort().to_list()[:2]
+        one, two = (matrix(told.filter(rater=name), posts, self.questions, blank) for name in (first, second))
+        return one, two
 
     def samples(self, model: str) -> list[int]:
         """The seeds of a model's runs."""
-        return self.models.filter(pl.col("rater") == model)["sample"].unique().sort().to_list()
+        return self.by_models.filter(rater=model)["sample"].unique().sort().to_list()
 
-    def places(self, questions: list[str]) -> list[int]:
-        """The columns of questions in a matrix."""
-        return [self.questions.index(question) for question in questions]
+    def parsed(self, model: str, blank: float | None) -> list[Floats]:
+        """A model's ratings as our parser reads them, run by run; what it cannot read is missing."""
+        mine = self.by_models.filter(rater=model)
+        return [matrix(mine.filter(sample=s), self.posts, self.questions, blank) for s in self.samples(model)]
 
-    @cached_property
-    def shared(self) -> list[int]:
-        """The rows of posts that two people rated."""
-        twice = set(self.double["item"])
-        return [place for place, post in enumerate(self.posts) if post in twice]
+    def released(self, model: str) -> list[Floats]:
+        """A model's ratings as the release cleaned them: the first whole number, 0 where it is not 1 to 9."""
+        mine = self.by_models.filter(rater=model)
+        replies = mine["reply"] if "reply" in mine.columns else pl.Series([None] * len(mine), dtype=pl.String)
+        values = [
+            first_integer(reply) if reply is not None else (value or 0.0)
+            for reply, value in zip(replies, mine["value"], strict=True)
+        ]
+        coded = mine.with_columns(pl.Series("value", values), pl.lit("answered").alias("status"))
+        return [matrix(coded.filter(sample=s), self.posts, self.questions, None) for s in self.samples(model)]
 
-    def annotators(self, blank: float | None) -> tuple[Floats, Floats]:
-        """The ratings of the posts that two people rated, one matrix per person (a third has no part in this)."""
-        posts = [self.posts[place] for place in self.shared]
-        names = self.double["rater"].value_counts(sort=True)["rater"].sort().to_list()[:2]
-        first, second = (
-            matrix(self.double.filter(pl.col("rater") == name), posts, self.questions, blank) for name in names
-        )
-        return first, second
+
+def once(compute: Callable[[Appraised], T]) -> Callable[[Appraised], T]:
+    """A function of the analysis that is computed the first time it is asked for, whoever asks."""
+
+    @wraps(compute)
+    def known(analysis: Appraised) -> T:
+        if compute not in analysis.kept:
+            analysis.kept[compute] = compute(analysis)
+        found: T = analysis.kept[compute]
+        return found
+
+    return known
+
+
+def likeness_of(options: Options) -> tuple[Likeness, list[str]]:
+    """What rationales are compared by, and what is left out because it is not installed."""
+    metrics, notes = list(OVERLAP), []
+    encode = bertscore = None
+    if options.encoder:
+        from vantage.raters.encoders import load_encoder
+
+        try:
+            encode = load_encoder(options.encoder)
+            metrics.append("embedding")
+        except VantageError as error:
+            notes.append(f"Likeness in meaning is left out: {error}")
+    if options.bertscore:
+        try:
+            bertscore = _bertscore(options)
+            metrics.append("bertscore")
+        except VantageError as error:
+            notes.append(f"BERTScore is left out: {error}")
+    return Likeness(metrics, weights=THIRDS, encode=encode, bertscore=bertscore), notes
+
+
+def _bertscore(options: Options) -> BertScore:
+    from importlib.util import find_spec
+
+    if not find_spec("bert_score") or not find_spec("torch"):
+        raise InputError("bert-score and torch are not installed", remedy="pip install bert-score")
+    if options.bertscore == "minilm":
+        from vantage.raters.encoders import minilm_folder
+
+        return BertScore(str(minilm_folder()), options.bertscore_layers or 6)
+    return BertScore(options.bertscore.removeprefix("hf:"), options.bertscore_layers or None)

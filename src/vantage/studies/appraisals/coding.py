@@ -1,27 +1,36 @@
-"""Judgments as matrices of posts × questions, in the codings that the draft and its data use.
+"""Judgments as matrices of posts × questions, and what compares two such matrices, with intervals over posts.
 
 The draft writes 0 for "not mentioned", below the lowest rating. That mixes whether a thing is said with how much of it
-there is; so every comparison is also made with blanks left out.
+there is; so every comparison is also made with blanks left out. Ratings of one post are not independent, so posts are
+what is resampled (Efron and Tibshirani 1993): every statistic is a function of the posts' weights.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from vantage.measures.correlations import coefficient, p_value
-from vantage.measures.ratings import Floats
+from vantage.measures.correlations import coefficient, p_value, weighted_correlation
+from vantage.measures.intervals import Bounds, percentile
+from vantage.measures.ratings import Floats, Ints
+from vantage.measures.resampling import Resampling, ratio
+from vantage.report.sentences import p_value as p_value_of_interval
 
 Along: TypeAlias = Literal["questions", "posts", "all"]
 """Whether a correlation is taken per question over posts, per post over questions, or over all cells at once."""
 Method: TypeAlias = Literal["pearson", "spearman"]
+Weighted: TypeAlias = Callable[[Floats], Floats]
+"""From weights of posts, one row per resample, to the statistic of each."""
 _DIGITS: Final = re.compile(r"\d+")
+_HALF_WIDTH: Final = 1.959964
+"""Of a 95 % interval, in standard errors."""
+_MOST: Final = 1 - 1e-9
+"""Fisher's z of a perfect correlation has no end; this one keeps it finite."""
 
 
 def first_integer(reply: str | None) -> float:
@@ -52,69 +61,158 @@ def matrix(judgments: pl.DataFrame, posts: Sequence[str], questions: Sequence[st
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class Correlation:
-    """A mean of correlations: how many are defined, and the mean of their p values."""
-
-    r: float | None
-    p: float | None
-    defined: int
-
-
-def correlation(one: Floats, two: Floats, along: Along, method: Method = "pearson") -> Correlation:
-    """The correlation of two matrices: the mean over questions or over posts, or one over all cells.
-
-    >>> one = np.array([[1.0, 2.0], [2.0, 4.0], [3.0, 5.0]])
-    >>> correlation(one, one, "questions")
-    Correlation(r=1.0, p=0.0, defined=2)
-    """
-    told = [(x, y) for x, y in _lines(one, two, along) if _varies(x, y)]
-    if not told:
-        return Correlation(None, None, 0)
-    chances = [p for x, y in told if (p := p_value(x, y, method)) is not None]
-    r = float(np.mean([coefficient(x, y, method) for x, y in told]))
-    return Correlation(r, float(np.mean(chances)) if chances else None, len(told))
-
-
-def lines(one: Floats, two: Floats, along: Along, method: Method = "pearson") -> list[float | None]:
-    """The single correlations, per question or per post; null where one is not defined.
-
-    >>> lines(np.array([[1.0, 2.0, 3.0], [1.0, 1.0, 1.0]]), np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), "posts")
-    [1.0, None]
-    """
-    return [coefficient(x, y, method) if _varies(x, y) else None for x, y in _lines(one, two, along)]
-
-
-def _lines(one: Floats, two: Floats, along: Along) -> Iterator[tuple[Floats, Floats]]:
-    if along == "all":
-        one, two = one.reshape(1, -1), two.reshape(1, -1)
-    elif along == "questions":
-        one, two = one.T, two.T
-    for x, y in zip(one, two, strict=True):
-        known = ~(np.isnan(x) | np.isnan(y))
-        yield x[known], y[known]
-
-
-def _varies(x: Floats, y: Floats) -> bool:
-    return len(x) > 2 and bool(np.ptp(x) > 0 and np.ptp(y) > 0)
-
-
-def delta(one: Floats, two: Floats) -> float | None:
+def difference(one: Floats, two: Floats) -> Weighted:
     """The mean absolute difference of the cells that both have."""
     apart = np.abs(one - two)
-    return None if np.isnan(apart).all() else float(np.nanmean(apart))
+    sums = np.column_stack([np.nansum(apart, axis=1), (~np.isnan(apart)).sum(axis=1)])
+    return lambda weight: ratio(weight @ sums)
 
 
-def agreed_blanks(one: NDArray[np.bool_], two: NDArray[np.bool_]) -> tuple[float | None, float | None]:
-    """Kappas of two matrices of blanks: Randolph's free-marginal one and Fleiss' fixed-marginal one (Scott's pi).
+def correlation(one: Floats, two: Floats, along: Along = "questions", method: Method = "pearson") -> Weighted:
+    """The mean correlation over questions or over posts, or the one over all cells, where both sides vary.
 
-    >>> blank = np.array([[True, False, False, True]])
-    >>> agreed_blanks(blank, ~blank)
-    (-1.0, -1.0)
+    >>> one = np.array([[1.0, 2.0], [2.0, 4.0], [3.0, 5.0]])
+    >>> correlation(one, one)(np.ones((1, 3))).round(6).tolist()
+    [1.0]
     """
-    if not one.size:
-        return None, None
-    same = float((one == two).mean())
-    share = (float(one.mean()) + float(two.mean())) / 2
-    chance = share**2 + (1 - share) ** 2
-    return 2 * same - 1, None if chance == 1 else (same - chance) / (1 - chance)
+    lines = list(_lines(one, two, along))
+    if along == "posts":
+        # A post is drawn with its correlation, which no other post has a part in.
+        sums = np.zeros((len(one), 2))
+        for x, y, posts in lines:
+            sums[posts[0]] = coefficient(x, y, method), 1.0
+        return lambda weight: ratio(weight @ sums)
+
+    def mean(weight: Floats) -> Floats:
+        each = [weighted_correlation(x, y, weight[:, posts], method) for x, y, posts in lines]
+        return known_means(np.column_stack(each)) if each else np.full(len(weight), np.nan)
+
+    return mean
+
+
+def kappa(one: Floats, two: Floats, kind: Literal["randolph", "fleiss"]) -> Weighted:
+    """Agreement on blanks (0), over the cells that both have: Randolph's free-marginal or Fleiss' kappa.
+
+    >>> coded = np.array([[0.0, 5.0, 5.0, 0.0]])
+    >>> [float(kappa(coded, 5.0 - coded, kind)(np.ones((1, 1)))[0]) for kind in ("randolph", "fleiss")]
+    [-1.0, -1.0]
+    """
+    known = ~(np.isnan(one) | np.isnan(two))
+    cells = ((one == 0) == (two == 0), one == 0, two == 0, np.ones_like(known))
+    sums = np.column_stack([(known & cell).sum(axis=1) for cell in cells]).astype(np.float64)
+
+    def corrected(weight: Floats) -> Floats:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            same, first, second, _ = (weight @ sums / (weight @ sums[:, 3:])).T
+            share = (first + second) / 2
+            chance = np.where(kind == "randolph", 0.5, share**2 + (1 - share) ** 2)
+            return np.where(chance < 1, (same - chance) / (1 - chance), np.nan)
+
+    return corrected
+
+
+STATISTICS: Final[dict[str, Callable[[Floats, Floats], Weighted]]] = {
+    "delta": difference,
+    "per_question": correlation,
+    "per_post": partial(correlation, along="posts"),
+    "all_cells": partial(correlation, along="all"),
+    "spearman": partial(correlation, method="spearman"),
+    "spearman_per_post": partial(correlation, along="posts", method="spearman"),
+    "randolph": partial(kappa, kind="randolph"),
+    "fleiss": partial(kappa, kind="fleiss"),
+}
+"""What compares two matrices."""
+
+
+def compared(runs: Sequence[Floats], gold: Floats, names: Sequence[str], how: Resampling) -> dict[str, float | None]:
+    """Statistics by name, averaged over runs, each with the ends of its interval over posts under `_low` and `_high`.
+
+    >>> gold = np.array([[1.0, 2.0], [3.0, 5.0]])
+    >>> compared([gold + 1.0, gold], gold, ["delta"], Resampling(resamples=20))
+    {'delta': 0.5, 'delta_low': 0.5, 'delta_high': 0.5}
+    """
+    found: dict[str, float | None] = {}
+    for name in names:
+        each = [STATISTICS[name](run, gold) for run in runs]
+
+        def mean(weight: Floats, each: Sequence[Weighted] = each) -> Floats:
+            return known_means(np.column_stack([statistic(weight) for statistic in each]))[:, None]
+
+        estimate = float(mean(np.ones((1, len(gold))))[0, 0]) if len(gold) else np.nan
+        low, high = how.intervals(len(gold), mean)[0] if len(gold) else (None, None)
+        ends: Bounds = (None, None) if np.isnan(estimate) else (low, high)
+        found |= {name: None if np.isnan(estimate) else estimate, f"{name}_low": ends[0], f"{name}_high": ends[1]}
+    return found
+
+
+def mean_p(one: Floats, two: Floats, along: Along, method: Method = "pearson") -> tuple[float | None, int]:
+    """The mean of the p values of single correlations, which the draft prints, and how many are defined."""
+    chances = [p_value(x, y, method) for x, y, _ in _lines(one, two, along)]
+    known = [p for p in chances if p is not None]
+    return float(np.mean(known)) if known else None, len(chances)
+
+
+def clustered(one: Floats, two: Floats, posts: Ints, how: Resampling) -> tuple[Bounds, float | None]:
+    """The interval of a correlation over texts, and its p value, where texts share posts.
+
+    The p value is that of Fisher's z over its standard error between resamples of posts, by Student's t with one degree
+    of freedom less than there are posts. It is null without resamples.
+
+    >>> bounds, p = clustered(np.arange(8.0), np.arange(8.0) % 4, np.arange(8) // 2, Resampling(resamples=50))
+    >>> bounds[0] < bounds[1], 0 < p < 1
+    (True, True)
+    """
+    from scipy.stats import t
+
+    count = int(posts.max()) + 1
+    drawn = [weighted_correlation(one, two, weight[:, posts], "pearson") for weight in how.draws(count)]
+    replicates = np.concatenate(drawn) if drawn else np.array([])
+    known = replicates[~np.isnan(replicates)]
+    if len(known) < 2:
+        return (None, None), None
+    error = float(np.std(np.arctanh(np.clip(known, -_MOST, _MOST)), ddof=1))
+    z = float(np.arctanh(np.clip(coefficient(one, two, "pearson"), -_MOST, _MOST)))
+    p = None if error < 1 - _MOST else float(2 * t.sf(abs(z) / error, count - 1))
+    return percentile(replicates, how.confidence), p
+
+
+def p_over_posts(found: Iterable[float | None], posts: int) -> float | None:
+    """The two-sided p value of a difference of 0, from the difference and its interval over posts; null without one.
+
+    The standard error between resamples is a little too small where posts are few, and its own error counts: it is
+    widened as that of a mean is, and compared with Student's t. The p value is never below the interval's own.
+
+    >>> p_over_posts((0.2, 0.0, 0.4), 5) > p_over_posts((0.2, 0.0, 0.4), 500) > 0.05
+    True
+    """
+    from scipy.stats import t
+
+    estimate, low, high = found
+    if estimate is None or low is None or high is None or posts < 2:
+        return None
+    at_least = p_value_of_interval(estimate, low, high, 0.0)
+    error = (high - low) / 2 / _HALF_WIDTH * (posts / (posts - 1)) ** 0.5
+    return (
+        at_least if error == 0 or at_least is None else max(at_least, float(2 * t.sf(abs(estimate) / error, posts - 1)))
+    )
+
+
+def known_means(values: Floats) -> Floats:
+    """The mean of each row over what is known; NaN where nothing is.
+
+    >>> known_means(np.array([[1.0, np.nan, 3.0], [np.nan, np.nan, np.nan]])).tolist()
+    [2.0, nan]
+    """
+    known = ~np.isnan(values)
+    return ratio(np.column_stack([np.where(known, values, 0.0).sum(axis=1), known.sum(axis=1)]))
+
+
+def _lines(one: Floats, two: Floats, along: Along) -> Iterator[tuple[Floats, Floats, Ints]]:
+    """The two sides of each correlation with the post of every cell, where both sides vary."""
+    sides = [one, two, np.broadcast_to(np.arange(len(one))[:, None], one.shape)]
+    if along == "all":
+        sides = [side.reshape(-1, 1) for side in sides]
+    for x, y, post in zip(*(side if along == "posts" else side.T for side in sides), strict=True):
+        known = ~(np.isnan(x) | np.isnan(y))
+        if known.sum() > 2 and np.ptp(x[known]) > 0 and np.ptp(y[known]) > 0:
+            yield x[known], y[known], post[known]

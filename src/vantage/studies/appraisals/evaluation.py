@@ -9,156 +9,153 @@ import polars as pl
 
 from vantage.measures.alpha import alpha
 from vantage.measures.chance_corrected import fleiss, randolph
+from vantage.measures.correlations import coefficient
+from vantage.measures.multiplicity import adjusted
 from vantage.measures.ratings import Floats
-from vantage.measures.resampling import Resampling, mean_with_interval, per_item, ratio
-from vantage.report.parts import Column, Figure, Finding, Section, Table
-from vantage.report.published import Published
-from vantage.studies.appraisals.analysis import Analysis
-from vantage.studies.appraisals.automatic import automatic_findings, automatic_parts, relations
+from vantage.measures.rationale.form import PROPERTIES
+from vantage.measures.resampling import difference_with_interval, mean_with_interval
+from vantage.studies.appraisals.analysis import Appraised, once
+from vantage.studies.appraisals.coding import clustered, p_over_posts
 
 CRITERIA: Final = ("factuality", "relevance", "consistency", "usefulness")
 MAIN: Final = ("gold", "chatgpt", "alpaca-7B", "flan-t5-xxl")
 """The four sources that both files have."""
-NOTEBOOK: Final = {
-    "gold": ("0.729", "0.877", "0.954", "0.722"),
-    "chatgpt": ("0.839", "0.875", "0.931", "0.846"),
-    "alpaca-7B": ("0.546", "0.817", "0.815", "0.508"),
-    "flan-t5-xxl": ("0.404", "0.294", "0.238", "0.127"),
-}
-"""Means in the authors' released notebooks, by source and criterion; the draft prints none."""
+_FORM: Final = {"words": "length in words", "density": "density of copied runs", "coverage": "coverage by the post"}
 
 
-def evaluation(analysis: Analysis) -> tuple[Section, list[Finding], list[Published]]:
-    """The section on human evaluation, its findings, and the authors' figures beside ours."""
-    title = "Which reasons convince people?"
-    corpus = analysis.evaluation
-    if corpus is None:
-        return Section(title, ["The corpus has no judgments of rationales."]), [], []
-    sources = corpus.items.select("item", "source", pl.col("reddit_id").alias("post"))
-    judged = corpus.judgments.filter(pl.col("question").is_in(CRITERIA)).join(sources, on="item", how="left")
-    # One scale for all criteria: relevance is asked from 1 to 5.
-    value = pl.when(pl.col("question") == "relevance").then((pl.col("value") - 1) / 4).otherwise("value")
-    judged = judged.with_columns(value.alias("value"))
-    means = _means(analysis, judged)
-    agreed = _agreement(analysis, judged)
-    related = relations(analysis, judged, CRITERIA)
-    parts: list[Table | Figure] = [
-        Figure(
-            "evaluation",
-            "Human scores of rationales by criterion and source, with 95 % intervals over posts.",
-            "Bars per criterion and source; the table has the numbers.",
-            "bars",
-            means.select("criterion", "source", "estimate", "low", "high"),
-            {"category": "criterion", "series": "source", "label": "mean score", "limits": (0, 1)},
-        ),
-        Table(
-            "evaluation",
-            "Human scores of rationales from 0 to 1 by who wrote them, with 95 % intervals over posts.",
-            means,
-            {"estimate": Column("mean", digits=2)},
-            ("criterion", "source", "estimate", "rationales", "judgments"),
-            ("criterion", "source"),
-        ),
-        Table(
-            "evaluation-agreement",
-            "Agreement of the evaluators of a rationale, the four sources that both files have, with 95 % intervals "
-            "over rationales.",
-            agreed,
-            {"estimate": Column(digits=3)},
-            ("criterion", "coefficient", "estimate", "items", "raters"),
-            ("criterion", "coefficient"),
-            [
-                "Unit: the rationale. The authors' notebook counts by HIT and averages alphas over workers, so that "
-                "two workers "
-                "with 5 and 16 HITs weigh as much as two with 266 and 271."
-            ],
-        ),
-    ]
-    parts += automatic_parts(related) if len(related) else []
-    text = [
-        "Four people judged whether a rationale agrees with the post (factuality), is about the question "
-        "(relevance), justifies "
-        "the rating (consistency) and helps (usefulness). The draft leaves open whether automatic measures can stand "
-        "in for them: "
-        "the last table answers it for these rationales."
-    ]
-    return Section(title, text, parts), [*_findings(analysis, judged), *automatic_findings(related)], _published(means)
-
-
-def _means(analysis: Analysis, judged: pl.DataFrame) -> pl.DataFrame:
+def evaluation(analysis: Appraised) -> pl.DataFrame | None:
+    """Mean human scores by criterion and by who wrote the rationale."""
     rows: list[dict[str, Any]] = []
-    for (criterion, source), part in judged.group_by(["question", "source"], maintain_order=True):
-        told = part.drop_nulls("value")
-        if len(told):
-            found = mean_with_interval(told["post"], told["value"].to_numpy(), analysis.how)
-            count = {"rationales": told["item"].n_unique(), "judgments": len(told)}
-            rows.append({"criterion": criterion, "source": source, **found, **count})
-    order = {name: place for place, name in enumerate((*CRITERIA, *MAIN))}
-    frame = pl.DataFrame(rows, infer_schema_length=None)
-    return frame.sort(
-        pl.col("criterion").replace_strict(order), pl.col("source").replace_strict(order, default=99), "source"
-    )
+    for (criterion, source), told in _judged(analysis).group_by(["criterion", "source"], maintain_order=True):
+        found = mean_with_interval(told["post"], told["value"].to_numpy(), analysis.how)
+        count = {"rationales": told["item"].n_unique(), "judgments": len(told)}
+        rows.append({"criterion": criterion, "source": source, **found, **count})
+    return pl.DataFrame(rows, infer_schema_length=None) if rows else None
 
 
-def _agreement(analysis: Analysis, judged: pl.DataFrame) -> pl.DataFrame:
-    main = judged.filter(pl.col("source").is_in(MAIN))
-    options: dict[str, Any] = {"by": "question", "resamples": analysis.resamples, "seed": analysis.seed}
+def evaluation_differences(analysis: Appraised) -> pl.DataFrame | None:
+    """The mean score of every model's rationales less that of the experts'."""
+    rows: list[dict[str, Any]] = []
+    for (criterion,), told in _judged(analysis).group_by(["criterion"], maintain_order=True):
+        for source in told["source"].unique(maintain_order=True):
+            both = told.filter(pl.col("source").is_in(["gold", source]))
+            if source != "gold" and both["source"].n_unique() == 2:
+                mine = (both["source"] == source).to_numpy().astype(np.float64)
+                found = difference_with_interval(both["post"], both["value"].to_numpy(), mine, analysis.how)
+                p = p_over_posts(found.values(), both["post"].n_unique())
+                rows.append({"source": source, "criterion": criterion, **found, "p": p})
+    return pl.DataFrame(rows, infer_schema_length=None).sort("source", maintain_order=True) if rows else None
+
+
+def evaluation_agreement(analysis: Appraised) -> pl.DataFrame | None:
+    """Agreement of the evaluators of a rationale, on the four sources that both files have."""
+    main = _judged(analysis).filter(pl.col("source").is_in(MAIN))
+    if main.is_empty():
+        return None
+    options: dict[str, Any] = {"by": "criterion", "resamples": analysis.options.resamples, "seed": analysis.seed}
     found = {
+        "alpha, ordinal": alpha(main, level="ordinal", **options),
+        "alpha, interval": alpha(main, level="interval", **options),
         "Randolph's kappa": randolph(main, **options),
         "Fleiss' kappa": fleiss(main, **options),
-        "alpha, interval": alpha(main, level="interval", **options),
-        "alpha, ordinal": alpha(main, level="ordinal", **options),
     }
     told = [frame.with_columns(pl.lit(name).alias("coefficient")) for name, frame in found.items()]
+    ordinal = pl.when(coefficient="alpha, ordinal").then("estimate").alias("alpha")
+    return pl.concat(told, how="diagonal_relaxed").drop("level", strict=False).with_columns(ordinal)
+
+
+def evaluation_automatic(analysis: Appraised) -> pl.DataFrame | None:
+    """How each automatic measure of a model's rationale goes with the human scores: one row per measure and criterion.
+
+    Correlations are of ranks, after taking off each model's mean ranks (`estimate`) and over all models (`all_…`).
+    Intervals and p values resample posts, since rationales about one post share what it tells; Holm's correction is
+    over all of them.
+    """
+    judged = _judged(analysis)
+    texts = _reasons_of_models(analysis)
+    if judged.is_empty() or not texts:
+        return None
+    scores = _automatic(analysis, texts)
+    human = judged.group_by("item", "criterion").agg(pl.col("value").mean())
+    by_item = {(item, criterion): value for item, criterion, value in human.iter_rows()}
+    source, posts = (np.array([row[name] for row in texts]) for name in ("source", "reddit_id"))
+    found: list[dict[str, Any]] = []
+    for name, mine in scores.items():
+        for criterion in CRITERIA:
+            theirs = np.array([by_item.get((row["item"], criterion), np.nan) for row in texts], dtype=np.float64)
+            usable = ~(np.isnan(mine) | np.isnan(theirs))
+            one, two = _ranks(mine[usable]), _ranks(theirs[usable])
+            inside = [_centred(side, source[usable]) for side in (one, two)]
+            within = _correlated(inside[0], inside[1], posts[usable], analysis)
+            over = {f"all_{key}": value for key, value in _correlated(one, two, posts[usable], analysis).items()}
+            head: dict[str, Any] = {"automatic": _FORM.get(name, name), "criterion": criterion, **within, **over}
+            found.append({**head, "rationales": int(usable.sum()), "posts": len(set(posts[usable]))})
+    corrected = adjusted([row[p] for row in found for p in ("p", "all_p")], "holm")
+    for place, row in enumerate(found):
+        row["p_adjusted"], row["all_p_adjusted"] = corrected[2 * place : 2 * place + 2]
+    return pl.DataFrame(found, infer_schema_length=None)
+
+
+@once
+def _judged(analysis: Appraised) -> pl.DataFrame:
+    """The judgments of rationales with who wrote them, on one scale from 0 to 1, in the order of the criteria."""
+    corpus = analysis.corpus
+    if "source" not in corpus.items.columns:
+        return pl.DataFrame(schema=["criterion", "source", "item", "post", "value"])
+    sources = corpus.items.select("item", "source", pl.col("reddit_id").alias("post")).drop_nulls("source")
+    order = {name: place for place, name in enumerate((*CRITERIA, *MAIN))}
+    # Relevance is asked from 1 to 5.
+    value = pl.when(criterion="relevance").then((pl.col("value") - 1) / 4).otherwise("value")
     return (
-        pl.concat(told, how="diagonal_relaxed").rename({"question": "criterion"}).sort("criterion", maintain_order=True)
+        corpus.judgments.filter(pl.col("question").is_in(CRITERIA) & pl.col("value").is_not_null())
+        .join(sources, on="item")
+        .rename({"question": "criterion"})
+        .with_columns(value.alias("value"))
+        .sort(
+            pl.col("criterion").replace_strict(order),
+            pl.col("source").replace_strict(order, default=len(order)),
+            "source",
+            maintain_order=True,
+        )
     )
 
 
-def _findings(analysis: Analysis, judged: pl.DataFrame) -> list[Finding]:
-    """The best model beside the experts, by what people think of their reasons."""
-    others = judged.filter((pl.col("question") == "usefulness") & (pl.col("source") != "gold")).drop_nulls("value")
-    if others.is_empty() or judged.filter(pl.col("source") == "gold").is_empty():
-        return []
-    best = str(others.group_by("source").agg(pl.col("value").mean()).sort("value", "source")["source"].last())
-    numbers: dict[str, Any] = {"best": best}
-    told = []
-    for criterion in CRITERIA:
-        mine = judged.filter(pl.col("question") == criterion).drop_nulls("value")
-        estimate, low, high = _difference(mine, best, analysis.how)
-        if estimate is not None:
-            numbers |= {criterion: estimate, f"{criterion}_low": low, f"{criterion}_high": high}
-            told.append(f"{criterion} {{{criterion}:+.2f}} [{{{criterion}_low:+.2f}}, {{{criterion}_high:+.2f}}]")
-    sentence = "People score the reasons of {best} higher or lower than the experts' by, on a scale from 0 to 1, "
-    sentence += ", ".join(told)
-    return [Finding(sentence + ".", numbers)]
+def _reasons_of_models(analysis: Appraised) -> list[dict[str, Any]]:
+    """Rationales of models that were evaluated, with all that people wrote about the same thing under `references`."""
+    people = analysis.by_people.select("item", "question", "rationale").drop_nulls()
+    known = people.group_by("item", "question", maintain_order=True).agg("rationale")
+    references = {(item, question): tuple(texts) for item, question, texts in known.iter_rows()}
+    items = analysis.corpus.items.filter((pl.col("source") != "gold") & pl.col("rationale").is_not_null())
+    return [
+        {**row, "references": references[row["reddit_id"], row["appraisal"]]}
+        for row in items.iter_rows(named=True)
+        if (row["reddit_id"], row["appraisal"]) in references
+    ]
 
 
-def _difference(judged: pl.DataFrame, source: str, how: Resampling) -> tuple[float | None, float | None, float | None]:
-    """The mean score of a source less that of the experts, with an interval over posts."""
-    sides = [(judged["source"] == name).to_numpy() for name in (source, "gold")]
-    if not all(side.any() for side in sides):
-        return None, None, None
-    value = judged["value"].to_numpy()
-    sums = per_item(judged["post"], np.column_stack([part for side in sides for part in (value * side, side)]))
-
-    def apart(of: Floats) -> Floats:
-        return ratio(of[:, :2]) - ratio(of[:, 2:])
-
-    low, high = how.of_sums(sums, apart)
-    return float(apart(sums.sum(axis=0, keepdims=True))[0]), low, high
+def _automatic(analysis: Appraised, texts: list[dict[str, Any]]) -> dict[str, Floats]:
+    """Every automatic measure of every text: likeness to people's rationales, form, and copying from the post."""
+    scores, _ = analysis.likeness.scores([(row["rationale"], row["references"]) for row in texts])
+    for name, compute in PROPERTIES.items():
+        told = [compute(row["rationale"], row["post"]) for row in texts]
+        scores[name] = np.array([np.nan if value is None else value for value in told])
+    return scores
 
 
-def _published(means: pl.DataFrame) -> list[Published]:
-    told = {(row["criterion"], row["source"]): row["estimate"] for row in means.iter_rows(named=True)}
-    rows = []
-    for source, values in NOTEBOOK.items():
-        for criterion, value in zip(CRITERIA, values, strict=True):
-            if (criterion, source) in told:
-                twice = (criterion, source) == ("factuality", "chatgpt")
-                how = "both files, mean of rows" + (
-                    "; 0.83846, which seems to have been rounded twice" if twice else ""
-                )
-                what = f"{source}: {criterion}"
-                rows.append(Published(what, "authors' notebook", value, told[criterion, source], how))
-    return rows
+def _ranks(values: Floats) -> Floats:
+    from scipy.stats import rankdata
+
+    return np.asarray(rankdata(values), dtype=np.float64)
+
+
+def _centred(values: Floats, source: Any) -> Floats:
+    return np.asarray(values - np.array([values[source == name].mean() for name in source]), dtype=np.float64)
+
+
+def _correlated(one: Floats, two: Floats, posts: Any, analysis: Appraised) -> dict[str, float | None]:
+    """Pearson's correlation of ranks, with interval and p value over posts."""
+    if len(one) < 3 or np.ptp(one) == 0 or np.ptp(two) == 0:
+        return dict.fromkeys(("estimate", "low", "high", "p"))
+    _, codes = np.unique(posts, return_inverse=True)
+    (low, high), p = clustered(one, two, codes, analysis.how)
+    return {"estimate": coefficient(one, two, "pearson"), "low": low, "high": high, "p": p}

@@ -1,168 +1,177 @@
-"""Models beside people: the recorded and new answers, read by our parser and by the rule of the release."""
+"""Models against people's ratings, in all and by run, question and group, and what it takes no reading to reach."""
 
 from __future__ import annotations
 
+from typing import Any, Final
+
+import numpy as np
 import polars as pl
 
-from vantage.measures.replaceability import alt_test
-from vantage.report.parts import Column, Figure, Finding, Section, Table
-from vantage.report.published import Published
-from vantage.studies.appraisals.analysis import Analysis
-from vantage.studies.appraisals.draft_models import published_models
-from vantage.studies.appraisals.model_scores import PROFILE, by_group, by_question, by_run, summary
+from vantage.measures.ratings import Floats
+from vantage.report.recipe import Data
+from vantage.studies.appraisals.analysis import Appraised, once
+from vantage.studies.appraisals.coding import compared, difference, known_means, mean_p, p_over_posts
+
+ALWAYS: Final = "always 5"
+PROFILE: Final = "mean of the question over other posts"
+"""What it takes no reading to reach."""
+ALL: Final = ("delta", "per_question", "per_post", "spearman", "randolph", "fleiss")
+SHORT: Final = ("delta", "per_question", "per_post", "randolph")
+PREFIX: Final = 141
+"""How many posts, from the first, the draft's Table 3 seems to rest on."""
+DRAFT: Final = ("chatgpt", "alpaca-7B", "dolly-v2-7B", "flan-t5-xxl")
+RUNS: Final = 5
+"""How many runs of each model the draft's Table 3 is the mean of."""
 
 
-def models(analysis: Analysis) -> tuple[Section, list[Finding], list[Published]]:
-    """The section on models, its findings, and the draft's figures beside ours."""
-    title = "How do models compare with people?"
+def models(analysis: Appraised) -> pl.DataFrame | None:
+    """Every model by each way of reading its replies, and what it takes no reading to reach."""
     if not analysis.model_names:
-        return Section(title, ["There are no models in this corpus."]), [], []
-    told = summary(analysis)
-    single = by_question(analysis)
-    parts: list[Table | Figure] = [
-        _against(told),
-        Figure(
-            "models-ratings",
-            "How models and people use the scale; answers only.",
-            "One box per rater.",
-            "distribution",
-            analysis.judged.filter(pl.col("value").is_not_null()).sort("rater").select("rater", "value"),
-            {"category": "rater", "kind": "box", "label": "rating"},
-        ),
-        Table(
-            "models-replies",
-            "What became of the replies.",
-            _statuses(analysis),
-            {"share": Column(percent=True, digits=1)},
-            keys=("rater", "status"),
-        ),
-        Figure(
-            "models-questions",
-            "Mean absolute difference from people by question, answers only.",
-            "A map of models by questions; the table has the numbers.",
-            "heat",
-            single.drop_nulls("delta"),
-            {"row": "appraisal", "column": "rater", "value": "delta", "digits": 1},
-        ),
-        _by_question(analysis, single),
-        Table(
-            "models-groups",
-            "Models against people by group of six questions, blanks as 0.",
-            by_group(analysis),
-            {**_ROWS, "questions": "questions"},
-            keys=("rater", "questions"),
-        ),
-        Table("models-runs", "Every run by itself, blanks as 0.", by_run(analysis), _ROWS, keys=("rater", "run")),
-    ]
-    tested = _alternative(analysis)
-    findings = _findings(told)
-    if tested is not None:
-        parts.insert(1, tested)
-        passed = [row["model"] for row in tested.frame.iter_rows(named=True) if row["passes"]]
-        said = f"{', '.join(passed)} may stand in for an expert" if passed else "no model may stand in for an expert"
-        findings.append(
-            Finding(
-                f"By the alternative annotator test {said}, at a cost advantage of {analysis.epsilon:g}; with "
-                f"{analysis.double['rater'].n_unique()} experts it is the weakest form of that test."
-            )
-        )
-    text = [
-        "Replies are read by Vantage's parser and, beside it, by the rule of the release (the first whole number). "
-        "That rule takes years and numbers quoted from the post for ratings, and cannot tell NA from no answer.",
-    ]
-    return Section(title, text, parts), findings, published_models(analysis)
-
-
-_ROWS: dict[str, Column | str] = {
-    "delta": Column("difference", digits=3),
-    "pearson_per_question": Column("r per question", digits=3),
-    "pearson_per_post": Column("r per post", digits=3),
-    "kappa_randolph": Column("NA kappa, Randolph", digits=3),
-}
-
-
-def _against(told: pl.DataFrame) -> Table:
-    columns: dict[str, Column | str] = {
-        "delta": Column("difference", digits=2, interval=("delta_low", "delta_high")),
-        "per_question": Column("r per question", digits=2, interval=("question_low", "question_high")),
-        "per_post": Column("r per post", digits=2),
-        "spearman": Column("rho per question", digits=2),
-        "kappa_randolph": Column("NA, Randolph", digits=2),
-        "kappa_fleiss": Column("NA, Fleiss", digits=2),
-    }
-    return Table(
-        "models",
-        'Models against people\'s ratings: mean absolute difference, correlations, and kappas of "not mentioned"; '
-        "means over runs, with 95 % intervals over posts. The last two rows take no reading at all.",
-        told,
-        columns,
-        ("rater", "read_by", "blanks", "runs", "posts", *columns),
-        ("rater", "read_by", "blanks"),
-        [
-            "Per post, a correlation is mostly the profile of the questions' means: the mean of each question over the "
-            "other posts reaches more than any model.",
-            "Randolph's kappa rewards a rater who never says NA as long as people seldom do.",
-        ],
-    )
-
-
-def _by_question(analysis: Analysis, single: pl.DataFrame) -> Table:
-    """One row per question, so that models stand side by side."""
-    wide = pl.DataFrame({"appraisal": list(analysis.titles.values())})
-    columns: dict[str, Column | str] = {}
-    for place, model in enumerate(analysis.model_names):
-        mine = single.filter(pl.col("rater") == model)
-        names = {"delta": f"delta_{place}", "pearson": f"pearson_{place}"}
-        wide = wide.join(mine.select("appraisal", "delta", "pearson").rename(names), on="appraisal", how="left")
-        columns |= {names["delta"]: Column(model, digits=2), names["pearson"]: Column("r", digits=2)}
-    caption = "Models against people by question, answers only: mean absolute difference and Pearson's r."
-    return Table("models-questions", caption, wide, columns, keys=("appraisal",))
-
-
-def _statuses(analysis: Analysis) -> pl.DataFrame:
-    counted = analysis.models.group_by("rater", pl.col("status").cast(pl.String)).len("replies").sort("rater", "status")
-    counted = counted.with_columns((pl.col("replies") / pl.col("replies").sum().over("rater")).alias("share"))
-    return counted.with_columns(pl.col("status").str.replace("_", " "))
-
-
-def _alternative(analysis: Analysis) -> Table | None:
-    if not analysis.shared:
         return None
-    posts = [analysis.posts[place] for place in analysis.shared]
-    frame = analysis.judged.filter(pl.col("item").is_in(posts))
-    found = alt_test(frame, epsilon=analysis.epsilon, alignment="mae", resamples=analysis.resamples, seed=analysis.seed)
-    return Table(
-        "models-alternative",
-        "The alternative annotator test (Calderon, Reichart and Dror 2025) on the doubly annotated posts: each "
-        "expert is "
-        "left out in turn, and model and expert are compared with the other expert.",
-        found,
-        {"estimate": Column("winning rate", digits=2), "advantage": Column("advantage probability", digits=2)},
-        ("model", "estimate", "passes", "advantage", "items", "judgments"),
-        ("model",),
-        ["Two experts are the fewest with which the test can be made; its authors advise three or more."],
-    )
+    rows: list[dict[str, Any]] = []
+    for model in analysis.model_names:
+        for rule, blanks, runs, gold in (
+            ("parser", "as 0", analysis.parsed(model, 0.0), analysis.gold),
+            ("parser", "left out", analysis.parsed(model, None), analysis.gold_answers),
+            ("first whole number", "as 0", analysis.released(model), analysis.gold),
+        ):
+            head = {"rater": model, "read_by": rule, "blanks": blanks, "runs": len(runs)}
+            # Without blanks there is nothing that could agree on them.
+            rows.append({**head, **_against(analysis, runs, gold, ALL if blanks == "as 0" else ALL[:4])})
+    # A mean without its own post falls as the post rises: per question it correlates −1, whatever the data.
+    without = [name for name in ALL if name not in ("per_question", "spearman")]
+    for name, told in _unread(analysis).items():
+        head = {"rater": name, "read_by": "", "blanks": "as 0"}
+        rows.append({**head, **_against(analysis, [told], analysis.gold, without)})
+    return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def _findings(told: pl.DataFrame) -> list[Finding]:
-    known = told.filter((pl.col("read_by") == "parser") & (pl.col("blanks") == "as 0")).drop_nulls("delta")
+def models_unread(analysis: Appraised) -> pl.DataFrame | None:
+    """How far each model is from people, and how much farther than the mean of each question over other posts."""
+    profile = _unread(analysis).get(PROFILE)
+    if profile is None:
+        return None
+    rows = []
+    for model in analysis.model_names:
+        runs = analysis.parsed(model, 0.0)
+        asked = _asked(runs)
+        mine = [difference(run[asked], analysis.gold[asked]) for run in runs]
+        theirs = difference(profile[asked], analysis.gold[asked])
+
+        def farther(weight: Floats, mine: Any = mine, theirs: Any = theirs) -> Floats:
+            apart = known_means(np.column_stack([one(weight) for one in mine])) - theirs(weight)
+            return np.asarray(apart[:, None])
+
+        low, high = analysis.how.intervals(int(asked.sum()), farther)[0]
+        row = {"rater": model, **_against(analysis, runs, analysis.gold, ["delta"])}
+        row |= {"unread": float(theirs(np.ones((1, int(asked.sum()))))[0])}
+        apart = float(farther(np.ones((1, int(asked.sum()))))[0, 0])
+        found = {"farther": None if np.isnan(apart) else apart, "farther_low": low, "farther_high": high}
+        rows.append({**row, **found, "p": p_over_posts(found.values(), int(asked.sum()))})
+    if not rows:
+        return None
     # A model that was asked about a few posts cannot be set beside one that was asked about all.
-    known = known.filter(pl.col("posts") >= 0.9 * pl.col("posts").max())
-    profile = told.filter(pl.col("rater") == PROFILE).row(0, named=True)
-    if known.is_empty():
-        return []
-    best = known.sort("delta").row(0, named=True)
-    numbers = {name: best[name] for name in ("rater", "delta", "delta_low", "delta_high", "posts")}
-    numbers |= {"r": best["per_question"], "r_low": best["question_low"], "r_high": best["question_high"]}
-    sentence = (
-        "Of the models {rater} is nearest to people ({delta:.2f} [{delta_low:.2f}, {delta_high:.2f}] points off; r "
-        "{r:.2f} [{r_low:.2f}, {r_high:.2f}] per question, {posts} posts)"
-    )
-    if best["posts"] != profile["posts"]:
-        return [Finding(sentence + ".", numbers)]
-    nearer = "but the mean of each question over other posts is nearer, without reading the post"
-    if profile["delta"] >= best["delta"]:
-        nearer = "nearer than the mean of each question over other posts"
-    bounds = "({mean:.2f} [{mean_low:.2f}, {mean_high:.2f}])"
-    numbers |= {"mean": profile["delta"], "mean_low": profile["delta_low"], "mean_high": profile["delta_high"]}
-    return [Finding(f"{sentence}, {nearer} {bounds}.", numbers)]
+    enough = pl.col("posts") >= 0.9 * pl.col("posts").max()
+    return pl.DataFrame(rows, infer_schema_length=None).with_columns(pl.when(enough).then("delta").alias("comparable"))
+
+
+def models_ratings(analysis: Appraised) -> pl.DataFrame | None:
+    """Every answer of every rater."""
+    told = analysis.judged.filter(pl.col("value").is_not_null()).sort("rater").select("rater", "value")
+    return told if analysis.model_names else None
+
+
+def models_replies(analysis: Appraised) -> pl.DataFrame:
+    """What became of the replies."""
+    status = pl.col("status").cast(pl.String).str.replace("_", " ")
+    counted = analysis.by_models.group_by("rater", status).len("replies").sort("rater", "status")
+    return counted.with_columns((pl.col("replies") / pl.col("replies").sum().over("rater")).alias("share"))
+
+
+@once
+def models_questions(analysis: Appraised) -> pl.DataFrame | None:
+    """Every model and question, answers only."""
+    rows = [
+        {"rater": model, "appraisal": title, **_on(analysis, runs, analysis.gold_answers, [place], ALL[:2])}
+        for model in analysis.model_names
+        for runs in [analysis.parsed(model, None)]
+        for place, title in enumerate(analysis.titles.values())
+    ]
+    return pl.DataFrame(rows, infer_schema_length=None) if rows else None
+
+
+def models_by_question(analysis: Appraised) -> pl.DataFrame | None:
+    """The same with one row per question, so that models stand side by side."""
+    found = models_questions(analysis)
+    if found is None:
+        return None
+    wide = pl.DataFrame({"appraisal": list(analysis.titles.values())})
+    for model in analysis.model_names:
+        mine = found.filter(rater=model).select(
+            "appraisal", pl.col("delta").alias(model), pl.col("per_question").alias(f"{model}, r")
+        )
+        wide = wide.join(mine, on="appraisal", how="left", maintain_order="left")
+    return wide
+
+
+def models_groups(analysis: Appraised) -> pl.DataFrame | None:
+    """Every model and group of questions, blanks as 0."""
+    rows = [
+        {"rater": model, "questions": name, **_on(analysis, runs, analysis.gold, places, SHORT)}
+        for model in analysis.model_names
+        for runs in [analysis.parsed(model, 0.0)]
+        for name, places in analysis.groups.items()
+    ]
+    return pl.DataFrame(rows, infer_schema_length=None) if rows else None
+
+
+def models_runs(analysis: Appraised) -> pl.DataFrame | None:
+    """Every run by itself, blanks as 0."""
+    rows = [
+        {"rater": model, "run": sample, **compared([run], analysis.gold, SHORT, analysis.how)}
+        for model in analysis.model_names
+        for sample, run in zip(analysis.samples(model), analysis.parsed(model, 0.0), strict=True)
+    ]
+    return pl.DataFrame(rows, infer_schema_length=None) if rows else None
+
+
+def models_draft(analysis: Appraised) -> Data | None:
+    """The draft's Table 3 on the first 141 posts, where it fits best, by the rule of the release."""
+    known = [model for model in DRAFT if model in analysis.model_names]
+    if not known or len(analysis.posts) < PREFIX:
+        return None
+    rows = []
+    gold = analysis.gold[:PREFIX]
+    for model in known:
+        runs = [run[:PREFIX] for run in analysis.released(model)]
+        chances = [mean_p(run, gold, "posts")[0] for run in runs]
+        told = {**compared(runs, gold, ("delta", "per_post", "randolph"), analysis.how)}
+        rows.append({"rater": model, **told, "p": float(np.mean([p for p in chances if p is not None] or [np.nan]))})
+    few = [model for model in known if len(analysis.samples(model)) < RUNS]
+    return Data(pl.DataFrame(rows, infer_schema_length=None), {"few_runs": ", ".join(few)} if few else {})
+
+
+def _unread(analysis: Appraised) -> dict[str, Floats]:
+    """Ratings that take no reading of the post."""
+    gold = analysis.gold
+    if len(gold) < 2:
+        return {}
+    others = np.array([known_means(np.delete(gold, post, axis=0).T) for post in range(len(gold))])
+    return {ALWAYS: np.full_like(gold, 5.0), PROFILE: others}
+
+
+def _asked(runs: list[Floats]) -> Any:
+    """The posts that a model was asked about, which may be some only."""
+    return ~np.isnan(np.array(runs)).all(axis=(0, 2))
+
+
+def _against(analysis: Appraised, runs: list[Floats], gold: Floats, names: Any) -> dict[str, Any]:
+    """Runs against people's ratings of the posts that a model was asked about."""
+    asked = _asked(runs)
+    told = compared([run[asked] for run in runs], gold[asked], names, analysis.how)
+    return {"posts": int(asked.sum()), **told}
+
+
+def _on(analysis: Appraised, runs: list[Floats], gold: Floats, places: list[int], names: Any) -> dict[str, Any]:
+    """Runs against people's ratings of some questions."""
+    return compared([run[:, places] for run in runs], gold[:, places], names, analysis.how)

@@ -1,173 +1,183 @@
-"""The reasons given: how alike they are, what they are like, what they are about, and whether they fit the rating."""
+"""The reasons given: how alike they are, how varied, what they are about, and whether they fit their ratings."""
 
 from __future__ import annotations
 
 from typing import Any, Final
 
+import numpy as np
 import polars as pl
 
+from vantage.measures.correlations import coefficient
 from vantage.measures.diversity import text_diversity
 from vantage.measures.phrases import class_phrases
-from vantage.measures.rationale.agreement import rationale_similarity
-from vantage.measures.rationale.form import rationale_form
+from vantage.measures.ratings import Floats
+from vantage.measures.rationale.agreement import rationale_agreement, rationale_similarity
+from vantage.measures.rationale.form import says_nothing
+from vantage.measures.rationale.pairs import ACTUAL, SAME_ITEM, SAME_QUESTION, Writer
 from vantage.measures.rationale.topics import topics
-from vantage.report.parts import Column, Figure, Finding, Section, Table
-from vantage.report.published import Published
-from vantage.studies.appraisals.analysis import Analysis
-from vantage.studies.appraisals.reason_fit import fit_of_reasons
-from vantage.studies.appraisals.reason_likeness import above_chance, experts_alike, published_likeness
+from vantage.measures.resampling import item_codes
+from vantage.studies.appraisals.analysis import Appraised, once
+from vantage.studies.appraisals.coding import clustered, p_over_posts
 
-PROMPT_WORDS: Final = (
-    "narrator narrator's narrators situation situations post feel feels feeling felt think thinks thought extent "
-    "mention "
-    "mentions mentioned mentioning says said say state states stated express expresses text author seems seem"
-)
+_PROMPT_WORDS: Final = """
+narrator narrator's narrators situation situations post feel feels feeling felt think thinks thought extent mention
+mentions mentioned mentioning says said say state states stated express expresses text author seems seem
+"""
+PROMPT_WORDS: Final = tuple(_PROMPT_WORDS.split())
 """Words that stand in nearly every rationale because the questions have them."""
 DIVERSITY: Final = 150
 """How many texts of each rater Self-BLEU compares."""
+OTHER: Final = "the other annotator"
+BASELINES: Final[tuple[tuple[str, Writer, bool], ...]] = (
+    (OTHER, "other", False),
+    ("either annotator", "any", False),
+    ("either annotator, reference included", "any", True),
+)
+"""Who wrote the texts that chance draws: the draft seems to draw from either, and from the reference itself."""
+
+_WHAT: Final = {
+    SAME_QUESTION: "the same question about another post",
+    SAME_ITEM: "another question about the same post",
+}
 
 
-def reasons(analysis: Analysis) -> tuple[Section, list[Finding], list[Published]]:
-    """The section on rationales, its findings, and the draft's figures beside ours."""
-    like = analysis.likeness
-    options: dict[str, Any] = {
-        "metrics": like.metrics,
-        "smoothing": like.smoothing,
-        "tokens": like.tokens,
-        "weights": like.weights,
-        "encode": like.encode,
-        "bertscore": like.bertscore,
-        "resamples": analysis.resamples,
-        "seed": analysis.seed,
-    }
-    parts: list[Table | Figure] = []
-    published: list[Published] = []
-    findings: list[Finding] = []
-    shown: dict[str, Column | str] = {"estimate": Column("likeness", digits=3)}
-    if analysis.shared:
-        experts = experts_alike(analysis, options)
-        published = published_likeness(experts)
-        findings += above_chance(experts)
-        note = (
-            "Texts by one hand are more alike than texts by two, so a baseline must be by the hand that the actual "
-            "pairs are by: the rows of the other annotator."
-        )
-        parts.append(
-            Table(
-                "reasons-agreement",
-                "Likeness of the two annotators' rationales, beside chance baselines.",
-                experts,
-                shown,
-                ("metric", "pairs", "candidates_by", "estimate", "compared"),
-                ("metric", "pairs", "candidates_by"),
-                [note],
-            )
-        )
-    if analysis.model_names:
-        similar = rationale_similarity(analysis.judged, **options)
-        parts += [
-            Table(
-                "reasons-models",
-                "Likeness of models' rationales to people's (all people's rationales as references).",
-                similar,
-                shown,
-                ("model", "metric", "pairs", "estimate", "compared", "reason"),
-                ("model", "metric", "pairs"),
-            ),
-            Figure(
-                "reasons-models",
-                "ROUGE-L of models' rationales with people's, and of the model's rationales for something else.",
-                "Bars per model and kind of pair, with 95 % intervals over posts.",
-                "bars",
-                similar.filter(pl.col("metric") == "rouge-l").select("model", "pairs", "estimate", "low", "high"),
-                {"category": "model", "series": "pairs", "label": "ROUGE-L"},
-            ),
-        ]
-    parts += _forms(analysis)
-    fits = fit_of_reasons(analysis)
-    parts.append(
-        Table(
-            "reasons-fit",
-            "Whether rationales fit their ratings: the rating is read off the rationale by a ridge regression on the "
-            "words of "
-            "people's rationales (for people on posts that it has not seen), and compared with the rating that was "
-            "given.",
-            fits,
-            {
-                "r": Column("r, within questions", digits=2),
-                "error": Column("mean absolute error", digits=2),
-                "silent_rated": Column("rated although it says that the text does not tell", percent=True, digits=1),
-            },
-            keys=("rater",),
-        )
-    )
-    parts += _themes(analysis)
-    text = [
-        "Rationales are compared by words in common. All reasons for one question share its words, and all reasons "
-        "about one post share the post's; two baselines show how much."
-    ]
-    return Section("The reasons given", text, parts), findings, published
+@once
+def reasons_agreement(analysis: Appraised) -> pl.DataFrame | None:
+    """The annotators' pairs with baselines by the other hand, by either hand, and by either hand with the leak."""
+    if analysis.experts is None or "rationale" not in analysis.experts.judgments.columns:
+        return None
+    told = []
+    for name, writer, leak in BASELINES:
+        how: dict[str, Any] = {"draws": analysis.options.draws, "writer": writer, "with_itself": leak}
+        found = rationale_agreement(analysis.experts.judgments, direction="ordered", **how, **_options(analysis))
+        if leak:
+            found = found.filter(pairs=SAME_ITEM)
+        elif name != OTHER:
+            found = found.filter(pl.col("pairs") != ACTUAL)
+        told.append(found.with_columns(pl.lit(name).alias("candidates_by")))
+    return pl.concat(told, how="diagonal_relaxed")
 
 
-def _forms(analysis: Analysis) -> list[Table | Figure]:
-    items = analysis.corpus.items.select("item", "text")
-    frame = analysis.judged.join(items, on="item", how="left", maintain_order="left")
-    form = rationale_form(frame, resamples=analysis.resamples, seed=analysis.seed)
+def experts_beyond_chance(analysis: Appraised) -> pl.DataFrame | None:
+    """How many more words two experts' reasons share than chance gives, by kind of chance."""
+    return _rouge(reasons_agreement(analysis))
+
+
+@once
+def reasons_models(analysis: Appraised) -> pl.DataFrame | None:
+    """Models' rationales beside people's."""
+    if not analysis.model_names or "rationale" not in analysis.judged.columns:
+        return None
+    return rationale_similarity(analysis.judged, **_options(analysis))
+
+
+def models_beyond_chance(analysis: Appraised) -> pl.DataFrame | None:
+    """How many words models' reasons share with people's, and how many more than chance gives."""
+    return _rouge(reasons_models(analysis))
+
+
+def reasons_diversity(analysis: Appraised) -> pl.DataFrame | None:
+    """How varied the rationales of each rater are, from as many texts each."""
     texts = analysis.judged.select("rater", pl.col("rationale").alias("text")).drop_nulls()
+    if texts.is_empty():
+        return None
     size = min([DIVERSITY, *texts.group_by("rater").len()["len"]])
-    varied = text_diversity(texts, by="rater", size=size, repeats=3, seed=analysis.seed) if len(texts) else None
-    shown = ("rater", "property", "estimate", "judgments", "left_out")
-    caption = "What rationales are like: means with 95 % intervals over posts."
-    parts: list[Table | Figure] = [
-        Table("reasons-form", caption, form, {"estimate": Column("mean", digits=3)}, shown, ("rater", "property"))
+    return text_diversity(texts, by="rater", size=size, repeats=3, seed=analysis.seed)
+
+
+def reasons_words(analysis: Appraised) -> pl.DataFrame | None:
+    """What distinguishes the rationales of each question."""
+    words = class_phrases(_texts(analysis), of="appraisal", names=PROMPT_WORDS, count=8, longest=2, least_texts=5)
+    return words.group_by("appraisal", maintain_order=True).agg(pl.col("phrase").str.join(", ").alias("phrases"))
+
+
+def reasons_topics(analysis: Appraised) -> pl.DataFrame | None:
+    """Topics of people's rationales per question; none where none are asked for."""
+    options = analysis.options
+    if not options.topics:
+        return None
+    how: dict[str, Any] = {"count": options.topics, "fits": options.fits, "stop_words": PROMPT_WORDS}
+    return topics(_texts(analysis), by="appraisal", seed=analysis.seed, **how)
+
+
+def reasons_fit(analysis: Appraised) -> pl.DataFrame | None:
+    """How well each rater's ratings can be read off their rationales.
+
+    The reader is a ridge regression on words and questions that learns from people. People's own rationales are read by
+    one that has not seen their posts.
+    """
+    told = analysis.judged.drop_nulls(["value", "rationale"])
+    people = told.filter(kind="person")
+    folds = analysis.options.folds
+    if people["item"].n_unique() < folds:
+        return None
+    places = {post: place % folds for place, post in enumerate(sorted(people["item"].unique()))}
+    fold = told["item"].replace_strict(places, default=None, return_dtype=pl.Int64)
+    # People's rationales are read fold by fold, those of others by a reader that has learnt from all.
+    number = pl.when(kind="person").then(fold).otherwise(-1)
+    told = told.with_columns(number.alias("fold"))
+    read = np.zeros(len(told))
+    for (part,), mine in told.with_row_index("row").group_by("fold"):
+        reader = _Reader(told.filter((pl.col("kind") == "person") & (pl.col("fold") != part)))
+        read[mine["row"].to_numpy()] = reader.read(mine)
+    rows = []
+    for (rater,), mine in told.with_columns(pl.Series("read", read)).group_by(["rater"], maintain_order=True):
+        silent = np.array([says_nothing(text) for text in mine["rationale"]])
+        error = float((mine["value"] - mine["read"]).abs().mean() or 0.0)  # type: ignore[arg-type]
+        head = {"rater": rater, "rationales": len(mine), **_within(mine, analysis)}
+        rows.append({**head, "error": error, "silent_rated": float(silent.mean())})
+    return pl.DataFrame(rows, infer_schema_length=None).sort("rater")
+
+
+def _options(analysis: Appraised) -> dict[str, Any]:
+    like = analysis.likeness
+    names = ("metrics", "smoothing", "tokens", "weights", "encode", "bertscore")
+    return {**{n: getattr(like, n) for n in names}, "resamples": analysis.options.resamples, "seed": analysis.seed}
+
+
+def _rouge(found: pl.DataFrame | None) -> pl.DataFrame | None:
+    """The rows of ROUGE-L, and in words under `what` what the candidates are reasons for."""
+    if found is None or found["estimate"].null_count() == len(found):
+        return None
+    rows = found.filter(metric="rouge-l").with_columns(pl.col("pairs").replace(_WHAT).alias("what"))
+    p = [
+        p_over_posts(row[:3], row[3]) for row in rows.select("beyond", "beyond_low", "beyond_high", "items").iter_rows()
     ]
-    if varied is not None:
-        caption = (
-            f"How varied rationales are: Self-BLEU of {size} texts each (lower is more varied) and the entropy of word "
-            "pairs and triples, in bits, at equal numbers of them."
-        )
-        digits = {
-            "self_bleu": Column("Self-BLEU", digits=3),
-            "entropy_2": Column(digits=2),
-            "entropy_3": Column(digits=2),
-        }
-        listed = ("rater", "texts", "self_bleu", "entropy_2", "entropy_3")
-        parts.append(Table("reasons-diversity", caption, varied, digits, listed, ("rater",)))
-    return parts
+    return rows.with_columns(pl.Series("p", p, dtype=pl.Float64))
 
 
-def _themes(analysis: Analysis) -> list[Table | Figure]:
-    texts = analysis.people.select(
-        "item", pl.col("question").replace_strict(analysis.titles).alias("appraisal"), pl.col("rationale").alias("text")
-    ).drop_nulls()
-    words = class_phrases(texts, of="appraisal", names=PROMPT_WORDS.split(), count=8, longest=2, least_texts=5)
-    listed = words.group_by("appraisal", maintain_order=True).agg(pl.col("phrase").str.join(", ").alias("phrases"))
-    distinctive = Table(
-        "reasons-words",
-        "What distinguishes the rationales of each question (class-based TF-IDF).",
-        listed,
-        keys=("appraisal",),
-    )
-    if not analysis.topics:
-        return [distinctive]
-    found = topics(
-        texts,
-        by="appraisal",
-        count=analysis.topics,
-        fits=analysis.fits,
-        stop_words=PROMPT_WORDS.split(),
-        seed=analysis.seed,
-    )
-    themes = Table(
-        "reasons-topics",
-        "Topics of people's rationales per question (latent Dirichlet allocation).",
-        found,
-        {"share": Column(percent=True, digits=0), "coherence": Column(digits=2), "stability": Column(digits=2)},
-        ("appraisal", "topic", "words", "share", "coherence", "stability"),
-        ("appraisal", "topic"),
-        [
-            "Coherence: 1 always together, 0 as chance would have it. Stability: how much of the topic other seeds "
-            "find again; below one half a topic should not be interpreted."
-        ],
-    )
-    return [distinctive, themes]
+def _texts(analysis: Appraised) -> pl.DataFrame:
+    return analysis.by_people.select("item", "appraisal", pl.col("rationale").alias("text")).drop_nulls()
+
+
+def _within(mine: pl.DataFrame, analysis: Appraised) -> dict[str, float | None]:
+    """The correlation of ratings given and read, after taking off questions' means, with its interval over posts."""
+    centred = mine.select(pl.col(name) - pl.col(name).mean().over("question") for name in ("value", "read"))
+    one, two = (column.to_numpy() for column in centred)
+    if len(mine) < 3 or np.std(one) < 1e-9 or np.std(two) < 1e-9:
+        return dict.fromkeys(("r", "r_low", "r_high", "p"))
+    (low, high), p = clustered(one, two, item_codes(mine["item"])[0], analysis.how)
+    return {"r": coefficient(one, two, "pearson"), "r_low": low, "r_high": high, "p": p}
+
+
+class _Reader:
+    """Reads ratings off rationales, as it has learnt from some."""
+
+    def __init__(self, known: pl.DataFrame) -> None:
+        from sklearn.feature_extraction.text import TfidfVectorizer
+        from sklearn.linear_model import Ridge
+        from sklearn.preprocessing import OneHotEncoder
+
+        self.terms = TfidfVectorizer(ngram_range=(1, 2), min_df=3, sublinear_tf=True).fit(known["rationale"].to_list())
+        self.asked = OneHotEncoder(handle_unknown="ignore").fit(known.select("question").to_numpy())
+        self.model = Ridge(alpha=1.0, solver="lsqr").fit(self._features(known), known["value"].to_numpy())
+
+    def read(self, rationales: pl.DataFrame) -> Floats:
+        """One rating from 1 to 9 for each."""
+        return np.clip(np.asarray(self.model.predict(self._features(rationales)), dtype=np.float64), 1, 9)
+
+    def _features(self, rationales: pl.DataFrame) -> Any:
+        from scipy.sparse import hstack
+
+        words = self.terms.transform(rationales["rationale"].to_list())
+        return hstack([words, self.asked.transform(rationales.select("question").to_numpy())]).tocsr()

@@ -21,9 +21,9 @@ from vantage.errors import InputError
 from vantage.instruments import Question
 from vantage.measures.ratings import Floats
 from vantage.report.recipe import Analysis
-from vantage.studies.base import Context
 from vantage.studies.context.options import Options, listed
 from vantage.studies.context.tasks import TASK, TASKS, Task, chosen_tasks, labels_of, question_of
+from vantage.studies.execution import Context
 
 A = TypeVar("A", bound=Analysis)
 R = TypeVar("R")

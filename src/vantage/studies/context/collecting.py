@@ -22,12 +22,11 @@ from vantage.errors import InputError
 from vantage.instruments import Instrument
 from vantage.raters.chat import ChatRater
 from vantage.raters.style import Style
-from vantage.studies.asking import store_of
-from vantage.studies.base import Context
 from vantage.studies.context.analysis import COSTS
 from vantage.studies.context.model_raters import ask_models, example_corpus
 from vantage.studies.context.options import Options, listed
 from vantage.studies.context.tasks import LABEL, Task, chosen_tasks, labels_of, question_of, read_task, sampled
+from vantage.studies.execution import Context, store_of
 
 POOR: Final = (
     "The contexts were written by the embedded model, which is far too small for it: what it writes is poor, often "

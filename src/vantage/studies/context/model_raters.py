@@ -15,7 +15,7 @@ from vantage.instruments import Instrument
 from vantage.raters.chat import ChatRater
 from vantage.raters.shots import corpus_shots
 from vantage.raters.style import Style
-from vantage.studies.base import Context
+from vantage.studies.execution import Context
 
 EXAMPLES: Final = 24
 """Items that examples are drawn from: twice as many as the longest prompt shows, and some to spare."""

@@ -9,9 +9,10 @@ from vantage.corpora import About, Corpus
 from vantage.corpora.bundled import demo_corpus
 from vantage.instruments import Instrument
 from vantage.raters.models.base import ModelError
-from vantage.studies.base import Context, option
+from vantage.studies.base import option
 from vantage.studies.demo import mapping
 from vantage.studies.demo.mapping import DIMENSIONS, INSTRUMENT
+from vantage.studies.execution import Context
 from vantage.studies.recipes import recipe_study
 from vantage.studies.stereomap.groups import groups_corpus, reference_groups
 

@@ -1,7 +1,7 @@
 """The perseval study: whose perspective does a model take, and for whom does it work?
 
-`study` holds the recipe: `sources` reads the corpora, `cells` says what can be run, `learning` and `prompting` run it,
-`stored` keeps predictions as judgments; each `*_part` module writes one part of the report, and `printed` holds the
-figures of the paper. May import everything but the command line. A further analysis is a function from evaluated
-cells to a section in a part of its own, called in `study`.
+`sources` reads the corpora, `cells` says what can be run, `learning` and `prompting` run it, `stored` keeps predictions
+as judgments, and `analysis` scores them. `whom`, `scoring` and `traits` hold the functions that `recipe.yaml`
+names: each takes the analysis and gives a frame. `printed.csv` has the paper's scores of raters that do not come with
+Vantage.
 """

@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import TYPE_CHECKING, Final, Literal
-
-import polars as pl
+from typing import Final, Literal
 
 from vantage.errors import InputError, nearest
 from vantage.perspective.splits import Adaptation, Users
 from vantage.raters.trained.pairs import PAIR_METHODS
+from vantage.studies.perseval.options import Options
 from vantage.studies.perseval.sources import Task
-
-if TYPE_CHECKING:
-    from vantage.studies.perseval.study import Options
 
 PROMPTS: Final = ("base", "perspective", "history")
 """Ways to prompt: nothing of the user, one trait at a time, earlier answers."""
@@ -79,18 +75,6 @@ def methods(options: Options) -> list[str]:
     known = list(PAIR_METHODS)
     chosen = known if options.methods == "all" else _words(options.methods, known, "method")
     return [m for m in chosen if not PAIR_METHODS[m].torch] if options.encoder == "none" else chosen
-
-
-def infeasible(tasks_cells: Sequence[tuple[str, Cell]]) -> pl.DataFrame:
-    """The cells that cannot be run, counted by reason."""
-    rows = [{"corpus": name, **cell.row(), "reason": cell.reason} for name, cell in tasks_cells if cell.reason]
-    if not rows:
-        return pl.DataFrame(schema=dict.fromkeys(("corpus", "raters", "users", "adaptation", "reason"), pl.String))
-    return (
-        pl.DataFrame(rows)
-        .group_by("corpus", "users", "adaptation", "reason", maintain_order=True)
-        .agg(pl.col("rater").unique(maintain_order=True).str.join(", ").alias("raters"), pl.len().alias("cells"))
-    )
 
 
 def _trained(task: Task, method: str) -> list[Cell]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -12,13 +12,11 @@ from vantage.errors import InputError
 from vantage.perspective import Split
 from vantage.raters.models.base import ModelError
 from vantage.raters.trained.pairs import PAIR_METHODS, PairRater, fit_pairs
-from vantage.studies.base import Context, hundredths
+from vantage.studies.execution import Context, hundredths
 from vantage.studies.perseval.cells import Cell
+from vantage.studies.perseval.options import Options
 from vantage.studies.perseval.sources import Task
 from vantage.studies.perseval.stored import Predictions
-
-if TYPE_CHECKING:
-    from vantage.studies.perseval.study import Options
 
 SEATS: Final = 2
 """How many seats of a jury each of two groups has."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
@@ -22,13 +22,11 @@ from vantage.raters.encoders import load_encoder
 from vantage.raters.history import Encode
 from vantage.raters.models.base import ModelError
 from vantage.raters.models.calibration import calibrated
-from vantage.studies.base import Context
+from vantage.studies.execution import Context
 from vantage.studies.perseval.cells import Cell
+from vantage.studies.perseval.options import Options
 from vantage.studies.perseval.sources import Task
 from vantage.studies.perseval.stored import Predictions
-
-if TYPE_CHECKING:
-    from vantage.studies.perseval.study import Options
 
 QUICK_TEXTS: Final = 12
 """How many texts a quick run puts to models."""

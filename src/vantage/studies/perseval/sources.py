@@ -101,6 +101,7 @@ class Task:
                 method=self.method,
                 stratify=self.stratify,
                 doubled=self.doubled,
+                counted=bool(self.doubled),
                 seed=self.seed,
             )
         return self._splits[key]

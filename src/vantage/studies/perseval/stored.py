@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import polars as pl
 
 from vantage.corpora import Corpus
+from vantage.studies.execution import Context
 from vantage.studies.perseval.sources import Task
-
-if TYPE_CHECKING:
-    from vantage.studies.base import Context
 
 FOLDER: Final = "predictions"
 PAIR: Final = ("item", "rater", "value")

@@ -12,7 +12,7 @@ from vantage.measures.dictionary import Dictionary
 from vantage.measures.keywords import matched
 from vantage.measures.lemmas import lemmas
 from vantage.report.recipe import Analysis
-from vantage.studies.base import Context
+from vantage.studies.execution import Context
 from vantage.studies.stereomap.elicitation import keywords_of
 from vantage.studies.stereomap.options import Options, dictionary_of, instrument_of, is_about_groups
 from vantage.studies.stereomap.placing import ALL, Source, place

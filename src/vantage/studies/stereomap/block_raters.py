@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
 import polars as pl
@@ -64,6 +64,12 @@ class BlockRater(ChatRater):
         """The rater's row; the style is that of the whole study, whichever block is asked first."""
         return {**ChatRater.row(self), "style": self.told}
 
+    def prompter(self, corpus: Corpus, instrument: Instrument, condition: str = "") -> BlockPrompter:
+        """What writes this rater's prompts."""
+        return BlockPrompter(
+            **_parts(ChatRater.prompter(self, corpus, instrument, condition)), instructed=self.instructed
+        )
+
     def plan(self, corpus: Corpus, instrument: Instrument, **options: Any) -> Iterator[Call]:
         """The calls, tagged with the block where its questions are asked together, so that records can be found."""
         condition = options.get("condition", "")
@@ -80,11 +86,10 @@ class KeywordRater(BlockRater):
 
     words: Mapping[str, str] = field(default_factory=dict)
 
-    def prompter(self, corpus: Corpus, instrument: Instrument, condition: str = "") -> Prompter:
+    def prompter(self, corpus: Corpus, instrument: Instrument, condition: str = "") -> BlockPrompter:
         """What writes this rater's prompts."""
-        plain = ChatRater.prompter(self, corpus, instrument, condition)
-        common = (plain.instrument, plain.style, plain.condition, plain.voice, plain.sampling)
-        return KeywordPrompter(*common, self.instructed, (), self.words, self.block)
+        plain = BlockRater.prompter(self, corpus, instrument, condition)
+        return KeywordPrompter(**_parts(plain), words=self.words, block=self.block)
 
     def reply_tokens(self, questions: Sequence[Question]) -> int:
         """Several keywords, each with a sentence."""
@@ -127,12 +132,6 @@ class PrimedRater(BlockRater):
 
     turns: Mapping[tuple[str, int], tuple[Message, ...]] = field(default_factory=dict)
 
-    def prompter(self, corpus: Corpus, instrument: Instrument, condition: str = "") -> Prompter:
-        """What writes this rater's prompts."""
-        plain = ChatRater.prompter(self, corpus, instrument, condition)
-        common = (plain.instrument, plain.style, plain.condition, plain.voice, plain.sampling)
-        return BlockPrompter(*common, self.instructed)
-
     def plan(self, corpus: Corpus, instrument: Instrument, **options: Any) -> Iterator[Call]:
         """The calls, each behind the keywords and reasons of its own group and run."""
         for call in BlockRater.plan(self, corpus, instrument, **options):
@@ -144,3 +143,8 @@ class PrimedRater(BlockRater):
             request = writer.request(call.questions, call.item, call.shots)
             told = replace(request, sampling=call.request.sampling, tag=call.request.tag)
             yield replace(call, request=told, prompter=writer)
+
+
+def _parts(prompter: Prompter) -> dict[str, Any]:
+    """What a prompter is made of, for one of another kind."""
+    return {part.name: getattr(prompter, part.name) for part in fields(prompter)}

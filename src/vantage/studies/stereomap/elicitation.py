@@ -19,7 +19,7 @@ from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument
 from vantage.raters.models.base import Message
 from vantage.scales import Scale
-from vantage.studies.base import Context
+from vantage.studies.execution import Context
 from vantage.studies.stereomap.block_raters import KeywordRater, PrimedRater
 from vantage.studies.stereomap.keyword_replies import MOST, read_keywords
 
@@ -94,9 +94,10 @@ def keyword_instrument(instrument: Instrument) -> Instrument:
     """The questions under which keyword replies are recorded: the value is how many keywords were given."""
     asked = [f"{block}-keywords" for block in blocks(instrument) if block in KEYWORD_BLOCKS]
     scale = Scale.points(0, MOST)
-    return Instrument.of_questions(
+    lists = Instrument.of_questions(
         f"{instrument.id}-keywords", f"{instrument.title}: keywords", dict.fromkeys(asked, scale)
     )
+    return Instrument.from_document({**lists.document, "fields": instrument.document["fields"]})
 
 
 def named(model: str) -> str:
@@ -111,14 +112,14 @@ def named(model: str) -> str:
 
 def elicit(context: Context[Any], corpus: Corpus, instrument: Instrument, plan: Plan) -> Corpus:
     """The corpus with everything that the models say, under the condition "" and under each variant."""
-    conditions = [("", plan.reasons, True, plan.runs)]
+    asked = {"": (plan.reasons, True, plan.runs)}
     for name in plan.variants:
-        reasoned, told = VARIANTS[name]
-        conditions.append((name, reasoned and plan.reasons, told, plan.variant_runs))
+        reasoned, instructed = VARIANTS[name]
+        asked[name] = (reasoned and plan.reasons, instructed, plan.variant_runs)
     for model in context.models:
-        for condition, reasons, instructed, runs in conditions:
-            asking = _Asking(context, instrument, plan, model, condition, reasons, instructed, runs)
-            corpus = asking.run(corpus)
+        for condition, (reasons, instructed, runs) in asked.items():
+            how = {"model": model, "samples": runs, "instructed": instructed}
+            corpus = _asked(context, corpus, instrument, plan, condition, reasons, how)
     return recounted(corpus)
 
 
@@ -161,54 +162,40 @@ def keywords_of(corpus: Corpus) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema).select(order)
 
 
-class _Asking:
-    """One model under one variant of the prompt."""
-
-    def __init__(
-        self,
-        context: Context[Any],
-        instrument: Instrument,
-        plan: Plan,
-        model: str,
-        condition: str,
-        reasons: bool,
-        instructed: bool,
-        runs: int,
-    ) -> None:
-        self.context, self.instrument, self.plan, self.condition = context, instrument, plan, condition
-        self.reasons, self.instructed = reasons, instructed
-        scoring = plan.answers == "scoring"
-        self.common: dict[str, Any] = {
-            "model": model,
-            "name": named(model) + ("+scoring" if scoring else ""),
-            "samples": runs,
-            "temperature": plan.temperature,
-            "max_tokens": plan.max_tokens,
-            "seed": context.seed,
-            "settings": dict(context.settings),
-            "instructed": instructed,
-            "told": f"{plan.answers}, {'keywords and reasons first' if plan.reasons else 'ratings alone'}",
-        }
-        self.scored = {"samples": 1, "temperature": 0.0} if scoring else {}
-        self.style = "scoring" if scoring else "together"
-
-    def run(self, corpus: Corpus) -> Corpus:
-        lists = keyword_instrument(self.instrument)
-        society = self.instrument.parameters.get("society", "")
-        for block, questions in blocks(self.instrument).items():
-            said: dict[tuple[str, int], tuple[Message, ...]] = {}
-            if self.reasons and block in KEYWORD_BLOCKS:
-                words = {name: text.replace("{society}", society) for name, text in self.plan.words.items()}
-                asked = KeywordRater(style="zero-shot", block=block, words=words, **self.common)
-                id_ = f"{block}-keywords"
-                corpus = self.context.rate(corpus, asked, lists, questions=[id_], condition=self.condition)
-                said = asked.said(corpus, lists, self.condition, assumed=self.context.plans)
-            style = f"{self.style}+reasoning" if self._explains(block) else self.style
-            options = {**self.common, **self.scored}
-            rater = PrimedRater(style=style, block=block, turns=said, **options)
-            corpus = self.context.rate(corpus, rater, self.instrument, questions=questions, condition=self.condition)
-        return corpus
-
-    def _explains(self, block: str) -> bool:
-        """Social structure has no keywords; its reasons are asked for with the rating."""
-        return self.reasons and block == "structure" and self.plan.answers == "sampling"
+def _asked(
+    context: Context[Any],
+    corpus: Corpus,
+    instrument: Instrument,
+    plan: Plan,
+    condition: str,
+    reasons: bool,
+    how: Mapping[str, Any],
+) -> Corpus:
+    """The corpus with what one model says under one condition, block after block."""
+    scoring = plan.answers == "scoring"
+    common: dict[str, Any] = {
+        **how,
+        "name": named(how["model"]) + ("+scoring" if scoring else ""),
+        "temperature": plan.temperature,
+        "max_tokens": plan.max_tokens,
+        "seed": context.seed,
+        "settings": dict(context.settings),
+        "told": f"{plan.answers}, {'keywords and reasons first' if plan.reasons else 'ratings alone'}",
+    }
+    rated = {**common, "samples": 1, "temperature": 0.0} if scoring else common
+    society = instrument.parameters.get("society", "")
+    words = {name: text.replace("{society}", society) for name, text in plan.words.items()}
+    lists = keyword_instrument(instrument)
+    for block, questions in blocks(instrument).items():
+        said: dict[tuple[str, int], tuple[Message, ...]] = {}
+        style = "scoring" if scoring else "together"
+        if reasons and block in KEYWORD_BLOCKS:
+            listing = KeywordRater(style="zero-shot", block=block, words=words, **common)
+            corpus = context.rate(corpus, listing, lists, questions=[f"{block}-keywords"], condition=condition)
+            said = listing.said(corpus, lists, condition, assumed=context.plans)
+        elif reasons and not scoring:
+            # Social structure has no keywords; its reasons are asked for with the rating.
+            style += "+reasoning"
+        rater = PrimedRater(style=style, block=block, turns=said, **rated)
+        corpus = context.rate(corpus, rater, instrument, questions=questions, condition=condition)
+    return corpus

@@ -206,8 +206,3 @@ def slug(name: str) -> str:
     'ship-s-cooks'
     """
     return re.sub(r"\W+", "-", name.casefold()).strip("-") or "group"
-
-
-def reference_of(groups: Sequence[Group]) -> dict[str, str]:
-    """The human cluster of each group that has one, by the group's id."""
-    return {group.id: group.reference for group in groups if group.reference}

@@ -30,11 +30,6 @@ class HumanCluster:
         """Competence minus warmth."""
         return self.competence - self.warmth
 
-    @property
-    def mixed(self) -> bool:
-        """Whether the cluster is high on one dimension and not on the other."""
-        return self.id in ("HC-LW", "LC-HW")
-
 
 @cache
 def _reference() -> Mapping[str, Any]:
@@ -45,8 +40,8 @@ def _reference() -> Mapping[str, Any]:
 def human_clusters() -> dict[str, HumanCluster]:
     """The clusters of Fiske et al. (2002), by id. Means of single groups are not published.
 
-    >>> human_clusters()["HC-LW"].competence, human_clusters()["HC-LW"].mixed
-    (4.29, True)
+    >>> human_clusters()["HC-LW"].competence, human_clusters()["HC-LW"].relation
+    (4.29, '>')
     """
     means = _reference()["clusters"]["means"]
     return {id_: HumanCluster(id_, **told) for id_, told in means.items()}

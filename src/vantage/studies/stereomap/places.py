@@ -76,7 +76,12 @@ def clusters(analysis: Stereomap) -> pl.DataFrame | None:
             pl.lit(source.name).alias("source"),
         )
         found.append(table.join(competence_against_warmth(source), on="cluster", how="left", maintain_order="left"))
-    return pl.concat(found).with_columns(analysis.beside("cluster").alias("of")) if found else None
+    if not found:
+        return None
+    position = pl.col("cluster").map_elements(described, pl.String).str.replace(", ", " and ")
+    return (
+        pl.concat(found).with_columns(position.alias("position")).with_columns(analysis.beside("position").alias("of"))
+    )
 
 
 def members(analysis: Stereomap) -> pl.DataFrame:
@@ -107,11 +112,6 @@ def stability(analysis: Stereomap) -> Data:
     schema = {"source": pl.String, "groups": pl.Int64, "runs": pl.Int64, **numbers, "reason": pl.String}
     few = [source.runs for source in analysis.sources if source.sure and not source.scored and source.runs < FEW]
     return Data(pl.DataFrame(rows, schema=schema), {"few_runs": min(few, default=None)})
-
-
-def sure(analysis: Stereomap) -> Data | None:
-    """The same where there are clusters."""
-    return stability(analysis) if any(source.clusters for source in analysis.sources) else None
 
 
 def number_of_clusters(analysis: Stereomap) -> pl.DataFrame | None:

@@ -131,7 +131,7 @@ def place(
     for name in [*raters, ALL] if len(raters) > 1 else raters:
         mine, answers = (frame if name == ALL else frame.filter(rater=name) for frame in (scores, rated))
         items, _, cube = scores_by_run(mine, AXES)
-        known = np.isfinite(mean_over_runs(cube)).all(axis=1)
+        known = np.asarray(np.isfinite(mean_over_runs(cube)).all(axis=1))
         items, cube = [item for item, there in zip(items, known, strict=True) if there], cube[known]
         drawn = _drawn(items, answers, instrument, runs, resamples, seed)
         enough = drawn is None and cube.shape[2] > 1
@@ -188,8 +188,8 @@ def competence_against_warmth(source: Source) -> pl.DataFrame:
     why = "runs of several models are not replicates of each other" if source.name == ALL else why
     rows = [] if why else _held_out(source)
     if not rows:
-        told = {"runs": source.runs, "reason": why or "no run has groups with both scores"}
-        return pl.DataFrame([{"cluster": name, **told} for name in names], schema=columns)
+        why = why or "no run has groups with both scores"
+        return pl.DataFrame([{"cluster": name, "runs": source.runs, "reason": why} for name in names], schema=columns)
     tested = compare(
         pl.DataFrame(rows), between="question", values=AXES, by="cluster", unit="sample", correction="holm"
     ).rename({"estimate": "dz", "low": "dz_low", "high": "dz_high", "p_adjusted": "p_holm", "difference": "held_out"})

@@ -10,9 +10,9 @@ import polars as pl
 from vantage.corpora import Corpus
 from vantage.errors import InputError
 from vantage.measures.lemmas import available
-from vantage.studies.base import Context
+from vantage.studies.execution import Context
 from vantage.studies.recipes import recipe_study
-from vantage.studies.stereomap import answers, comparing, places, words
+from vantage.studies.stereomap import answers, comparing, places, relations, words
 from vantage.studies.stereomap.analysis import Stereomap
 from vantage.studies.stereomap.elicitation import elicit, recounted
 from vantage.studies.stereomap.groups import groups_corpus, read_groups
@@ -76,6 +76,7 @@ STUDY: Final = recipe_study(
     collect,
     places,
     comparing,
+    relations,
     words,
     answers,
     prepare=Stereomap.of,

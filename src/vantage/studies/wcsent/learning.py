@@ -11,7 +11,7 @@ from vantage.errors import InputError, nearest
 from vantage.raters.models.base import ModelError
 from vantage.raters.trained import TrainedRater, fit
 from vantage.raters.trained.fitting import PROBE_SHARE
-from vantage.studies.base import Context, hundredths
+from vantage.studies.execution import Context, hundredths
 from vantage.studies.wcsent.options import Options
 
 QUESTIONS: Final = ("trust", "sociability", "competence")

@@ -11,7 +11,7 @@ from vantage.corpora import Corpus
 from vantage.measures.accuracy import accuracy
 from vantage.measures.split_half import split_half
 from vantage.report.recipe import Analysis
-from vantage.studies.base import Context
+from vantage.studies.execution import Context
 from vantage.studies.wcsent.learning import QUESTIONS
 from vantage.studies.wcsent.options import Options
 

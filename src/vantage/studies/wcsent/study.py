@@ -11,7 +11,7 @@ from vantage.corpora.readers import load
 from vantage.corpora.storage import is_corpus
 from vantage.errors import InputError
 from vantage.instruments import Instrument
-from vantage.studies.base import Context
+from vantage.studies.execution import Context
 from vantage.studies.recipes import recipe_study
 from vantage.studies.wcsent import people, predictions
 from vantage.studies.wcsent.learning import INSTRUMENT, QUESTIONS, asked, learned

@@ -1,0 +1,87 @@
+"""A table as it was read from a file, and a doubt about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from vantage.errors import InputError
+
+
+class Doubt(InputError):  # noqa: N818 - what it is
+    """Something in a table that may change numbers, and the option of the reader that settles it."""
+
+    def __init__(self, problem: str, *, settle: Mapping[str, Any], **place: Any) -> None:
+        super().__init__(problem, **place)
+        self.settle = dict(settle)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table from a file that still knows in which row of the file each of its rows stands."""
+
+    path: Path
+    frame: pl.DataFrame
+    first_row: int = 1
+    """The row of the file in which the first row of the table stands: 2 below a header line."""
+    kept: pl.Series | None = None
+    """The rows that were kept, counted from 0, where blank lines were dropped."""
+    notes: tuple[str, ...] = ()
+    """What was decided in reading the file."""
+    labels: Mapping[str, Mapping[float, str]] = field(default_factory=dict)
+    """For columns of statistics packages: the words that their codes stand for."""
+    titles: Mapping[str, str] = field(default_factory=dict)
+    """The wording behind a short column name, where the file has both."""
+
+    def row(self, index: int) -> int:
+        """The row of the file for a row of the frame, counted from 0."""
+        return (index if self.kept is None else int(self.kept[index])) + self.first_row
+
+    def column(self, name: str, purpose: str = "") -> pl.Series:
+        """A column that has to be there."""
+        if name not in self.frame.columns:
+            what = f" for {purpose}" if purpose else ""
+            raise InputError(
+                f"there is no column '{name}'{what}",
+                file=self.path,
+                remedy=f"it has {_names(self.frame.columns)}",
+            )
+        return self.frame[name]
+
+    def require(self, *names: str) -> None:
+        """Refuses a table in which one of these columns is missing, naming them all."""
+        if missing := [name for name in names if name not in self.frame.columns]:
+            what = "is no column" if len(missing) == 1 else "are no columns"
+            raise InputError(
+                f"there {what} {_names(missing)}",
+                file=self.path,
+                remedy=f"it has {_names(self.frame.columns)}",
+            )
+
+    def numbers(self, name: str) -> pl.Series:
+        """A column as numbers; the first cell that is none is named with its row."""
+        column = self.column(name)
+        if column.dtype.is_numeric():
+            return column.cast(pl.Float64)
+        stripped = column.cast(pl.String).str.strip_chars()
+        stripped = stripped.set(stripped == "", None)
+        values = stripped.cast(pl.Float64, strict=False)
+        if values.null_count() > stripped.null_count():
+            index = (values.is_null() & stripped.is_not_null()).arg_max() or 0
+            raise InputError(
+                f"'{column[index]}' is not a number",
+                file=self.path,
+                row=self.row(index),
+                column=name,
+                remedy="correct the cell",
+            )
+        return values
+
+
+def _names(names: Sequence[str]) -> str:
+    shown = ", ".join(f"'{name}'" for name in names[:20])
+    return f"{shown} and {len(names) - 20} more" if len(names) > 20 else shown

@@ -1,0 +1,218 @@
+"""The finished cells of each corpus with their scores: what the functions of the recipe look at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, TypeAlias
+
+import polars as pl
+
+from vantage.corpora import Corpus
+from vantage.perspective import Evaluation, Split, evaluate
+from vantage.perspective.evaluation import Over
+from vantage.perspective.tally import Undefined
+from vantage.report.cells import counted
+from vantage.report.recipe import Analysis
+from vantage.studies.execution import Context
+from vantage.studies.perseval.cells import Cell, planned
+from vantage.studies.perseval.options import Options
+from vantage.studies.perseval.sources import Task, tasks
+from vantage.studies.perseval.stored import by_rater
+
+Told: TypeAlias = pl.DataFrame | Mapping[str, Any] | Iterable[Mapping[str, Any]] | None
+"""What a function gives for a corpus or a rater."""
+ENOUGH: Final = 10
+"""From how many test users on intervals resample users; with fewer, texts."""
+NOT_RUN: Final = "it was not run; the warnings say why"
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """One corpus: its cells, what they predict, and how well."""
+
+    task: Task
+    cells: list[Cell]
+    predictions: dict[tuple[str, str], pl.DataFrame]
+    evaluations: dict[Cell, Evaluation]
+    over: Over
+    asked: Split | None
+    """The test set as far as it was put to models; null where none was asked."""
+    resamples: int
+    _others: dict[Any, Evaluation] = field(default_factory=dict, compare=False, repr=False)
+
+    @property
+    def done(self) -> list[Cell]:
+        """The cells that have predictions, in the order of the plan."""
+        return list(self.evaluations)
+
+    @property
+    def asked_all(self) -> bool:
+        """Whether models were asked about the whole test set."""
+        return self.asked is None or len(self.asked.test) == len(self.task.split().test)
+
+    @property
+    def focus(self) -> list[Cell]:
+        """The cells that have a line of their own in tables: two trained ones, and all that were prompted.
+
+        Of the trained ones that know who answers, and of those that do not, it is the one with the highest F1 of the
+        average user on the test set itself.
+        """
+        trained = [cell for cell in self.done if cell.kind == "trained"]
+        told = [self.best(c for c in trained if c.knows_users), self.best(c for c in trained if not c.knows_users)]
+        prompted = [cell for cell in self.done if cell.kind == "prompted"]
+        return [cell for cell in told if cell is not None] + prompted
+
+    def best(self, cells: Iterable[Cell]) -> Cell | None:
+        """The cell with the highest F1 of the average user, of cells that judged the same texts; the first of ties."""
+        ranked = [(self.score(cell, "user") or 0.0, -n, cell) for n, cell in enumerate(cells)]
+        return max(ranked)[2] if ranked else None
+
+    def score(self, cell: Cell, level: str) -> float | None:
+        """The F1 of a cell at a level, of the class that is looked at."""
+        return self.evaluations[cell].f1(level, self.task.label)  # type: ignore[arg-type]
+
+    def under(self, cell: Cell, rule: Undefined) -> Evaluation:
+        """The scores of a cell where classes count by another rule; unread answers as the library counts them."""
+        if (cell, rule) not in self._others:
+            known = self.evaluations[cell]
+            missing = "class" if rule == "reference" and known.pairs["predicted"].null_count() else "wrong"
+            self._others[cell, rule] = evaluate(
+                self.predictions[cell.rater, cell.variant],
+                self.split(cell),
+                traits=known.traits,
+                undefined=rule,
+                missing=missing,  # type: ignore[arg-type]
+                resamples=0,
+            )
+        return self._others[cell, rule]
+
+    def common(self, cell: Cell) -> Evaluation:
+        """The scores of a cell on the texts that every rater judged: the only ones on which raters can be compared."""
+        if self.asked is None or self.asked_all or cell.kind == "prompted":
+            return self.evaluations[cell]
+        if cell not in self._others:
+            frame = self.predictions[cell.rater, cell.variant]
+            frame = frame.join(self.asked.test, on=["item", "rater"], how="semi")
+            how = {"resamples": self.resamples, "seed": self.task.seed, "over": self.over}
+            self._others[cell] = evaluate(frame, self.asked, traits=(), **how)  # type: ignore[arg-type]
+        return self._others[cell]
+
+    def split(self, cell: Cell) -> Split:
+        """The split whose test set a cell judged."""
+        return self.task.split() if cell.kind == "trained" or self.asked is None else self.asked
+
+    def told(self, rater: str) -> dict[str, pl.DataFrame]:
+        """What a rater predicts when it is told one trait, by trait."""
+        return {
+            style.removeprefix("trait:"): frame
+            for (model, style), frame in self.predictions.items()
+            if model == rater and style.startswith("trait:")
+        }
+
+    @property
+    def one_trait_raters(self) -> list[str]:
+        """The raters that were told one trait at a time."""
+        return list(dict.fromkeys(model for model, style in self.predictions if style.startswith("trait:")))
+
+
+@dataclass
+class Perspectives(Analysis):
+    """Everything that was run, corpus by corpus."""
+
+    found: Sequence[Evaluated] = ()
+
+    @classmethod
+    def of(cls, corpus: Corpus, context: Context[Options]) -> Perspectives:
+        """From what a study is run with."""
+        options = context.options
+        names = corpus.items["corpus"].unique(maintain_order=True).to_list()
+        found = [
+            _evaluated(corpus, task, planned(task, options, context.models), options)
+            for task in tasks(corpus, names, draw=options.draw, seed=options.split_seed)
+        ]
+        return cls(corpus, options, context.seed, found)
+
+    def per_corpus(self, function: Callable[[Evaluated], Told]) -> pl.DataFrame | None:
+        """What a function gives for each corpus, below each other."""
+        return stacked({"corpus": one.task.name, **row} for one in self.found for row in rows_of(function(one)))
+
+    def per_rater(self, function: Callable[[Evaluated, Cell], Told]) -> pl.DataFrame | None:
+        """What a function gives for each rater that has a line of its own, below each other."""
+        return self.per_corpus(
+            lambda one: [{"rater": cell.name, **row} for cell in one.focus for row in rows_of(function(one, cell))]
+        )
+
+    def warnings(self) -> list[str]:
+        """What must be known before anything is believed."""
+        told = []
+        for one in self.found:
+            name, whole = one.task.name, one.task.split().test
+            if not one.done:
+                told.append(f"{name}: nothing was run, so nothing is said about it.")
+            if one.over == "texts":
+                users = counted(whole["rater"].n_unique(), "user")
+                told.append(
+                    f"{name} is tested for {users} only. Intervals resample texts, so they describe these people; a "
+                    "difference between groups is a difference between very few."
+                )
+            if name == "hs-brexit":
+                told.append(
+                    "HS-Brexit: two releases give the two groups of annotators opposite names. The names used here are "
+                    f"those of: {self.options.groups}."
+                )
+            if one.asked is not None and not one.asked_all:
+                told.append(
+                    f"{name}: models were asked about {one.asked.test['item'].n_unique():,} of "
+                    f"{counted(whole['item'].n_unique(), 'text')}; their rows rest on "
+                    f"{counted(len(one.asked.test), 'annotation')}."
+                )
+        return told
+
+
+def corpora(analysis: Perspectives) -> Mapping[str, Perspectives]:
+    """Each corpus by itself."""
+    return {one.task.name: replace(analysis, found=[one]) for one in analysis.found}
+
+
+def rows_of(told: Told) -> Iterable[Mapping[str, Any]]:
+    """The rows of what a function gives: a frame, one row, several, or none."""
+    if told is None:
+        return []
+    if isinstance(told, pl.DataFrame):
+        return told.iter_rows(named=True)
+    return [told] if isinstance(told, Mapping) else told
+
+
+def stacked(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame | None:
+    """Rows as a frame; null where there are none."""
+    told = list(rows)
+    return pl.DataFrame(told, infer_schema_length=None) if told else None
+
+
+def _evaluated(corpus: Corpus, task: Task, cells: list[Cell], options: Options) -> Evaluated:
+    """Scores every cell that has predictions; the others are told why they have none."""
+    found = by_rater(corpus, task)
+    asked = _asked(task, cells, found)
+    over: Over = "users" if task.split().test["rater"].n_unique() >= ENOUGH else "texts"
+    scored: dict[Cell, Evaluation] = {}
+    plan = []
+    for cell in cells:
+        frame = found.get((cell.rater, cell.variant))
+        if frame is None:
+            plan.append(cell if cell.reason else replace(cell, reason=NOT_RUN))
+            continue
+        plan.append(cell)
+        whole = task.split() if cell.kind == "trained" or asked is None else asked
+        users = task.people.raters.join(whole.test, on="rater", how="semi")
+        differing = [trait for trait in task.tested_traits if users[trait].drop_nulls().n_unique() > 1]
+        scored[cell] = evaluate(frame, whole, traits=differing, resamples=options.resamples, seed=task.seed, over=over)
+    return Evaluated(task, plan, found, scored, over, asked, options.resamples)
+
+
+def _asked(task: Task, cells: list[Cell], found: dict[tuple[str, str], pl.DataFrame]) -> Split | None:
+    frames = [found[c.rater, c.variant] for c in cells if c.kind == "prompted" and (c.rater, c.variant) in found]
+    if not frames:
+        return None
+    whole = task.split()
+    return replace(whole, test=whole.test.join(frames[0], on=["item", "rater"], how="semi", maintain_order="left"))

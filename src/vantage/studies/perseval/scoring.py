@@ -1,0 +1,158 @@
+"""Scores of every cell: the splits behind them, four levels in the paper's layout, the shared task, and the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib.resources import files
+from typing import Any, Final
+
+import polars as pl
+
+from vantage.perspective import average_user, shared_task
+from vantage.perspective.splits import people_pairs
+from vantage.perspective.tally import UNDEFINED
+from vantage.report.recipe import Data
+from vantage.studies.perseval.analysis import Evaluated, Perspectives, stacked
+from vantage.studies.perseval.cells import Cell
+
+LEVELS: Final = ("global", "user", "text")
+VARIANT: Final = ("users", "adaptation", "extended")
+TEXTS: Final = {"yes": "extended", "no": "strict"}
+
+
+def splits(analysis: Perspectives) -> Data:
+    """Users, texts and annotations of each part of each split."""
+
+    def parts(one: Evaluated) -> Iterator[dict[str, Any]]:
+        for name, extended in (("strict", False), ("extended", True)):
+            split = one.task.split(extended=extended)
+            for row in split.counts.iter_rows(named=True):
+                yield {"texts_of": name, **row, "share": split.given_away if row["part"] == "adaptation" else None}
+
+    frame = analysis.per_corpus(parts)
+    assert frame is not None  # noqa: S101 - every corpus is split
+    return Data(frame, {name: sum(len(getattr(one, name)) for one in analysis.found) for name in ("done", "cells")})
+
+
+def not_run(analysis: Perspectives) -> pl.DataFrame | None:
+    """The combinations that were not run, counted by reason."""
+    found = analysis.per_corpus(lambda one: [{**c.row(), "reason": c.reason} for c in one.cells if c.reason])
+    if found is None:
+        return None
+    raters = pl.col("rater").unique(maintain_order=True).str.join(", ").alias("raters")
+    groups = found.group_by("corpus", "users", "adaptation", "reason", maintain_order=True)
+    return groups.agg(raters, pl.len().alias("cells"))
+
+
+def scores(analysis: Perspectives) -> Data | None:
+    """The cells of one corpus at all levels."""
+    (one,) = analysis.found
+    label = "macro F1" if one.task.label == "macro" else f"F1 of '{one.task.label}'"
+    frame = stacked(_row(one, cell) for cell in one.done)
+    return None if frame is None else Data(frame, {"of": one.task.name, "score": label, "units": one.over})
+
+
+def trait_scores(analysis: Perspectives) -> pl.DataFrame | None:
+    """The cells of one corpus by trait: F1 of each value, averaged over the values."""
+    (one,) = analysis.found
+    rows = []
+    for cell in one.done:
+        found = one.evaluations[cell]
+        rows.append({**cell.row(), **{trait: found.f1("trait", one.task.label, trait) for trait in found.traits}})
+    return stacked(rows) if any(one.evaluations[cell].traits for cell in one.done) else None
+
+
+def same_texts(analysis: Perspectives) -> Data | None:
+    """The cells of one corpus on the texts that models were asked about, where these are not all."""
+    (one,) = analysis.found
+    if one.asked is None or one.asked_all:
+        return None
+    rows = []
+    for cell in one.done:
+        common = one.common(cell)
+        row = {f"user_{name}": value for name, value in average_user(common, one.task.label).items()}
+        overall = common.summary.filter(pl.col("class") == one.task.label, level="global").row(0, named=True)
+        score = {"global": overall["f1"], "low": overall["low"], "high": overall["high"]}
+        rows.append({**cell.row(), **score, **row, "annotations": len(common.pairs), "support": overall["support"]})
+    frame = pl.DataFrame(rows, infer_schema_length=None).sort("global", descending=True, nulls_last=True)
+    return Data(frame, {"asked": one.asked.test["item"].n_unique()})
+
+
+def rules(analysis: Perspectives) -> pl.DataFrame | None:
+    """Text-level F1 where a class counts by each rule, and over how many texts."""
+
+    def counted(one: Evaluated, cell: Cell) -> dict[str, Any]:
+        row: dict[str, Any] = {}
+        for rule in UNDEFINED:
+            summary = one.under(cell, rule).summary.filter(pl.col("class") == one.task.label, level="text")
+            row |= {rule: summary["f1"][0], f"{rule}_texts": summary["groups"][0]}
+        return row
+
+    return analysis.per_rater(counted)
+
+
+def shared_tasks(analysis: Perspectives) -> pl.DataFrame | None:
+    """Perspectivist and soft scores of the shared task, where two people or more are tested."""
+
+    def scored(one: Evaluated, cell: Cell) -> pl.DataFrame | None:
+        people, frame = one.split(cell).part("test"), one.predictions[cell.rater, cell.variant]
+        if len(people.raters) < 2:
+            return None
+        return shared_task(frame, people, question=one.task.question, resamples=one.resamples)
+
+    return analysis.per_rater(scored)
+
+
+def sizes(analysis: Perspectives) -> pl.DataFrame | None:
+    """Annotators, texts and annotations of each corpus, and of its strict split."""
+
+    def counted(one: Evaluated) -> dict[str, int]:
+        pairs, split = people_pairs(one.task.people, one.task.question), one.task.split("unnamed", "train")
+        row = {"annotators": pairs["rater"].n_unique(), "texts": pairs["item"].n_unique()}
+        return {**row, "annotations": len(pairs), "in_split": len(split.train) + len(split.test)}
+
+    return analysis.per_corpus(counted)
+
+
+def beside_the_paper(analysis: Perspectives) -> pl.DataFrame | None:
+    """The paper's raters and the one of ours in the same variant, on the same test set and by the same rule."""
+    printed = pl.read_csv(files(__package__).joinpath("printed.csv").read_bytes())
+
+    def beside(one: Evaluated) -> Iterator[dict[str, Any]]:
+        task = one.task
+        named_alike = task.name != "hs-brexit" or analysis.options.groups == "hub"
+        same = task.method != "balanced" and task.seed == 42 and named_alike
+        for row in printed.filter(pl.col("corpus") == task.name, pl.lit(same)).iter_rows(named=True):
+            cell = _counterpart(one, row)
+            told = None if cell is None else one.under(cell, "reference")
+            here = {f"here_{level}": told and told.f1(level, task.label) for level in LEVELS}
+            rest = {"here": cell and cell.rater, "annotations": len(told.pairs) if told else None}
+            known = [row["users"], row["adaptation"], TEXTS.get(row["extended"], "–")]
+            yield {**row, "variant": ", ".join(part for part in known if part != "–") or "any", **here, **rest}
+
+    return analysis.per_corpus(beside)
+
+
+def _row(one: Evaluated, cell: Cell) -> dict[str, Any]:
+    found, label = one.evaluations[cell], one.task.label
+    levels = {row["level"]: row for row in found.summary.filter(pl.col("class") == label).iter_rows(named=True)}
+    user = average_user(found, label)
+    accuracy = found.summary.filter(pl.col("class") == "micro", level="global")["recall"][0]
+    row: dict[str, Any] = cell.row()
+    for level in LEVELS:
+        told = user if level == "user" else levels[level]
+        row |= {level: levels[level]["f1"], f"{level}_low": told["low"], f"{level}_high": told["high"]}
+    row |= {f"{level}s_counted": levels[level]["groups"] for level in ("user", "text")}
+    return {**row, "accuracy": accuracy, "annotations": len(found.pairs), "support": levels["global"]["support"]}
+
+
+def _counterpart(one: Evaluated, printed: dict[str, Any]) -> Cell | None:
+    """Our rater in the variant of a printed row: an encoder where there is one, else the best that learned."""
+    way = printed["approach"].rpartition(", ")[2]
+    fitting = [cell for cell in one.done if all(cell.row()[name] == printed[name] for name in VARIANT)]
+    if printed["where"] == "Table 5":
+        prompted = [cell for cell in fitting if cell.kind == "prompted" and cell.rater.endswith(f": {way}")]
+        return prompted[0] if prompted else None
+    learned = [cell for cell in fitting if cell.kind == "trained"]
+    encoders = [cell for cell in learned if cell.rater in ("baseline", "tokens")]
+    return encoders[0] if encoders else one.best(learned)

@@ -1,0 +1,221 @@
+"""What traits do: in people's answers, in predictions, in votes over traits, and in juries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any, Final
+
+import polars as pl
+
+from vantage.corpora import Corpus
+from vantage.errors import InputError
+from vantage.measures.components import components as components_of
+from vantage.perspective import ablation as ablation_of
+from vantage.perspective import alignment, exaggeration, jury
+from vantage.perspective import explained as explained_of
+from vantage.perspective import label_change as label_change_of
+from vantage.report.recipe import Data
+from vantage.studies.perseval.analysis import Evaluated, Perspectives
+from vantage.studies.perseval.cells import Cell
+from vantage.studies.perseval.learning import SEATS, composition
+
+TESTED: Final = 30
+"""From how many texts on that two groups judged the interval of their difference is given."""
+DRAWN: Final = 30
+"""Up to how many pairs of groups and raters a figure shows."""
+
+
+def explained(analysis: Perspectives) -> pl.DataFrame | None:
+    """What each trait explains of people's answers to the same text."""
+    return analysis.per_corpus(
+        lambda one: explained_of(one.task.people, one.task.question, seed=one.task.seed) if one.task.traits else None
+    )
+
+
+def components(analysis: Perspectives) -> pl.DataFrame | None:
+    """Shares of the variance of people's answers, one trait at a time."""
+    return analysis.per_corpus(_components)
+
+
+def exaggerated(analysis: Perspectives) -> pl.DataFrame | None:
+    """The difference between two groups among people and in what is predicted for them, of raters that know users."""
+
+    def apart(one: Evaluated, cell: Cell) -> Iterator[dict[str, Any]]:
+        frame, task = one.predictions[cell.rater, cell.variant], one.task
+        for trait in one.evaluations[cell].traits if cell.knows_users else ():
+            many = max(one.resamples, 1)
+            found = exaggeration(frame, task.people, trait, task.question, resamples=many, seed=task.seed)
+            for row in found.iter_rows(named=True):
+                if row["texts"] < TESTED:
+                    row |= {"reason": f"fewer than {TESTED} texts were judged by users of both values"}
+                    row |= {name: None for name in row if name == "ratio" or name.endswith(("low", "high"))}
+                yield {"groups": f"{row['first']} − {row['second']}", **row}
+
+    return analysis.per_rater(apart)
+
+
+def differences(analysis: Perspectives) -> pl.DataFrame | None:
+    """The same differences, one row for people and one for the rater, where a figure can show them all."""
+    found = exaggerated(analysis)
+    if found is None or not 0 < len(found := found.drop_nulls("people_low")) <= DRAWN:
+        return None
+    who = pl.concat_str("groups", "corpus", "rater", separator=", ").alias("who")
+    sides = [
+        found.select(
+            who,
+            pl.lit("rater" if side == "model" else side).alias("side"),
+            *(
+                pl.col(f"{side}{end}").alias(name)
+                for end, name in (("", "estimate"), ("_low", "low"), ("_high", "high"))
+            ),
+        )
+        for side in ("people", "model")
+    ]
+    return pl.concat(sides).sort("who", maintain_order=True)
+
+
+def label_change(analysis: Perspectives) -> pl.DataFrame | None:
+    """How often labels differ between users of different trait values, in predictions and among people."""
+
+    def changed(one: Evaluated) -> Iterator[dict[str, Any]]:
+        for rater in one.one_trait_raters:
+            for trait, frame in one.told(rater).items():
+                found = label_change_of(frame, one.task.people, trait, one.task.question)
+                mine, people = found.iter_rows(named=True)
+                row = {"rater": rater, "trait": trait, "between": mine["between"], "people": people["between"]}
+                row |= {"changed": mine["texts"], "per_annotation": mine["annotations"]}
+                yield {**row, "texts": mine["compared_texts"], "annotations": mine["compared_annotations"]}
+
+    return analysis.per_corpus(changed)
+
+
+def prompt_change(analysis: Perspectives) -> pl.DataFrame | None:
+    """How often a model's label changes when nothing but the value of the trait in the prompt does."""
+
+    def changed(one: Evaluated) -> Iterator[dict[str, Any]]:
+        for (rater, style), frame in one.predictions.items():
+            if style.startswith("values:"):
+                trait = style.removeprefix("values:")
+                yield {"rater": rater, "trait": trait, **_between(one, frame, trait)}
+
+    return analysis.per_corpus(changed)
+
+
+def ablation(analysis: Perspectives) -> pl.DataFrame | None:
+    """Scores of the vote over every combination of traits."""
+
+    def voted(one: Evaluated) -> Iterator[dict[str, Any]]:
+        for rater in one.one_trait_raters:
+            told = {trait: _whole(frame, one) for trait, frame in one.told(rater).items()}
+            people = one.asked if one.asked is not None and ":" in rater else one.task.split()
+            found = ablation_of(told, people, seed=one.task.seed).filter(pl.col("class") == one.task.label)
+            for row in found.drop("class", "low", "high", "ties").iter_rows(named=True):
+                yield {"rater": rater, "panel": f"{one.task.name}: {rater}", **row}
+
+    return analysis.per_corpus(voted)
+
+
+def lattice(analysis: Perspectives) -> pl.DataFrame | None:
+    """The same for raters that were told of several traits."""
+    found = ablation(analysis)
+    if found is None or (found := found.filter(pl.col("size").max().over("panel") > 1)).is_empty():
+        return None
+    return found
+
+
+def soft(analysis: Perspectives) -> pl.DataFrame | None:
+    """Distances between predicted and given labels by trait value, where users of two values judged the same texts."""
+
+    def apart(one: Evaluated, cell: Cell) -> Iterator[dict[str, Any]]:
+        for trait in one.evaluations[cell].traits:
+            with suppress(InputError):
+                found = alignment(one.predictions[cell.rater, cell.variant], one.task.people, trait, one.task.question)
+                yield from found.iter_rows(named=True)
+
+    return analysis.per_rater(apart)
+
+
+def juries(analysis: Perspectives) -> Data | None:
+    """Verdicts of juries by composition, predicted and by people themselves."""
+
+    def decided(one: Evaluated) -> Iterator[dict[str, Any]]:
+        known = [(rater, frame) for (rater, style), frame in one.predictions.items() if style == "jury"]
+        for rater, frame in known[:1] if one.task.tested_traits else ():
+            yield from _verdicts(one, rater, frame)
+
+    found = analysis.per_corpus(decided)
+    return None if found is None else Data(found, {"seats": 2 * SEATS})
+
+
+def _components(one: Evaluated) -> Iterator[dict[str, Any]]:
+    people = one.task.people
+    scale = people.question(one.task.question).scale
+    if not (scale.ordered or len(scale.codes) == 2):
+        return
+    # Two answers are as good as ordered, which a nominal scale does not say of itself.
+    plain = people.judgments.select("item", "rater", "value").join(people.raters, on="rater")
+    for trait in one.task.traits:
+        try:
+            found = components_of(plain.drop_nulls(trait), trait=trait, ci="none")
+        except InputError:
+            continue
+        share = dict(found.select("component", "estimate").iter_rows())
+        names = {
+            "item": "item",
+            "groups": trait,
+            "by_text": f"item × {trait}",
+            "rater": "rater",
+            "residual": "residual",
+        }
+        yield {"trait": trait} | {name: share.get(key) for name, key in names.items()}
+
+
+def _whole(frame: pl.DataFrame, one: Evaluated) -> pl.DataFrame:
+    """Predictions by one trait for every pair; none where the trait of the user is not known."""
+    whole = one.task.split().test if one.asked is None else one.asked.test
+    pairs = one.task.split().test if len(frame) > len(whole) else whole
+    return pairs.select("item", "rater").join(frame, on=["item", "rater"], how="left")
+
+
+def _between(one: Evaluated, frame: pl.DataFrame, trait: str) -> dict[str, Any]:
+    """Label change where the value of a trait stands in the place of the user."""
+    values = frame["rater"].unique().sort()
+    people = one.task.people
+    raters = pl.DataFrame({"rater": values, "kind": ["person"] * len(values), trait: values})
+    items = people.items.join(frame, on="item", how="semi")
+    judged = frame.with_columns(pl.lit(one.task.question).alias("question")).drop_nulls("value")
+    told = Corpus(items, raters, judged, people.instruments)
+    row = label_change_of(frame, told, trait, one.task.question).row(0, named=True)
+    return {"between": row["between"], "changed": row["texts"], "texts": row["compared_texts"], "values": len(values)}
+
+
+def _verdicts(one: Evaluated, rater: str, frame: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    trait, values = composition(one.task)
+    compositions = {" and ".join(f"{SEATS} {value}" for value in values): dict.fromkeys(values, SEATS)}
+    for value in values:
+        compositions[f"{len(values) * SEATS} {value}"] = {value: len(values) * SEATS}
+    people = one.task.people.judgments.select("item", "rater", "value").join(frame, on="item", how="semi")
+    top = max(one.task.people.question(one.task.question).scale.codes)
+    for name, seats in compositions.items():
+        found = {
+            source: jury(given, one.task.people, trait, seats, juries=200, seed=one.task.seed)
+            for source, given in (("predicted", frame), ("people", people))
+        }
+        for source, verdicts in found.items():
+            filled = verdicts.filter(pl.col("reason").is_null())
+            decided = filled.drop_nulls("verdict")
+            both = decided.join(found["people"].drop_nulls("verdict"), on="item")
+            yield {
+                "rater": rater,
+                "trait": trait,
+                "jury": name,
+                "source": source,
+                "texts": len(filled),
+                "unfilled": len(verdicts) - len(filled),
+                "decided": len(decided) / len(filled) if len(filled) else None,
+                "positive": (decided["verdict"] == top).mean(),
+                "share": decided["share"].mean(),
+                "tied": filled["tied"].mean(),
+                "agrees": (both["verdict"] == both["verdict_right"]).mean() if source == "predicted" else None,
+            }

@@ -1,0 +1,217 @@
+"""For whom raters work: groups, single users, those who think otherwise than most, and what knowing users changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final
+
+import polars as pl
+
+from vantage.perspective import (
+    Evaluation,
+    advantage,
+    against_majority,
+    average_user,
+    below,
+    minority_gap,
+)
+from vantage.perspective import gaps as gaps_of
+from vantage.raters.trained.pairs import PAIR_METHODS
+from vantage.report.cells import counted
+from vantage.studies.perseval.analysis import Evaluated, Perspectives
+from vantage.studies.perseval.cells import Cell
+
+LISTED: Final = 40
+"""How many users are listed one by one."""
+FEW: Final = 12
+"""Up to how many users a figure shows each of them."""
+BLIND: Final = {"user-majority": "majority", "tfidf-users": "tfidf"}
+"""The way to learn that is the same but for users; that of encoders is `baseline`."""
+
+
+def for_whom(analysis: Perspectives) -> pl.DataFrame | None:
+    """One line per rater, with its largest gap over all traits."""
+    return analysis.per_rater(partial(_line, analysis))
+
+
+def ranking(analysis: Perspectives) -> pl.DataFrame | None:
+    """Every rater on the texts that all of them judged, by the F1 of the average user."""
+
+    def ranked(one: Evaluated) -> Iterator[dict[str, Any]]:
+        for cell in one.done:
+            common = one.common(cell)
+            judged = counted(common.pairs["item"].n_unique(), "text")
+            yield {"rater": cell.name, "judged": judged, **average_user(common, one.task.label)}
+
+    return analysis.per_corpus(ranked)
+
+
+def knowing(analysis: Perspectives) -> pl.DataFrame | None:
+    """Every rater that knows who answers beside the same one that does not, on the same texts."""
+
+    def beside(one: Evaluated) -> Iterator[dict[str, Any]]:
+        for cell in one.done:
+            blind = _blind(one, cell)
+            if blind is None:
+                continue
+            told, other = one.evaluations[cell], one.evaluations[blind]
+            scores = {"knows": one.score(cell, "user"), "blind_f1": one.score(blind, "user")}
+            row = {"rater": cell.name, "blind": blind.name, **scores, **advantage(told, other, one.task.label)}
+            # Every test costs the others power: sentences are about new texts, and about predictions that differ.
+            same = told.pairs["predicted"].equals(other.pairs["predicted"])
+            yield {**row, "tested": None if same or cell.extended else row["p"], "annotations": len(told.pairs)}
+
+    return analysis.per_corpus(beside)
+
+
+def trait_values(analysis: Perspectives) -> pl.DataFrame | None:
+    """F1 for the users of each trait value."""
+
+    def of_values(one: Evaluated, cell: Cell) -> pl.DataFrame | None:
+        traits = one.evaluations[cell].traits
+        if not traits:
+            return None
+        found = one.evaluations[cell].trait_values.filter(pl.col("class") == one.task.label).drop("class")
+        trait = [pl.col("trait").str.replace_all("_", " ")] if len(traits) > 1 else []
+        place = [] if len(analysis.found) == 1 else [pl.lit(one.task.name)]
+        who = pl.concat_str([*place, *trait, pl.col("value")], separator=" ")
+        return found.with_columns(who.alias("who"), pl.lit(_short(cell)).alias("series"))
+
+    return analysis.per_rater(of_values)
+
+
+def users(analysis: Perspectives) -> pl.DataFrame | None:
+    """The F1 of every user, where there are few."""
+    found = _users(analysis)
+    return found if found is not None and found["user"].n_unique() <= FEW else None
+
+
+def users_spread(analysis: Perspectives) -> pl.DataFrame | None:
+    """The F1 of every user, where there are many."""
+    found = _users(analysis)
+    return found if found is not None and found["user"].n_unique() > FEW else None
+
+
+def gaps(analysis: Perspectives) -> pl.DataFrame | None:
+    """The gap in every trait."""
+    return analysis.per_rater(lambda one, cell: _gaps(one, cell) if one.evaluations[cell].traits else None)
+
+
+def not_served(analysis: Perspectives) -> pl.DataFrame | None:
+    """The users whose F1 is below the threshold with the first rater of each corpus, the lowest first."""
+
+    def listed(one: Evaluated) -> pl.DataFrame | None:
+        if not one.focus:
+            return None
+        evaluation = one.evaluations[one.focus[0]]
+        found = below(evaluation, analysis.options.threshold, one.task.label).head(LISTED)
+        traits = pl.concat_str([pl.lit(""), *evaluation.traits], separator=", ", ignore_nulls=True).str.strip_prefix(
+            ", "
+        )
+        names = ("f1", "precision", "recall", "support", "predicted")
+        return found.select(pl.col("rater").alias("user"), *names, traits.alias("traits"))
+
+    return analysis.per_corpus(listed)
+
+
+def served(analysis: Perspectives) -> pl.DataFrame | None:
+    """How many users are below the threshold with the first rater of each corpus."""
+    return analysis.per_corpus(
+        lambda one: [{"rater": cell.name, **_served(analysis, one, cell)} for cell in one.focus[:1]]
+    )
+
+
+def stances(analysis: Perspectives) -> pl.DataFrame | None:
+    """How often answers are met that agree with most others', that oppose them, and that face a tie."""
+
+    def apart(one: Evaluated, cell: Cell) -> pl.DataFrame:
+        found = against_majority(one.evaluations[cell], one.task.people, one.task.question).drop_nulls("accuracy")
+        who = cell.name if len(analysis.found) == 1 else f"{one.task.name}: {cell.name}"
+        return found.with_columns(pl.lit(who).alias("who"))
+
+    return analysis.per_rater(apart)
+
+
+def minority(analysis: Perspectives) -> pl.DataFrame | None:
+    """The difference between answers that agree with most others' and those that oppose them."""
+    return analysis.per_rater(
+        lambda one, cell: minority_gap(one.evaluations[cell], one.task.people, one.task.question).drop_nulls(
+            "difference"
+        )
+    )
+
+
+def _line(analysis: Perspectives, one: Evaluated, cell: Cell) -> dict[str, Any]:
+    evaluation = one.evaluations[cell]
+    counts = _served(analysis, one, cell)
+    line: dict[str, Any] = {"texts": evaluation.pairs["item"].n_unique(), "user": one.score(cell, "user")}
+    line["below"] = f"{counts['few']} of {counts['users']}"
+    names = ("trait", "served_best", "served_worst", "gap", "chance", "p", "tested", "untested")
+    if not evaluation.traits:
+        return line | dict.fromkeys(names)
+    # The test of a gap is against the largest gap of any trait, so the largest one that can be tested is named.
+    ranked = _gaps(one, cell).sort(pl.col("p").is_null(), -pl.col("gap"), maintain_order=True)
+    largest = ranked.row(0, named=True)
+    # Sentences leave out the trained rater that does not know who answers: every test costs the others power.
+    told = cell.kind == "prompted" or cell == one.focus[0]
+    row = largest | {"tested": largest["p"] if told else None, "untested": largest["reason"] if told else None}
+    return line | {name: row[name] for name in names}
+
+
+def _served(analysis: Perspectives, one: Evaluated, cell: Cell) -> dict[str, Any]:
+    users = one.evaluations[cell].users.filter(pl.col("class") == one.task.label).drop_nulls("f1")
+    few = (users["f1"] < analysis.options.threshold).sum()
+    return {"few": few, "users": len(users), "of": counted(len(users), "user")}
+
+
+def _gaps(one: Evaluated, cell: Cell) -> pl.DataFrame:
+    """The gaps of a rater, with the two values of each in words."""
+    found = gaps_of(_large(one.evaluations[cell]), one.task.label)
+    ends = [
+        pl.format("{} ({})", pl.col(end), pl.Series([f"{f1:.2f}" for f1 in found[f"{end}_f1"]])).alias(f"served_{end}")
+        for end in ("best", "worst")
+    ]
+    return found.with_columns(ends)
+
+
+def _large(evaluation: Evaluation) -> Evaluation:
+    """The evaluation without trait values that one user has, in traits that keep two values so."""
+    pairs = evaluation.pairs
+    for trait in evaluation.traits:
+        users = pairs.select("rater", trait).drop_nulls().unique().group_by(trait).len()
+        kept = users.filter(pl.col("len") > 1)[trait].to_list()
+        if len(kept) > 1:
+            pairs = pairs.with_columns(pl.when(pl.col(trait).is_in(kept)).then(pl.col(trait)).alias(trait))
+    return replace(evaluation, pairs=pairs)
+
+
+def _blind(one: Evaluated, cell: Cell) -> Cell | None:
+    """The rater that is the same but does not know who answers; it judged the same texts."""
+    if not cell.knows_users:
+        return None
+    if cell.kind == "prompted":
+        name = f"{cell.rater.rpartition(': ')[0]}: base"
+    else:
+        name = "baseline" if PAIR_METHODS[cell.rater].torch else BLIND[cell.rater]
+    same = [c for c in one.done if c.rater == name and c.extended == cell.extended and not c.knows_users]
+    return same[0] if same else None
+
+
+def _users(analysis: Perspectives) -> pl.DataFrame | None:
+    def scored(one: Evaluated, cell: Cell) -> pl.DataFrame:
+        place = "" if len(analysis.found) == 1 else f"{one.task.name}: "
+        found = one.evaluations[cell].users.filter(pl.col("class") == one.task.label).drop_nulls("f1")
+        series = pl.lit(place + _short(cell)).alias("series")
+        return found.select((pl.lit(place) + pl.col("rater")).alias("user"), series, "f1")
+
+    found = analysis.per_rater(scored)
+    return None if found is None else found.sort("user", maintain_order=True)
+
+
+def _short(cell: Cell) -> str:
+    """A cell in few words, for the legend of a figure."""
+    if cell.kind == "trained":
+        return "trained, knows who answers" if cell.knows_users else "trained, does not know"
+    return f"{cell.rater}, {cell.users}" if cell.rater.endswith("history") else cell.rater

@@ -1,0 +1,152 @@
+"""What goes with a group's place: feelings, behaviour, status and competition, and the other dimensions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from vantage.measures.composites import expected_values, extremes, item_means
+from vantage.measures.correlate import correlate
+from vantage.measures.intervals import percentile
+from vantage.measures.multiplicity import adjusted
+from vantage.report.recipe import Data
+from vantage.studies.stereomap.analysis import Stereomap
+from vantage.studies.stereomap.people import human_correlations
+from vantage.studies.stereomap.placing import ALL, AXES, Source
+
+EMOTIONS: Final = ("contempt", "admiration", "pity", "envy")
+BEHAVIOURS: Final = ("active-facilitation", "active-harm", "passive-facilitation", "passive-harm")
+STRUCTURE: Final = ("status", "competition")
+OTHERS: Final = ("traditional", "conservative", "wealthy", "high-status")
+RESAMPLES: Final = 1000
+_FELT: Final = {name: n for n, name in enumerate((*EMOTIONS, *BEHAVIOURS))}
+
+
+def correlation_pairs(known: Sequence[str]) -> list[tuple[str, str]]:
+    """The pairs of scores that are looked at: predictors first."""
+    pairs = [(one, two) for one in (*AXES, *EMOTIONS) for two in BEHAVIOURS]
+    pairs += [(one, two) for one in AXES for two in EMOTIONS]
+    pairs += [(one, two) for one in STRUCTURE for two in AXES]
+    return [pair for pair in pairs if set(pair) <= set(known)]
+
+
+def correlations(analysis: Stereomap) -> Data | None:
+    """Spearman correlations over groups, with intervals over groups, and those of people beside them.
+
+    The correction is over all pairs of a source. `human` is the value of Cuddy et al. (2007) as it is printed;
+    `doubtful` says that its sign is in doubt, and `difference` is left out for those.
+    """
+    found = [_correlated(source, analysis.seed) for source in analysis.sources]
+    if not found or (ours := pl.concat(found)).is_empty():
+        return None
+    joined = ours.join(human_correlations(), on=["first", "second"], how="left", maintain_order="left")
+    apart = pl.when(~pl.col("doubtful")).then(pl.col("estimate") - pl.col("printed"))
+    star = pl.when(pl.col("p_adjusted") < 0.05).then(pl.lit("*")).otherwise(pl.lit(""))
+    frame = joined.with_columns(
+        apart.alias("difference"),
+        pl.concat_str(pl.col("estimate").round(2), star).alias("shown"),
+        analysis.beside("first").alias("of"),
+    ).rename({"printed": "human"})
+    doubts = frame.drop_nulls("why").unique("why", maintain_order=True).select("first", "second", "why")
+    told = " ".join(f"{one} × {two}: {why}" for one, two, why in doubts.iter_rows())
+    return Data(frame, {"doubts": told or None})
+
+
+def feelings(analysis: Stereomap) -> pl.DataFrame | None:
+    """Feelings and behaviour towards the groups of each cluster: their mean with its interval, and their variance."""
+    means = _feelings(analysis.sources)
+    if means.is_empty():
+        return None
+    rows = []
+    for key, part in means.group_by("source", "cluster", "score", maintain_order=True):
+        values = part["mean"].to_numpy()
+        rng = np.random.default_rng(analysis.seed)
+        drawn = values[rng.integers(0, len(values), (RESAMPLES, len(values)))].mean(axis=1)
+        low, high = percentile(drawn) if len(values) > 1 else (None, None)
+        variance = float(values.var(ddof=1)) if len(values) > 1 else None
+        rows.append((*key, len(values), float(values.mean()), low, high, variance))
+    texts = dict.fromkeys(("source", "cluster", "score"), pl.String)
+    numbers = dict.fromkeys(("estimate", "low", "high", "variance"), pl.Float64)
+    frame = pl.DataFrame(rows, schema={**texts, "groups": pl.Int64, **numbers}, orient="row")
+    return frame.with_columns(analysis.beside("cluster").alias("of"))
+
+
+def feelings_spread(analysis: Stereomap) -> Data | None:
+    """Feelings and behaviour towards single groups, by cluster, of one source: the only one, or all together."""
+    spread = _feelings(analysis.sources[-1:])
+    if spread.is_empty():
+        return None
+    name = pl.concat_str("score", pl.lit(" · "), "cluster").alias("of")
+    spread = spread.sort(pl.col("score").replace_strict(_FELT), "cluster", maintain_order=True).with_columns(name)
+    return Data(spread, {"spread_of": analysis.sources[-1].name})
+
+
+def other_dimensions(analysis: Stereomap) -> pl.DataFrame | None:
+    """The groups at the ends of the other dimensions, highest and lowest beside each other."""
+    frames = []
+    asked = expected_values(analysis.asked).filter(pl.col("question").is_in(OTHERS))
+    for source in analysis.sources:
+        mine = asked if source.name == ALL else asked.filter(rater=source.name)
+        scores = source.scores.filter(pl.col("question").is_in(STRUCTURE))
+        plain = mine.with_columns(pl.col("status").cast(pl.String)).select(scores.columns)
+        both = pl.concat([plain, scores], how="vertical_relaxed")
+        frames.append(both.with_columns(pl.lit(source.name).alias("source")))
+    told = pl.concat(frames).drop_nulls("value") if frames else pl.DataFrame()
+    if told.is_empty():
+        return None
+    by = ("source", "question")
+    listed = extremes(item_means(told, by=by), by=by, count=analysis.options.listed)
+    listed = listed.with_columns(pl.col("item").replace(analysis.labels).alias("group"))
+    keys = [*by, "place"]
+    highest, lowest = (
+        listed.filter(end=end).select(
+            *keys, *(pl.col(name).alias(f"{end}_{name}") for name in ("group", "mean", "variance", "tied"))
+        )
+        for end in ("highest", "lowest")
+    )
+    return highest.join(lowest, on=keys, how="full", coalesce=True, maintain_order="left_right")
+
+
+def _correlated(source: Source, seed: int) -> pl.DataFrame:
+    """The correlations of a source's scores, corrected after Holm (1979) over its pairs."""
+    pairs = correlation_pairs(source.scores["question"].unique().to_list())
+    wanted = sorted({name for pair in pairs for name in pair})
+    # Runs of several models may have the same number; a mean over all of them is meant.
+    mine = source.scores.filter(pl.col("question").is_in(wanted)).with_columns(
+        pl.lit(source.name).alias("rater"), pl.int_range(pl.len()).over("item", "question").alias("sample")
+    )
+    found = correlate(mine, correlation="spearman", correction="none", seed=seed)
+    turned = found.rename({"first": "second", "second": "first"}).select(found.columns)
+    asked = pl.DataFrame(pairs, schema={"first": pl.String, "second": pl.String}, orient="row")
+    rows = asked.join(pl.concat([found, turned]), on=["first", "second"], how="left", maintain_order="left")
+    return rows.select(
+        pl.lit(source.name).alias("source"),
+        *("first", "second", "estimate", "low", "high", "p"),
+        pl.Series("p_adjusted", adjusted(rows["p"].to_list(), "holm"), dtype=pl.Float64),
+        *("items", "reason"),
+    )
+
+
+def _feelings(sources: Sequence[Source]) -> pl.DataFrame:
+    """The mean feelings and behaviour over runs towards every group that is in a cluster."""
+    found = []
+    for source in sources:
+        place = {name: n for n, name in enumerate(source.clusters.names if source.clusters else ())}
+        means = source.scores.group_by("item", "question").agg(pl.col("value").mean().alias("mean"))
+        cluster = pl.col("item").replace_strict(source.cluster_of, default=None, return_dtype=pl.String)
+        told = means.select(
+            pl.lit(source.name).alias("source"),
+            cluster.alias("cluster"),
+            pl.col("question").alias("score"),
+            "item",
+            "mean",
+        )
+        told = told.filter(pl.col("score").is_in(list(_FELT))).drop_nulls()
+        order = (
+            pl.col(name).replace_strict(known, default=0) for name, known in (("cluster", place), ("score", _FELT))
+        )
+        found.append(told.sort(*order, "item"))
+    return pl.concat(found) if found else pl.DataFrame()

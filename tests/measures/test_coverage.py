@@ -1,0 +1,25 @@
+"""The calibration bench in small, with fixed seeds: it fails when an interval or a test drifts."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.calibration import DESIGNS, coverage, sizes
+
+SMALL = {design.name: design for design in DESIGNS}
+
+
+@pytest.mark.parametrize("name", ["sparse, 20 raters", "crossed, 5 raters"])
+def test_default_intervals_cover(name: str) -> None:
+    found = coverage(SMALL[name], ["alpha", "pairwise", "split-half", "components, item", "components, rater"], 20)
+    # An interval that covers in 95 % of the cases misses more than four of twenty less than once in 300 times.
+    assert {measure: covered.share for measure, covered in found.items() if covered.share < 0.8} == {}
+    assert found["alpha"].over == ("items" if name == "crossed, 5 raters" else "both")
+    assert found["components, rater"].over == "both"
+
+
+def test_tests_have_their_size() -> None:
+    found = sizes(SMALL["sparse, 20 raters"], 40)
+    assert len(found) == 6
+    # At the level .05, more than six of forty (or three of ten) are found by chance about once in a hundred cases.
+    assert {name: share for name, share in found.items() if share > (0.3 if "distance" in name else 0.15)} == {}

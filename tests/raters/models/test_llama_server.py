@@ -1,0 +1,122 @@
+"""Contract with a real llama.cpp server: parameters, schemas, scores, samples, the probe, all styles."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from tests.raters.models.llama_server import llama_server
+from vantage import ChatRater, Instrument, demo_corpus
+from vantage.raters.answers import answer_schema
+from vantage.raters.models import Message, ModelError, Request, Sampling, load_model
+from vantage.raters.models.openai import OpenAIModel
+from vantage.raters.models.probe import probe
+from vantage.runs import Options, Plan, Store, run
+
+pytest.importorskip("xllamacpp")
+
+LETTERS = (
+    Message("system", "Answer with one letter, and nothing else."),
+    *(Message("user", "A, B or C?"), Message("assistant", "B")),
+    *(Message("user", "A, B or C?"), Message("assistant", "A")),
+    Message("user", "A, B or C?"),
+)
+
+
+@pytest.fixture(scope="module")
+def url() -> Iterator[str]:
+    try:
+        with llama_server() as address:
+            yield address
+    except ModelError as missing:
+        pytest.skip(str(missing))
+
+
+@pytest.fixture
+def model(url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIModel]:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    loaded = load_model("openai:smollm2", base_url=url, timeout=300)
+    assert isinstance(loaded, OpenAIModel)
+    yield loaded
+    loaded.close()
+
+
+def test_scores_and_samples_agree(model: OpenAIModel) -> None:
+    """The distribution from log-probabilities is the one that replies are drawn from."""
+    request = Request(LETTERS)
+    told = np.exp(model.score([request], ["A", "B", "C"])[0])
+    assert told.sum() > 0.8
+    draws = [Request(LETTERS, Sampling(1.0, 1.0, 1, seed)) for seed in range(120)]
+    # llama.cpp cuts the distribution down unless it is told not to.
+    whole = load_model("openai:smollm2", base_url=model._url, timeout=300, top_k=0, min_p=0, repeat_penalty=1.0)
+    try:
+        said = Counter(answer.text.strip()[:1] for answer in whole.complete(draws))
+    finally:
+        whole.close()
+    shares = np.array([said[letter] for letter in "ABC"]) / 120
+    # Three standard errors of a share of 120.
+    assert np.abs(shares - told).max() < 3 * np.sqrt(0.25 / 120)
+
+
+def test_schemas_are_taken_and_replies_held_to_them(model: OpenAIModel) -> None:
+    demo = demo_corpus()
+    schema = answer_schema(demo.questions[:3], reason=False, together=True)
+    asked = (Message("user", "Rate trust, sociability and competence of the baker."),)
+    (answer,) = model.complete([Request(asked, Sampling(max_tokens=120), schema)])
+    assert (answer.error, model.notes) == ("", [])
+    told = json.loads(answer.text)
+    assert set(told) == {question.id for question in demo.questions[:3]}
+
+
+def test_a_reply_is_cut_and_tokens_are_counted(model: OpenAIModel) -> None:
+    (answer,) = model.complete([Request((Message("user", "Tell a long story."),), Sampling(max_tokens=5))])
+    assert (answer.finish, answer.completion_tokens) == ("length", 5)
+    assert answer.prompt_tokens > 5
+
+
+def test_a_prompt_that_is_too_long_fails_with_the_reason(model: OpenAIModel) -> None:
+    (answer,) = model.complete([Request((Message("user", "word " * 9000),))])
+    assert answer.finish == "failed"
+    assert "context size" in answer.error
+    assert model.notes == []
+
+
+@pytest.mark.slow
+def test_the_probe_finds_out_what_the_server_can_do(model: OpenAIModel) -> None:
+    profile = probe(model)
+    assert (profile.schema, profile.logprobs, profile.repeats) == ("held", 20, True)
+    assert profile.rejects == ()
+    assert not profile.thinks
+    assert profile.tokens_per_second > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("instrument", "style"),
+    [
+        *(("warmth-competence", "zero-shot"), ("warmth-competence", "scoring"), ("irony", "reasoning+scoring")),
+        *(("irony", "two-step"), ("sarcasm-rating", "json"), ("sarcasm-rating", "sampling:2")),
+        *(("sentiment", "json+free"), ("appraisals", "reasoning")),
+    ],
+)
+def test_styles_end_without_a_failed_call_or_an_invented_answer(url: str, instrument: str, style: str) -> None:
+    known = Instrument.load(instrument)
+    items = demo_corpus().items.head(1)
+    for part in known.shown(""):
+        if part.name not in items.columns:
+            items = items.with_columns(items["text"].alias(part.name))
+    corpus = demo_corpus().filter(item=items["item"].to_list())._with(items=items)
+    rater = ChatRater("openai:smollm2", style, max_tokens=16, settings={"base_url": url, "timeout": 300})
+    with Store.temporary() as store:
+        plan = Plan.of(corpus, rater, known, questions=[known.questions[0].id])
+        outcome = run(plan, store, Options(concurrency=2))
+    assert (outcome.tally.failed, outcome.complete) == (0, True), outcome.tally.fault
+    (row,) = outcome.judged[0].judgments.iter_rows(named=True)
+    if row["mass"] is not None and row["mass"] < 0.5:
+        assert (row["status"], row["value"]) == ("failed", None)
+    if row["rule"] == "cut":
+        assert row["value"] is None

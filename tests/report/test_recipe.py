@@ -1,0 +1,140 @@
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+import pytest
+
+from tests.report.made import made
+from tests.report.truth import check_all
+from vantage import InputError, alpha, split_half
+from vantage.measures import registry
+from vantage.measures.base import REGISTRY, measure, table
+from vantage.measures.presentation import Against, Extremes, Fact
+from vantage.report.parts import Figure, Result
+from vantage.report.recipe import Analysis, Data, Recipe
+from vantage.report.references import entries
+
+
+def recipe(show: str, **more: str) -> str:
+    head = "".join(f"{key}: {value}\n" for key, value in more.items())
+    return f"title: T\n{head}sections:\n  - title: S\n    show:\n      - {show}\n"
+
+
+def ran(text: str, functions: Any = None, **options: Any) -> Result:
+    result = Recipe.parse(text, functions or {}).result(Analysis(made(3, signal=1.0, models=2), options), functions)
+    check_all(result)
+    return result
+
+
+def test_measures_are_put_to_people_unless_an_entry_says_otherwise() -> None:
+    people, everyone = made(3, signal=1.0, models=2).filter(kind="person"), made(3, signal=1.0, models=2)
+    assert ran(recipe("{measure: alpha}")).tables[0].frame["estimate"][0] == alpha(people, ci="none")["estimate"][0]
+    found = ran(recipe("{measure: alpha, of: everyone}")).tables[0]
+    assert found.frame["estimate"][0] == alpha(everyone, ci="none", kinds="all")["estimate"][0]
+    assert "16 people and 2 models" in found.caption
+
+
+def test_measures_stand_side_by_side_with_their_intervals() -> None:
+    text = recipe("{name: both, by: question, side_by_side: {alpha: {}, halves: {measure: split-half}}}")
+    frame = ran(text).tables[0].frame
+    people = made(3, signal=1.0, models=2).filter(kind="person")
+    assert frame["alpha"][0] == alpha(people, ci="none")["estimate"][0]
+    assert frame["halves"][0] == pytest.approx(split_half(people)["estimate"][0])
+    assert frame["alpha_low"][0] < frame["alpha"][0] < frame["alpha_high"][0]
+
+
+def test_options_of_the_study_reach_measures_and_texts() -> None:
+    text = recipe("{measure: alpha, options: {level: $level}}", methods='["At {level} level.", "With {nothing}."]')
+    result = ran(text, level="nominal")
+    assert "nominal level" in result.tables[0].caption
+    assert result.methods[0] == "At nominal level."
+    assert not any("nothing" in paragraph for paragraph in result.methods), "a paragraph without its value is left out"
+
+
+def test_functions_give_frames_facts_paragraphs_and_nothing() -> None:
+    functions = {
+        "frame": lambda a: Data(pl.DataFrame({"name": ["x"], "n": [len(a.corpus.items)]}), {"count": 7}),
+        "paragraphs": lambda _: [
+            "Said by a function.",
+            Figure("f", "F.", data=pl.DataFrame({"q": ["a"], "estimate": [1.0]}), options={"category": "q"}),
+        ],
+        "nothing": lambda _: None,
+    }
+    text = (
+        "title: T\nsections:\n  - title: S\n    text: There are {count}.\n    show:\n"
+        "      - {function: frame, caption: 'Of {count}.', say: [{fact: '{name} has {n}.'}]}\n"
+        "      - {function: paragraphs}\n"
+        "  - {title: Empty, show: [{function: nothing}]}\n"
+    )
+    result = ran(text, functions)
+    assert [section.title for section in result.sections] == ["S"]
+    assert result.sections[0].text == ["There are 7.", "Said by a function."]
+    assert result.tables[0].caption == "Of 7."
+    assert result.sections[0].findings[0].text == "x has 40."
+    assert [figure.name for figure in result.figures] == ["f"]
+
+
+def test_a_section_can_be_repeated_for_each_part() -> None:
+    functions = {
+        "halves": lambda a: {name: Analysis(a.corpus.filter(rater=list(who)), a.options) for name, who in PARTS.items()}
+    }
+    text = "title: T\nsections:\n  - {title: S, each: halves, show: [{measure: alpha}]}\n"
+    result = ran(text, functions)
+    assert [section.title for section in result.sections] == ["S: First ones", "S: others"]
+    assert [part.name for part in result.tables] == ["alpha-first-ones", "alpha-others"]
+
+
+PARTS = {"First ones": [f"p{n}" for n in range(8)], "others": [f"p{n}" for n in range(8, 16)]}
+
+
+def test_data_that_a_measure_cannot_use_leave_a_sentence() -> None:
+    result = ran(recipe("{measure: correlate}"))
+    assert result.tables == []
+    assert result.sections[0].text[0].startswith("Correlations of item scores: ")
+
+
+def test_headlines_open_the_report_in_their_order() -> None:
+    text = (
+        "title: T\nsections:\n"
+        "  - {title: A, show: [{measure: alpha, headline: 2, say: [{fact: 'Second {estimate}.'}]}]}\n"
+        "  - {title: B, show: [{measure: pairwise, headline: 1, say: [{fact: 'First {estimate}.'}]}]}\n"
+    )
+    assert [finding.text.split()[0] for finding in ran(text).findings] == ["First", "Second"]
+
+
+def test_a_measure_without_a_presentation_gets_a_plain_table() -> None:
+    @measure("plainest", family="variation")
+    def plainest(data: Any, *, by: Any = ()) -> pl.DataFrame:
+        """Nothing but a number."""
+        return table([{"estimate": 0.5}], by)
+
+    try:
+        found = ran(recipe("{measure: plainest}"))
+        assert found.tables[0].frame["estimate"].to_list() == [0.5]
+        assert found.sections[0].findings == []
+    finally:
+        del REGISTRY["plainest"]
+
+
+def test_every_measure_says_how_it_is_shown_and_cites_works_that_are_there() -> None:
+    for name, found in registry().items():
+        assert found.view.title, name
+        assert set(found.view.sources) <= set(entries()), name
+        for rule in found.view.says:
+            assert isinstance(rule, Against | Extremes | Fact), name
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("title: T\nsections: [{title: S, show: [{measure: alpha, of: 3}]}]", "show"),
+        ("sections: []", "title: this is missing"),
+        ("title: T\nsectoins: []", "sectoins: there is no such key"),
+        ("title: T\nsections: [{title: S, each: nobody}]", "there is no function 'nobody'"),
+        ("- 1", "not a mapping"),
+    ],
+)
+def test_bad_recipes_end_with_their_problems(text: str, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        Recipe.parse(text)
