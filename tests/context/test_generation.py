@@ -12,7 +12,8 @@ import pytest
 from tests.context.conftest import STATEMENTS, statements
 from tests.context.script_writer import CONVERSATION, ScriptWriter
 from vantage import ChatRater, Corpus, Instrument
-from vantage.context.generation import Contexts, generate
+from vantage.context.controls import Contexts
+from vantage.context.generation import generate
 from vantage.errors import InputError
 from vantage.raters.models.base import ModelError
 from vantage.runs import Options, RunEnded, Store
@@ -308,10 +309,11 @@ BRIEF = {
 def test_the_embedded_model_goes_through_all_steps(tmp_path: Path) -> None:
     plain = statements()
     brief = Instrument.from_document(BRIEF)
-    corpus = Corpus(plain.items.with_columns(label=pl.lit("yes")), plain.raters, plain.judgments.clear(), brief)
+    items = plain.items.head(2).with_columns(label=pl.lit("yes"))
+    corpus = Corpus(items, plain.raters, plain.judgments.clear(), brief)
     (tmp_path / "short.yaml").write_text(SHORT, "utf-8")
     writer, verifier = ChatRater("embedded", max_tokens=12, temperature=0.0), ScriptWriter("verifier")
-    options: dict[str, Any] = {"items": ["s1", "s2"], "attempts": 1, "wording": tmp_path / "short.yaml"}
+    options: dict[str, Any] = {"attempts": 1, "wording": tmp_path / "short.yaml"}
     found = generate(corpus, brief, writer, verifier, store=tmp_path / "runs.sqlite", **options)
     assert found.steps.filter(step="outcome")["item"].to_list() == ["s1", "s2"]
     assert sum(found.dropped.values()) + found.kept == 2

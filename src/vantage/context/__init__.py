@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from vantage.context.ambiguity import Spread as Spread
     from vantage.context.ambiguity import detected as detected
     from vantage.context.ambiguity import votes as votes
+    from vantage.context.controls import Contexts as Contexts
     from vantage.context.detection import Judging as Judging
     from vantage.context.detection import calibration as calibration
     from vantage.context.detection import ceiling as ceiling
     from vantage.context.detection import compare as compare
-    from vantage.context.generation import Contexts as Contexts
     from vantage.context.generation import generate as generate
     from vantage.context.readers import METHODS as METHODS
     from vantage.context.readers import Simulator as Simulator
@@ -38,7 +38,8 @@ _HOMES = {
     for module, names in {
         "ambiguity": ("Detected", "Spread", "detected", "votes"),
         "detection": ("Judging", "calibration", "ceiling", "compare"),
-        "generation": ("Contexts", "generate"),
+        "controls": ("Contexts",),
+        "generation": ("generate",),
         "readers": ("METHODS", "Simulator"),
         "simulation": ("Cost", "Simulation", "simulate"),
         "surface": ("SURFACE", "by_surface"),

@@ -10,19 +10,17 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+from dataclasses import dataclass
+from typing import Any, Final, Literal, get_args
 
 import polars as pl
 
 from vantage.context.dialogue import CONVERSATION, Turn, as_turns
-from vantage.context.record import SCHEMA
+from vantage.context.record import COST, DROPPED, OUTCOME, SCHEMA
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.instruments import Field, Instrument
 from vantage.scales import Scale
-
-if TYPE_CHECKING:
-    from vantage.context.generation import Contexts
 
 Control = Literal["label", "opposite", "blind", "turns"]
 CONTROLS: Final[tuple[Control, ...]] = get_args(Control)
@@ -41,6 +39,41 @@ NO_OPPOSITE: Final = "the label has no opposite on the scale"
 _TEXT: Final = {"item": pl.String}
 _TURNS: Final = ("turns", "preceding", "conversation", "context", "post", "parent")
 """Columns in which data keep what was said before, the likeliest first."""
+
+
+@dataclass(frozen=True)
+class Contexts:
+    """What generation came to.
+
+    Args:
+        corpus: The items that have a context, in the field of conversations; judge them under the condition `context`.
+        steps: One row per item, step and attempt: `item`, `step`, `attempt`, `status`, `text`, `reason`, `model`,
+            `calls`, `prompt_tokens`, `completion_tokens`. The last step of an item is its `outcome`, kept or dropped.
+        control: What the contexts were written for.
+        warnings: What must be known before they are used.
+    """
+
+    corpus: Corpus
+    steps: pl.DataFrame
+    control: Control
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def kept(self) -> int:
+        """How many items have a context."""
+        return len(self.corpus.items)
+
+    @property
+    def dropped(self) -> dict[str, int]:
+        """How many items have none, by reason, the most frequent first."""
+        lost = self.steps.filter(step=OUTCOME, status=DROPPED)
+        counts = lost.group_by("reason").len().sort("len", "reason", descending=[True, False])
+        return dict(counts.iter_rows())
+
+    @property
+    def cost(self) -> dict[str, int]:
+        """What it took, over all sittings: `calls`, `prompt_tokens` and `completion_tokens`."""
+        return {name: int(self.steps[name].sum()) for name in COST}
 
 
 def check_control(control: str) -> None:

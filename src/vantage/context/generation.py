@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -16,11 +16,11 @@ import polars as pl
 
 from vantage.context.assumed import Assumed
 from vantage.context.attempts import Attempts
-from vantage.context.controls import NO_OPPOSITE, Control, check_control, context_fields, real_turns, target
+from vantage.context.controls import NO_OPPOSITE, Contexts, Control, check_control, context_fields, real_turns, target
 from vantage.context.dialogue import CONVERSATION, EMPTY, Turn, cell, contains, fault, script
 from vantage.context.first_person import NOT_FIRST_PERSON, first_person
 from vantage.context.labels import Labels, original_labels
-from vantage.context.record import COST, DROPPED, OUTCOME, Record
+from vantage.context.record import Record
 from vantage.context.simulation import opened_store
 from vantage.context.verification import LEAST, Candidate, shared_models
 from vantage.context.wording import Wording
@@ -39,41 +39,6 @@ Model = str | ChatModel | ChatRater
 NO_TEXT: Final = "the item has no text"
 NO_LABEL: Final = "the item has no original label"
 NO_TURNS: Final = "the item has no preceding turns"
-
-
-@dataclass(frozen=True)
-class Contexts:
-    """What generation came to.
-
-    Args:
-        corpus: The items that have a context, in the field of conversations; judge them under the condition `context`.
-        steps: One row per item, step and attempt: `item`, `step`, `attempt`, `status`, `text`, `reason`, `model`,
-            `calls`, `prompt_tokens`, `completion_tokens`. The last step of an item is its `outcome`, kept or dropped.
-        control: What the contexts were written for.
-        warnings: What must be known before they are used.
-    """
-
-    corpus: Corpus
-    steps: pl.DataFrame
-    control: Control
-    warnings: tuple[str, ...] = ()
-
-    @property
-    def kept(self) -> int:
-        """How many items have a context."""
-        return len(self.corpus.items)
-
-    @property
-    def dropped(self) -> dict[str, int]:
-        """How many items have none, by reason, the most frequent first."""
-        lost = self.steps.filter(step=OUTCOME, status=DROPPED)
-        counts = lost.group_by("reason").len().sort("len", "reason", descending=[True, False])
-        return dict(counts.iter_rows())
-
-    @property
-    def cost(self) -> dict[str, int]:
-        """What it took, over all sittings: `calls`, `prompt_tokens` and `completion_tokens`."""
-        return {name: int(self.steps[name].sum()) for name in COST}
 
 
 def generate(

@@ -9,8 +9,8 @@ from typing import Any, Final, cast
 
 import polars as pl
 
-from vantage.context.controls import CONTEXT, STATIC, Control, attached, check_control, condition_of
-from vantage.context.generation import Contexts, generate
+from vantage.context.controls import CONTEXT, STATIC, Contexts, Control, attached, check_control, condition_of
+from vantage.context.generation import generate
 from vantage.context.readers import Simulator, find_method
 from vantage.context.simulation import simulate, simulation_plan
 from vantage.context.surface import SURFACE
