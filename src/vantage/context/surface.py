@@ -76,7 +76,12 @@ def by_surface(
     else:
         result = known.select("item", score=pl.Series(found))
     empty = lost.select("item", pl.lit(NO_TEXT).alias("reason"))
-    schema = {"item": pl.String, "shares": pl.List(pl.Float64), "score": pl.Float64, "reason": pl.String}
+    schema: dict[str, Any] = {
+        "item": pl.String,
+        "shares": pl.List(pl.Float64),
+        "score": pl.Float64,
+        "reason": pl.String,
+    }
     whole = pl.concat([pl.DataFrame(schema=schema), result, empty], how="diagonal_relaxed")
     return Detected(method, whole.select(*schema))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Final, cast
@@ -91,24 +91,16 @@ def simulator(context: Context[Options], model: str) -> Simulator:
 
 def _simulated(context: Context[Options], corpus: Corpus, task: Task) -> Corpus:
     """The corpus with the answers of simulated readers, one run for each model and method."""
+    methods = [name for name in listed(context.options.methods) if name not in SURFACE]
     for model in context.models:
-        for method in listed(context.options.methods):
-            if method in SURFACE:
-                continue
-            how = simulator(context, model)
+        how = simulator(context, model)
+        for method in methods:
             if not context.asks(simulation_plan(corpus, task.instrument, how, method), GATED * how.gates(method)):
                 continue
             title = f"{task.name}: {method} readers by {model}"
             with store_of(context) as store, context.step(title) as moved:
-                found = simulate(
-                    corpus,
-                    task.instrument,
-                    how,
-                    method,
-                    store=store,
-                    options=context.carried,
-                    progress=moved,
-                )
+                asked: dict[str, Any] = {"store": store, "options": context.carried, "progress": moved}
+                found = simulate(corpus, task.instrument, how, method, **asked)
             corpus = found.corpus
             context.noted[COSTS][task.name, model, method] = found.cost
             for note in found.notes:
@@ -125,11 +117,8 @@ def _with_contexts(context: Context[Options], corpus: Corpus, task: Task) -> tup
         return corpus, instrument, [CONTEXT] if told else []
     written = []
     for control in controls:
-        title = f"{task.name}: contexts ({control}) by {options.generator}"
-        with context.step(title, len(corpus.items)) as moved:
-            made = _generated(context, corpus, instrument, control, moved)
-        written.append(made)
-        for sentence in made.warnings:
+        written.append(_generated(context, corpus, instrument, control, f"{task.name}: contexts ({control})"))
+        for sentence in written[-1].warnings:
             context.warn(sentence)
     corpus, extended = attached(corpus, instrument, *written)
     kept = {one.control: one.kept for one in written}
@@ -137,16 +126,15 @@ def _with_contexts(context: Context[Options], corpus: Corpus, task: Task) -> tup
 
 
 def _generated(
-    context: Context[Options],
-    corpus: Corpus,
-    instrument: Instrument,
-    control: Control,
-    moved: Callable[[int], None],
+    context: Context[Options], corpus: Corpus, instrument: Instrument, control: Control, title: str
 ) -> Contexts:
     """Contexts of one kind as the study's options say that they are written and checked."""
     options = context.options
     common: dict[str, Any] = {"seed": context.seed, "settings": dict(context.settings)}
-    with nullcontext() if context.plans else store_of(context) as store:
+    with (
+        nullcontext() if context.plans else store_of(context) as store,
+        context.step(f"{title} by {options.generator}", len(corpus.items)) as moved,
+    ):
         return generate(
             corpus,
             instrument,
@@ -170,9 +158,7 @@ def _examples(context: Context[Options], pool: Corpus, instrument: Instrument, c
     shots = any(Style.parse(style).shots for style in listed(context.options.styles))
     if CONTEXT not in conditions or not shots:
         return pool.filter(pl.lit(False))
-    title = f"contexts of examples by {context.options.generator}"
-    with context.step(title, len(pool.items)) as moved:
-        return _generated(context, pool, instrument, "label", moved).corpus
+    return _generated(context, pool, instrument, "label", "contexts of examples").corpus
 
 
 def _evaluated(
