@@ -146,6 +146,15 @@ def test_disputed_texts_are_those_on_which_two_people_are_furthest_apart() -> No
     assert sum(int(part.split("×")[1]) for part in found["answers"][0].split(", ")) == 6
 
 
+def test_answers_without_an_order_are_apart_or_not() -> None:
+    corpus = made(5, items=20, people=7)
+    named = Instrument.of_questions("mine", "Mine", {"q": Scale.labels(*"abcdefgh")})
+    found = frame(overview(Corpus(corpus.items, corpus.raters, corpus.judgments, named)), "disputed")
+    for row in found.iter_rows(named=True):
+        values = corpus.judgments.filter(item=row["item"])["value"].to_list()
+        assert row["apart"] == pytest.approx(np.mean([x != y for n, x in enumerate(values) for y in values[n + 1 :]]))
+
+
 def test_the_distance_of_a_model_stands_beside_that_of_two_people() -> None:
     corpus = made(6, signal=1.0, items=10, people=5, models=1)
     row = frame(overview(corpus), "near-people").row(0, named=True)

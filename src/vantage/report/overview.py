@@ -96,7 +96,7 @@ class CorpusAnalysis(Analysis):
     @cached_property
     def units(self) -> pl.DataFrame:
         """Every item and question that two people or more answered: how far apart they are, from 0 to 1."""
-        return _units(self, _answered(self.people).select(*UNIT, "rater", "value", "rationale"))
+        return _units(self, _answered(self.people).select(*UNIT, "rater", "value"))
 
 
 def overview(corpus: Corpus, *, seed: int = 0) -> Result:
@@ -311,26 +311,36 @@ def _answered(corpus: Corpus) -> pl.DataFrame:
 
 
 def _units(analysis: CorpusAnalysis, given: pl.DataFrame) -> pl.DataFrame:
-    """Items with the mean distance of two answers, how often each answer was given, and some reasons."""
-    rows = []
+    """Items that two people or more answered, with the mean distance of two answers as a share of the scale."""
+    n, parts = pl.len().cast(pl.Float64), []
     for (question,), part in given.group_by("question", maintain_order=True):
         scale = analysis.corpus.question(str(question)).scale
-        for (item,), answers in part.group_by("item", maintain_order=True):
-            values = answers["value"].to_numpy()
-            if answers["rater"].n_unique() > 1:
-                pairs = np.triu_indices(len(values), 1)
-                apart = float(_distance(scale, values[pairs[0]], values[pairs[1]]).mean())
-                rows.append({"item": item, "question": question, "apart": apart, "n": len(values)})
+        if scale.ordered:
+            # The sum of all differences is a sum over ordered answers, each counted by how many lie below and above it.
+            below = 2.0 * pl.int_range(pl.len()) - (n - 1)
+            apart = (below * pl.col("value").sort()).sum() * 2 / (n * (n - 1) * _reach(scale))
+        else:
+            same = pl.col("value").unique_counts().cast(pl.Float64)
+            apart = 1 - (same * (same - 1)).sum() / (n * (n - 1))
+        mine = part.group_by("item", maintain_order=True).agg(
+            apart.alias("apart"), pl.len().cast(pl.Int64).alias("n"), pl.col("rater").n_unique().alias("raters")
+        )
+        parts.append(mine.filter(pl.col("raters") > 1).select("item", pl.lit(question).alias("question"), "apart", "n"))
     schema = {"item": pl.String, "question": pl.String, "apart": pl.Float64, "n": pl.Int64}
-    return pl.DataFrame(rows, schema=schema)
+    return pl.concat(parts) if parts else pl.DataFrame(schema=schema)
+
+
+def _reach(scale: Scale) -> float:
+    """How far the ends of an ordered scale are apart."""
+    ends = scale.range or (min(scale.codes), max(scale.codes))
+    return (ends[1] - ends[0]) or 1.0
 
 
 def _distance(scale: Scale, one: Any, other: Any) -> Any:
     """How far two answers are apart, as a share of the scale's range; 0 or 1 where answers have no order."""
     if not scale.ordered:
         return (one != other).astype(float)
-    ends = scale.range or (min(scale.codes), max(scale.codes))
-    return np.abs(one - other) / ((ends[1] - ends[0]) or 1.0)
+    return np.abs(one - other) / _reach(scale)
 
 
 def _distances(analysis: CorpusAnalysis, given: pl.DataFrame) -> pl.DataFrame:
