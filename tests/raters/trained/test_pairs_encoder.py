@@ -15,9 +15,9 @@ from tests.raters.trained.planted import parted
 from tests.raters.trained.tiny import tiny_encoder
 from vantage import InputError
 from vantage.perspective import evaluate
+from vantage.raters.trained.network import build
 from vantage.raters.trained.pairs import PairRater, fit_pairs
-from vantage.raters.trained.pairs.network import build_pairs
-from vantage.raters.trained.pairs.people import People
+from vantage.raters.trained.people import People
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install vantage[local]")
 
@@ -164,7 +164,7 @@ def test_tokens_stand_in_front_of_any_encoder_and_nobody_has_none(kind: str) -> 
         torch.manual_seed(0)
         encoder = getattr(transformers, f"{kind}Model")(getattr(transformers, f"{kind}Config")(**shape))
         people = People.of({"ann": ("old",), "bob": ("young",)}, ["age"])
-        network = build_pairs(encoder, "tokens", people, 2, 0.0).eval()
+        network = build(encoder, "tokens", people, 2, 0.0).eval()
     batch = {"input_ids": torch.tensor([[5, 6, 7, 8]] * 3), "attention_mask": torch.ones(3, 4, dtype=torch.long)}
     ids = torch.tensor(people.ids(["ann", "bob", "eve"], {"ann": ("old",), "bob": ("young",), "eve": ("young",)}))
     with torch.no_grad():

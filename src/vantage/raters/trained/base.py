@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from vantage.errors import InputError, nearest
-from vantage.instruments import Question
 from vantage.scales import Scale
+
+if TYPE_CHECKING:
+    from vantage.raters.trained.instances import Instances
+    from vantage.raters.trained.saved import Saved
 
 Floats: TypeAlias = NDArray[np.float64]
 Progress = Callable[[int, int], None]
@@ -152,15 +155,15 @@ class Predictor(Protocol):
     notes: list[str]
     """What must be told: texts that were cut, a GPU that was not there."""
 
-    def predict(self, reading: Reading) -> dict[str, Predicted]:
-        """Predictions per question for the texts."""
+    def predict(self, instances: Instances) -> dict[str, Predicted]:
+        """Predictions per question for texts or pairs."""
         ...
 
     def save(self, folder: Path, name: str) -> Mapping[str, Any]:
-        """Writes what it learned into files that begin with `name`, without pickle; gives the rest as plain data."""
+        """Writes what it learned into files that begin with `name`, without pickle; returns the rest as plain data."""
         ...
 
     @classmethod
-    def load(cls, folder: Path, name: str, data: Mapping[str, Any], questions: Sequence[Question]) -> Predictor:
+    def load(cls, saved: Saved) -> Predictor:
         """Reads what `save` wrote."""
         ...

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
@@ -35,6 +37,10 @@ class Labels:
         """Which items have an answer."""
         return ~np.isnan(self.score)
 
+    def take(self, rows: NDArray[np.intp]) -> Labels:
+        """Those of some items."""
+        return Labels(self.question, self.shares[rows], self.score[rows])
+
 
 @dataclass(frozen=True, slots=True)
 class Examples:
@@ -46,16 +52,20 @@ class Examples:
     raters: int
     judgments: int
 
-    def take(self, rows: Sequence[int] | np.ndarray[Any, np.dtype[np.intp]]) -> Examples:
+    def take(self, rows: NDArray[np.intp]) -> Examples:
         """Some of the items, in the order of `rows`."""
-        rows = np.asarray(rows, dtype=np.intp)
-        labels = tuple(Labels(one.question, one.shares[rows], one.score[rows]) for one in self.labels)
-        return Examples(
-            tuple(self.items[row] for row in rows), self.reading.take(rows), labels, self.raters, self.judgments
-        )
+        items, labels = tuple(self.items[row] for row in rows), tuple(one.take(rows) for one in self.labels)
+        return Examples(items, self.reading.take(rows), labels, self.raters, self.judgments)
 
-    def and_also(self, other: Examples) -> Examples:
-        """These examples and others of the same questions."""
+    def pieces(self) -> list[bytes]:
+        """Texts and labels as bytes, by which a checkpoint knows what it learned from."""
+        texts = json.dumps([self.reading.first, self.reading.second]).encode()
+        return [texts, *(one.question.id.encode() + one.shares.tobytes() + one.score.tobytes() for one in self.labels)]
+
+    def and_also(self, other: Examples | None) -> Examples:
+        """These examples and others of the same questions, if any."""
+        if other is None:
+            return self
         reading, more = self.reading, other.reading
         second = None if reading.second is None else (*reading.second, *(more.second or ()))
         labels = tuple(

@@ -15,9 +15,10 @@ from vantage.instruments import Instrument
 from vantage.raters.trained.base import Progress, refuse_unknown
 from vantage.raters.trained.baselines import Baseline, ConstantPredictor
 from vantage.raters.trained.encoder_settings import EncoderSettings
-from vantage.raters.trained.examples import Examples, Target, examples
-from vantage.raters.trained.folds import refuse_shared
-from vantage.raters.trained.linear import LinearPredictor, LinearSettings
+from vantage.raters.trained.examples import Examples, Labels, Target, examples
+from vantage.raters.trained.folds import refuse_shared, splits_of
+from vantage.raters.trained.instances import Instances
+from vantage.raters.trained.linear import FOLDS, LinearPredictor, LinearSettings, Vocabulary
 from vantage.raters.trained.rater import TrainedRater, Weighted, check_share
 
 Kind = Literal["encoder", "probe", "blend", "ridge", "logistic", "majority", "mean", "median"]
@@ -80,7 +81,7 @@ def fit(
         of_encoder = {"validation": validation, "checkpoints": checkpoints, "progress": progress}
         return _blend(corpus, questions, learned_by_both, {**of_encoder, **settings}, name)
     asked = [questions] if isinstance(questions, str) else list(questions) or [q.id for q in corpus.questions]
-    instrument = _instrument(corpus, asked)
+    instrument = instrument_of(corpus, asked)
     if target is None:
         nominal = any(not corpus.question(id_).scale.ordered for id_ in asked)
         target = "individual" if kind in _DISTRIBUTIONS else "majority" if nominal else "mean"
@@ -90,7 +91,7 @@ def fit(
     if held is not None:
         refuse_shared({"the training part": learned.reading, "the validation part": held.reading})
     if kind not in BASELINES:
-        _refuse_constant(learned)
+        refuse_constant(learned.labels)
     ordered = all(one.question.scale.ordered for one in learned.labels)
     by_mean = ordered and (kind in ("mean", "median", "ridge") or (kind in _DISTRIBUTIONS and target == "individual"))
     about: dict[str, Any] = {
@@ -101,24 +102,33 @@ def fit(
         "seed": seed,
     }
     if kind == "encoder":
-        parts, told = _encoder(learned, held, seed, checkpoints, progress, settings)
+        parts, told = _encoder(learned, held, seed, checkpoints, progress, EncoderSettings.of(**settings))
         by_mean = by_mean or told["settings"]["loss"] == "huber"
     elif kind == "probe":
         parts, told = _probe(learned, seed, progress, settings)
     elif kind in ("ridge", "logistic"):
-        linear = LinearSettings.of(kind, **settings)
-        predictor = LinearPredictor.fit(learned, linear, held, seed=seed)
-        parts = (Weighted(1.0, "linear", predictor),)
-        told = {"model": f"tfidf-{kind}", "settings": asdict(linear), "chosen": dict(predictor.chosen)}
+        parts, told = _linear(learned, held, seed, LinearSettings.of(kind, **settings))
     else:
         if settings:
             raise InputError(f"a baseline has no setting '{next(iter(settings))}'", remedy="leave it out")
-        constant = ConstantPredictor.fit(learned, cast(Baseline, kind))
+        constant = ConstantPredictor.fit(learned.labels, cast(Baseline, kind))
         parts, told = (Weighted(1.0, "constant", constant),), {"model": kind}
     about |= {"style": _style(kind, target, told), **told}
     used = instrument.coarse() if coarse else instrument
     id_ = name or told["model"] + ("/coarse" if coarse else "")
     return TrainedRater(id_, used, tuple(one.question for one in learned.labels), parts, by_mean, about)
+
+
+def _linear(
+    learned: Examples, held: Examples | None, seed: int, settings: LinearSettings
+) -> tuple[tuple[Weighted, ...], dict[str, Any]]:
+    """The vocabulary is that of the training part; the strength is chosen on the validation part, or by folds."""
+    whole = learned.and_also(held)
+    vocabulary = Vocabulary.fit(learned.reading.joined(), settings)
+    splits = splits_of(learned.reading, held and held.reading, FOLDS, FOLDS if held is None else 1, seed)
+    predictor = LinearPredictor.fit(Instances.of_texts(whole.reading), whole.labels, splits, vocabulary, settings)
+    told = {"model": f"tfidf-{settings.model}", "settings": asdict(settings), "chosen": dict(predictor.chosen)}
+    return (Weighted(1.0, "linear", predictor),), told
 
 
 def _encoder(
@@ -127,19 +137,32 @@ def _encoder(
     seed: int,
     checkpoints: str | Path | None,
     progress: Progress | None,
-    given: dict[str, Any],
+    settings: EncoderSettings,
 ) -> tuple[tuple[Weighted, ...], dict[str, Any]]:
+    """With a validation part all members are stopped on it; without, each is stopped on another fold of the texts."""
     from vantage.raters.trained.encoder import EncoderPredictor
 
-    settings = EncoderSettings.of(**given)
-    place = None if checkpoints is None else Path(checkpoints)
-    predictor = EncoderPredictor.fit(learned, settings, held, seed=seed, checkpoints=place, progress=progress)
-    told = {
-        "model": f"encoder:{short_name(settings.model)}",
-        "settings": {**asdict(settings), "device": None},
-        "validation": predictor.validation,
-    }
-    return (Weighted(1.0, "encoder", predictor),), told
+    whole = learned.and_also(held)
+    count = settings.size(len(learned.labels))
+    splits = splits_of(learned.reading, held and held.reading, max(count, settings.folds), count, seed)
+    predictor = EncoderPredictor.fit(
+        Instances.of_texts(whole.reading),
+        whole.labels,
+        splits,
+        settings,
+        known=learned.labels,
+        learned_from=[piece for part in (learned, held) if part is not None for piece in part.pieces()],
+        seed=seed,
+        checkpoints=None if checkpoints is None else Path(checkpoints),
+        progress=progress,
+    )
+    return (Weighted(1.0, "encoder", predictor),), about_encoder(settings, predictor.validation)
+
+
+def about_encoder(settings: EncoderSettings, validation: dict[str, Any]) -> dict[str, Any]:
+    """What is recorded of a fine-tuned encoder."""
+    model = f"encoder:{short_name(settings.model)}"
+    return {"model": model, "settings": {**asdict(settings), "device": None}, "validation": validation}
 
 
 def _probe(
@@ -181,7 +204,8 @@ def _style(kind: Kind, target: Target, told: dict[str, Any]) -> str:
     return f"{loss} on {target}"
 
 
-def _instrument(corpus: Corpus, questions: Sequence[str]) -> Instrument:
+def instrument_of(corpus: Corpus, questions: Sequence[str]) -> Instrument:
+    """The instrument of the corpus that has all of the questions."""
     for id_ in questions:
         corpus.question(id_)
     for instrument in corpus.instruments:
@@ -192,14 +216,13 @@ def _instrument(corpus: Corpus, questions: Sequence[str]) -> Instrument:
     )
 
 
-def _refuse_constant(learned: Examples) -> None:
-    """A question that everybody answered alike has nothing to be learned."""
-    for one in learned.labels:
-        shares = one.shares[one.answered]
-        different = len(np.unique(one.score[one.answered])) if not shares.size else int((shares.sum(axis=0) > 0).sum())
+def refuse_constant(labels: Sequence[Labels]) -> None:
+    """Refuses a question that everybody answered alike: there is nothing to learn."""
+    for one in labels:
+        scores, shares = one.score[one.answered], one.shares[one.answered]
+        different = int((shares.sum(axis=0) > 0).sum()) if shares.size else len(np.unique(scores))
         if different < 2:
-            value = float(one.score[one.answered][0])
             raise InputError(
-                f"every answer to question '{one.question.id}' is {value:g}, so that there is nothing to learn",
+                f"every answer to question '{one.question.id}' is {scores[0]:g}, so that there is nothing to learn",
                 remedy="choose another question, or a baseline",
             )

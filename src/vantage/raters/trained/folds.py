@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vantage.errors import InputError
 from vantage.raters.trained.base import Reading
+
+Rows: TypeAlias = NDArray[np.intp]
 
 
 def key(text: str) -> str:
@@ -45,7 +48,7 @@ def refuse_shared(parts: dict[str, Reading]) -> None:
             )
 
 
-def grouped_folds(texts: Sequence[str], count: int, seed: int) -> NDArray[np.intp]:
+def grouped_folds(texts: Sequence[str], count: int, seed: int) -> Rows:
     """The fold of each text, drawn by lot; equal texts are always in the same one.
 
     >>> folds = grouped_folds(["a", "b", "A", "c"], 2, seed=0)
@@ -61,6 +64,17 @@ def grouped_folds(texts: Sequence[str], count: int, seed: int) -> NDArray[np.int
     order = np.random.default_rng(seed).permutation(len(different))
     fold = {different[n]: place % count for place, n in enumerate(order)}
     return np.array([fold[k] for k in keys], dtype=np.intp)
+
+
+def splits_of(learned: Reading, held: Reading | None, folds: int, count: int, seed: int) -> list[tuple[Rows, Rows]]:
+    """So many splits into rows that are learned from and rows that are held out.
+
+    Held out is what follows the texts to learn from where there is such a part; otherwise each fold in turn.
+    """
+    if held is not None:
+        return [(np.arange(len(learned)), np.arange(len(learned), len(learned) + len(held)))] * count
+    fold = grouped_folds(learned.first, folds, seed)
+    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(count)]
 
 
 def _texts(part: Reading | Sequence[str]) -> Sequence[str]:

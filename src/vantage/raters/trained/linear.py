@@ -17,9 +17,12 @@ import numpy as np
 
 from vantage.errors import InputError
 from vantage.instruments import Question
-from vantage.raters.trained.base import Floats, Predicted, Reading, decide, refuse_unknown
-from vantage.raters.trained.examples import Examples, Labels
-from vantage.raters.trained.folds import grouped_folds
+from vantage.raters.trained.base import Floats, Predicted, decide, refuse_unknown
+from vantage.raters.trained.examples import Labels
+from vantage.raters.trained.folds import Rows
+from vantage.raters.trained.instances import Instances
+from vantage.raters.trained.people import People
+from vantage.raters.trained.saved import Saved
 
 Regression = Literal["ridge", "logistic"]
 FOLDS: Final = 5
@@ -114,64 +117,76 @@ def _kinds(settings: LinearSettings) -> list[str]:
 
 @dataclass
 class LinearPredictor:
-    """One linear model per question over a common vocabulary."""
+    """One linear model per question over a common vocabulary, and for pairs over traits and users.
+
+    For pairs, words count once for everybody and once more for each trait value, so that a word can mean something
+    else to a group than to people in general (feature augmentation after Daumé III 2007). A user, whose labels are
+    few, has an offset. Where `people` is empty, the model is blind to users.
+    """
 
     settings: LinearSettings
     questions: tuple[Question, ...]
     vocabulary: Vocabulary
-    weights: Mapping[str, Floats]
+    people: People | None = None
+    """Whom it learned from; null where texts are judged."""
+    weights: dict[str, Floats] = field(default_factory=dict)
     """Per question one row per output: a single one, or one per class that was seen."""
-    offsets: Mapping[str, Floats]
-    classes: Mapping[str, Floats]
+    offsets: dict[str, Floats] = field(default_factory=dict)
+    classes: dict[str, Floats] = field(default_factory=dict)
     """Per question the places of the options that the outputs stand for; empty for ridge regression."""
-    spreads: Mapping[str, float]
-    chosen: Mapping[str, float]
+    spreads: dict[str, float] = field(default_factory=dict)
+    chosen: dict[str, float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     @classmethod
     def fit(
-        cls, train: Examples, settings: LinearSettings, validation: Examples | None = None, *, seed: int = 0
+        cls,
+        instances: Instances,
+        labels: Sequence[Labels],
+        splits: Sequence[tuple[Rows, Rows]],
+        vocabulary: Vocabulary,
+        settings: LinearSettings,
+        people: People | None = None,
     ) -> LinearPredictor:
-        """Chooses the strength on the validation part, or by cross-validation over texts, and learns from everything.
-
-        The vocabulary is that of the training part.
-        """
-        texts = train.reading.joined()
-        vocabulary = Vocabulary.fit(texts, settings)
-        features = vocabulary(texts)
-        everything = train if validation is None else train.and_also(validation)
-        held = None if validation is None else vocabulary(validation.reading.joined())
-        whole = features if held is None else _stacked(features, held)
-        found = cls(settings, tuple(one.question for one in train.labels), vocabulary, {}, {}, {}, {}, {})
-        for place, labels in enumerate(train.labels):
-            _check(labels, settings)
-            if validation is not None and held is not None:
-                trials = [(features, labels, held, validation.labels[place])]
-            else:
-                folds = grouped_folds(train.reading.first, FOLDS, seed)
-                trials = [
-                    (features[folds != k], _rows(labels, folds != k), features[folds == k], _rows(labels, folds == k))
-                    for k in range(FOLDS)
-                ]
-            best, spread = chosen(trials, settings, labels.question)
-            weights, offsets, classes = learned(whole, everything.labels[place], settings, best)
-            id_ = labels.question.id
-            found.weights = {**found.weights, id_: weights}
-            found.offsets = {**found.offsets, id_: offsets}
-            found.classes = {**found.classes, id_: classes}
-            found.spreads = {**found.spreads, id_: spread}
-            found.chosen = {**found.chosen, id_: best}
+        """Chooses the strength on what the splits hold out, and learns from everything."""
+        found = cls(settings, tuple(one.question for one in labels), vocabulary, people)
+        features = found._features(instances)
+        for one in labels:
+            _check(one, settings)
+            trials = [(features[rest], one.take(rest), features[held], one.take(held)) for rest, held in splits]
+            id_ = one.question.id
+            found.chosen[id_], found.spreads[id_] = chosen(trials, settings, one.question)
+            model = learned(features, one, settings, found.chosen[id_])
+            found.weights[id_], found.offsets[id_], found.classes[id_] = model
         return found
 
-    def predict(self, reading: Reading) -> dict[str, Predicted]:
+    def predict(self, instances: Instances) -> dict[str, Predicted]:
         """Numbers with the spread of the errors in validation, or probabilities of the classes."""
-        features = self.vocabulary(reading.joined())
+        features = self._features(instances)
         return {
             q.id: predicted_from(
                 features, self.weights[q.id], self.offsets[q.id], self.classes[q.id], self.spreads[q.id], q
             )
             for q in self.questions
         }
+
+    def _features(self, instances: Instances) -> Any:
+        """Words for everybody and, for pairs, words for each trait value and the ids themselves."""
+        from scipy.sparse import csr_array, diags_array, hstack
+
+        words = self.vocabulary(instances.texts.joined())[instances.text]
+        if self.people is None:
+            return words
+        people, ids = self.people, self.people.ids(instances.users, instances.profiles)
+        blocks = [words]
+        first = people.unknown + 1
+        for trait, values in enumerate(people.values, 1):
+            blocks += [diags_array((ids[:, trait] == first + n).astype(np.float64)) @ words for n in range(len(values))]
+            first += len(values)
+        rows = np.repeat(np.arange(len(ids)), ids.shape[1])
+        # The id of an unknown user is no feature, and neither is a trait value that nobody had.
+        known = ((ids != 0) & (ids != people.unknown)).reshape(-1).astype(np.float64)
+        return hstack([*blocks, csr_array((known, (rows, ids.reshape(-1))), shape=(len(ids), people.size))]).tocsr()
 
     def save(self, folder: Path, name: str) -> Mapping[str, Any]:
         """Weights as arrays, the vocabulary as JSON."""
@@ -185,35 +200,42 @@ class LinearPredictor:
         return {"settings": asdict(self.settings), "spreads": self.spreads, "chosen": self.chosen}
 
     @classmethod
-    def load(cls, folder: Path, name: str, data: Mapping[str, Any], questions: Sequence[Question]) -> LinearPredictor:
-        """Reads what `save` wrote."""
-        told: dict[str, Any] = {
-            key: tuple(value) if isinstance(value, list) else value for key, value in data["settings"].items()
-        }
-        settings = LinearSettings(**told)
-        words = json.loads((folder / f"{name}-vocabulary.json").read_text("utf-8"))
-        with np.load(folder / f"{name}.npz", allow_pickle=False) as arrays:
-            held = {key: np.asarray(arrays[key]) for key in arrays.files}
+    def load(cls, saved: Saved) -> LinearPredictor:
+        """Reads what `save` wrote; weights that do not fit vocabulary and people are refused."""
+        data, people, folder = saved.data, saved.people, saved.folder
+        settings = LinearSettings(**{k: tuple(v) if isinstance(v, list) else v for k, v in data["settings"].items()})
+        words = json.loads((folder / f"{saved.name}-vocabulary.json").read_text("utf-8"))
+        # Older folders of pairs have another name for the arrays, which were of one question, and for the strength.
+        old = "strength" in data
+        with np.load(folder / f"{saved.name}{'-words' if old else ''}.npz", allow_pickle=False) as arrays:
+            held = {key if "-" in key else f"{key}-0": np.asarray(arrays[key]) for key in arrays.files}
+        chosen = {saved.questions[0].id: data["strength"]} if old else data["chosen"]
         vocabulary = Vocabulary(settings, words, [held[f"idf-{n}"] for n in range(len(words))])
-        width = sum(len(part) for part in words)
-        for n, question in enumerate(questions):
+        width = sum(map(len, words))
+        if people is not None:
+            width = (1 + sum(map(len, people.values))) * width + people.size
+        found = cls(settings, saved.questions, vocabulary, people, chosen=chosen)
+        for n, question in enumerate(saved.questions):
             if held[f"weights-{n}"].shape[1] != width:
                 raise InputError(
                     f"the weights for question '{question.id}' do not fit the vocabulary",
                     file=folder,
                     remedy="fit it again",
                 )
-        ids = [q.id for q in questions]
-        return cls(
-            settings,
-            tuple(questions),
-            vocabulary,
-            {id_: held[f"weights-{n}"] for n, id_ in enumerate(ids)},
-            {id_: held[f"offsets-{n}"] for n, id_ in enumerate(ids)},
-            {id_: held[f"classes-{n}"] for n, id_ in enumerate(ids)},
-            data["spreads"],
-            data["chosen"],
-        )
+            found.weights[question.id], found.offsets[question.id] = held[f"weights-{n}"], held[f"offsets-{n}"]
+            found.classes[question.id] = held[f"classes-{n}"]
+            found.spreads[question.id] = 0.0 if old else data["spreads"][question.id]
+        return found
+
+
+def collapsed(instances: Instances, labels: Labels, people: People) -> tuple[Instances, Labels]:
+    """Pairs that look alike to a linear model as one instance, whose shares are how often each label was given."""
+    every = np.column_stack([instances.text, people.ids(instances.users, instances.profiles)])
+    _, first, place = np.unique(every, axis=0, return_index=True, return_inverse=True)
+    counts = np.zeros((len(first), labels.shares.shape[1]))
+    np.add.at(counts, place.reshape(-1), labels.shares)
+    codes = np.asarray(labels.question.scale.codes)
+    return instances.take(first), Labels(labels.question, counts, codes[counts.argmax(axis=1)])
 
 
 def learned(features: Any, labels: Labels, settings: LinearSettings, strength: float) -> tuple[Floats, Floats, Floats]:
@@ -255,6 +277,10 @@ def chosen(trials: Sequence[Any], settings: LinearSettings, question: Question) 
     """The strength with the smallest squared error or the highest macro F1, and the spread of its errors."""
     from sklearn.metrics import f1_score
 
+    # With one class there is nothing to learn, and without answers nothing to be compared.
+    trials = [trial for trial in trials if _varies(trial[1], settings) and trial[3].answered.any()]
+    if not trials:
+        return settings.tried[0], 0.0
     results = []
     for strength in settings.tried:
         errors, given, right = [], [], []
@@ -292,11 +318,6 @@ def _check(labels: Labels, settings: LinearSettings) -> None:
         raise InputError(f"question '{labels.question.id}' has a continuous scale", remedy="use ridge regression")
 
 
-def _rows(labels: Labels, which: Any) -> Labels:
-    return Labels(labels.question, labels.shares[which], labels.score[which])
-
-
-def _stacked(one: Any, other: Any) -> Any:
-    from scipy.sparse import vstack
-
-    return vstack([one, other]).tocsr()
+def _varies(labels: Labels, settings: LinearSettings) -> bool:
+    given = labels.shares[labels.answered].sum(axis=0)
+    return bool(labels.answered.any()) and (settings.model == "ridge" or int((given > 0).sum()) > 1)

@@ -130,18 +130,25 @@ def predicted(outputs: Floats, head: Head, labels_scale: Any, spread: float) -> 
     return Predicted.of_shares(odds / odds.sum(axis=1, keepdims=True), labels_scale)
 
 
-def goodness(found: Predicted, labels: Labels) -> float:
-    """How good predictions are: rank correlation with the scores, or macro F1 where there is no order."""
+def goodness(found: Predicted, labels: Labels, *, by_label: bool = False) -> float:
+    """How good predictions are: rank correlation with the scores, or macro F1 `by_label` or where there is no order."""
     there = labels.answered
     if not there.any():
         return 0.0
-    if found.mean is not None:
+    if found.mean is not None and not by_label:
         return spearman(found.mean[there], labels.score[there])
     from sklearn.metrics import f1_score
 
-    assert found.shares is not None  # noqa: S101 - a nominal scale has options
+    assert found.shares is not None  # noqa: S101 - labels have shares
     truth, answers = labels.shares[there].argmax(axis=1), found.shares[there].argmax(axis=1)
     return float(f1_score(truth, answers, average="macro", zero_division=0))
+
+
+def held_out(parts: Sequence[tuple[Predicted, Labels]], *, by_label: bool = False) -> tuple[float, float]:
+    """Over held-out parts: the root mean squared error of the numbers (0 without any), and the mean goodness."""
+    errors = [(found.mean - labels.score)[labels.answered] for found, labels in parts if found.mean is not None]
+    spread = float(np.sqrt(np.mean(np.concatenate(errors) ** 2))) if errors else 0.0
+    return spread, float(np.mean([goodness(*part, by_label=by_label) for part in parts]))
 
 
 def spearman(one: Floats, other: Floats) -> float:

@@ -7,7 +7,7 @@ learns from people's judgments what that means.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final
@@ -20,10 +20,12 @@ from vantage.raters.models import load_model
 from vantage.raters.models.base import ModelError, note_once
 from vantage.raters.models.states import Stateful
 from vantage.raters.trained.base import Floats, Predicted, Progress, Reading, refuse_unknown
-from vantage.raters.trained.examples import Examples
+from vantage.raters.trained.examples import Examples, Labels
 from vantage.raters.trained.folds import grouped_folds, key
+from vantage.raters.trained.instances import Instances
 from vantage.raters.trained.kernel import KernelRegression
-from vantage.raters.trained.losses import goodness
+from vantage.raters.trained.losses import held_out
+from vantage.raters.trained.saved import Saved
 
 MOST: Final = 5_000
 """Of how many texts the vectors are kept; the time to compare them grows with the square."""
@@ -91,12 +93,12 @@ class ProbePredictor:
         errors, met = _held_out(views, part, seed)
         return cls(settings, questions, regression, errors, {"held_out": met}, notes, model)
 
-    def predict(self, reading: Reading) -> dict[str, Predicted]:
+    def predict(self, instances: Instances) -> dict[str, Predicted]:
         """What people would say; the model is loaded when it is first needed."""
         if self._model is None:
             self._model = _loaded(self.settings)
-        views = _views(self._model, self.settings, reading, self.notes, None)
-        return self.regression.predict(views, reading, self.questions, self.errors)
+        views = _views(self._model, self.settings, instances.texts, self.notes, None)
+        return self.regression.predict(views, instances.texts, self.questions, self.errors)
 
     def save(self, folder: Path, name: str) -> Mapping[str, Any]:
         """Writes the vectors of the texts and what was learned from them; the language model is kept by its name."""
@@ -105,15 +107,16 @@ class ProbePredictor:
         return {"settings": asdict(self.settings), **told, **data}
 
     @classmethod
-    def load(cls, folder: Path, name: str, data: Mapping[str, Any], questions: Sequence[Question]) -> ProbePredictor:
+    def load(cls, saved: Saved) -> ProbePredictor:
         """Reads what `save` wrote."""
+        data = saved.data
         try:
-            regression = KernelRegression.load(folder / f"{name}-probe.npz", data)
+            regression = KernelRegression.load(saved.folder / f"{saved.name}-probe.npz", data)
         except (KeyError, OSError, ValueError) as error:
             reason = " ".join(str(error).split())[:120]
-            raise InputError(f"the probe cannot be read ({reason})", file=folder, remedy="fit it again") from None
+            raise InputError(f"the probe cannot be read ({reason})", file=saved.folder, remedy="fit it again") from None
         settings = ProbeSettings.of(**data["settings"])
-        return cls(settings, tuple(questions), regression, data["errors"], data["validation"], list(data["notes"]))
+        return cls(settings, saved.questions, regression, data["errors"], data["validation"], list(data["notes"]))
 
 
 def _loaded(settings: ProbeSettings) -> Stateful:
@@ -156,17 +159,14 @@ def _held_out(views: Floats, part: Examples, seed: int) -> tuple[dict[str, float
     if count < 2:
         return {one.question.id: 0.0 for one in part.labels}, {}
     folds = grouped_folds(part.reading.first, count, seed)
-    errors: dict[str, list[Floats]] = {one.question.id: [] for one in part.labels}
-    met: dict[str, list[float]] = {one.question.id: [] for one in part.labels}
+    found: dict[str, list[tuple[Predicted, Labels]]] = {one.question.id: [] for one in part.labels}
     for fold in range(count):
         rest, aside = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
         kept, held = part.take(rest), part.take(aside)
         known = KernelRegression.fit(views[rest], kept.reading, kept.labels)
-        said = known.predict(views[aside], held.reading, [one.question for one in held.labels], dict.fromkeys(met, 1.0))
+        questions = [one.question for one in held.labels]
+        said = known.predict(views[aside], held.reading, questions, dict.fromkeys(found, 1.0))
         for one in held.labels:
-            found = said[one.question.id]
-            met[one.question.id].append(goodness(found, one))
-            if found.mean is not None:
-                errors[one.question.id].append((found.mean - one.score)[one.answered])
-    spreads = {id_: float(np.sqrt(np.mean(np.concatenate(e) ** 2))) if e else 0.0 for id_, e in errors.items()}
-    return spreads, {id_: float(np.mean(scores)) for id_, scores in met.items()}
+            found[one.question.id].append((said[one.question.id], one))
+    both = {id_: held_out(parts) for id_, parts in found.items()}
+    return {id_: spread for id_, (spread, _) in both.items()}, {id_: score for id_, (_, score) in both.items()}

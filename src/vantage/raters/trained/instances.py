@@ -1,41 +1,45 @@
-"""Pairs as a model reads them: each text once, and per pair which text it is and whose judgment is asked."""
+"""What a rater judges: texts, or pairs of a text and a user; a rater of texts is a rater of pairs without users."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.raters.trained.base import Reading
 from vantage.raters.trained.examples import fields_of, reading
-from vantage.raters.trained.folds import grouped_folds, key
-from vantage.raters.trained.pairs.people import Profile, profiles_of
+from vantage.raters.trained.folds import Rows, grouped_folds, key
+from vantage.raters.trained.people import Profile, profiles_of
 
 
 @dataclass(frozen=True, slots=True)
-class PairTable:
-    """Some pairs, with everything that a model may know of them."""
+class Instances:
+    """Some texts or pairs, with everything that a model may know of them; each text is there once."""
 
-    items: tuple[str, ...]
-    """The ids of the texts."""
     texts: Reading
-    text: NDArray[np.intp]
-    """Per pair the row of its text."""
-    users: tuple[str, ...]
-    """Per pair the user."""
-    profiles: Mapping[str, Profile]
+    text: Rows
+    """Per instance the row of its text."""
+    users: tuple[str, ...] = ()
+    """Per pair the user; empty where texts are judged."""
+    profiles: Mapping[str, Profile] = field(default_factory=dict)
     """The trait values of each user."""
+    items: tuple[str, ...] = ()
+    """The ids of the texts of pairs."""
 
     def __len__(self) -> int:
-        return len(self.users)
+        return len(self.text)
 
     @classmethod
-    def of(cls, pairs: pl.DataFrame, corpus: Corpus, question: str, traits: Sequence[str]) -> PairTable:
+    def of_texts(cls, texts: Reading) -> Instances:
+        """Each text once, without users."""
+        return cls(texts, np.arange(len(texts), dtype=np.intp))
+
+    @classmethod
+    def of_pairs(cls, pairs: pl.DataFrame, corpus: Corpus, question: str, traits: Sequence[str]) -> Instances:
         """From rows of `item` and `rater`, with texts and traits from a corpus."""
         for column in ("item", "rater"):
             if column not in pairs.columns:
@@ -50,20 +54,20 @@ class PairTable:
             raise InputError(f"{len(strange)} texts are not in the corpus, such as {some}", remedy="check the ids")
         users = tuple(pairs["rater"].cast(pl.String))
         return cls(
-            tuple(items["item"]),
             reading(items, fields_of(corpus.instruments, [question])),
             np.array([row[item] for item in wanted], dtype=np.intp),
             users,
             profiles_of(corpus, users, traits),
+            tuple(items["item"]),
         )
 
-    def take(self, rows: NDArray[np.intp]) -> PairTable:
-        """Some of the pairs; the texts stay as they are."""
-        users = tuple(self.users[row] for row in rows)
-        return PairTable(self.items, self.texts, self.text[rows], users, self.profiles)
+    def take(self, rows: Rows) -> Instances:
+        """Some of the instances; the texts stay as they are."""
+        users = tuple(self.users[row] for row in rows) if self.users else ()
+        return replace(self, text=self.text[rows], users=users)
 
-    def held_out(self, parts: int, seed: int, kept: frozenset[str] = frozenset()) -> NDArray[np.bool_]:
-        """Which pairs are set aside to decide when to stop: one part of the texts, all pairs of each.
+    def split(self, parts: int, seed: int, kept: frozenset[str] = frozenset()) -> tuple[Rows, Rows]:
+        """Rows to learn from, and rows that decide when to stop: one part of the texts, all pairs of each.
 
         Texts of the items in `kept` are learned from, unless more than half of all texts are in it.
         """
@@ -74,4 +78,5 @@ class PairTable:
         keys = [key(text) for text in self.texts.first]
         learned = {text for item, text in zip(self.items, keys, strict=True) if item in kept}
         held = np.array([fold == 0 and text not in learned for fold, text in zip(folds, keys, strict=True)])
-        return np.asarray((held if held.any() else folds == 0)[self.text])
+        aside = (held if held.any() else folds == 0)[self.text]
+        return np.flatnonzero(~aside), np.flatnonzero(aside)
