@@ -56,6 +56,12 @@ class Predicted:
     spread: Floats | None = None
     """Standard deviation of the predicted answers; null for a nominal scale."""
 
+    @property
+    def place(self) -> NDArray[np.intp]:
+        """The place of the most probable option among the options of the scale."""
+        assert self.shares is not None  # noqa: S101 - options have shares
+        return np.asarray(self.shares.argmax(axis=1), dtype=np.intp)
+
     @classmethod
     def of_shares(cls, shares: Floats, scale: Scale) -> Predicted:
         """From shares of the options, with mean and spread where codes can be averaged."""
@@ -126,8 +132,7 @@ def decide(predicted: Predicted, scale: Scale, *, by_mean: bool) -> Floats:
     codes = np.asarray(scale.codes)
     if by_mean and predicted.mean is not None:
         return np.asarray(codes[nearest_option(predicted.mean, codes)])
-    assert predicted.shares is not None  # noqa: S101 - options have shares
-    return np.asarray(codes[predicted.shares.argmax(axis=1)])
+    return np.asarray(codes[predicted.place])
 
 
 def nearest_option(values: Floats, codes: Floats) -> NDArray[np.intp]:
@@ -149,11 +154,24 @@ def refuse_unknown(given: Iterable[str], known: Sequence[str], what: str) -> Non
             raise InputError(f"{what} has no setting '{name}'", remedy=nearest(name, list(known)))
 
 
+def short_name(model: str) -> str:
+    """A model's name without the folders before it.
+
+    >>> short_name("hf:/home/me/models/big"), short_name("vinai/bertweet-base"), short_name("embedded")
+    ('big', 'bertweet-base', 'embedded')
+    """
+    return Path(model.removeprefix("hf:")).name
+
+
 class Predictor(Protocol):
     """One way to learn, once it has learned."""
 
     notes: list[str]
     """What must be told: texts that were cut, a GPU that was not there."""
+
+    def about(self) -> dict[str, Any]:
+        """The name of the model and how it learned."""
+        ...
 
     def predict(self, instances: Instances) -> dict[str, Predicted]:
         """Predictions per question for texts or pairs."""

@@ -13,7 +13,7 @@ from vantage.errors import InputError
 from vantage.instruments import Question
 from vantage.raters.models.base import note_once
 from vantage.raters.trained.base import Floats, Predicted
-from vantage.raters.trained.examples import Labels
+from vantage.raters.trained.examples import Examples, Labels
 from vantage.raters.trained.instances import Instances
 from vantage.raters.trained.people import People
 from vantage.raters.trained.saved import Saved
@@ -38,10 +38,10 @@ class ConstantPredictor:
     notes: list[str] = field(default_factory=list)
 
     @classmethod
-    def fit(cls, labels: Sequence[Labels], how: Baseline) -> ConstantPredictor:
+    def fit(cls, examples: Examples, how: Baseline) -> ConstantPredictor:
         """Learns the constant of each question."""
         values, shares, spreads = {}, {}, {}
-        for one in labels:
+        for one in examples.labels:
             id_, scale = one.question.id, one.question.scale
             if how != "majority" and not scale.ordered:
                 raise InputError(f"question '{id_}' has a nominal scale, of which there is no {how}", remedy="majority")
@@ -55,7 +55,11 @@ class ConstantPredictor:
                 values[id_] = float(scale.codes[int(usual.argmax())])
             else:
                 values[id_] = float(np.mean(score) if how == "mean" else np.median(score))
-        return cls(how, tuple(one.question for one in labels), values, shares, spreads)
+        return cls(how, tuple(one.question for one in examples.labels), values, shares, spreads)
+
+    def about(self) -> dict[str, Any]:
+        """Its name."""
+        return {"model": self.how}
 
     def predict(self, instances: Instances) -> dict[str, Predicted]:
         """The constant, once per text."""
@@ -92,10 +96,11 @@ class CountPredictor:
     notes: list[str] = field(default_factory=list)
 
     @classmethod
-    def fit(cls, how: str, instances: Instances, labels: Labels, people: People) -> CountPredictor:
+    def fit(cls, examples: Examples, how: str) -> CountPredictor:
         """Counts the labels."""
-        found = cls(how, people, labels.question, labels.shares.sum(axis=0), {})
-        found.count(instances, labels)
+        labels = examples.labels[0]
+        found = cls(how, examples.people or People(), labels.question, labels.shares.sum(axis=0), {})
+        found.count(examples.instances, labels)
         return found
 
     def count(self, instances: Instances, labels: Labels) -> None:
@@ -107,6 +112,10 @@ class CountPredictor:
         for key, label in zip(keys, labels.shares.argmax(axis=1).tolist(), strict=True):
             counts.setdefault(key, [0.0] * len(self.overall))[label] += 1
         self.counts = counts
+
+    def about(self) -> dict[str, Any]:
+        """Its name."""
+        return {"model": self.how}
 
     def predict(self, instances: Instances) -> dict[str, Predicted]:
         """The shares of the labels in the nearest group that has any."""

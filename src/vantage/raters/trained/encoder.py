@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from vantage.instruments import Question
 from vantage.raters.models.base import note_once
 from vantage.raters.models.extras import require
-from vantage.raters.trained.base import Predicted, Progress, mixture
+from vantage.raters.trained.base import Predicted, Progress, mixture, short_name
 from vantage.raters.trained.checkpoints import Checkpoint, fingerprint
 from vantage.raters.trained.encoder_settings import EncoderSettings, PairSettings
-from vantage.raters.trained.examples import Labels
+from vantage.raters.trained.examples import Examples, Labels
 from vantage.raters.trained.folds import Rows
 from vantage.raters.trained.instances import Instances
 from vantage.raters.trained.lesson import Inputs, Lesson, outputs_of
@@ -48,45 +51,41 @@ class EncoderPredictor:
     @classmethod
     def fit(
         cls,
-        instances: Instances,
-        labels: Sequence[Labels],
-        splits: Sequence[tuple[Rows, Rows]],
+        examples: Examples,
         settings: EncoderSettings,
+        validation: Examples | None = None,
         *,
-        known: Sequence[Labels],
-        learned_from: Iterable[bytes],
         method: str = "baseline",
-        people: People | None = None,
         seed: int = 0,
-        checkpoints: Path | None = None,
+        checkpoints: str | Path | None = None,
         progress: Progress | None = None,
     ) -> EncoderPredictor:
-        """Trains the members one after the other, each on its split.
+        """Trains the members one after the other.
 
-        Args:
-            instances: Texts or pairs.
-            labels: Their labels, per question.
-            splits: Per member the rows that are learned from, and those that decide when to stop.
-            settings: How it is fine-tuned.
-            known: The labels that the centre of numbers and the weights of options are taken from.
-            learned_from: What a checkpoint must have been trained on.
-            method: How the network is told who judges.
-            people: Whom is learned from, for pairs.
-            seed: Random seed.
-            checkpoints: Where an interrupted training is resumed from.
-            progress: Called with steps done and steps in all.
+        With a validation part all of them learn from everything else and are stopped on it. Without, the texts are
+        split into folds, and each member is stopped on another fold; for pairs, all are stopped on the same one.
         """
         torch = require("torch", "local")
+        count, people = settings.size(len(examples.labels)), examples.people
+        splits = examples.splits(settings.folds if people is not None else max(count, settings.folds), seed, validation)
+        learned_from = [piece for part in (examples, validation) if part is not None for piece in part.pieces()]
+        known: Sequence[Labels] = examples.labels
+        if people is not None:
+            people = _known_people(examples, people, splits[0][0])
+            known = [one.take(splits[0][0]) for one in known]
+            learned_from = _pair_pieces(examples, method, people, splits[0][1])
+        whole = examples.and_also(validation)
         tokenizer, encoder = pretrained(settings)
         notes: list[str] = []
         device = chosen_device(settings.device, notes)
         outputs = heads(known, settings)
-        inputs = _inputs(tokenizer, encoder.config, instances, settings, method, people)
+        inputs = _inputs(tokenizer, encoder.config, whole.instances, settings, method, people)
         if note := inputs.tokens.note():
             notes.append(note)
         starts = beginnings(settings, encoder)
         training = fingerprint(learned_from, starts if settings.starts else (), settings, seed)
-        lessons = [Lesson(inputs, labels, split, outputs, settings, device) for split in splits]
+        turns = [splits[number % len(splits)] for number in range(count)]
+        lessons = [Lesson(inputs, whole.labels, split, outputs, settings, device) for split in turns]
         steps = Steps(sum(settings.epochs * -(-len(lesson) // settings.batch) for lesson in lessons), progress)
         members, held, histories = [], [], []
         cuda = [torch.cuda.current_device()] if device.startswith("cuda") else []
@@ -102,23 +101,31 @@ class EncoderPredictor:
                     settings,
                     seed=seed * 101 + number,
                     device=device,
-                    checkpoint=Checkpoint(checkpoints, number + 1, training),
+                    checkpoint=Checkpoint(None if checkpoints is None else Path(checkpoints), number + 1, training),
                     moved=steps.move,
                 )
                 members.append(done.tensors)
                 held.append(done.held)
                 histories.append({"best_epoch": done.state.best_epoch, "scores": done.state.history})
         spreads, scores = {}, {}
-        for n, (one, head) in enumerate(zip(labels, outputs, strict=True)):
+        for n, (one, head) in enumerate(zip(whole.labels, outputs, strict=True)):
             parts = [
                 (predicted(out, head, one.question.scale, 1.0), lesson.held_labels[n])
                 for out, lesson in zip(held, lessons, strict=True)
             ]
             spreads[one.question.id], scores[one.question.id] = held_out(parts, by_label=people is not None)
-        questions, validation = tuple(one.question for one in labels), {"held_out": scores, "members": histories}
-        return cls(
-            settings, questions, outputs, spreads, tokenizer, network, members, method, people, validation, notes
-        )
+        questions = tuple(one.question for one in whole.labels)
+        told: dict[str, Any] = {"held_out": scores, "members": histories}
+        if people is not None:
+            texts = examples.instances.text[splits[0][1]]
+            told |= {"pairs": len(texts), "texts": len(np.unique(texts))}
+        return cls(settings, questions, outputs, spreads, tokenizer, network, members, method, people, told, notes)
+
+    def about(self) -> dict[str, Any]:
+        """The encoder, the settings, and how training went."""
+        settings = {**asdict(self.settings), "device": None}
+        model = f"encoder:{short_name(self.settings.model)}"
+        return {"model": model, "settings": settings, "validation": self.validation}
 
     def predict(self, instances: Instances) -> dict[str, Predicted]:
         """The mean of the members' predictions; how far they differ is part of the spread."""
@@ -216,3 +223,19 @@ def _inputs(
     return Inputs(
         method, people, Tokens(tokenizer, config, instances.texts, replace(settings, longest=room)), instances
     )
+
+
+def _known_people(examples: Examples, people: People, learned: Rows) -> People:
+    """The users of the rows that are learned from, without those who are in the held-out part alone."""
+    if not people.users:
+        return people
+    users = {examples.instances.users[row] for row in learned}
+    return People.of({user: examples.instances.profiles[user] for user in users}, people.traits)
+
+
+def _pair_pieces(examples: Examples, method: str, people: People, held: Rows) -> list[bytes]:
+    """Pairs, labels and split as bytes, by which a checkpoint knows what it learned from."""
+    pairs, labels = examples.instances, examples.labels[0].shares.argmax(axis=1)
+    described = [method, pairs.texts.first, pairs.texts.second, pairs.users, people.described()]
+    aside = np.isin(np.arange(len(pairs)), held)
+    return [json.dumps(described).encode(), pairs.text.tobytes(), labels.tobytes(), aside.tobytes()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final, Literal, cast, get_args
 
@@ -12,13 +12,12 @@ import numpy as np
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument
-from vantage.raters.trained.base import Progress, refuse_unknown
+from vantage.raters.trained.base import Predictor, Progress, refuse_unknown
 from vantage.raters.trained.baselines import Baseline, ConstantPredictor
 from vantage.raters.trained.encoder_settings import EncoderSettings
-from vantage.raters.trained.examples import Examples, Labels, Target, examples
-from vantage.raters.trained.folds import refuse_shared, splits_of
-from vantage.raters.trained.instances import Instances
-from vantage.raters.trained.linear import FOLDS, LinearPredictor, LinearSettings, Vocabulary
+from vantage.raters.trained.examples import Labels, Target, examples
+from vantage.raters.trained.folds import refuse_shared
+from vantage.raters.trained.linear import LinearPredictor, LinearSettings
 from vantage.raters.trained.rater import TrainedRater, Weighted, check_share
 
 Kind = Literal["encoder", "probe", "blend", "ridge", "logistic", "majority", "mean", "median"]
@@ -89,92 +88,41 @@ def fit(
     learned = examples(corpus, asked, **chosen)
     held = None if validation is None else examples(validation, asked, **chosen)
     if held is not None:
-        refuse_shared({"the training part": learned.reading, "the validation part": held.reading})
+        refuse_shared({"the training part": learned.instances.texts, "the validation part": held.instances.texts})
     if kind not in BASELINES:
         refuse_constant(learned.labels)
     ordered = all(one.question.scale.ordered for one in learned.labels)
     by_mean = ordered and (kind in ("mean", "median", "ridge") or (kind in _DISTRIBUTIONS and target == "individual"))
     about: dict[str, Any] = {
         "target": target,
-        "items": len(learned.items),
+        "items": len(learned.instances),
         "judgments": learned.judgments,
         "raters": learned.raters,
         "seed": seed,
     }
+    predictor: Predictor
     if kind == "encoder":
-        parts, told = _encoder(learned, held, seed, checkpoints, progress, EncoderSettings.of(**settings))
-        by_mean = by_mean or told["settings"]["loss"] == "huber"
+        from vantage.raters.trained.encoder import EncoderPredictor
+
+        tuned = EncoderSettings.of(**settings)
+        by_mean = by_mean or tuned.loss == "huber"
+        predictor = EncoderPredictor.fit(learned, tuned, held, seed=seed, checkpoints=checkpoints, progress=progress)
     elif kind == "probe":
-        parts, told = _probe(learned, seed, progress, settings)
+        from vantage.raters.trained.probe import ProbePredictor, ProbeSettings
+
+        predictor = ProbePredictor.fit(learned, ProbeSettings.of(**settings), seed=seed, progress=progress)
     elif kind in ("ridge", "logistic"):
-        parts, told = _linear(learned, held, seed, LinearSettings.of(kind, **settings))
+        predictor = LinearPredictor.fit(learned, LinearSettings.of(kind, **settings), held, seed=seed)
     else:
         if settings:
             raise InputError(f"a baseline has no setting '{next(iter(settings))}'", remedy="leave it out")
-        constant = ConstantPredictor.fit(learned.labels, cast(Baseline, kind))
-        parts, told = (Weighted(1.0, "constant", constant),), {"model": kind}
+        predictor = ConstantPredictor.fit(learned, cast(Baseline, kind))
+    told = predictor.about()
     about |= {"style": _style(kind, target, told), **told}
+    part = Weighted(1.0, kind if kind in _DISTRIBUTIONS else "constant" if kind in BASELINES else "linear", predictor)
     used = instrument.coarse() if coarse else instrument
     id_ = name or told["model"] + ("/coarse" if coarse else "")
-    return TrainedRater(id_, used, tuple(one.question for one in learned.labels), parts, by_mean, about)
-
-
-def _linear(
-    learned: Examples, held: Examples | None, seed: int, settings: LinearSettings
-) -> tuple[tuple[Weighted, ...], dict[str, Any]]:
-    """The vocabulary is that of the training part; the strength is chosen on the validation part, or by folds."""
-    whole = learned.and_also(held)
-    vocabulary = Vocabulary.fit(learned.reading.joined(), settings)
-    splits = splits_of(learned.reading, held and held.reading, FOLDS, FOLDS if held is None else 1, seed)
-    predictor = LinearPredictor.fit(Instances.of_texts(whole.reading), whole.labels, splits, vocabulary, settings)
-    told = {"model": f"tfidf-{settings.model}", "settings": asdict(settings), "chosen": dict(predictor.chosen)}
-    return (Weighted(1.0, "linear", predictor),), told
-
-
-def _encoder(
-    learned: Examples,
-    held: Examples | None,
-    seed: int,
-    checkpoints: str | Path | None,
-    progress: Progress | None,
-    settings: EncoderSettings,
-) -> tuple[tuple[Weighted, ...], dict[str, Any]]:
-    """With a validation part all members are stopped on it; without, each is stopped on another fold of the texts."""
-    from vantage.raters.trained.encoder import EncoderPredictor
-
-    whole = learned.and_also(held)
-    count = settings.size(len(learned.labels))
-    splits = splits_of(learned.reading, held and held.reading, max(count, settings.folds), count, seed)
-    predictor = EncoderPredictor.fit(
-        Instances.of_texts(whole.reading),
-        whole.labels,
-        splits,
-        settings,
-        known=learned.labels,
-        learned_from=[piece for part in (learned, held) if part is not None for piece in part.pieces()],
-        seed=seed,
-        checkpoints=None if checkpoints is None else Path(checkpoints),
-        progress=progress,
-    )
-    return (Weighted(1.0, "encoder", predictor),), about_encoder(settings, predictor.validation)
-
-
-def about_encoder(settings: EncoderSettings, validation: dict[str, Any]) -> dict[str, Any]:
-    """What is recorded of a fine-tuned encoder."""
-    model = f"encoder:{short_name(settings.model)}"
-    return {"model": model, "settings": {**asdict(settings), "device": None}, "validation": validation}
-
-
-def _probe(
-    learned: Examples, seed: int, progress: Progress | None, given: dict[str, Any]
-) -> tuple[tuple[Weighted, ...], dict[str, Any]]:
-    from vantage.raters.trained.probe import ProbePredictor, ProbeSettings
-
-    settings = ProbeSettings.of(**given)
-    predictor = ProbePredictor.fit(learned, settings, seed=seed, progress=progress)
-    told = {"model": f"probe:{short_name(settings.model)}", "settings": asdict(settings)}
-    told["validation"] = predictor.validation
-    return (Weighted(1.0, "probe", predictor),), told
+    return TrainedRater(id_, used, tuple(one.question for one in learned.labels), (part,), by_mean, about)
 
 
 def _blend(
@@ -186,15 +134,6 @@ def _blend(
     refuse_unknown(of_encoder, [*_OF_FIT, *(part.name for part in fields(EncoderSettings))], "an encoder")
     probe = fit(corpus, questions, kind="probe", model=reader, progress=of_encoder["progress"], **both)
     return fit(corpus, questions, **both, **of_encoder).blended(probe, share, name)
-
-
-def short_name(model: str) -> str:
-    """A model's name without the folders before it.
-
-    >>> short_name("hf:/home/me/models/big"), short_name("vinai/bertweet-base"), short_name("embedded")
-    ('big', 'bertweet-base', 'embedded')
-    """
-    return Path(model.removeprefix("hf:")).name
 
 
 def _style(kind: Kind, target: Target, told: dict[str, Any]) -> str:

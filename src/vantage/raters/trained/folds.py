@@ -66,16 +66,5 @@ def grouped_folds(texts: Sequence[str], count: int, seed: int) -> Rows:
     return np.array([fold[k] for k in keys], dtype=np.intp)
 
 
-def splits_of(learned: Reading, held: Reading | None, folds: int, count: int, seed: int) -> list[tuple[Rows, Rows]]:
-    """So many splits into rows that are learned from and rows that are held out.
-
-    Held out is what follows the texts to learn from where there is such a part; otherwise each fold in turn.
-    """
-    if held is not None:
-        return [(np.arange(len(learned)), np.arange(len(learned), len(learned) + len(held)))] * count
-    fold = grouped_folds(learned.first, folds, seed)
-    return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(count)]
-
-
 def _texts(part: Reading | Sequence[str]) -> Sequence[str]:
     return part.first if isinstance(part, Reading) else part

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
+from vantage.instruments import Field, Instrument
 from vantage.raters.trained.base import Reading
-from vantage.raters.trained.examples import fields_of, reading
 from vantage.raters.trained.folds import Rows, grouped_folds, key
 from vantage.raters.trained.people import Profile, profiles_of
 
@@ -28,15 +29,15 @@ class Instances:
     profiles: Mapping[str, Profile] = field(default_factory=dict)
     """The trait values of each user."""
     items: tuple[str, ...] = ()
-    """The ids of the texts of pairs."""
+    """The ids of the texts."""
 
     def __len__(self) -> int:
         return len(self.text)
 
     @classmethod
-    def of_texts(cls, texts: Reading) -> Instances:
+    def of_texts(cls, texts: Reading, items: tuple[str, ...] = ()) -> Instances:
         """Each text once, without users."""
-        return cls(texts, np.arange(len(texts), dtype=np.intp))
+        return cls(texts, np.arange(len(texts), dtype=np.intp), items=items)
 
     @classmethod
     def of_pairs(cls, pairs: pl.DataFrame, corpus: Corpus, question: str, traits: Sequence[str]) -> Instances:
@@ -80,3 +81,37 @@ class Instances:
         held = np.array([fold == 0 and text not in learned for fold, text in zip(folds, keys, strict=True)])
         aside = (held if held.any() else folds == 0)[self.text]
         return np.flatnonzero(~aside), np.flatnonzero(aside)
+
+
+def fields_of(instruments: Iterable[Instrument], questions: Sequence[str]) -> tuple[Field, ...]:
+    """What an item shows to those who answer the questions."""
+    found: dict[str, Field] = {}
+    for instrument in instruments:
+        if {question.id for question in instrument.questions} & set(questions):
+            found |= {field.name: field for field in instrument.fields if field.name not in found}
+    return tuple(found.values())
+
+
+def reading(items: pl.DataFrame, fields: Sequence[Field]) -> Reading:
+    """The texts of items: targets as the second part, everything else that is there as the first."""
+    shown = [field for field in fields if field.name in items.columns]
+    texts = [field for field in shown if field.kind != "target"]
+    if not texts:
+        wanted = ", ".join(f"'{field.name}'" for field in fields if field.kind != "target")
+        raise InputError(f"the items have none of the columns {wanted}", remedy=f"they have {', '.join(items.columns)}")
+    targets = [field for field in shown if field.kind == "target"]
+    rows = items.select([field.name for field in shown]).to_dicts()
+    first = tuple("\n".join(_words(row[field.name]) for field in texts).strip() for row in rows)
+    if not targets:
+        return Reading(first)
+    return Reading(first, tuple(", ".join(_words(row[field.name]) for field in targets) for row in rows))
+
+
+def _words(content: Any) -> str:
+    if content is None:
+        return ""
+    if isinstance(content, list):
+        return "\n".join(_words(turn) for turn in content)
+    if isinstance(content, dict):
+        return ": ".join(str(part) for part in content.values() if part is not None)
+    return str(content)

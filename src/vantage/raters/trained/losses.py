@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import softmax
 from scipy.stats import rankdata
 
 from vantage.errors import InputError
@@ -126,8 +127,7 @@ def predicted(outputs: Floats, head: Head, labels_scale: Any, spread: float) -> 
     part = outputs[:, head.start : head.start + head.width]
     if head.number:
         return Predicted.of_numbers(part[:, 0] * head.scale + head.centre, spread, labels_scale)
-    odds = np.exp(part - part.max(axis=1, keepdims=True))
-    return Predicted.of_shares(odds / odds.sum(axis=1, keepdims=True), labels_scale)
+    return Predicted.of_shares(softmax(part, axis=1), labels_scale)
 
 
 def goodness(found: Predicted, labels: Labels, *, by_label: bool = False) -> float:
@@ -139,16 +139,20 @@ def goodness(found: Predicted, labels: Labels, *, by_label: bool = False) -> flo
         return spearman(found.mean[there], labels.score[there])
     from sklearn.metrics import f1_score
 
-    assert found.shares is not None  # noqa: S101 - labels have shares
-    truth, answers = labels.shares[there].argmax(axis=1), found.shares[there].argmax(axis=1)
-    return float(f1_score(truth, answers, average="macro", zero_division=0))
+    truth = labels.shares[there].argmax(axis=1)
+    return float(f1_score(truth, found.place[there], average="macro", zero_division=0))
 
 
 def held_out(parts: Sequence[tuple[Predicted, Labels]], *, by_label: bool = False) -> tuple[float, float]:
-    """Over held-out parts: the root mean squared error of the numbers (0 without any), and the mean goodness."""
+    """Over held-out parts: the root mean squared error, and the mean goodness."""
+    scores = [goodness(*part, by_label=by_label) for part in parts]
+    return root_mean_squared_error(parts), float(np.mean(scores))
+
+
+def root_mean_squared_error(parts: Sequence[tuple[Predicted, Labels]]) -> float:
+    """The error of all predicted means; 0 where there are none."""
     errors = [(found.mean - labels.score)[labels.answered] for found, labels in parts if found.mean is not None]
-    spread = float(np.sqrt(np.mean(np.concatenate(errors) ** 2))) if errors else 0.0
-    return spread, float(np.mean([goodness(*part, by_label=by_label) for part in parts]))
+    return float(np.sqrt(np.mean(np.concatenate(errors) ** 2))) if errors else 0.0
 
 
 def spearman(one: Floats, other: Floats) -> float:

@@ -16,8 +16,7 @@ from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument, Question
 from vantage.instruments.needs import check_items
 from vantage.raters.trained.base import Floats, Predicted, Predictor, decide, mixture
-from vantage.raters.trained.examples import fields_of, reading
-from vantage.raters.trained.instances import Instances
+from vantage.raters.trained.instances import Instances, fields_of, reading
 from vantage.raters.trained.saved import Saved, described, save_rater
 from vantage.scales import Scale
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,13 +13,13 @@ import polars as pl
 from vantage.errors import InputError, nearest
 from vantage.instruments import Question
 from vantage.perspective import Split
-from vantage.raters.trained.base import Predictor, Progress
+from vantage.raters.trained.base import Predictor, Progress, short_name
 from vantage.raters.trained.baselines import CountPredictor
 from vantage.raters.trained.encoder_settings import PairSettings
-from vantage.raters.trained.examples import Labels
-from vantage.raters.trained.fitting import about_encoder, instrument_of, refuse_constant, short_name
+from vantage.raters.trained.examples import Examples, Labels
+from vantage.raters.trained.fitting import instrument_of, refuse_constant
 from vantage.raters.trained.instances import Instances
-from vantage.raters.trained.linear import FOLDS, LinearPredictor, LinearSettings, Vocabulary, collapsed
+from vantage.raters.trained.linear import LinearPredictor, LinearSettings
 from vantage.raters.trained.pairs.methods import PAIR_METHODS, pair_method
 from vantage.raters.trained.pairs.offsets import fit_offsets
 from vantage.raters.trained.pairs.rater import PairRater, shares_of
@@ -80,76 +79,34 @@ def fit_pairs(
         refuse_constant([labels])
     people = People.of({user: pairs.profiles[user] for user in pairs.users} if how.users else {}, told)
     kept = frozenset(split.set_aside["item"]) if split.adapts == "train" else frozenset[str]()
+    examples = Examples(pairs, (labels,), len(set(pairs.users)), len(pairs), people, kept)
+    id_ = method
     predictor: Predictor
     if how.kind == "encoder":
+        from vantage.raters.trained.encoder import EncoderPredictor
+
         tuned = _encoder_settings(settings, "minilm" if model in EMBEDDED else model)
-        place = None if checkpoint is None else Path(checkpoint)
-        predictor, people, about = _encoder(method, pairs, labels, people, kept, tuned, seed, place, progress)
+        id_ = f"{method}:{short_name(tuned.model)}"
+        predictor = encoder = EncoderPredictor.fit(
+            examples, tuned, method=method, seed=seed, checkpoints=checkpoint, progress=progress
+        )
+        people = encoder.people or people
     elif how.kind == "linear":
-        predictor, about = _linear(pairs, labels, people, kept, _linear_settings(settings), seed)
+        predictor = LinearPredictor.fit(examples, _linear_settings(settings), seed=seed)
     else:
         if settings:
             raise InputError(f"the method '{method}' has no settings", remedy="leave them out")
-        predictor, about = CountPredictor.fit(method, pairs, labels, people), {"model": method}
-    about |= {"id": f"{method}:{short_name(tuned.model)}" if how.kind == "encoder" else method}
+        predictor = CountPredictor.fit(examples, method)
+    about = {"id": id_, **predictor.about()}
     about |= {"method": method, "seed": seed, "traits": list(told), "pairs": len(pairs)}
-    about |= {"users": len(set(pairs.users)), "texts": len(pairs.items), "question": question.id}
+    about |= {"users": examples.raters, "texts": len(pairs.items), "question": question.id}
     about |= {"split": {"users": split.users, "adaptation": split.adapts, "extended": split.extended}}
     instrument = instrument_of(split.corpus, [question.id])
     notes = _never_seen(labels)
-    rater = PairRater(name or about["id"], method, instrument, question, people, predictor, {}, about, split, notes)
+    rater = PairRater(name or id_, method, instrument, question, people, predictor, {}, about, split, notes)
     if split.adapts == "test":
         _meet(rater, split, labels)
     return rater
-
-
-def _encoder(
-    method: str,
-    pairs: Instances,
-    labels: Labels,
-    people: People,
-    kept: frozenset[str],
-    settings: PairSettings,
-    seed: int,
-    checkpoints: Path | None,
-    progress: Progress | None,
-) -> tuple[Predictor, People, dict[str, Any]]:
-    """All members are stopped on the same texts; users who are on these alone are not learned."""
-    from vantage.raters.trained.encoder import EncoderPredictor
-
-    learned, held = pairs.split(settings.folds, seed, kept)
-    if people.users:
-        known = {pairs.users[row] for row in learned}
-        people = People.of({user: pairs.profiles[user] for user in known}, people.traits)
-    described = [method, pairs.texts.first, pairs.texts.second, pairs.users, people.described()]
-    aside = np.isin(np.arange(len(pairs)), held)
-    codes = labels.shares.argmax(axis=1)
-    predictor = EncoderPredictor.fit(
-        pairs,
-        [labels],
-        [(learned, held)] * settings.size(1),
-        settings,
-        known=[labels.take(learned)],
-        learned_from=[json.dumps(described).encode(), pairs.text.tobytes(), codes.tobytes(), aside.tobytes()],
-        method=method,
-        people=people,
-        seed=seed,
-        checkpoints=checkpoints,
-        progress=progress,
-    )
-    validation = {"pairs": len(held), "texts": len(np.unique(pairs.text[held])), **predictor.validation}
-    return predictor, people, about_encoder(settings, validation)
-
-
-def _linear(
-    pairs: Instances, labels: Labels, people: People, kept: frozenset[str], settings: LinearSettings, seed: int
-) -> tuple[Predictor, dict[str, Any]]:
-    instances, counted = collapsed(pairs, labels, people)
-    vocabulary = Vocabulary.fit(pairs.texts.joined(), settings)
-    split = instances.split(FOLDS, seed, kept)
-    predictor = LinearPredictor.fit(instances, [counted], [split], vocabulary, settings, people)
-    strength = predictor.chosen[labels.question.id]
-    return predictor, {"model": "tfidf-logistic", "settings": asdict(settings), "strength": strength}
 
 
 def _meet(rater: PairRater, split: Split, labels: Labels) -> None:
@@ -208,7 +165,7 @@ def _labels(pairs: pl.DataFrame, question: Question) -> Labels:
 
 
 def _never_seen(labels: Labels) -> list[str]:
-    given = labels.shares.any(axis=0)
+    given = labels.shares.sum(axis=0)
     missing = [repr(option.label) for n, option in enumerate(labels.question.scale.options) if not given[n]]
     return [f"No training pair has the label {', '.join(missing)}; it is never predicted."] if missing else []
 

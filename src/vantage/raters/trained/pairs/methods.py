@@ -39,15 +39,11 @@ PAIR_METHODS: Final[dict[str, PairMethod]] = {
     ),
     "tfidf": PairMethod("Logistic regression on the words of the text, blind to users.", False, "linear"),
     "tfidf-users": PairMethod(
-        "Logistic regression on words, on words once more for each trait value, and on who the user is.",
-        True,
-        "linear",
+        "Logistic regression on words, on words once more for each trait value, and on who the user is.", True, "linear"
     ),
     "baseline": PairMethod("A fine-tuned encoder of the text alone.", False, "encoder"),
     "tokens": PairMethod(
-        "A fine-tuned encoder with a token for the user and one for each trait in front of the text.",
-        True,
-        "encoder",
+        "A fine-tuned encoder with a token for the user and one for each trait in front of the text.", True, "encoder"
     ),
     "embeddings": PairMethod(
         "A fine-tuned encoder to whose reading of the text vectors of the user and the traits are added.",
