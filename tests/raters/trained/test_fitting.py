@@ -144,10 +144,10 @@ def test_what_is_learned_is_what_people_said() -> None:
     for target, how in (("mean", pl.col("value").mean()), ("median", pl.col("value").median())):
         found = examples(whole, ["trust"], target=target)  # type: ignore[arg-type]
         truth = dict(whole.judgments.filter(question="trust").group_by("item").agg(how).iter_rows())
-        assert found.labels[0].score.tolist() == pytest.approx([truth[item] for item in found.items])
+        assert found.labels[0].score.tolist() == pytest.approx([truth[item] for item in found.instances.items])
     shares = examples(whole, ["trust"]).labels[0].shares
     counts = whole.judgments.filter(question="trust", item="s01")["value"].value_counts()
-    row = examples(whole, ["trust"]).items.index("s01")
+    row = examples(whole, ["trust"]).instances.items.index("s01")
     assert shares[row].sum() == pytest.approx(1)
     for value, count in counts.iter_rows():
         assert shares[row, int(value) + 3] == pytest.approx(count / counts["count"].sum())

@@ -17,10 +17,10 @@ from tests.raters.trained.planted import parted, planted
 from vantage import InputError
 from vantage.perspective import evaluate, split, stood_for
 from vantage.raters.trained import LinearSettings
+from vantage.raters.trained.instances import Instances
 from vantage.raters.trained.pairs import PAIR_METHODS, PairRater, PairSettings, fit_pairs, methods
 from vantage.raters.trained.pairs.offsets import fit_offsets, moved
-from vantage.raters.trained.pairs.people import People, profiles_of
-from vantage.raters.trained.pairs.table import PairTable
+from vantage.raters.trained.people import People, profiles_of
 
 LIGHT = [name for name, method in PAIR_METHODS.items() if not method.torch]
 
@@ -153,13 +153,14 @@ def test_an_offset_leans_towards_what_a_user_says_and_stays_finite(said: list[in
 
 def test_held_out_texts_are_in_no_pair_that_is_learned() -> None:
     parts = parted("train")
-    table = PairTable.of(parts.train, parts.corpus, "seen", ["side"])
+    table = Instances.of_pairs(parts.train, parts.corpus, "seen", ["side"])
     kept = frozenset(parts.set_aside["item"])
-    held = table.held_out(5, 0, kept)
-    assert 0 < held.mean() < 0.5
-    assert not set(table.text[held]) & set(table.text[~held])
+    learned, held = table.split(5, 0, kept)
+    assert sorted([*learned, *held]) == list(range(len(table)))
+    assert 0 < len(held) < len(table) / 2
+    assert not set(table.text[held]) & set(table.text[learned])
     assert not {table.items[row] for row in table.text[held]} & kept, "users who adapt are learned about"
-    assert table.held_out(5, 0, frozenset(table.items)).any()
+    assert len(table.split(5, 0, frozenset(table.items))[1])
 
 
 def test_judgments_stand_for_users_in_a_corpus() -> None:
@@ -201,7 +202,7 @@ def test_splits_that_cannot_be_learned_from_are_refused() -> None:
         corpus.instruments,
     )
     parts = split(same, adaptation_items=1, test_texts=0.3)
-    with pytest.raises(InputError, match="every training label of question 'seen' is 'yes'"):
+    with pytest.raises(InputError, match="every answer to question 'seen' is 1"):
         fit_pairs(parts, "tfidf")
     with pytest.raises(InputError, match="the same country"):
         fit_pairs(parts, "user-majority", traits=["country"])
@@ -241,6 +242,26 @@ def test_pairs_and_folders_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     file.write_text("[]", encoding="utf-8")
     with pytest.raises(InputError, match="does not describe"):
         PairRater.load(tmp_path / "one")
+
+
+def test_a_linear_rater_of_an_older_folder_is_read(tmp_path: Path) -> None:
+    """Earlier the arrays of pairs had another file and other names, and the description only the strength."""
+    parts = parted("test")
+    rater = fit_pairs(parts, "tfidf-users", seed=1)
+    rater.save(tmp_path / "old")
+    with np.load(tmp_path / "old" / "part.npz", allow_pickle=False) as arrays:
+        renamed = {key if key.startswith("idf") else key.removesuffix("-0"): arrays[key] for key in arrays.files}
+    np.savez_compressed(tmp_path / "old" / "part-words.npz", allow_pickle=False, **renamed)
+    (tmp_path / "old" / "part.npz").unlink()
+    file = tmp_path / "old" / "pair-rater.json"
+    told = json.loads(file.read_text("utf-8"))
+    told["learned"] = {"settings": told["learned"]["settings"], "strength": rater.about["chosen"]["seen"]}
+    file.write_text(json.dumps(told), encoding="utf-8")
+    loaded = PairRater.load(tmp_path / "old", parts)
+    assert loaded.judge().equals(rater.judge())
+    assert loaded.predictor.about() == rater.predictor.about()
+    rater.save(tmp_path / "old", overwrite=True)
+    assert not (tmp_path / "old" / "part-words.npz").exists()
 
 
 def test_without_torch_the_light_methods_are_named(monkeypatch: pytest.MonkeyPatch) -> None:

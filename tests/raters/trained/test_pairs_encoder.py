@@ -15,9 +15,9 @@ from tests.raters.trained.planted import parted
 from tests.raters.trained.tiny import tiny_encoder
 from vantage import InputError
 from vantage.perspective import evaluate
+from vantage.raters.trained.network import build
 from vantage.raters.trained.pairs import PairRater, fit_pairs
-from vantage.raters.trained.pairs.network import build_pairs
-from vantage.raters.trained.pairs.people import People
+from vantage.raters.trained.people import People
 
 torch = pytest.importorskip("torch", reason="torch is not installed: pip install vantage[local]")
 
@@ -111,10 +111,16 @@ def test_a_training_that_was_cut_off_goes_on_where_it_stopped(tiny: str, tmp_pat
         fit_pairs(parts, "tokens", model=tiny, settings=how, checkpoint=tmp_path)
 
 
-def test_weights_of_other_people_are_refused(tiny: str, tmp_path: Path) -> None:
-    fit_pairs(parted(), "heads", model=tiny, settings=SHORT).save(tmp_path / "one")
+def test_older_folders_are_read_and_weights_of_other_people_are_refused(tiny: str, tmp_path: Path) -> None:
+    rater = fit_pairs(parted(), "heads", model=tiny, settings=SHORT)
+    rater.save(tmp_path / "one")
     file = tmp_path / "one" / "pair-rater.json"
     told = json.loads(file.read_text("utf-8"))
+    for later in ("heads", "spreads", "notes"):
+        del told["learned"][later]
+    file.write_text(json.dumps(told), encoding="utf-8")
+    shares = [one.judge(parted())["probabilities"].list.first() for one in (rater, PairRater.load(tmp_path / "one"))]
+    assert np.allclose(shares[0].to_numpy(), shares[1].to_numpy(), atol=1e-6)
     told["people"]["users"].pop()
     told["people"]["profiles"].pop()
     file.write_text(json.dumps(told), encoding="utf-8")
@@ -164,7 +170,7 @@ def test_tokens_stand_in_front_of_any_encoder_and_nobody_has_none(kind: str) -> 
         torch.manual_seed(0)
         encoder = getattr(transformers, f"{kind}Model")(getattr(transformers, f"{kind}Config")(**shape))
         people = People.of({"ann": ("old",), "bob": ("young",)}, ["age"])
-        network = build_pairs(encoder, "tokens", people, 2, 0.0).eval()
+        network = build(encoder, "tokens", people, 2, 0.0).eval()
     batch = {"input_ids": torch.tensor([[5, 6, 7, 8]] * 3), "attention_mask": torch.ones(3, 4, dtype=torch.long)}
     ids = torch.tensor(people.ids(["ann", "bob", "eve"], {"ann": ("old",), "bob": ("young",), "eve": ("young",)}))
     with torch.no_grad():

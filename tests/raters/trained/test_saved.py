@@ -8,7 +8,7 @@ import pytest
 from vantage import InputError
 from vantage.raters.trained.saved import described
 
-WORDS = ("rater.json", "trained rater", 1, ("parts",), "make one")
+WORDS = ("rater.json", "trained rater", ("parts",), "make one")
 
 
 def test_a_description_is_read(tmp_path: Path) -> None:

@@ -1,10 +1,11 @@
 """Trained raters: raters that learned from people's judgments and judge new items like anyone else.
 
-`fit` learns one from a corpus and `TrainedRater` judges, is saved and is loaded; `examples` turns a corpus into texts
-and labels, and `folds` splits it so that no text stands on both sides. The ways to learn are `baselines`, `linear`,
-`encoder` (with the modules that read tags, begin, train and store networks) and `probe` (with its `kernel`). May import
-what `raters` may. The next kind is a class with the methods of `base.Predictor`, listed in `fitting` and
-`rater`. Raters that predict what each user says have a folder of their own, `pairs`.
+One stack serves raters of texts (`fit`, `TrainedRater`) and raters of ⟨text, user⟩ pairs (`fit_pairs`, `PairRater`, in
+`pairs`): a rater of texts is a rater of pairs without users. `examples` turns a corpus into texts and labels,
+`instances` are the texts or pairs that a model reads, `people` says what is known of users, and `folds` splits texts so
+that none is on both sides. The ways to learn are `baselines`, `linear`, `encoder` (with the modules that read tags,
+start, train and store networks) and `probe` (with its `kernel`); the next one is a class with the methods of
+`base.Predictor`, listed in `saved.KINDS` and called in `fitting`. May import what `raters` may.
 """
 
 from typing import TYPE_CHECKING

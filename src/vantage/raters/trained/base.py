@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from vantage.errors import InputError, nearest
-from vantage.instruments import Question
 from vantage.scales import Scale
+
+if TYPE_CHECKING:
+    from vantage.raters.trained.instances import Instances
+    from vantage.raters.trained.saved import Saved
 
 Floats: TypeAlias = NDArray[np.float64]
 Progress = Callable[[int, int], None]
@@ -52,6 +55,12 @@ class Predicted:
     """Expected value; null for a nominal scale."""
     spread: Floats | None = None
     """Standard deviation of the predicted answers; null for a nominal scale."""
+
+    @property
+    def place(self) -> NDArray[np.intp]:
+        """The place of the most probable option among the options of the scale."""
+        assert self.shares is not None  # noqa: S101 - options have shares
+        return np.asarray(self.shares.argmax(axis=1), dtype=np.intp)
 
     @classmethod
     def of_shares(cls, shares: Floats, scale: Scale) -> Predicted:
@@ -123,8 +132,7 @@ def decide(predicted: Predicted, scale: Scale, *, by_mean: bool) -> Floats:
     codes = np.asarray(scale.codes)
     if by_mean and predicted.mean is not None:
         return np.asarray(codes[nearest_option(predicted.mean, codes)])
-    assert predicted.shares is not None  # noqa: S101 - options have shares
-    return np.asarray(codes[predicted.shares.argmax(axis=1)])
+    return np.asarray(codes[predicted.place])
 
 
 def nearest_option(values: Floats, codes: Floats) -> NDArray[np.intp]:
@@ -146,21 +154,34 @@ def refuse_unknown(given: Iterable[str], known: Sequence[str], what: str) -> Non
             raise InputError(f"{what} has no setting '{name}'", remedy=nearest(name, list(known)))
 
 
+def short_name(model: str) -> str:
+    """A model's name without the folders before it.
+
+    >>> short_name("hf:/home/me/models/big"), short_name("vinai/bertweet-base"), short_name("embedded")
+    ('big', 'bertweet-base', 'embedded')
+    """
+    return Path(model.removeprefix("hf:")).name
+
+
 class Predictor(Protocol):
     """One way to learn, once it has learned."""
 
     notes: list[str]
     """What must be told: texts that were cut, a GPU that was not there."""
 
-    def predict(self, reading: Reading) -> dict[str, Predicted]:
-        """Predictions per question for the texts."""
+    def about(self) -> dict[str, Any]:
+        """The name of the model and how it learned."""
+        ...
+
+    def predict(self, instances: Instances) -> dict[str, Predicted]:
+        """Predictions per question for texts or pairs."""
         ...
 
     def save(self, folder: Path, name: str) -> Mapping[str, Any]:
-        """Writes what it learned into files that begin with `name`, without pickle; gives the rest as plain data."""
+        """Writes what it learned into files that begin with `name`, without pickle; returns the rest as plain data."""
         ...
 
     @classmethod
-    def load(cls, folder: Path, name: str, data: Mapping[str, Any], questions: Sequence[Question]) -> Predictor:
+    def load(cls, saved: Saved) -> Predictor:
         """Reads what `save` wrote."""
         ...

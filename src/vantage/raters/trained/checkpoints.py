@@ -13,35 +13,18 @@ from vantage.corpora.writers.place import put_file
 from vantage.errors import InputError
 from vantage.raters.models.extras import require
 from vantage.raters.trained.encoder_settings import EncoderSettings
-from vantage.raters.trained.examples import Examples
 
 
 def fingerprint(
-    examples: Examples,
-    validation: Examples | None,
-    settings: EncoderSettings,
-    seed: int,
-    begun: Sequence[Mapping[str, Any]] = (),
+    learned_from: Iterable[bytes], starts: Sequence[Mapping[str, Any]], settings: EncoderSettings, seed: int
 ) -> str:
-    """What makes two trainings the same: texts, labels, settings (but the device), seed and what members begin with."""
-    pieces = state_pieces(begun)
-    for part in (examples, validation):
-        if part is not None:
-            pieces.append(json.dumps([part.reading.first, part.reading.second]).encode())
-            pieces += [one.question.id.encode() + one.shares.tobytes() + one.score.tobytes() for one in part.labels]
-    return digest(pieces, settings, seed)
-
-
-def state_pieces(states: Sequence[Mapping[str, Any]]) -> list[bytes]:
-    """Encoders that were trained before, for a fingerprint."""
-    return [key.encode() + value.numpy().tobytes() for state in states for key, value in sorted(state.items())]
-
-
-def digest(pieces: Iterable[bytes], settings: EncoderSettings, seed: int) -> str:
-    """What is learned from, the settings (but the device) and the seed in 32 letters."""
-    told = {key: value for key, value in asdict(settings).items() if key != "device"}
-    found = sha256(json.dumps([told, seed], sort_keys=True).encode())
-    for piece in pieces:
+    """What makes two trainings the same: data, encoders to start from, settings (but the device) and seed."""
+    described = {key: value for key, value in asdict(settings).items() if key != "device"}
+    found = sha256(json.dumps([described, seed], sort_keys=True).encode())
+    for state in starts:
+        for key, value in sorted(state.items()):
+            found.update(key.encode() + value.numpy().tobytes())
+    for piece in learned_from:
         found.update(piece)
     return found.hexdigest()[:32]
 

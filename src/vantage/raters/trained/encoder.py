@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,19 @@ import numpy as np
 from vantage.instruments import Question
 from vantage.raters.models.base import note_once
 from vantage.raters.models.extras import require
-from vantage.raters.trained.base import Floats, Predicted, Progress, Reading, mixture
+from vantage.raters.trained.base import Predicted, Progress, mixture, short_name
 from vantage.raters.trained.checkpoints import Checkpoint, fingerprint
-from vantage.raters.trained.encoder_settings import EncoderSettings
-from vantage.raters.trained.examples import Examples
-from vantage.raters.trained.folds import grouped_folds
-from vantage.raters.trained.losses import Head, goodness, heads, predicted
-from vantage.raters.trained.network import Tokens, build, pretrained
+from vantage.raters.trained.encoder_settings import EncoderSettings, PairSettings
+from vantage.raters.trained.examples import Examples, Labels
+from vantage.raters.trained.folds import Rows
+from vantage.raters.trained.instances import Instances
+from vantage.raters.trained.lesson import Inputs, Lesson, outputs_of
+from vantage.raters.trained.losses import Head, heads, held_out, predicted
+from vantage.raters.trained.network import Tokens, build, pretrained, window
+from vantage.raters.trained.people import People
+from vantage.raters.trained.saved import Saved
 from vantage.raters.trained.starts import beginnings
-from vantage.raters.trained.training import Part, TextLesson, outputs_of, train
+from vantage.raters.trained.training import train
 from vantage.raters.trained.weights import put, read_weights, write_weights
 
 
@@ -36,81 +41,104 @@ class EncoderPredictor:
     tokenizer: Any
     network: Any
     members: list[dict[str, Any]]
+    method: str = "baseline"
+    """How the network is told who judges."""
+    people: People | None = None
+    """Whom it learned from; null where texts are judged."""
     validation: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     @classmethod
     def fit(
         cls,
-        train_examples: Examples,
+        examples: Examples,
         settings: EncoderSettings,
         validation: Examples | None = None,
         *,
+        method: str = "baseline",
         seed: int = 0,
-        checkpoints: Path | None = None,
+        checkpoints: str | Path | None = None,
         progress: Progress | None = None,
     ) -> EncoderPredictor:
         """Trains the members one after the other.
 
         With a validation part all of them learn from everything else and are stopped on it. Without, the texts are
-        split into folds, and each member is stopped on another fold.
+        split into folds, and each member is stopped on another fold; for pairs, all are stopped on the same one.
         """
         torch = require("torch", "local")
-        count = settings.size(len(train_examples.labels))
-        splits = _splits(train_examples, validation, count, settings, seed)
+        count, people = settings.size(len(examples.labels)), examples.people
+        splits = examples.splits(settings.folds if people is not None else max(count, settings.folds), seed, validation)
+        learned_from = [piece for part in (examples, validation) if part is not None for piece in part.pieces()]
+        known: Sequence[Labels] = examples.labels
+        if people is not None:
+            people = _known_people(examples, people, splits[0][0])
+            known = [one.take(splits[0][0]) for one in known]
+            learned_from = _pair_pieces(examples, method, people, splits[0][1])
+        whole = examples.and_also(validation)
         tokenizer, encoder = pretrained(settings)
         notes: list[str] = []
         device = chosen_device(settings.device, notes)
-        outputs = heads(train_examples.labels, settings)
-        begun = beginnings(settings, encoder)
-        training = fingerprint(train_examples, validation, settings, seed, begun if settings.starts else ())
-        steps = [settings.epochs * -(-len(one.items) // settings.batch) for one, _ in splits]
-        tally = Steps(sum(steps), progress)
-        members, held_outputs, histories = [], [], []
+        outputs = heads(known, settings)
+        inputs = _inputs(tokenizer, encoder.config, whole.instances, settings, method, people)
+        if note := inputs.tokens.note():
+            notes.append(note)
+        starts = beginnings(settings, encoder)
+        training = fingerprint(learned_from, starts if settings.starts else (), settings, seed)
+        turns = [splits[number % len(splits)] for number in range(count)]
+        lessons = [Lesson(inputs, whole.labels, split, outputs, settings, device) for split in turns]
+        steps = Steps(sum(settings.epochs * -(-len(lesson) // settings.batch) for lesson in lessons), progress)
+        members, held, histories = [], [], []
         cuda = [torch.cuda.current_device()] if device.startswith("cuda") else []
         network: Any = None
         with torch.random.fork_rng(devices=cuda):
-            for number, (learned_from, held) in enumerate(splits):
-                encoder.load_state_dict(begun[number % len(begun)])
+            for number, lesson in enumerate(lessons):
+                encoder.load_state_dict(starts[number % len(starts)])
                 torch.manual_seed((seed * 1009 + 500 + number) % 2**31)
-                network = build(encoder, sum(head.width for head in outputs), settings.dropout)
-                parts = [Part(Tokens(tokenizer, encoder.config, e.reading, settings), e) for e in (learned_from, held)]
+                network = build(encoder, method, people, sum(head.width for head in outputs), settings.dropout)
                 done = train(
                     network,
-                    TextLesson(parts[0], parts[1], outputs, settings, device),
+                    lesson,
                     settings,
                     seed=seed * 101 + number,
                     device=device,
-                    checkpoint=Checkpoint(checkpoints, number + 1, training),
-                    moved=tally.move,
+                    checkpoint=Checkpoint(None if checkpoints is None else Path(checkpoints), number + 1, training),
+                    moved=steps.move,
                 )
                 members.append(done.tensors)
-                held_outputs.append(done.held)
+                held.append(done.held)
                 histories.append({"best_epoch": done.state.best_epoch, "scores": done.state.history})
-        whole = train_examples if validation is None else train_examples.and_also(validation)
-        if note := Tokens(tokenizer, encoder.config, whole.reading, settings).note():
-            notes.append(note)
-        spreads, scores = _held_out(held_outputs, [held for _, held in splits], outputs)
-        return cls(
-            settings,
-            tuple(one.question for one in train_examples.labels),
-            outputs,
-            spreads,
-            tokenizer,
-            network,
-            members,
-            {"held_out": scores, "members": histories},
-            notes,
-        )
+        spreads, scores = {}, {}
+        for n, (one, head) in enumerate(zip(whole.labels, outputs, strict=True)):
+            parts = [
+                (predicted(out, head, one.question.scale, 1.0), lesson.held_labels[n])
+                for out, lesson in zip(held, lessons, strict=True)
+            ]
+            spreads[one.question.id], scores[one.question.id] = held_out(parts, by_label=people is not None)
+        questions = tuple(one.question for one in whole.labels)
+        told: dict[str, Any] = {"held_out": scores, "members": histories}
+        if people is not None:
+            texts = examples.instances.text[splits[0][1]]
+            told |= {"pairs": len(texts), "texts": len(np.unique(texts))}
+        return cls(settings, questions, outputs, spreads, tokenizer, network, members, method, people, told, notes)
 
-    def predict(self, reading: Reading) -> dict[str, Predicted]:
+    def about(self) -> dict[str, Any]:
+        """The encoder, the settings, and how training went."""
+        settings = {**asdict(self.settings), "device": None}
+        model = f"encoder:{short_name(self.settings.model)}"
+        return {"model": model, "settings": settings, "validation": self.validation}
+
+    def predict(self, instances: Instances) -> dict[str, Predicted]:
         """The mean of the members' predictions; how far they differ is part of the spread."""
         device = chosen_device(self.settings.device, [])
-        tokens = Tokens(self.tokenizer, self.network.encoder.config, reading, self.settings)
-        if note := tokens.note():
+        config = self.network.encoder.config
+        inputs = _inputs(self.tokenizer, config, instances, self.settings, self.method, self.people)
+        if note := inputs.tokens.note():
             note_once(self.notes, note)
         self.network.to(device)
-        outputs = [self._outputs(member, tokens, device) for member in self.members]
+        outputs = []
+        for member in self.members:
+            put(self.network, member)
+            outputs.append(outputs_of(self.network, inputs, self.settings, device))
         return {
             question.id: mixture(
                 [(1.0, predicted(out, head, question.scale, self.spreads[question.id])) for out in outputs]
@@ -122,6 +150,7 @@ class EncoderPredictor:
         """Weights as safetensors in sixteen bits (members were rounded to them when trained); the rest as JSON."""
         write_weights(folder, name, self.network, self.tokenizer, self.members)
         return {
+            "method": self.method,
             "settings": {**asdict(self.settings), "device": None},
             "heads": [asdict(head) for head in self.heads],
             "spreads": self.spreads,
@@ -131,29 +160,35 @@ class EncoderPredictor:
         }
 
     @classmethod
-    def load(cls, folder: Path, name: str, data: Mapping[str, Any], questions: Sequence[Question]) -> EncoderPredictor:
+    def load(cls, saved: Saved) -> EncoderPredictor:
         """Reads what `save` wrote; weights that do not fit the encoder are refused."""
-        settings = EncoderSettings.of(**data["settings"])
-        told = [Head(**{**head, "weights": tuple(head["weights"])}) for head in data["heads"]]
-        width = sum(head.width for head in told)
+        data, people, questions = saved.data, saved.people, saved.questions
+        settings = (EncoderSettings if people is None else PairSettings).of(**data["settings"])
+        # Older folders name no method for texts; for pairs they have neither heads nor spreads nor notes.
+        method = data.get("method", "baseline")
+        old = [{"start": 0, "width": len(questions[0].scale.options), "centre": 0.0, "scale": 1.0, "weights": ()}]
+        outputs = tuple(Head(**{**head, "weights": tuple(head["weights"])}) for head in data.get("heads", old))
+        width = sum(head.width for head in outputs)
         tokenizer, network, members = read_weights(
-            folder, name, data["members"], lambda encoder: build(encoder, width, settings.dropout)
+            saved.folder,
+            saved.name,
+            data["members"],
+            lambda encoder: build(encoder, method, people, width, settings.dropout),
         )
+        spreads, notes = data.get("spreads", {questions[0].id: 0.0}), list(data.get("notes", ()))
         return cls(
             settings,
-            tuple(questions),
-            tuple(told),
-            data["spreads"],
+            questions,
+            outputs,
+            spreads,
             tokenizer,
             network,
             members,
+            method,
+            people,
             data["validation"],
-            list(data["notes"]),
+            notes,
         )
-
-    def _outputs(self, member: Mapping[str, Any], tokens: Tokens, device: str) -> Floats:
-        put(self.network, member)
-        return outputs_of(self.network, tokens, self.settings, device)
 
 
 class Steps:
@@ -179,32 +214,28 @@ def chosen_device(asked: str | None, notes: list[str]) -> str:
     return there
 
 
-def _splits(
-    examples: Examples, validation: Examples | None, count: int, settings: EncoderSettings, seed: int
-) -> list[tuple[Examples, Examples]]:
-    if validation is not None:
-        return [(examples, validation)] * count
-    parts = max(count, settings.folds)
-    folds = grouped_folds(examples.reading.first, parts, seed)
-    return [
-        (examples.take(np.flatnonzero(folds != k)), examples.take(np.flatnonzero(folds == k))) for k in range(count)
-    ]
+def _inputs(
+    tokenizer: Any, config: Any, instances: Instances, settings: EncoderSettings, method: str, people: People | None
+) -> Inputs:
+    """The instances, their texts cut so that the tokens of user and traits find room in front of them."""
+    front = 1 + len(people.traits) if people is not None and method == "tokens" else 0
+    room = min(settings.longest, window(tokenizer, config) - front)
+    return Inputs(
+        method, people, Tokens(tokenizer, config, instances.texts, replace(settings, longest=room)), instances
+    )
 
 
-def _held_out(
-    outputs: Sequence[Floats], parts: Sequence[Examples], heads: Sequence[Head]
-) -> tuple[dict[str, float], dict[str, float]]:
-    """Per question the error on held-out texts, and how well their order is met."""
-    spreads, scores = {}, {}
-    for n, head in enumerate(heads):
-        errors, met = [], []
-        for out, part in zip(outputs, parts, strict=True):
-            labels = part.labels[n]
-            found = predicted(out, head, labels.question.scale, 1.0)
-            met.append(goodness(found, labels))
-            if found.mean is not None:
-                errors.append((found.mean - labels.score)[labels.answered])
-        id_ = parts[0].labels[n].question.id
-        spreads[id_] = float(np.sqrt(np.mean(np.concatenate(errors) ** 2))) if errors else 0.0
-        scores[id_] = float(np.mean(met))
-    return spreads, scores
+def _known_people(examples: Examples, people: People, learned: Rows) -> People:
+    """The users of the rows that are learned from, without those who are in the held-out part alone."""
+    if not people.users:
+        return people
+    users = {examples.instances.users[row] for row in learned}
+    return People.of({user: examples.instances.profiles[user] for user in users}, people.traits)
+
+
+def _pair_pieces(examples: Examples, method: str, people: People, held: Rows) -> list[bytes]:
+    """Pairs, labels and split as bytes, by which a checkpoint knows what it learned from."""
+    pairs, labels = examples.instances, examples.labels[0].shares.argmax(axis=1)
+    described = [method, pairs.texts.first, pairs.texts.second, pairs.users, people.described()]
+    aside = np.isin(np.arange(len(pairs)), held)
+    return [json.dumps(described).encode(), pairs.text.tobytes(), labels.tobytes(), aside.tobytes()]

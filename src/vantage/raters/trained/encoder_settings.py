@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal, Self, get_args
 
 from vantage.errors import InputError, nearest
 from vantage.raters.trained.base import refuse_unknown
@@ -90,7 +90,7 @@ class EncoderSettings:
         return self.members or MEMBERS[questions > 1]
 
     @classmethod
-    def of(cls, **given: Any) -> EncoderSettings:
+    def of(cls, **given: Any) -> Self:
         """Settings by name; one that does not exist is named.
 
         >>> EncoderSettings.of(epoch=3)
@@ -102,3 +102,32 @@ class EncoderSettings:
         starts = given.get("starts", ())
         # From the command line and from JSON.
         return cls(**{**given, "starts": tuple(starts.split(",") if isinstance(starts, str) else starts)})
+
+
+@dataclass(frozen=True, slots=True)
+class PairSettings(EncoderSettings):
+    """How an encoder is fine-tuned on pairs: the settings of any encoder, some with other defaults, and one more.
+
+    Rare labels are kept from being overlooked by focal loss (Lin et al. 2017) and class weights. One part of `folds`
+    decides when to stop; no text of it is learned from.
+
+    Args:
+        forget: The share of training pairs in which the model is not told who the user is (and a fifth of it for
+            each trait), so that it can also judge for users whom it does not know.
+    """
+
+    loss: Loss = "focal"
+    class_weights: bool = True
+    members: int | None = 1
+    folds: int = 5
+    epochs: int = 5
+    adversarial: float = 0.0
+    forget: float = 0.25
+
+    def __post_init__(self) -> None:
+        # The shorthand super() does not work in a class with slots.
+        EncoderSettings.__post_init__(self)
+        if self.loss == "huber":
+            raise InputError("pairs have labels, which loss 'huber' does not learn", remedy="use focal")
+        if not 0 <= self.forget < 1:
+            raise InputError(f"forget is {self.forget}", remedy="give a share of pairs, such as 0.25")

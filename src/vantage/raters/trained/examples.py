@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, get_args
 
 import numpy as np
@@ -11,8 +12,11 @@ import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
-from vantage.instruments import Field, Instrument, Question
+from vantage.instruments import Question
 from vantage.raters.trained.base import Floats, Reading, nearest_option
+from vantage.raters.trained.folds import Rows, grouped_folds
+from vantage.raters.trained.instances import Instances, fields_of, reading
+from vantage.raters.trained.people import People
 
 Target = Literal["individual", "mean", "median", "majority"]
 """What is learned: every single judgment, or one aggregated value per item."""
@@ -35,40 +39,54 @@ class Labels:
         """Which items have an answer."""
         return ~np.isnan(self.score)
 
+    def take(self, rows: Rows) -> Labels:
+        """Those of some items."""
+        return Labels(self.question, self.shares[rows], self.score[rows])
+
 
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """Texts with labels for one or several questions."""
+    """Texts or pairs with labels for one or several questions."""
 
-    items: tuple[str, ...]
-    reading: Reading
+    instances: Instances
     labels: tuple[Labels, ...]
     raters: int
     judgments: int
+    people: People | None = None
+    """The users of pairs; null where texts are judged."""
+    kept: frozenset[str] = frozenset()
+    """Items whose pairs are never held out."""
 
-    def take(self, rows: Sequence[int] | np.ndarray[Any, np.dtype[np.intp]]) -> Examples:
-        """Some of the items, in the order of `rows`."""
-        rows = np.asarray(rows, dtype=np.intp)
-        labels = tuple(Labels(one.question, one.shares[rows], one.score[rows]) for one in self.labels)
-        return Examples(
-            tuple(self.items[row] for row in rows), self.reading.take(rows), labels, self.raters, self.judgments
-        )
+    def splits(self, folds: int, seed: int, validation: Examples | None) -> list[tuple[Rows, Rows]]:
+        """Rows to learn from and rows held out.
 
-    def and_also(self, other: Examples) -> Examples:
-        """These examples and others of the same questions."""
-        reading, more = self.reading, other.reading
-        second = None if reading.second is None else (*reading.second, *(more.second or ()))
+        With a validation part one split, whose rows follow those to learn from; for pairs also one; otherwise as many
+        as there are folds, each held out in turn.
+        """
+        count = len(self.instances)
+        if validation is not None:
+            return [(np.arange(count), np.arange(count, count + len(validation.instances)))]
+        if self.people is not None:
+            return [self.instances.split(folds, seed, self.kept)]
+        fold = grouped_folds(self.instances.texts.first, folds, seed)
+        return [(np.flatnonzero(fold != k), np.flatnonzero(fold == k)) for k in range(folds)]
+
+    def and_also(self, other: Examples | None) -> Examples:
+        """These texts and others with labels for the same questions, if any."""
+        if other is None:
+            return self
+        texts, more = self.instances.texts, other.instances.texts
+        second = None if texts.second is None else (*texts.second, *(more.second or ()))
         labels = tuple(
             Labels(a.question, np.concatenate([a.shares, b.shares]), np.concatenate([a.score, b.score]))
             for a, b in zip(self.labels, other.labels, strict=True)
         )
-        return Examples(
-            (*self.items, *other.items),
-            Reading((*reading.first, *more.first), second),
-            labels,
-            max(self.raters, other.raters),
-            self.judgments + other.judgments,
-        )
+        return replace(self, instances=Instances.of_texts(Reading((*texts.first, *more.first), second)), labels=labels)
+
+    def pieces(self) -> list[bytes]:
+        """Texts and labels as bytes, by which a checkpoint knows what it learned from."""
+        texts = json.dumps([self.instances.texts.first, self.instances.texts.second]).encode()
+        return [texts, *(one.question.id.encode() + one.shares.tobytes() + one.score.tobytes() for one in self.labels)]
 
 
 def examples(
@@ -98,47 +116,9 @@ def examples(
     items = corpus.items.filter(pl.col("item").is_in(list(known)))
     order = {item: row for row, item in enumerate(items["item"])}
     labels = tuple(_labels(corpus, question, judgments, order, target, coarse=coarse) for question in asked)
-    return Examples(
-        tuple(items["item"]),
-        reading(items, fields_of(corpus.instruments, [q.id for q in asked])),
-        labels,
-        judgments["rater"].n_unique(),
-        len(judgments),
-    )
-
-
-def fields_of(instruments: Iterable[Instrument], questions: Sequence[str]) -> tuple[Field, ...]:
-    """What an item shows to those who answer the questions."""
-    found: dict[str, Field] = {}
-    for instrument in instruments:
-        if {question.id for question in instrument.questions} & set(questions):
-            found |= {field.name: field for field in instrument.fields if field.name not in found}
-    return tuple(found.values())
-
-
-def reading(items: pl.DataFrame, fields: Sequence[Field]) -> Reading:
-    """The texts of items: targets as the second part, everything else that is there as the first."""
-    shown = [field for field in fields if field.name in items.columns]
-    texts = [field for field in shown if field.kind != "target"]
-    if not texts:
-        wanted = ", ".join(f"'{field.name}'" for field in fields if field.kind != "target")
-        raise InputError(f"the items have none of the columns {wanted}", remedy=f"they have {', '.join(items.columns)}")
-    targets = [field for field in shown if field.kind == "target"]
-    rows = items.select([field.name for field in shown]).to_dicts()
-    first = tuple("\n".join(_words(row[field.name]) for field in texts).strip() for row in rows)
-    if not targets:
-        return Reading(first)
-    return Reading(first, tuple(", ".join(_words(row[field.name]) for field in targets) for row in rows))
-
-
-def _words(content: Any) -> str:
-    if content is None:
-        return ""
-    if isinstance(content, list):
-        return "\n".join(_words(turn) for turn in content)
-    if isinstance(content, dict):
-        return ": ".join(str(part) for part in content.values() if part is not None)
-    return str(content)
+    texts = reading(items, fields_of(corpus.instruments, [q.id for q in asked]))
+    instances = Instances.of_texts(texts, tuple(items["item"]))
+    return Examples(instances, labels, judgments["rater"].n_unique(), len(judgments))
 
 
 def _judgments(corpus: Corpus, questions: Sequence[str], raters: Sequence[str], condition: str | None) -> pl.DataFrame:
@@ -166,13 +146,7 @@ def _judgments(corpus: Corpus, questions: Sequence[str], raters: Sequence[str], 
 
 
 def _labels(
-    corpus: Corpus,
-    question: Question,
-    judgments: pl.DataFrame,
-    order: dict[str, int],
-    target: Target,
-    *,
-    coarse: bool,
+    corpus: Corpus, question: Question, judgments: pl.DataFrame, order: dict[str, int], target: Target, *, coarse: bool
 ) -> Labels:
     asked = _coarse(corpus, question) if coarse else question
     mine = judgments.filter(pl.col("question") == question.id)

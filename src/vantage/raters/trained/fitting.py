@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final, Literal, cast, get_args
 
@@ -12,10 +12,10 @@ import numpy as np
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument
-from vantage.raters.trained.base import Progress, refuse_unknown
+from vantage.raters.trained.base import Predictor, Progress, refuse_unknown
 from vantage.raters.trained.baselines import Baseline, ConstantPredictor
 from vantage.raters.trained.encoder_settings import EncoderSettings
-from vantage.raters.trained.examples import Examples, Target, examples
+from vantage.raters.trained.examples import Labels, Target, examples
 from vantage.raters.trained.folds import refuse_shared
 from vantage.raters.trained.linear import LinearPredictor, LinearSettings
 from vantage.raters.trained.rater import TrainedRater, Weighted, check_share
@@ -80,7 +80,7 @@ def fit(
         of_encoder = {"validation": validation, "checkpoints": checkpoints, "progress": progress}
         return _blend(corpus, questions, learned_by_both, {**of_encoder, **settings}, name)
     asked = [questions] if isinstance(questions, str) else list(questions) or [q.id for q in corpus.questions]
-    instrument = _instrument(corpus, asked)
+    instrument = instrument_of(corpus, asked)
     if target is None:
         nominal = any(not corpus.question(id_).scale.ordered for id_ in asked)
         target = "individual" if kind in _DISTRIBUTIONS else "majority" if nominal else "mean"
@@ -88,70 +88,41 @@ def fit(
     learned = examples(corpus, asked, **chosen)
     held = None if validation is None else examples(validation, asked, **chosen)
     if held is not None:
-        refuse_shared({"the training part": learned.reading, "the validation part": held.reading})
+        refuse_shared({"the training part": learned.instances.texts, "the validation part": held.instances.texts})
     if kind not in BASELINES:
-        _refuse_constant(learned)
+        refuse_constant(learned.labels)
     ordered = all(one.question.scale.ordered for one in learned.labels)
     by_mean = ordered and (kind in ("mean", "median", "ridge") or (kind in _DISTRIBUTIONS and target == "individual"))
     about: dict[str, Any] = {
         "target": target,
-        "items": len(learned.items),
+        "items": len(learned.instances),
         "judgments": learned.judgments,
         "raters": learned.raters,
         "seed": seed,
     }
+    predictor: Predictor
     if kind == "encoder":
-        parts, told = _encoder(learned, held, seed, checkpoints, progress, settings)
-        by_mean = by_mean or told["settings"]["loss"] == "huber"
+        from vantage.raters.trained.encoder import EncoderPredictor
+
+        tuned = EncoderSettings.of(**settings)
+        by_mean = by_mean or tuned.loss == "huber"
+        predictor = EncoderPredictor.fit(learned, tuned, held, seed=seed, checkpoints=checkpoints, progress=progress)
     elif kind == "probe":
-        parts, told = _probe(learned, seed, progress, settings)
+        from vantage.raters.trained.probe import ProbePredictor, ProbeSettings
+
+        predictor = ProbePredictor.fit(learned, ProbeSettings.of(**settings), seed=seed, progress=progress)
     elif kind in ("ridge", "logistic"):
-        linear = LinearSettings.of(kind, **settings)
-        predictor = LinearPredictor.fit(learned, linear, held, seed=seed)
-        parts = (Weighted(1.0, "linear", predictor),)
-        told = {"model": f"tfidf-{kind}", "settings": asdict(linear), "chosen": dict(predictor.chosen)}
+        predictor = LinearPredictor.fit(learned, LinearSettings.of(kind, **settings), held, seed=seed)
     else:
         if settings:
             raise InputError(f"a baseline has no setting '{next(iter(settings))}'", remedy="leave it out")
-        constant = ConstantPredictor.fit(learned, cast(Baseline, kind))
-        parts, told = (Weighted(1.0, "constant", constant),), {"model": kind}
+        predictor = ConstantPredictor.fit(learned, cast(Baseline, kind))
+    told = predictor.about()
     about |= {"style": _style(kind, target, told), **told}
+    part = Weighted(1.0, kind if kind in _DISTRIBUTIONS else "constant" if kind in BASELINES else "linear", predictor)
     used = instrument.coarse() if coarse else instrument
     id_ = name or told["model"] + ("/coarse" if coarse else "")
-    return TrainedRater(id_, used, tuple(one.question for one in learned.labels), parts, by_mean, about)
-
-
-def _encoder(
-    learned: Examples,
-    held: Examples | None,
-    seed: int,
-    checkpoints: str | Path | None,
-    progress: Progress | None,
-    given: dict[str, Any],
-) -> tuple[tuple[Weighted, ...], dict[str, Any]]:
-    from vantage.raters.trained.encoder import EncoderPredictor
-
-    settings = EncoderSettings.of(**given)
-    place = None if checkpoints is None else Path(checkpoints)
-    predictor = EncoderPredictor.fit(learned, settings, held, seed=seed, checkpoints=place, progress=progress)
-    told = {
-        "model": f"encoder:{short_name(settings.model)}",
-        "settings": {**asdict(settings), "device": None},
-        "validation": predictor.validation,
-    }
-    return (Weighted(1.0, "encoder", predictor),), told
-
-
-def _probe(
-    learned: Examples, seed: int, progress: Progress | None, given: dict[str, Any]
-) -> tuple[tuple[Weighted, ...], dict[str, Any]]:
-    from vantage.raters.trained.probe import ProbePredictor, ProbeSettings
-
-    settings = ProbeSettings.of(**given)
-    predictor = ProbePredictor.fit(learned, settings, seed=seed, progress=progress)
-    told = {"model": f"probe:{short_name(settings.model)}", "settings": asdict(settings)}
-    told["validation"] = predictor.validation
-    return (Weighted(1.0, "probe", predictor),), told
+    return TrainedRater(id_, used, tuple(one.question for one in learned.labels), (part,), by_mean, about)
 
 
 def _blend(
@@ -165,15 +136,6 @@ def _blend(
     return fit(corpus, questions, **both, **of_encoder).blended(probe, share, name)
 
 
-def short_name(model: str) -> str:
-    """A model's name without the folders before it.
-
-    >>> short_name("hf:/home/me/models/big"), short_name("vinai/bertweet-base"), short_name("embedded")
-    ('big', 'bertweet-base', 'embedded')
-    """
-    return Path(model.removeprefix("hf:")).name
-
-
 def _style(kind: Kind, target: Target, told: dict[str, Any]) -> str:
     if kind in BASELINES:
         return f"{kind} of {target}"
@@ -181,7 +143,8 @@ def _style(kind: Kind, target: Target, told: dict[str, Any]) -> str:
     return f"{loss} on {target}"
 
 
-def _instrument(corpus: Corpus, questions: Sequence[str]) -> Instrument:
+def instrument_of(corpus: Corpus, questions: Sequence[str]) -> Instrument:
+    """The instrument of the corpus that has all of the questions."""
     for id_ in questions:
         corpus.question(id_)
     for instrument in corpus.instruments:
@@ -192,14 +155,13 @@ def _instrument(corpus: Corpus, questions: Sequence[str]) -> Instrument:
     )
 
 
-def _refuse_constant(learned: Examples) -> None:
-    """A question that everybody answered alike has nothing to be learned."""
-    for one in learned.labels:
-        shares = one.shares[one.answered]
-        different = len(np.unique(one.score[one.answered])) if not shares.size else int((shares.sum(axis=0) > 0).sum())
+def refuse_constant(labels: Sequence[Labels]) -> None:
+    """Refuses a question that everybody answered alike: there is nothing to learn."""
+    for one in labels:
+        scores, shares = one.score[one.answered], one.shares[one.answered]
+        different = int((shares.sum(axis=0) > 0).sum()) if shares.size else len(np.unique(scores))
         if different < 2:
-            value = float(one.score[one.answered][0])
             raise InputError(
-                f"every answer to question '{one.question.id}' is {value:g}, so that there is nothing to learn",
+                f"every answer to question '{one.question.id}' is {scores[0]:g}, so that there is nothing to learn",
                 remedy="choose another question, or a baseline",
             )

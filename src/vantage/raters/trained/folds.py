@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vantage.errors import InputError
 from vantage.raters.trained.base import Reading
+
+Rows: TypeAlias = NDArray[np.intp]
 
 
 def key(text: str) -> str:
@@ -45,7 +48,7 @@ def refuse_shared(parts: dict[str, Reading]) -> None:
             )
 
 
-def grouped_folds(texts: Sequence[str], count: int, seed: int) -> NDArray[np.intp]:
+def grouped_folds(texts: Sequence[str], count: int, seed: int) -> Rows:
     """The fold of each text, drawn by lot; equal texts are always in the same one.
 
     >>> folds = grouped_folds(["a", "b", "A", "c"], 2, seed=0)

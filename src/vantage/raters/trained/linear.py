@@ -9,17 +9,21 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final, Literal
 
 import numpy as np
+from scipy.special import softmax
 
 from vantage.errors import InputError
 from vantage.instruments import Question
-from vantage.raters.trained.base import Floats, Predicted, Reading, decide, refuse_unknown
+from vantage.raters.trained.base import Floats, Predicted, refuse_unknown
 from vantage.raters.trained.examples import Examples, Labels
-from vantage.raters.trained.folds import grouped_folds
+from vantage.raters.trained.instances import Instances
+from vantage.raters.trained.losses import root_mean_squared_error
+from vantage.raters.trained.people import People
+from vantage.raters.trained.saved import Saved
 
 Regression = Literal["ridge", "logistic"]
 FOLDS: Final = 5
@@ -112,118 +116,157 @@ def _kinds(settings: LinearSettings) -> list[str]:
     return ["word", "char_wb"] if settings.characters else ["word"]
 
 
+@dataclass(frozen=True, slots=True)
+class LinearModel:
+    """What was learned about one question."""
+
+    weights: Floats
+    """One row per output: a single one, or one per class that was seen."""
+    offsets: Floats
+    classes: Floats
+    """The places of the options that the outputs stand for; empty for ridge regression."""
+    strength: float
+    spread: float = 1.0
+    """The error on held-out texts; the spread of a predicted number."""
+
+    def predict(self, features: Any, question: Question) -> Predicted:
+        """Numbers with the spread of the errors in validation, or probabilities of the classes."""
+        out = np.asarray(features @ self.weights.T) + self.offsets
+        if not len(self.classes):
+            return Predicted.of_numbers(out[:, 0], self.spread, question.scale)
+        shares = np.zeros((len(out), len(question.scale.codes)))
+        shares[:, self.classes.astype(int)] = softmax(out, axis=1)
+        return Predicted.of_shares(shares, question.scale)
+
+
 @dataclass
 class LinearPredictor:
-    """One linear model per question over a common vocabulary."""
+    """One linear model per question over a common vocabulary, and for pairs over traits and users.
+
+    For pairs, words count once for everybody and once more for each trait value, so that a word can mean something
+    else to a group than to people in general (feature augmentation after Daumé III 2007). A user, whose labels are
+    few, has an offset. Where `people` is empty, the model is blind to users.
+    """
 
     settings: LinearSettings
     questions: tuple[Question, ...]
     vocabulary: Vocabulary
-    weights: Mapping[str, Floats]
-    """Per question one row per output: a single one, or one per class that was seen."""
-    offsets: Mapping[str, Floats]
-    classes: Mapping[str, Floats]
-    """Per question the places of the options that the outputs stand for; empty for ridge regression."""
-    spreads: Mapping[str, float]
-    chosen: Mapping[str, float]
+    people: People | None = None
+    """Whom it learned from; null where texts are judged."""
+    models: dict[str, LinearModel] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
     @classmethod
     def fit(
-        cls, train: Examples, settings: LinearSettings, validation: Examples | None = None, *, seed: int = 0
+        cls, examples: Examples, settings: LinearSettings, validation: Examples | None = None, *, seed: int = 0
     ) -> LinearPredictor:
-        """Chooses the strength on the validation part, or by cross-validation over texts, and learns from everything.
+        """Chooses the strength on the validation part or on held-out texts, and learns from everything.
 
         The vocabulary is that of the training part.
         """
-        texts = train.reading.joined()
-        vocabulary = Vocabulary.fit(texts, settings)
-        features = vocabulary(texts)
-        everything = train if validation is None else train.and_also(validation)
-        held = None if validation is None else vocabulary(validation.reading.joined())
-        whole = features if held is None else _stacked(features, held)
-        found = cls(settings, tuple(one.question for one in train.labels), vocabulary, {}, {}, {}, {}, {})
-        for place, labels in enumerate(train.labels):
-            _check(labels, settings)
-            if validation is not None and held is not None:
-                trials = [(features, labels, held, validation.labels[place])]
-            else:
-                folds = grouped_folds(train.reading.first, FOLDS, seed)
-                trials = [
-                    (features[folds != k], _rows(labels, folds != k), features[folds == k], _rows(labels, folds == k))
-                    for k in range(FOLDS)
-                ]
-            best, spread = chosen(trials, settings, labels.question)
-            weights, offsets, classes = learned(whole, everything.labels[place], settings, best)
-            id_ = labels.question.id
-            found.weights = {**found.weights, id_: weights}
-            found.offsets = {**found.offsets, id_: offsets}
-            found.classes = {**found.classes, id_: classes}
-            found.spreads = {**found.spreads, id_: spread}
-            found.chosen = {**found.chosen, id_: best}
+        vocabulary = Vocabulary.fit(examples.instances.texts.joined(), settings)
+        examples = _collapsed(examples)
+        splits, whole = examples.splits(FOLDS, seed, validation), examples.and_also(validation)
+        found = cls(settings, tuple(one.question for one in whole.labels), vocabulary, examples.people)
+        features = found._features(whole.instances)
+        for one in whole.labels:
+            _check(one, settings)
+            trials = [(features[rest], one.take(rest), features[held], one.take(held)) for rest, held in splits]
+            strength, spread = _chosen(trials, settings, one.question)
+            model = _learned(features, one, settings, strength)
+            found.models[one.question.id] = replace(model, spread=spread)
         return found
 
-    def predict(self, reading: Reading) -> dict[str, Predicted]:
-        """Numbers with the spread of the errors in validation, or probabilities of the classes."""
-        features = self.vocabulary(reading.joined())
-        return {
-            q.id: predicted_from(
-                features, self.weights[q.id], self.offsets[q.id], self.classes[q.id], self.spreads[q.id], q
-            )
-            for q in self.questions
-        }
+    def about(self) -> dict[str, Any]:
+        """The regression, the settings, and the strength that was chosen per question."""
+        chosen = {id_: model.strength for id_, model in self.models.items()}
+        return {"model": f"tfidf-{self.settings.model}", "settings": asdict(self.settings), "chosen": chosen}
+
+    def predict(self, instances: Instances) -> dict[str, Predicted]:
+        """Numbers or probabilities."""
+        features = self._features(instances)
+        return {question.id: self.models[question.id].predict(features, question) for question in self.questions}
+
+    def _features(self, instances: Instances) -> Any:
+        """Words for everybody and, for pairs, words for each trait value and the ids themselves."""
+        from scipy.sparse import csr_array, diags_array, hstack
+
+        words = self.vocabulary(instances.texts.joined())[instances.text]
+        if self.people is None:
+            return words
+        people, ids = self.people, self.people.ids(instances.users, instances.profiles)
+        blocks = [words]
+        first = people.unknown + 1
+        for trait, values in enumerate(people.values, 1):
+            blocks += [diags_array((ids[:, trait] == first + n).astype(np.float64)) @ words for n in range(len(values))]
+            first += len(values)
+        rows = np.repeat(np.arange(len(ids)), ids.shape[1])
+        # The id of an unknown user is no feature, and neither is a trait value that nobody had.
+        known = ((ids != 0) & (ids != people.unknown)).reshape(-1).astype(np.float64)
+        return hstack([*blocks, csr_array((known, (rows, ids.reshape(-1))), shape=(len(ids), people.size))]).tocsr()
 
     def save(self, folder: Path, name: str) -> Mapping[str, Any]:
         """Weights as arrays, the vocabulary as JSON."""
         arrays = {f"idf-{n}": idf for n, idf in enumerate(self.vocabulary.idf)}
         for n, question in enumerate(self.questions):
-            arrays[f"weights-{n}"], arrays[f"offsets-{n}"] = self.weights[question.id], self.offsets[question.id]
-            arrays[f"classes-{n}"] = self.classes[question.id]
+            model = self.models[question.id]
+            arrays |= {f"weights-{n}": model.weights, f"offsets-{n}": model.offsets, f"classes-{n}": model.classes}
         np.savez_compressed(folder / f"{name}.npz", allow_pickle=False, **arrays)
         words = json.dumps(self.vocabulary.words, ensure_ascii=False)
         (folder / f"{name}-vocabulary.json").write_text(words, encoding="utf-8")
-        return {"settings": asdict(self.settings), "spreads": self.spreads, "chosen": self.chosen}
+        spreads = {id_: model.spread for id_, model in self.models.items()}
+        return {"settings": asdict(self.settings), "spreads": spreads, "chosen": self.about()["chosen"]}
 
     @classmethod
-    def load(cls, folder: Path, name: str, data: Mapping[str, Any], questions: Sequence[Question]) -> LinearPredictor:
-        """Reads what `save` wrote."""
-        told: dict[str, Any] = {
-            key: tuple(value) if isinstance(value, list) else value for key, value in data["settings"].items()
-        }
-        settings = LinearSettings(**told)
-        words = json.loads((folder / f"{name}-vocabulary.json").read_text("utf-8"))
-        with np.load(folder / f"{name}.npz", allow_pickle=False) as arrays:
-            held = {key: np.asarray(arrays[key]) for key in arrays.files}
+    def load(cls, saved: Saved) -> LinearPredictor:
+        """Reads what `save` wrote; weights that do not fit vocabulary and people are refused."""
+        data, people, folder = saved.data, saved.people, saved.folder
+        given: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data["settings"].items()}
+        settings = LinearSettings(**given)
+        words = json.loads((folder / f"{saved.name}-vocabulary.json").read_text("utf-8"))
+        # Older folders of pairs have another name for the arrays, which were of one question, and for the strength.
+        old = "strength" in data
+        with np.load(folder / f"{saved.name}{'-words' if old else ''}.npz", allow_pickle=False) as arrays:
+            held = {key if "-" in key else f"{key}-0": np.asarray(arrays[key]) for key in arrays.files}
         vocabulary = Vocabulary(settings, words, [held[f"idf-{n}"] for n in range(len(words))])
-        width = sum(len(part) for part in words)
-        for n, question in enumerate(questions):
+        width = sum(map(len, words))
+        if people is not None:
+            width = (1 + sum(map(len, people.values))) * width + people.size
+        found = cls(settings, saved.questions, vocabulary, people)
+        for n, question in enumerate(saved.questions):
             if held[f"weights-{n}"].shape[1] != width:
                 raise InputError(
                     f"the weights for question '{question.id}' do not fit the vocabulary",
                     file=folder,
                     remedy="fit it again",
                 )
-        ids = [q.id for q in questions]
-        return cls(
-            settings,
-            tuple(questions),
-            vocabulary,
-            {id_: held[f"weights-{n}"] for n, id_ in enumerate(ids)},
-            {id_: held[f"offsets-{n}"] for n, id_ in enumerate(ids)},
-            {id_: held[f"classes-{n}"] for n, id_ in enumerate(ids)},
-            data["spreads"],
-            data["chosen"],
-        )
+            learned = held[f"weights-{n}"], held[f"offsets-{n}"], held[f"classes-{n}"]
+            numbers = (data["strength"], 0.0) if old else (data["chosen"][question.id], data["spreads"][question.id])
+            found.models[question.id] = LinearModel(*learned, *numbers)
+        return found
 
 
-def learned(features: Any, labels: Labels, settings: LinearSettings, strength: float) -> tuple[Floats, Floats, Floats]:
-    """Weights, offsets, and the classes that the rows of weights stand for; shares may be counts, which weigh."""
+def _collapsed(examples: Examples) -> Examples:
+    """Pairs that look alike to a linear model as one instance, whose shares are how often each label was given."""
+    if examples.people is None:
+        return examples
+    instances, labels = examples.instances, examples.labels[0]
+    every = np.column_stack([instances.text, examples.people.ids(instances.users, instances.profiles)])
+    _, first, place = np.unique(every, axis=0, return_index=True, return_inverse=True)
+    counts = np.zeros((len(first), labels.shares.shape[1]))
+    np.add.at(counts, place.reshape(-1), labels.shares)
+    score = np.asarray(labels.question.scale.codes)[counts.argmax(axis=1)]
+    return replace(examples, instances=instances.take(first), labels=(Labels(labels.question, counts, score),))
+
+
+def _learned(features: Any, labels: Labels, settings: LinearSettings, strength: float) -> LinearModel:
+    """Fits a regression; shares may be counts, which weigh."""
     from sklearn.linear_model import LogisticRegression, Ridge
 
     there = labels.answered
     if settings.model == "ridge":
         model = Ridge(alpha=strength, solver="lsqr", tol=1e-4).fit(features[there], labels.score[there])
-        return np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_), np.zeros(0)
+        return LinearModel(np.atleast_2d(model.coef_), np.atleast_1d(model.intercept_), np.zeros(0), strength)
     rows, classes = np.nonzero(labels.shares[there] > 0)
     share = labels.shares[there][rows, classes]
     model = LogisticRegression(C=strength, class_weight="balanced" if settings.balanced else None, max_iter=3000)
@@ -235,53 +278,33 @@ def learned(features: Any, labels: Labels, settings: LinearSettings, strength: f
     if len(weights) == 1:
         # Of two classes only the second has weights; the first gets their opposite halves.
         weights, offsets = np.vstack([-weights, weights]) / 2, np.concatenate([-offsets, offsets]) / 2
-    return weights, offsets, np.asarray(model.classes_, dtype=np.float64)
+    return LinearModel(weights, offsets, np.asarray(model.classes_, dtype=np.float64), strength)
 
 
-def predicted_from(
-    features: Any, weights: Floats, offsets: Floats, classes: Floats, spread: float, question: Question
-) -> Predicted:
-    """What weights, offsets and classes say about features."""
-    out = np.asarray(features @ weights.T) + offsets
-    if not len(classes):
-        return Predicted.of_numbers(out[:, 0], spread, question.scale)
-    odds = np.exp(out - out.max(axis=1, keepdims=True))
-    shares = np.zeros((len(out), len(question.scale.codes)))
-    shares[:, classes.astype(int)] = odds / odds.sum(axis=1, keepdims=True)
-    return Predicted.of_shares(shares, question.scale)
-
-
-def chosen(trials: Sequence[Any], settings: LinearSettings, question: Question) -> tuple[float, float]:
+def _chosen(trials: Sequence[Any], settings: LinearSettings, question: Question) -> tuple[float, float]:
     """The strength with the smallest squared error or the highest macro F1, and the spread of its errors."""
     from sklearn.metrics import f1_score
 
+    # With one class there is nothing to learn, and without answers nothing to be compared.
+    trials = [trial for trial in trials if _varies(trial[1], settings) and trial[3].answered.any()]
+    if not trials:
+        return settings.tried[0], 0.0
     results = []
-    for strength in settings.tried:
-        errors, given, right = [], [], []
-        for features, labels, held, wanted in trials:
-            parts = learned(features, labels, settings, strength)
-            there = wanted.answered
-            found = predicted_from(held[there], *parts, 1.0, question)
-            if found.mean is not None:
-                errors.append(found.mean - wanted.score[there])
-            given.append(decide(found, question.scale, by_mean=settings.model == "ridge"))
-            right.append(wanted.score[there] if settings.model == "ridge" else _top(wanted, question))
-        spread = float(np.sqrt(np.mean(np.concatenate(errors) ** 2))) if errors else 0.0
-        if settings.model == "ridge":
-            goodness = -spread
-        else:
-            truth, answers = np.concatenate(right), np.concatenate(given)
-            goodness = float(
-                f1_score(truth, answers, labels=list(question.scale.codes), average="macro", zero_division=0)
-            )
-        results.append((goodness, -settings.tried.index(strength), strength, spread))
+    for place, strength in enumerate(settings.tried):
+        found = [
+            (_learned(features, labels, settings, strength).predict(held, question), wanted)
+            for features, labels, held, wanted in trials
+        ]
+        spread = root_mean_squared_error(found)
+        goodness = -spread
+        if settings.model == "logistic":
+            truth = np.concatenate([wanted.shares[wanted.answered].argmax(axis=1) for _, wanted in found])
+            answers = np.concatenate([said.place[wanted.answered] for said, wanted in found])
+            options = list(range(len(question.scale.codes)))
+            goodness = float(f1_score(truth, answers, labels=options, average="macro", zero_division=0))
+        results.append((goodness, -place, strength, spread))
     _, _, best, spread = max(results)
     return best, spread
-
-
-def _top(labels: Labels, question: Question) -> Floats:
-    codes = np.asarray(question.scale.codes)
-    return np.asarray(codes[labels.shares[labels.answered].argmax(axis=1)])
 
 
 def _check(labels: Labels, settings: LinearSettings) -> None:
@@ -292,11 +315,6 @@ def _check(labels: Labels, settings: LinearSettings) -> None:
         raise InputError(f"question '{labels.question.id}' has a continuous scale", remedy="use ridge regression")
 
 
-def _rows(labels: Labels, which: Any) -> Labels:
-    return Labels(labels.question, labels.shares[which], labels.score[which])
-
-
-def _stacked(one: Any, other: Any) -> Any:
-    from scipy.sparse import vstack
-
-    return vstack([one, other]).tocsr()
+def _varies(labels: Labels, settings: LinearSettings) -> bool:
+    given = labels.shares[labels.answered].sum(axis=0)
+    return bool(labels.answered.any()) and (settings.model == "ridge" or int((given > 0).sum()) > 1)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import softmax
 from scipy.stats import rankdata
 
 from vantage.errors import InputError
@@ -126,22 +127,32 @@ def predicted(outputs: Floats, head: Head, labels_scale: Any, spread: float) -> 
     part = outputs[:, head.start : head.start + head.width]
     if head.number:
         return Predicted.of_numbers(part[:, 0] * head.scale + head.centre, spread, labels_scale)
-    odds = np.exp(part - part.max(axis=1, keepdims=True))
-    return Predicted.of_shares(odds / odds.sum(axis=1, keepdims=True), labels_scale)
+    return Predicted.of_shares(softmax(part, axis=1), labels_scale)
 
 
-def goodness(found: Predicted, labels: Labels) -> float:
-    """How good predictions are: rank correlation with the scores, or macro F1 where there is no order."""
+def goodness(found: Predicted, labels: Labels, *, by_label: bool = False) -> float:
+    """How good predictions are: rank correlation with the scores, or macro F1 `by_label` or where there is no order."""
     there = labels.answered
     if not there.any():
         return 0.0
-    if found.mean is not None:
+    if found.mean is not None and not by_label:
         return spearman(found.mean[there], labels.score[there])
     from sklearn.metrics import f1_score
 
-    assert found.shares is not None  # noqa: S101 - a nominal scale has options
-    truth, answers = labels.shares[there].argmax(axis=1), found.shares[there].argmax(axis=1)
-    return float(f1_score(truth, answers, average="macro", zero_division=0))
+    truth = labels.shares[there].argmax(axis=1)
+    return float(f1_score(truth, found.place[there], average="macro", zero_division=0))
+
+
+def held_out(parts: Sequence[tuple[Predicted, Labels]], *, by_label: bool = False) -> tuple[float, float]:
+    """Over held-out parts: the root mean squared error, and the mean goodness."""
+    scores = [goodness(*part, by_label=by_label) for part in parts]
+    return root_mean_squared_error(parts), float(np.mean(scores))
+
+
+def root_mean_squared_error(parts: Sequence[tuple[Predicted, Labels]]) -> float:
+    """The error of all predicted means; 0 where there are none."""
+    errors = [(found.mean - labels.score)[labels.answered] for found, labels in parts if found.mean is not None]
+    return float(np.sqrt(np.mean(np.concatenate(errors) ** 2))) if errors else 0.0
 
 
 def spearman(one: Floats, other: Floats) -> float:

@@ -1,9 +1,10 @@
-"""The network: a Transformers encoder, the mean of its last layer, and one linear output per option or question."""
+"""The network: a Transformers encoder, the ways in which it is told who judges, and a linear layer on top."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -17,6 +18,7 @@ from vantage.raters.models.base import ModelError
 from vantage.raters.models.extras import require
 from vantage.raters.trained.base import Reading
 from vantage.raters.trained.encoder_settings import EncoderSettings
+from vantage.raters.trained.people import People
 from vantage.raters.trained.tags import Splitter
 
 PREDICTION_BATCH: Final = 64
@@ -50,17 +52,25 @@ def pretrained(settings: EncoderSettings) -> tuple[Any, Any]:
 
 
 @cache
-def network_class() -> Any:
+def _network_class() -> Any:
     """The class of networks over an encoder; made when torch is there."""
     torch = require("torch", "local")
 
     class Network(torch.nn.Module):  # type: ignore[name-defined, misc]
-        """Mean pooling and a linear layer; `moved` is added to the word vectors where it is set."""
+        """Raw outputs per instance. A batch has the texts, per instance the ids of `People`, and the place of its text.
 
-        def __init__(self, encoder: Any, outputs: int, dropout: float) -> None:
+        Texts are read as the mean of the encoder's last layer. With `tokens` the vectors of user and traits stand in
+        front of the words, after the first token, as words do (Ferdinan and Kocoń 2023); with `embeddings` they are
+        added to the pooled text, and a layer on top lets words and people interact (after Deng et al. 2023); with
+        `heads` every user has an output layer (Davani, Díaz and Prabhakaran 2022); with `baseline`, nobody is told.
+        For adversarial steps, `moved` is added to the word vectors where it is set.
+        """
+
+        def __init__(self, encoder: Any, method: str, people: People, outputs: int, dropout: float) -> None:
             super().__init__()
-            self.encoder = encoder
-            self.top = torch.nn.Linear(encoder.config.hidden_size, outputs)
+            hidden = encoder.config.hidden_size
+            self.encoder, self.method, self.outputs = encoder, method, outputs
+            self.top = torch.nn.Linear(hidden, outputs * (max(1, len(people.users)) if method == "heads" else 1))
             self.dropout = torch.nn.Dropout(dropout)
             self.moved: Any = None
             self.vectors: Any = None
@@ -69,6 +79,14 @@ def network_class() -> Any:
             torch.nn.init.zeros_(self.top.bias)
             embeddings = getattr(encoder, "embeddings", None) or encoder.get_input_embeddings()
             embeddings.register_forward_hook(self._hook)
+            if method in ("tokens", "embeddings"):
+                # Tokens are as long as words are; added vectors must be long enough to count beside a pooled text.
+                words = encoder.get_input_embeddings().weight.detach()
+                width, spread = (words.shape[1], float(words.std())) if method == "tokens" else (hidden, 0.1)
+                self.people = torch.nn.Embedding(people.size, width)
+                torch.nn.init.normal_(self.people.weight, std=spread)
+            if method == "embeddings":
+                self.mix = torch.nn.Linear(hidden, hidden)
 
         def _hook(self, _: Any, __: Any, vectors: Any) -> Any:
             if self.moved is not None:
@@ -80,21 +98,52 @@ def network_class() -> Any:
                 self.vectors = vectors
             return vectors
 
-        def pooled(self, batch: dict[str, Any]) -> Any:
+        def _pooled(self, batch: dict[str, Any]) -> Any:
             """The mean of the last layer over what is no padding."""
             states = self.encoder(**batch).last_hidden_state
             mask = batch["attention_mask"].unsqueeze(-1).to(states.dtype)
             return (states * mask).sum(1) / mask.sum(1).clamp(min=1)
 
-        def forward(self, batch: dict[str, Any]) -> Any:
-            return self.top(self.dropout(self.pooled(batch)))
+        def forward(self, batch: dict[str, Any], ids: Any, place: Any) -> Any:
+            """One row per instance."""
+            if self.method == "tokens":
+                return self.top(self.dropout(self._pooled(self._with_tokens(batch, ids))))
+            if self.method == "heads":
+                return self.every_head(batch)[place, ids[:, 0] - 1]
+            pooled = self._pooled(batch)
+            if self.method == "embeddings":
+                state = pooled[place] + self._person(ids)
+                return self.top(self.dropout(state + torch.nn.functional.gelu(self.mix(state))))
+            return self.top(self.dropout(pooled))[place]
+
+        def every_head(self, batch: dict[str, Any]) -> Any:
+            """The outputs of all heads: texts, users, options."""
+            return self.top(self.dropout(self._pooled(batch))).unflatten(1, (-1, self.outputs))
+
+        def _person(self, ids: Any) -> Any:
+            vectors = self.people(ids) * (ids != 0).unsqueeze(-1)
+            traits = vectors[:, 1:]
+            return vectors[:, 0] + (traits.mean(1) if traits.shape[1] else 0.0)
+
+        def _with_tokens(self, batch: dict[str, Any], ids: Any) -> dict[str, Any]:
+            words = self.encoder.get_input_embeddings()(batch["input_ids"])
+            mask = batch["attention_mask"]
+            found = {
+                "inputs_embeds": torch.cat([words[:, :1], self.people(ids), words[:, 1:]], 1),
+                # An unknown user has no token; the place stays empty and nothing looks at it.
+                "attention_mask": torch.cat([mask[:, :1], (ids != 0).to(mask.dtype), mask[:, 1:]], 1),
+            }
+            if "token_type_ids" in batch:
+                kinds = batch["token_type_ids"]
+                found["token_type_ids"] = torch.cat([kinds[:, :1], torch.zeros_like(ids), kinds[:, 1:]], 1)
+            return found
 
     return Network
 
 
-def build(encoder: Any, outputs: int, dropout: float) -> Any:
-    """The network over an encoder: what it returns are the raw outputs, one row per text."""
-    return network_class()(encoder, outputs, dropout)
+def build(encoder: Any, method: str, people: People | None, outputs: int, dropout: float) -> Any:
+    """The network of a method over an encoder."""
+    return _network_class()(encoder, method, people or People(), outputs, dropout)
 
 
 def learns(name: str, settings: EncoderSettings) -> bool:
@@ -167,12 +216,6 @@ class Tokens:
             made[name] = torch.from_numpy(table).to(device)
         return made
 
-    def in_order(self, size: int) -> Iterator[NDArray[np.intp]]:
-        """All rows in batches from the shortest to the longest."""
-        order = np.argsort(self.lengths, kind="stable")
-        for start in range(0, len(order), size):
-            yield order[start : start + size]
-
 
 def shuffled(lengths: NDArray[np.intp], size: int, rng: np.random.Generator) -> list[NDArray[np.intp]]:
     """All rows in batches, drawn by lot; texts of a batch are of similar length, so that little is padding."""
@@ -190,3 +233,11 @@ def window(tokenizer: Any, config: Any) -> int:
     positions = int(getattr(config, "max_position_embeddings", 512))
     pad = int(getattr(config, "pad_token_id", 0) or 0)
     return min(positions - (pad + 1 if pad else 0), int(min(getattr(tokenizer, "model_max_length", positions), 10**6)))
+
+
+def half_precision(device: str, settings: EncoderSettings) -> Any:
+    """Half-precision arithmetic where the GPU has the sixteen-bit format that needs no scaling; else nothing."""
+    torch = require("torch", "local")
+    if settings.mixed_precision and device.startswith("cuda") and torch.cuda.is_bf16_supported():
+        return torch.autocast("cuda", dtype=torch.bfloat16)
+    return nullcontext()

@@ -19,11 +19,13 @@ from vantage.instruments import Question
 from vantage.raters.models import load_model
 from vantage.raters.models.base import ModelError, note_once
 from vantage.raters.models.states import Stateful
-from vantage.raters.trained.base import Floats, Predicted, Progress, Reading, refuse_unknown
-from vantage.raters.trained.examples import Examples
+from vantage.raters.trained.base import Floats, Predicted, Progress, Reading, refuse_unknown, short_name
+from vantage.raters.trained.examples import Examples, Labels
 from vantage.raters.trained.folds import grouped_folds, key
+from vantage.raters.trained.instances import Instances
 from vantage.raters.trained.kernel import KernelRegression
-from vantage.raters.trained.losses import goodness
+from vantage.raters.trained.losses import held_out
+from vantage.raters.trained.saved import Saved
 
 MOST: Final = 5_000
 """Of how many texts the vectors are kept; the time to compare them grows with the square."""
@@ -81,22 +83,26 @@ class ProbePredictor:
         cls, learned: Examples, settings: ProbeSettings, *, seed: int = 0, progress: Progress | None = None
     ) -> ProbePredictor:
         """Reads all texts, or some drawn by lot where there are very many, and learns what the states mean."""
-        chosen = np.sort(np.random.default_rng(seed).permutation(len(learned.items))[:MOST])
-        part = learned.take(chosen)
+        chosen = np.sort(np.random.default_rng(seed).permutation(len(learned.instances))[:MOST])
+        texts, labels = learned.instances.texts.take(chosen), [one.take(chosen) for one in learned.labels]
         model = _loaded(settings)
         notes: list[str] = []
-        views = _views(model, settings, part.reading, notes, progress)
-        regression = KernelRegression.fit(views, part.reading, part.labels)
-        questions = tuple(one.question for one in part.labels)
-        errors, met = _held_out(views, part, seed)
+        views = _views(model, settings, texts, notes, progress)
+        errors, met = _held_out(views, texts, labels, seed)
+        questions, regression = tuple(one.question for one in labels), KernelRegression.fit(views, texts, labels)
         return cls(settings, questions, regression, errors, {"held_out": met}, notes, model)
 
-    def predict(self, reading: Reading) -> dict[str, Predicted]:
+    def about(self) -> dict[str, Any]:
+        """The language model, the settings, and how well held-out texts are ordered."""
+        model = f"probe:{short_name(self.settings.model)}"
+        return {"model": model, "settings": asdict(self.settings), "validation": self.validation}
+
+    def predict(self, instances: Instances) -> dict[str, Predicted]:
         """What people would say; the model is loaded when it is first needed."""
         if self._model is None:
             self._model = _loaded(self.settings)
-        views = _views(self._model, self.settings, reading, self.notes, None)
-        return self.regression.predict(views, reading, self.questions, self.errors)
+        views = _views(self._model, self.settings, instances.texts, self.notes, None)
+        return self.regression.predict(views, instances.texts, self.questions, self.errors)
 
     def save(self, folder: Path, name: str) -> Mapping[str, Any]:
         """Writes the vectors of the texts and what was learned from them; the language model is kept by its name."""
@@ -105,15 +111,16 @@ class ProbePredictor:
         return {"settings": asdict(self.settings), **told, **data}
 
     @classmethod
-    def load(cls, folder: Path, name: str, data: Mapping[str, Any], questions: Sequence[Question]) -> ProbePredictor:
+    def load(cls, saved: Saved) -> ProbePredictor:
         """Reads what `save` wrote."""
+        data = saved.data
         try:
-            regression = KernelRegression.load(folder / f"{name}-probe.npz", data)
+            regression = KernelRegression.load(saved.folder / f"{saved.name}-probe.npz", data)
         except (KeyError, OSError, ValueError) as error:
             reason = " ".join(str(error).split())[:120]
-            raise InputError(f"the probe cannot be read ({reason})", file=folder, remedy="fit it again") from None
+            raise InputError(f"the probe cannot be read ({reason})", file=saved.folder, remedy="fit it again") from None
         settings = ProbeSettings.of(**data["settings"])
-        return cls(settings, tuple(questions), regression, data["errors"], data["validation"], list(data["notes"]))
+        return cls(settings, saved.questions, regression, data["errors"], data["validation"], list(data["notes"]))
 
 
 def _loaded(settings: ProbeSettings) -> Stateful:
@@ -150,23 +157,21 @@ def _views(
     return ordered
 
 
-def _held_out(views: Floats, part: Examples, seed: int) -> tuple[dict[str, float], dict[str, float]]:
+def _held_out(
+    views: Floats, texts: Reading, labels: Sequence[Labels], seed: int
+) -> tuple[dict[str, float], dict[str, float]]:
     """Per question the error on texts that are held out in turn, and how well their order is met."""
-    count = min(_FOLDS, len({key(text) for text in part.reading.first}))
+    questions = [one.question for one in labels]
+    count = min(_FOLDS, len({key(text) for text in texts.first}))
     if count < 2:
-        return {one.question.id: 0.0 for one in part.labels}, {}
-    folds = grouped_folds(part.reading.first, count, seed)
-    errors: dict[str, list[Floats]] = {one.question.id: [] for one in part.labels}
-    met: dict[str, list[float]] = {one.question.id: [] for one in part.labels}
+        return {question.id: 0.0 for question in questions}, {}
+    folds = grouped_folds(texts.first, count, seed)
+    found: dict[str, list[tuple[Predicted, Labels]]] = {question.id: [] for question in questions}
     for fold in range(count):
         rest, aside = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-        kept, held = part.take(rest), part.take(aside)
-        known = KernelRegression.fit(views[rest], kept.reading, kept.labels)
-        said = known.predict(views[aside], held.reading, [one.question for one in held.labels], dict.fromkeys(met, 1.0))
-        for one in held.labels:
-            found = said[one.question.id]
-            met[one.question.id].append(goodness(found, one))
-            if found.mean is not None:
-                errors[one.question.id].append((found.mean - one.score)[one.answered])
-    spreads = {id_: float(np.sqrt(np.mean(np.concatenate(e) ** 2))) if e else 0.0 for id_, e in errors.items()}
-    return spreads, {id_: float(np.mean(scores)) for id_, scores in met.items()}
+        known = KernelRegression.fit(views[rest], texts.take(rest), [one.take(rest) for one in labels])
+        said = known.predict(views[aside], texts.take(aside), questions, dict.fromkeys(found, 1.0))
+        for one in labels:
+            found[one.question.id].append((said[one.question.id], one.take(aside)))
+    both = {id_: held_out(parts) for id_, parts in found.items()}
+    return {id_: spread for id_, (spread, _) in both.items()}, {id_: score for id_, (_, score) in both.items()}

@@ -2,39 +2,26 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 import polars as pl
 
-from vantage._version import __version__
 from vantage.corpora import Corpus
 from vantage.corpora.schema import JUDGMENTS
-from vantage.corpora.writers.place import put_folder
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument, Question
 from vantage.instruments.needs import check_items
 from vantage.raters.trained.base import Floats, Predicted, Predictor, decide, mixture
-from vantage.raters.trained.examples import fields_of, reading
-from vantage.raters.trained.saved import described
+from vantage.raters.trained.instances import Instances, fields_of, reading
+from vantage.raters.trained.saved import Saved, described, save_rater
 from vantage.scales import Scale
 
-FORMAT: Final = 1
-"""The version of the folder; one of a higher version was written by a newer Vantage."""
 FILE: Final = "rater.json"
 KEYS: Final = ("instrument", "questions", "parts", "rater", "by_mean", "about")
-_HOME: Final = "vantage.raters.trained"
-KINDS: Final = {
-    "constant": (f"{_HOME}.baselines", "ConstantPredictor"),
-    "linear": (f"{_HOME}.linear", "LinearPredictor"),
-    "encoder": (f"{_HOME}.encoder", "EncoderPredictor"),
-    "probe": (f"{_HOME}.probe", "ProbePredictor"),
-}
 SCHEMA: Final[dict[str, Any]] = {
     **JUDGMENTS,
     "probabilities": pl.List(pl.Float64),
@@ -86,8 +73,8 @@ class TrainedRater:
     def predict(self, items: Corpus | pl.DataFrame) -> dict[str, Predicted]:
         """Per question the predicted distribution of people's answers."""
         table = items.items if isinstance(items, Corpus) else items
-        texts = reading(table, self._fields())
-        found = [(part.weight, part.predictor.predict(texts)) for part in self.parts]
+        texts = reading(table, fields_of([self.instrument], [question.id for question in self.questions]))
+        found = [(part.weight, part.predictor.predict(Instances.of_texts(texts))) for part in self.parts]
         return {q.id: mixture([(weight, one[q.id]) for weight, one in found]) for q in self.questions}
 
     def judge(
@@ -109,9 +96,9 @@ class TrainedRater:
         check_items(self.instrument, table, list(questions) or known, condition)
         found = self.predict(table)
         frames = [
-            self._frame(table["item"], question, found[question.id], condition)
-            for question in self.questions
-            if not questions or question.id in questions
+            judgments(table["item"], [self.id] * len(table), q, found[q.id], by_mean=self.by_mean, condition=condition)
+            for q in self.questions
+            if not questions or q.id in questions
         ]
         return pl.concat(frames)
 
@@ -151,60 +138,62 @@ class TrainedRater:
     def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
         """Writes the rater into a folder: JSON, arrays and safetensors, nothing that runs code when it is read."""
 
-        def prepare(empty: Path) -> None:
-            parts = [
-                {"weight": p.weight, "kind": p.kind, "data": p.predictor.save(empty, f"part-{n}")}
-                for n, p in enumerate(self.parts, 1)
-            ]
-            told = {
-                "format": FORMAT,
-                "vantage": __version__,
+        def describe(empty: Path) -> dict[str, Any]:
+            return {
                 "rater": self.id,
                 "instrument": self.instrument.document,
                 "questions": [question.id for question in self.questions],
                 "by_mean": self.by_mean,
                 "about": self.about,
-                "parts": parts,
+                "parts": [
+                    {"weight": p.weight, "kind": p.kind, "data": p.predictor.save(empty, f"part-{n}")}
+                    for n, p in enumerate(self.parts, 1)
+                ],
             }
-            (empty / FILE).write_text(json.dumps(told, ensure_ascii=False, indent=1), encoding="utf-8")
 
-        return put_folder(Path(folder), prepare, ours=(FILE, "part-*"), overwrite=overwrite)
+        return save_rater(folder, FILE, describe, overwrite=overwrite)
 
     @classmethod
     def load(cls, folder: str | Path) -> TrainedRater:
         """Reads a rater from its folder."""
         folder = Path(folder)
-        told = described(folder, FILE, "trained rater", FORMAT, KEYS, "make one with: vantage train")
+        told = described(folder, FILE, "trained rater", KEYS, "make one with: vantage train")
         instrument = Instrument.from_document(told["instrument"], file=FILE)
         questions = tuple(instrument.question(id_) for id_ in told["questions"])
         parts = tuple(
-            Weighted(p["weight"], p["kind"], _kind(p["kind"], folder).load(folder, f"part-{n}", p["data"], questions))
+            Weighted(p["weight"], p["kind"], Saved(folder, f"part-{n}", p["data"], questions).load(p["kind"]))
             for n, p in enumerate(told["parts"], 1)
         )
         return cls(told["rater"], instrument, questions, parts, told["by_mean"], told["about"])
 
-    def _fields(self) -> Any:
-        return fields_of([self.instrument], [question.id for question in self.questions])
 
-    def _frame(self, items: pl.Series, question: Question, found: Predicted, condition: str) -> pl.DataFrame:
-        values = decide(found, question.scale, by_mean=self.by_mean)
-        count = len(items)
-        return pl.DataFrame(
-            {
-                "item": items,
-                "question": [question.id] * count,
-                "rater": [self.id] * count,
-                "condition": [condition] * count,
-                "sample": [0] * count,
-                "value": values,
-                "status": ["answered"] * count,
-                "rationale": [None] * count,
-                "probabilities": None if found.shares is None else found.shares.tolist(),
-                "expected": found.mean,
-                "uncertainty": uncertainty(found, question.scale),
-            },
-            schema=SCHEMA,
-        )
+def judgments(
+    items: Sequence[str] | pl.Series,
+    raters: Sequence[str],
+    question: Question,
+    found: Predicted,
+    *,
+    by_mean: bool,
+    condition: str = "",
+) -> pl.DataFrame:
+    """Predictions as rows of the judgments table, with what is behind them."""
+    count = len(items)
+    return pl.DataFrame(
+        {
+            "item": items,
+            "question": [question.id] * count,
+            "rater": raters,
+            "condition": [condition] * count,
+            "sample": [0] * count,
+            "value": decide(found, question.scale, by_mean=by_mean),
+            "status": ["answered"] * count,
+            "rationale": [None] * count,
+            "probabilities": None if found.shares is None else found.shares.tolist(),
+            "expected": found.mean,
+            "uncertainty": uncertainty(found, question.scale),
+        },
+        schema=SCHEMA,
+    )
 
 
 def check_share(share: float) -> None:
@@ -227,11 +216,3 @@ def uncertainty(found: Predicted, scale: Scale) -> Floats:
     logs = np.log(np.where(shares > 0, shares, 1.0))
     entropy: Floats = np.abs((shares * logs).sum(axis=1)) / np.log(len(scale.codes))
     return entropy
-
-
-def _kind(kind: str, folder: Path) -> type[Predictor]:
-    if kind not in KINDS:
-        raise InputError(f"there is no kind of trained rater '{kind}'", file=folder, remedy=nearest(kind, list(KINDS)))
-    module, name = KINDS[kind]
-    found: type[Predictor] = getattr(import_module(module), name)
-    return found

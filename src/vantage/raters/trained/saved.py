@@ -1,38 +1,90 @@
-"""The description that a saved rater is read from: one JSON file with a format number."""
+"""Saved raters: a folder with one JSON file that describes the rater, and the files of its predictors."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from vantage.errors import InputError
+from vantage._version import __version__
+from vantage.corpora.writers.place import put_folder
+from vantage.errors import InputError, nearest
+from vantage.instruments import Question
+from vantage.raters.trained.base import Predictor
+from vantage.raters.trained.people import People
+
+FORMAT: Final = 1
+"""The version of the folder; one of a higher version was written by a newer Vantage."""
+_HOME: Final = "vantage.raters.trained"
+KINDS: Final = {
+    "constant": (f"{_HOME}.baselines", "ConstantPredictor"),
+    "counts": (f"{_HOME}.baselines", "CountPredictor"),
+    "linear": (f"{_HOME}.linear", "LinearPredictor"),
+    "encoder": (f"{_HOME}.encoder", "EncoderPredictor"),
+    "probe": (f"{_HOME}.probe", "ProbePredictor"),
+}
 
 
-def described(folder: Path, name: str, what: str, newest: int, keys: Sequence[str], remedy: str) -> Mapping[str, Any]:
-    """What stands in the description of a saved rater, which must have all of `keys`.
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """What a saved predictor is read from."""
+
+    folder: Path
+    name: str
+    """What the names of its files begin with."""
+    data: Mapping[str, Any]
+    """What its `save` returned."""
+    questions: tuple[Question, ...]
+    people: People | None = None
+    """Whom a predictor of pairs learned from."""
+
+    def load(self, kind: str) -> Predictor:
+        """Reads a predictor of a kind."""
+        if kind not in KINDS:
+            remedy = nearest(kind, list(KINDS))
+            raise InputError(f"there is no kind of trained rater '{kind}'", file=self.folder, remedy=remedy)
+        module, name = KINDS[kind]
+        predictor: type[Predictor] = getattr(import_module(module), name)
+        return predictor.load(self)
+
+
+def save_rater(
+    folder: str | Path, file: str, describe: Callable[[Path], Mapping[str, Any]], *, overwrite: bool
+) -> Path:
+    """Writes a rater: `describe` writes the files of the predictors into a folder and returns what JSON should say."""
+
+    def prepare(empty: Path) -> None:
+        description = {"format": FORMAT, "vantage": __version__, **describe(empty)}
+        (empty / file).write_text(json.dumps(description, ensure_ascii=False, indent=1), encoding="utf-8")
+
+    return put_folder(Path(folder), prepare, ours=(file, "part-*", "part.npz"), overwrite=overwrite)
+
+
+def described(folder: Path, name: str, what: str, keys: Sequence[str], remedy: str) -> Mapping[str, Any]:
+    """The description of a saved rater, which must have all of `keys`.
 
     Args:
         folder: Where the rater was saved.
         name: The file that describes it.
         what: What is looked for, in words: `trained rater`.
-        newest: The newest format that can be read.
-        keys: What a description must tell.
+        keys: What a description must have.
         remedy: How such a rater is made.
     """
     file = folder / name
     if not file.exists():
         raise InputError(f"there is no {what} here", file=folder, remedy=remedy)
     try:
-        told: Mapping[str, Any] = json.loads(file.read_text("utf-8"))
-        version = int(told["format"])
-        missing = [key for key in keys if key not in told]
+        found: Mapping[str, Any] = json.loads(file.read_text("utf-8"))
+        version = int(found["format"])
+        missing = [key for key in keys if key not in found]
     except (KeyError, TypeError, ValueError):
         raise InputError(f"this does not describe a {what}", file=file, remedy="fit it again") from None
-    if version > newest:
-        saver = told.get("vantage")
+    if version > FORMAT:
+        saver = found.get("vantage")
         raise InputError(f"the rater was saved by a newer Vantage ({saver})", file=file, remedy="update Vantage")
     if missing:
         raise InputError(f"the description of the {what} lacks '{missing[0]}'", file=file, remedy="fit it again")
-    return told
+    return found

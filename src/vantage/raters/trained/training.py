@@ -6,10 +6,9 @@ uninterrupted one does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,64 +17,9 @@ from vantage.raters.models.extras import require
 from vantage.raters.trained.base import Floats
 from vantage.raters.trained.checkpoints import Checkpoint, State, optimizer_tensors, restore_optimizer
 from vantage.raters.trained.encoder_settings import EncoderSettings
-from vantage.raters.trained.examples import Examples
-from vantage.raters.trained.losses import Goal, Head, goodness, predicted
-from vantage.raters.trained.network import PREDICTION_BATCH, Tokens, groups, shuffled
+from vantage.raters.trained.lesson import Lesson
+from vantage.raters.trained.network import groups, half_precision
 from vantage.raters.trained.weights import put
-
-
-class Lesson(Protocol):
-    """What a network learns from, and by what it is stopped."""
-
-    def __len__(self) -> int:
-        """How many rows an epoch goes through."""
-        ...
-
-    def batches(self, size: int, rng: np.random.Generator) -> Sequence[NDArray[np.intp]]:
-        """All rows once, drawn by lot."""
-        ...
-
-    def loss(self, network: Any, rows: NDArray[np.intp]) -> Any:
-        """What is to be made small for some rows."""
-        ...
-
-    def examine(self, network: Any) -> tuple[Floats, float]:
-        """The outputs for the part that is held out, and how good they are; more is better."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """Texts as numbers, with their labels."""
-
-    tokens: Tokens
-    examples: Examples
-
-
-class TextLesson:
-    """One row per text."""
-
-    def __init__(self, part: Part, held: Part, heads: Sequence[Head], settings: EncoderSettings, device: str) -> None:
-        self.part, self.held, self.heads, self.settings, self.device = part, held, heads, settings, device
-        self.goal = Goal(part.examples.labels, heads, settings, device)
-
-    def __len__(self) -> int:
-        return len(self.part.tokens)
-
-    def batches(self, size: int, rng: np.random.Generator) -> Sequence[NDArray[np.intp]]:
-        """Texts of similar length together."""
-        return shuffled(self.part.tokens.lengths, size, rng)
-
-    def loss(self, network: Any, rows: NDArray[np.intp]) -> Any:
-        """The mean over questions."""
-        return self.goal(network(self.part.tokens.batch(rows, self.device)), rows)
-
-    def examine(self, network: Any) -> tuple[Floats, float]:
-        """The mean over questions of how well the order or the labels are met."""
-        outputs = outputs_of(network, self.held.tokens, self.settings, self.device)
-        pairs = zip(self.held.examples.labels, self.heads, strict=True)
-        met = [goodness(predicted(outputs, h, one.question.scale, 1.0), one) for one, h in pairs]
-        return outputs, float(np.mean(met))
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,25 +112,6 @@ def rate_share(step: int, total: int, warm_up: float) -> float:
     """
     warm = max(1, int(warm_up * total))
     return (step + 1) / warm if step < warm else max(0.0, (total - step) / max(1, total - warm))
-
-
-def half_precision(device: str, settings: EncoderSettings) -> Any:
-    """Half-precision arithmetic where the GPU has the sixteen-bit format that needs no scaling; else nothing."""
-    torch = require("torch", "local")
-    if settings.mixed_precision and device.startswith("cuda") and torch.cuda.is_bf16_supported():
-        return torch.autocast("cuda", dtype=torch.bfloat16)
-    return nullcontext()
-
-
-def outputs_of(network: Any, tokens: Tokens, settings: EncoderSettings, device: str) -> Floats:
-    """The raw outputs for all texts, in their order."""
-    torch = require("torch", "local")
-    network.eval()
-    found = np.zeros((len(tokens), network.top.out_features))
-    with torch.inference_mode(), half_precision(device, settings):
-        for rows in tokens.in_order(PREDICTION_BATCH):
-            found[rows] = network(tokens.batch(rows, device)).float().cpu().numpy()
-    return found
 
 
 def _restore(parameters: dict[str, Any], tensors: dict[str, Any]) -> None:

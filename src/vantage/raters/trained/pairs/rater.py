@@ -2,45 +2,30 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
 import polars as pl
 
-from vantage._version import __version__
 from vantage.corpora import Corpus
-from vantage.corpora.writers.place import put_folder
-from vantage.errors import InputError, nearest
+from vantage.errors import InputError
 from vantage.instruments import Instrument, Question
 from vantage.perspective import Split
 from vantage.raters.models.base import note_once
-from vantage.raters.trained.base import Floats, Predicted
-from vantage.raters.trained.pairs.base import PairPredictor
-from vantage.raters.trained.pairs.methods import PAIR_METHODS, refuse_without_torch
+from vantage.raters.trained.base import Floats, Predicted, Predictor
+from vantage.raters.trained.instances import Instances
+from vantage.raters.trained.pairs.methods import PAIR_METHODS, pair_method
 from vantage.raters.trained.pairs.offsets import moved
-from vantage.raters.trained.pairs.people import People
-from vantage.raters.trained.pairs.table import PairTable
-from vantage.raters.trained.rater import SCHEMA, uncertainty
-from vantage.raters.trained.saved import described
+from vantage.raters.trained.people import People
+from vantage.raters.trained.rater import SCHEMA, judgments
+from vantage.raters.trained.saved import Saved, described, save_rater
 
-FORMAT: Final = 1
-"""The version of the folder; one of a higher version was written by a newer Vantage."""
 FILE: Final = "pair-rater.json"
 KEYS: Final = ("instrument", "question", "people", "method", "learned", "notes", "rater", "offsets", "about", "told")
-_HOME: Final = "vantage.raters.trained.pairs"
-_MAJORITIES: Final = (f"{_HOME}.majorities", "MajorityPairs")
-_WORDS: Final = (f"{_HOME}.words", "WordPairs")
-_ENCODER: Final = (f"{_HOME}.encoder", "EncoderPairs")
-KINDS: Final = {
-    **dict.fromkeys(("majority", "text-majority", "user-majority"), _MAJORITIES),
-    **dict.fromkeys(("tfidf", "tfidf-users"), _WORDS),
-    **dict.fromkeys(("baseline", "tokens", "embeddings", "heads"), _ENCODER),
-}
+PART: Final = "part"
+"""What the names of the predictor's files begin with."""
 
 
 @dataclass
@@ -53,7 +38,7 @@ class PairRater:
     question: Question
     people: People
     """Whom it learned from and how users are told to it."""
-    predictor: PairPredictor
+    predictor: Predictor
     offsets: dict[str, list[float]] = field(default_factory=dict)
     """Per user met at test time how far each option's logit is moved."""
     about: dict[str, Any] = field(default_factory=dict)
@@ -104,17 +89,20 @@ class PairRater:
             )
         if asked.is_empty():
             return pl.DataFrame(schema=SCHEMA)
-        table = PairTable.of(asked, corpus, self.question.id, self.people.traits)
-        self._note_strangers(table)
-        return self._frame(table, moved(self.predictor.predict(table), table.users, self.offsets))
+        instances = Instances.of_pairs(asked, corpus, self.question.id, self.people.traits)
+        self._note_strangers(instances)
+        shares = moved(shares_of(self.predictor, instances, self.question), instances.users, self.offsets)
+        items, found = (
+            [instances.items[row] for row in instances.text],
+            Predicted.of_shares(shares, self.question.scale),
+        )
+        return judgments(items, instances.users, self.question, found, by_mean=False)
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
         """Writes the rater into a folder: JSON, arrays and safetensors, nothing that runs code when it is read."""
 
-        def prepare(empty: Path) -> None:
-            told = {
-                "format": FORMAT,
-                "vantage": __version__,
+        def describe(empty: Path) -> dict[str, Any]:
+            return {
                 "rater": self.id,
                 "method": self.method,
                 "instrument": self.instrument.document,
@@ -123,76 +111,50 @@ class PairRater:
                 "offsets": self.offsets,
                 "about": self.about,
                 "told": self.told,
-                "learned": self.predictor.save(empty),
+                "learned": self.predictor.save(empty, PART),
                 "notes": self.predictor.notes,
             }
-            (empty / FILE).write_text(json.dumps(told, ensure_ascii=False, indent=1), encoding="utf-8")
 
-        return put_folder(Path(folder), prepare, ours=(FILE, "part-*"), overwrite=overwrite)
+        return save_rater(folder, FILE, describe, overwrite=overwrite)
 
     @classmethod
     def load(cls, folder: str | Path, split: Split | None = None) -> PairRater:
         """Reads a rater from its folder; `split` is whose test pairs it judges unless told otherwise."""
         folder = Path(folder)
-        told = described(folder, FILE, "pair rater", FORMAT, KEYS, "make one with vantage.fit_pairs")
+        told = described(folder, FILE, "pair rater", KEYS, "make one with vantage.fit_pairs")
         instrument = Instrument.from_document(told["instrument"], file=FILE)
         question, people = instrument.question(told["question"]), People.read(told["people"])
-        kind = _kind(told["method"], folder)
-        predictor = kind.load(folder, told["learned"], people, question)
+        kind = pair_method(told["method"], folder).kind
+        predictor = Saved(folder, PART, told["learned"], (question,), people).load(kind)
         predictor.notes = list(told["notes"])
+        same = {key: told[key] for key in ("method", "offsets", "about", "told")}
         return cls(
             told["rater"],
-            told["method"],
-            instrument,
-            question,
-            people,
-            predictor,
-            told["offsets"],
-            told["about"],
-            split,
-            list(told["told"]),
+            instrument=instrument,
+            question=question,
+            people=people,
+            predictor=predictor,
+            split=split,
+            **same,
         )
 
-    def _note_strangers(self, table: PairTable) -> None:
+    def _note_strangers(self, instances: Instances) -> None:
         if not PAIR_METHODS[self.method].users or self.method == "user-majority":
             return
-        users = dict.fromkeys(table.users)
+        users = dict.fromkeys(instances.users)
         strangers = [user for user in users if not self.people.knows(user)]
         met = [user for user in strangers if user in self.offsets]
         if strangers:
             by = f"by {', '.join(self.people.traits)}" if self.people.traits else "as anybody"
             rest = f", {len(met):,} of them after labels of their own" if met else ""
             note_once(self.told, f"{len(strangers):,} of {len(users):,} users are not in training: judged {by}{rest}.")
-        untold = sum(all(value is None for value in table.profiles[user]) for user in strangers)
+        untold = sum(all(value is None for value in instances.profiles[user]) for user in strangers)
         if untold and self.people.traits:
             note_once(self.told, f"Of {untold:,} of them no trait is known.")
 
-    def _frame(self, table: PairTable, shares: Floats) -> pl.DataFrame:
-        found = Predicted.of_shares(shares, self.question.scale)
-        assert found.shares is not None  # noqa: S101 - made of shares
-        count = len(table)
-        return pl.DataFrame(
-            {
-                "item": [table.items[row] for row in table.text],
-                "question": [self.question.id] * count,
-                "rater": table.users,
-                "condition": [""] * count,
-                "sample": [0] * count,
-                "value": np.asarray(self.question.scale.codes)[found.shares.argmax(axis=1)],
-                "status": ["answered"] * count,
-                "rationale": [None] * count,
-                "probabilities": found.shares.tolist(),
-                "expected": found.mean,
-                "uncertainty": uncertainty(found, self.question.scale),
-            },
-            schema=SCHEMA,
-        )
 
-
-def _kind(method: str, folder: Path) -> type[PairPredictor]:
-    if method not in KINDS:
-        raise InputError(f"there is no method '{method}'", file=folder, remedy=nearest(method, list(KINDS)))
-    refuse_without_torch(method)
-    module, name = KINDS[method]
-    found: type[PairPredictor] = getattr(import_module(module), name)
-    return found
+def shares_of(predictor: Predictor, instances: Instances, question: Question) -> Floats:
+    """One row per pair: the shares of the options."""
+    shares = predictor.predict(instances)[question.id].shares
+    assert shares is not None  # noqa: S101 - labels have shares
+    return shares

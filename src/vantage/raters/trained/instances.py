@@ -1,0 +1,117 @@
+"""What a rater judges: texts, or pairs of a text and a user; a rater of texts is a rater of pairs without users."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from vantage.corpora import Corpus
+from vantage.errors import InputError, nearest
+from vantage.instruments import Field, Instrument
+from vantage.raters.trained.base import Reading
+from vantage.raters.trained.folds import Rows, grouped_folds, key
+from vantage.raters.trained.people import Profile, profiles_of
+
+
+@dataclass(frozen=True, slots=True)
+class Instances:
+    """Some texts or pairs, with everything that a model may know of them; each text is there once."""
+
+    texts: Reading
+    text: Rows
+    """Per instance the row of its text."""
+    users: tuple[str, ...] = ()
+    """Per pair the user; empty where texts are judged."""
+    profiles: Mapping[str, Profile] = field(default_factory=dict)
+    """The trait values of each user."""
+    items: tuple[str, ...] = ()
+    """The ids of the texts."""
+
+    def __len__(self) -> int:
+        return len(self.text)
+
+    @classmethod
+    def of_texts(cls, texts: Reading, items: tuple[str, ...] = ()) -> Instances:
+        """Each text once, without users."""
+        return cls(texts, np.arange(len(texts), dtype=np.intp), items=items)
+
+    @classmethod
+    def of_pairs(cls, pairs: pl.DataFrame, corpus: Corpus, question: str, traits: Sequence[str]) -> Instances:
+        """From rows of `item` and `rater`, with texts and traits from a corpus."""
+        for column in ("item", "rater"):
+            if column not in pairs.columns:
+                raise InputError(
+                    f"the pairs have no column '{column}'", remedy=nearest(column, pairs.columns) or "they need it"
+                )
+        wanted = pairs["item"].cast(pl.String)
+        items = corpus.items.join(pl.DataFrame({"item": wanted.unique()}), on="item", how="semi")
+        row = {item: n for n, item in enumerate(items["item"])}
+        if strange := [item for item in wanted.unique(maintain_order=True) if item not in row]:
+            some = ", ".join(f"'{item}'" for item in strange[:3])
+            raise InputError(f"{len(strange)} texts are not in the corpus, such as {some}", remedy="check the ids")
+        users = tuple(pairs["rater"].cast(pl.String))
+        return cls(
+            reading(items, fields_of(corpus.instruments, [question])),
+            np.array([row[item] for item in wanted], dtype=np.intp),
+            users,
+            profiles_of(corpus, users, traits),
+            tuple(items["item"]),
+        )
+
+    def take(self, rows: Rows) -> Instances:
+        """Some of the instances; the texts stay as they are."""
+        users = tuple(self.users[row] for row in rows) if self.users else ()
+        return replace(self, text=self.text[rows], users=users)
+
+    def split(self, parts: int, seed: int, kept: frozenset[str] = frozenset()) -> tuple[Rows, Rows]:
+        """Rows to learn from, and rows that decide when to stop: one part of the texts, all pairs of each.
+
+        Texts of the items in `kept` are learned from, unless more than half of all texts are in it.
+        """
+        if 2 * len(kept & set(self.items)) > len(self.items):
+            kept = frozenset()
+        folds = grouped_folds(self.texts.first, parts, seed)
+        # Equal texts under two ids stay on one side, also where only one of the two is kept.
+        keys = [key(text) for text in self.texts.first]
+        learned = {text for item, text in zip(self.items, keys, strict=True) if item in kept}
+        held = np.array([fold == 0 and text not in learned for fold, text in zip(folds, keys, strict=True)])
+        aside = (held if held.any() else folds == 0)[self.text]
+        return np.flatnonzero(~aside), np.flatnonzero(aside)
+
+
+def fields_of(instruments: Iterable[Instrument], questions: Sequence[str]) -> tuple[Field, ...]:
+    """What an item shows to those who answer the questions."""
+    found: dict[str, Field] = {}
+    for instrument in instruments:
+        if {question.id for question in instrument.questions} & set(questions):
+            found |= {field.name: field for field in instrument.fields if field.name not in found}
+    return tuple(found.values())
+
+
+def reading(items: pl.DataFrame, fields: Sequence[Field]) -> Reading:
+    """The texts of items: targets as the second part, everything else that is there as the first."""
+    shown = [field for field in fields if field.name in items.columns]
+    texts = [field for field in shown if field.kind != "target"]
+    if not texts:
+        wanted = ", ".join(f"'{field.name}'" for field in fields if field.kind != "target")
+        raise InputError(f"the items have none of the columns {wanted}", remedy=f"they have {', '.join(items.columns)}")
+    targets = [field for field in shown if field.kind == "target"]
+    rows = items.select([field.name for field in shown]).to_dicts()
+    first = tuple("\n".join(_words(row[field.name]) for field in texts).strip() for row in rows)
+    if not targets:
+        return Reading(first)
+    return Reading(first, tuple(", ".join(_words(row[field.name]) for field in targets) for row in rows))
+
+
+def _words(content: Any) -> str:
+    if content is None:
+        return ""
+    if isinstance(content, list):
+        return "\n".join(_words(turn) for turn in content)
+    if isinstance(content, dict):
+        return ": ".join(str(part) for part in content.values() if part is not None)
+    return str(content)

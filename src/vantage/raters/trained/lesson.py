@@ -1,0 +1,175 @@
+"""What a network learns from, how instances are put before it, and what it says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from vantage.raters.models.extras import require
+from vantage.raters.trained.base import Floats
+from vantage.raters.trained.encoder_settings import EncoderSettings, PairSettings
+from vantage.raters.trained.examples import Labels
+from vantage.raters.trained.folds import Rows
+from vantage.raters.trained.instances import Instances
+from vantage.raters.trained.losses import Goal, Head, goodness, predicted
+from vantage.raters.trained.network import PREDICTION_BATCH, Tokens, half_precision, shuffled
+from vantage.raters.trained.people import Ids, People
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Instances as a network reads them."""
+
+    method: str
+    people: People | None
+    """Null where texts are judged, whoever asks."""
+    tokens: Tokens
+    """Of all texts of the instances."""
+    instances: Instances
+
+    def take(self, rows: Rows) -> Inputs:
+        """Some of the instances."""
+        return replace(self, instances=self.instances.take(rows))
+
+    def ids(self) -> Ids:
+        """Per instance what the network is told of the user."""
+        if self.people is None or self.method == "baseline":
+            return np.zeros((len(self.instances), 1), dtype=np.intp)
+        return self.people.ids(self.instances.users, self.instances.profiles)
+
+    def units(self) -> Units:
+        """All instances."""
+        return self._units(self.instances.text, self.ids())
+
+    def distinct(self) -> tuple[Units, Rows]:
+        """Instances that look the same to the network as one, and which of them each instance is."""
+        rows, same = np.unique(np.column_stack([self.instances.text, self.ids()]), axis=0, return_inverse=True)
+        return self._units(rows[:, 0], rows[:, 1:]), same.reshape(-1)
+
+    def _units(self, text: Rows, ids: Ids) -> Units:
+        return Units(self.tokens, text, ids, by_pair=self.method == "tokens")
+
+
+class Units:
+    """Instances in the portions that the encoder reads at once: each pair alone, or each text for all its users."""
+
+    def __init__(self, tokens: Tokens, text: Rows, ids: Ids, *, by_pair: bool) -> None:
+        self.tokens, self.text, self.ids = tokens, text, ids
+        if by_pair:
+            self.rows = [np.array([row]) for row in range(len(text))]
+        else:
+            order = np.argsort(text, kind="stable")
+            self.rows = np.split(order, np.flatnonzero(np.diff(text[order])) + 1) if len(text) else []
+        self._texts = text[np.array([rows[0] for rows in self.rows], dtype=np.intp)]
+
+    @property
+    def lengths(self) -> Rows:
+        """How many tokens each unit has."""
+        return self.tokens.lengths[self._texts]
+
+    def batch(self, units: Rows, device: str) -> tuple[dict[str, Any], Any, Any, Rows]:
+        """Texts, ids and places of the instances of some units, and which instances these are."""
+        torch = require("torch", "local")
+        rows = np.concatenate([self.rows[unit] for unit in units])
+        place = np.repeat(np.arange(len(units)), [len(self.rows[unit]) for unit in units])
+        texts = self.tokens.batch(self._texts[units], device)
+        ids = torch.from_numpy(self.ids[rows].astype(np.int64)).to(device)
+        return texts, ids, torch.from_numpy(place.astype(np.int64)).to(device), rows
+
+    def in_order(self) -> list[Rows]:
+        """All units in batches from the shortest to the longest."""
+        order = np.argsort(self.lengths, kind="stable")
+        return [order[start : start + PREDICTION_BATCH] for start in range(0, len(order), PREDICTION_BATCH)]
+
+
+class Lesson:
+    """Instances that are learned from in units, and others that say when to stop."""
+
+    def __init__(
+        self,
+        inputs: Inputs,
+        labels: Sequence[Labels],
+        split: tuple[Rows, Rows],
+        heads: Sequence[Head],
+        settings: EncoderSettings,
+        device: str,
+    ) -> None:
+        learned, held = split
+        self.inputs, self.held = inputs, inputs.take(held)
+        self.heads, self.settings, self.device = heads, settings, device
+        self.held_labels = [one.take(held) for one in labels]
+        self.units = inputs.take(learned).units()
+        self.goal = Goal([one.take(learned) for one in labels], heads, settings, device)
+
+    def __len__(self) -> int:
+        return len(self.units.rows)
+
+    def batches(self, size: int, rng: np.random.Generator) -> Sequence[Rows]:
+        """All units once in random order, those of similar length together."""
+        return shuffled(self.units.lengths, size, rng)
+
+    def loss(self, network: Any, units: Rows) -> Any:
+        """The mean over questions of the mean over the instances of some units."""
+        texts, ids, place, rows = self.units.batch(units, self.device)
+        return self.goal(network(texts, self._forgotten(ids), place), rows)
+
+    def examine(self, network: Any) -> tuple[Floats, float]:
+        """The outputs for the held-out part, and the mean over questions of how good they are."""
+        outputs = outputs_of(network, self.held, self.settings, self.device)
+        by_label = self.inputs.people is not None
+        pairs = zip(self.held_labels, self.heads, strict=True)
+        scores = [goodness(predicted(outputs, h, one.question.scale, 1.0), one, by_label=by_label) for one, h in pairs]
+        return outputs, float(np.mean(scores))
+
+    def _forgotten(self, ids: Any) -> Any:
+        """The ids without some users and trait values, so that a model learns to do without them."""
+        people, forget = self.inputs.people, self.settings.forget if isinstance(self.settings, PairSettings) else 0.0
+        if people is None or self.inputs.method not in ("tokens", "embeddings") or not forget:
+            return ids
+        torch = require("torch", "local")
+        # Drawn where the seed of the epoch was set, so that a GPU forgets the same as a CPU.
+        lots = torch.rand(ids.shape).to(ids.device)
+        users = torch.where(lots[:, :1] < forget, 0, ids[:, :1])
+        values = torch.where(lots[:, 1:] < forget / 5, people.unknown, ids[:, 1:])
+        return torch.cat([users, values], 1)
+
+
+def outputs_of(network: Any, inputs: Inputs, settings: EncoderSettings, device: str) -> Floats:
+    """One row per instance: the raw outputs, or with `heads` the logarithms of the shares that the heads give."""
+    torch = require("torch", "local")
+    network.eval()
+    if inputs.method == "heads":
+        units, same = inputs.units(), np.arange(len(inputs.instances))
+        weights, user = _head_weights(inputs)
+    else:
+        units, same = inputs.distinct()
+    found = np.zeros((len(units.text), network.outputs))
+    with torch.inference_mode(), half_precision(device, settings):
+        for batch in units.in_order():
+            texts, ids, place, rows = units.batch(batch, device)
+            if inputs.method != "heads":
+                found[rows] = network(texts, ids, place).float().cpu().numpy()
+                continue
+            every = network.every_head(texts).float().softmax(-1).cpu().numpy()
+            for unit, shares in zip(batch, every, strict=True):
+                mine = units.rows[unit]
+                found[mine] = np.log(np.maximum(weights[user[mine]] @ shares, 1e-300))
+    return np.asarray(found[same])
+
+
+def _head_weights(inputs: Inputs) -> tuple[Floats, Rows]:
+    """Per user what each head counts, and the user of each pair.
+
+    A known user has one head; of others the mean of the heads of those most alike in traits is taken.
+    """
+    people, instances = inputs.people or People(), inputs.instances
+    names = {user: row for row, user in enumerate(dict.fromkeys(instances.users))}
+    known = {user: n for n, user in enumerate(people.users)}
+    weights = np.zeros((len(names), len(people.users)))
+    for user, row in names.items():
+        weights[row, known[user] if user in known else people.alike(instances.profiles[user])] = 1.0
+    weights /= weights.sum(axis=1, keepdims=True)
+    return weights, np.array([names[user] for user in instances.users], dtype=np.intp)
