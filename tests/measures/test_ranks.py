@@ -100,12 +100,12 @@ def test_the_interval_and_the_swaps_are_those_of_rescored_resamples() -> None:
         apart = np.round((first[:, i] - first[:, j]), 9) * np.round((second[:, i] - second[:, j]), 9)
         assert pair["estimate"] == pytest.approx((apart < 0).mean())
     assert len(pairs) == 6
-    drawn = [stats.rankdata(-np.round(scores, 9), axis=1) for scores in (first, second)]
+    ranked = [stats.rankdata(-np.round(scores, 9), axis=1) for scores in (first, second)]
     for system in ranks(table, per="system", **options).iter_rows(named=True):
         change = system["second_rank"] - system["first_rank"]
         assert system["rank_change"] == change
         place = "wxyz".index(system["system"])
-        low, high = np.quantile(drawn[1][:, place] - drawn[0][:, place], [0.025, 0.975])
+        low, high = np.quantile(ranked[1][:, place] - ranked[0][:, place], [0.025, 0.975])
         assert system["rank_change_low"] == pytest.approx(min(low, change))
         assert system["rank_change_high"] == pytest.approx(max(high, change))
 
