@@ -71,7 +71,8 @@ def test_measures_that_keep_raters_apart_see_all_of_them() -> None:
     assert set(tested["rater"]) == {f"m{n}" for n in range(6)}
     between = vantage.distance(corpus.filter(question="warm"), between="kind")
     assert between["estimate"][0] > 0
-    assert vantage.compare(corpus.filter(question="warm"), between="kind")["units"].to_list() == [20]
+    # The kind is a trait of raters, who are the units: ten people and six models.
+    assert vantage.compare(corpus.filter(question="warm"), between="kind")["units"].to_list() == [16]
 
 
 def test_several_kinds_without_people_are_not_pooled() -> None:

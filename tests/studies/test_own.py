@@ -3,6 +3,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from tests.report.truth import check_all
@@ -11,6 +12,7 @@ from vantage.scaffold.writing import new_study
 from vantage.studies import run
 from vantage.studies.own import load
 
+ORDER = {"trust": 0, "sociability": 1, "competence": 2}
 CODE = """
 import vantage
 from beside_the_study import TITLE
@@ -31,12 +33,13 @@ def test_a_new_recipe_runs_and_says_what_its_measures_give(tmp_path: Path) -> No
     assert len(path.read_text().splitlines()) <= 25
     study = load(path)
     assert study.name == "mine"
-    report = run(study, level="nominal")
+    report = run(study, confidence=0.9)
     check_all(report.result)
     frame = next(table.frame for table in report.result.tables if table.name == "alpha")
-    expected = alpha(demo_corpus(), by="question", level="nominal")
+    expected = alpha(demo_corpus(), by="question", confidence=0.9)
     assert sorted(frame["estimate"]) == sorted(expected["estimate"])
-    assert "nominal level" in report.result.tables[0].caption
+    assert frame["low"].to_list() == expected.sort(pl.col("question").replace_strict(ORDER))["low"].to_list()
+    assert "90 % intervals" in report.result.tables[0].caption
     assert all(f"{value:.2f}" in report.result.findings[0].text for value in expected["estimate"])
 
 
