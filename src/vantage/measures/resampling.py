@@ -117,7 +117,11 @@ def difference_with_interval(items: pl.Series, values: Floats, first: Floats, ho
         return ratio(of[:, :2]) - ratio(of[:, 2:])
 
     low, high = how.of_sums(sums, apart)
-    return {"estimate": float(apart(sums.sum(axis=0, keepdims=True))[0]), "low": low, "high": high}
+    estimate = float(apart(sums.sum(axis=0, keepdims=True))[0])
+    if low is None or high is None or np.isnan(estimate):
+        return {"estimate": estimate, "low": low, "high": high}
+    # The percentiles of a handful of resamples can miss the estimate itself.
+    return {"estimate": estimate, "low": min(low, estimate), "high": max(high, estimate)}
 
 
 def leave_out(units: int, seed: int, groups: int = JACKKNIFE) -> Iterator[Floats]:
