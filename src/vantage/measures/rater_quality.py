@@ -67,13 +67,13 @@ def raters(
 
     `flags` says in words where a rater stands out by 3.5 robust standard deviations from the raters of the
     group (Iglewicz and Hoaglin 1993), runs against the others (the whole interval lies below zero), or gives one
-    answer throughout. Raters with
-    fewer than `least` answers are not flagged. The most flagged and least consistent stand first.
+    answer throughout. Raters with fewer than `least` answers are not flagged. The most flagged and least consistent
+    stand first.
 
     >>> ratings = [[1, 2, 3, 4, 5, 6], [1, 2, 4, 4, 5, 6], [2, 2, 3, 5, 5, 7], [6, 5, 4, 3, 2, 1]]
     >>> worst = raters(ratings).row(0, named=True)
     >>> worst["rater"], worst["flags"][0]
-    (3, 'answers run against the others (r = -1.00, 95 % CI -1.00 to -1.00)')
+    (3, 'answers run against the others (r = -1.00, 95 % CI -1.00 to -0.96)')
     """
     if correlation not in ("pearson", "spearman"):
         raise InputError(f"correlation '{correlation}' is not known", remedy="use pearson or spearman")

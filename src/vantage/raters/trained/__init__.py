@@ -5,7 +5,7 @@ One stack serves raters of texts (`fit`, `TrainedRater`) and raters of ⟨text, 
 `instances` are the texts or pairs that a model reads, `people` says what is known of users, and `folds` splits texts so
 that none is on both sides. The ways to learn are `baselines`, `linear`, `encoder` (with the modules that read tags,
 start, train and store networks) and `probe` (with its `kernel`); the next one is a class with the methods of
-`base.Predictor`, listed in `saved.KINDS` and called in `fitting`. May import what `raters` may.
+`saved.Predictor`, listed in `saved.KINDS` and called in `fitting`. May import what `raters` may.
 """
 
 from typing import TYPE_CHECKING

@@ -1,11 +1,11 @@
-"""What a trained rater reads, what it predicts, and what every way to learn can do."""
+"""What a trained rater reads and what it predicts."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +13,6 @@ from scipy.special import ndtr
 
 from vantage.errors import InputError, nearest
 from vantage.scales import Scale
-
-if TYPE_CHECKING:
-    from vantage.raters.trained.instances import Instances
-    from vantage.raters.trained.saved import Saved
 
 Floats: TypeAlias = NDArray[np.float64]
 Progress = Callable[[int, int], None]
@@ -161,27 +157,3 @@ def short_name(model: str) -> str:
     ('big', 'bertweet-base', 'embedded')
     """
     return Path(model.removeprefix("hf:")).name
-
-
-class Predictor(Protocol):
-    """One way to learn, once it has learned."""
-
-    notes: list[str]
-    """What must be told: texts that were cut, a GPU that was not there."""
-
-    def about(self) -> dict[str, Any]:
-        """The name of the model and how it learned."""
-        ...
-
-    def predict(self, instances: Instances) -> dict[str, Predicted]:
-        """Predictions per question for texts or pairs."""
-        ...
-
-    def save(self, folder: Path, name: str) -> Mapping[str, Any]:
-        """Writes what it learned into files that begin with `name`, without pickle; returns the rest as plain data."""
-        ...
-
-    @classmethod
-    def load(cls, saved: Saved) -> Predictor:
-        """Reads what `save` wrote."""
-        ...

@@ -12,13 +12,14 @@ import numpy as np
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument
-from vantage.raters.trained.base import Predictor, Progress, refuse_unknown
+from vantage.raters.trained.base import Progress, refuse_unknown
 from vantage.raters.trained.baselines import Baseline, ConstantPredictor
 from vantage.raters.trained.encoder_settings import EncoderSettings
 from vantage.raters.trained.examples import Labels, Target, examples
 from vantage.raters.trained.folds import refuse_shared
 from vantage.raters.trained.linear import LinearPredictor, LinearSettings
 from vantage.raters.trained.rater import TrainedRater, Weighted, check_share
+from vantage.raters.trained.saved import Predictor
 
 Kind = Literal["encoder", "probe", "blend", "ridge", "logistic", "majority", "mean", "median"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)

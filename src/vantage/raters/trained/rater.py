@@ -15,9 +15,9 @@ from vantage.corpora.schema import JUDGMENTS
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument, Question
 from vantage.instruments.needs import check_items
-from vantage.raters.trained.base import Floats, Predicted, Predictor, decide, mixture
+from vantage.raters.trained.base import Floats, Predicted, decide, mixture
 from vantage.raters.trained.instances import Instances, fields_of, reading
-from vantage.raters.trained.saved import Saved, described, save_rater
+from vantage.raters.trained.saved import Predictor, Saved, described, save_rater
 from vantage.scales import Scale
 
 FILE: Final = "rater.json"

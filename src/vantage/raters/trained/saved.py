@@ -1,4 +1,4 @@
-"""Saved raters: a folder with one JSON file that describes the rater, and the files of its predictors."""
+"""What every way to learn can do, and how a rater is saved: a JSON file that describes it, and files of predictors."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from vantage._version import __version__
 from vantage.corpora.writers.place import put_folder
 from vantage.errors import InputError, nearest
 from vantage.instruments import Question
-from vantage.raters.trained.base import Predictor
+from vantage.raters.trained.base import Predicted
+from vantage.raters.trained.instances import Instances
 from vantage.raters.trained.people import People
 
 FORMAT: Final = 1
@@ -26,6 +27,30 @@ KINDS: Final = {
     "encoder": (f"{_HOME}.encoder", "EncoderPredictor"),
     "probe": (f"{_HOME}.probe", "ProbePredictor"),
 }
+
+
+class Predictor(Protocol):
+    """One way to learn, once it has learned."""
+
+    notes: list[str]
+    """What must be told: texts that were cut, a GPU that was not there."""
+
+    def about(self) -> dict[str, Any]:
+        """The name of the model and how it learned."""
+        ...
+
+    def predict(self, instances: Instances) -> dict[str, Predicted]:
+        """Predictions per question for texts or pairs."""
+        ...
+
+    def save(self, folder: Path, name: str) -> Mapping[str, Any]:
+        """Writes what it learned into files that begin with `name`, without pickle; returns the rest as plain data."""
+        ...
+
+    @classmethod
+    def load(cls, saved: Saved) -> Predictor:
+        """Reads what `save` wrote."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,7 +140,10 @@ def compared(runs: Sequence[Floats], gold: Floats, names: Sequence[str], how: Re
 
         estimate = float(mean(np.ones((1, len(gold))))[0, 0]) if len(gold) else np.nan
         low, high = how.intervals(len(gold), mean)[0] if len(gold) else (None, None)
-        ends: Bounds = (None, None) if np.isnan(estimate) else (low, high)
+        ends: Bounds = (None, None)
+        if not np.isnan(estimate) and low is not None and high is not None:
+            # The percentiles of a handful of resamples can miss the estimate itself.
+            ends = (min(low, estimate), max(high, estimate))
         found |= {name: None if np.isnan(estimate) else estimate, f"{name}_low": ends[0], f"{name}_high": ends[1]}
     return found
 

@@ -122,6 +122,8 @@ def _judged(analysis: Appraised) -> pl.DataFrame:
 
 def _reasons_of_models(analysis: Appraised) -> list[dict[str, Any]]:
     """Rationales of models that were evaluated, with all that people wrote about the same thing under `references`."""
+    if not {"source", "rationale"} <= set(analysis.corpus.items.columns):
+        return []
     people = analysis.by_people.select("item", "question", "rationale").drop_nulls()
     known = people.group_by("item", "question", maintain_order=True).agg("rationale")
     references = {(item, question): tuple(texts) for item, question, texts in known.iter_rows()}

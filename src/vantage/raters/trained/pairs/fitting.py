@@ -13,7 +13,7 @@ import polars as pl
 from vantage.errors import InputError, nearest
 from vantage.instruments import Question
 from vantage.perspective import Split
-from vantage.raters.trained.base import Predictor, Progress, short_name
+from vantage.raters.trained.base import Progress, short_name
 from vantage.raters.trained.baselines import CountPredictor
 from vantage.raters.trained.encoder_settings import PairSettings
 from vantage.raters.trained.examples import Examples, Labels
@@ -24,6 +24,7 @@ from vantage.raters.trained.pairs.methods import PAIR_METHODS, pair_method
 from vantage.raters.trained.pairs.offsets import fit_offsets
 from vantage.raters.trained.pairs.rater import PairRater, shares_of
 from vantage.raters.trained.people import People
+from vantage.raters.trained.saved import Predictor
 
 EMBEDDED: Final = ("embedded", "minilm")
 """The encoder that comes in a package."""

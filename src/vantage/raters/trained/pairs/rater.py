@@ -14,13 +14,13 @@ from vantage.errors import InputError
 from vantage.instruments import Instrument, Question
 from vantage.perspective import Split
 from vantage.raters.models.base import note_once
-from vantage.raters.trained.base import Floats, Predicted, Predictor
+from vantage.raters.trained.base import Floats, Predicted
 from vantage.raters.trained.instances import Instances
 from vantage.raters.trained.pairs.methods import PAIR_METHODS, pair_method
 from vantage.raters.trained.pairs.offsets import moved
 from vantage.raters.trained.people import People
 from vantage.raters.trained.rater import SCHEMA, judgments
-from vantage.raters.trained.saved import Saved, described, save_rater
+from vantage.raters.trained.saved import Predictor, Saved, described, save_rater
 
 FILE: Final = "pair-rater.json"
 KEYS: Final = ("instrument", "question", "people", "method", "learned", "notes", "rater", "offsets", "about", "told")
