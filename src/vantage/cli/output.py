@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vantage.report.cells import printable as printable  # noqa: PLC0414 - the verbs take it from here
+from vantage.report.cells import p_value
+from vantage.report.cells import printable as printable  # noqa: PLC0414
 from vantage.report.cells import show as show  # noqa: PLC0414
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def print_rows(rows: Sequence[dict[str, Any]], *, as_json: bool = False, title: 
     table = Table(title=title or None, box=None, pad_edge=False, **style)
     for position, name in enumerate(told):
         numeric = all(isinstance(row[name], int | float) or row[name] is None for row in rows)
-        longest = max(len(show(row[name])) for row in rows)
+        longest = max(len(_cell(name, row[name])) for row in rows)
         justify: Any = "right" if numeric else "left"
         whole = numeric or position == 0
         table.add_column(
@@ -53,7 +54,7 @@ def print_rows(rows: Sequence[dict[str, Any]], *, as_json: bool = False, title: 
             overflow="fold",
         )
     for row in rows:
-        table.add_row(*(Text(show(row[name])) for name in told))
+        table.add_row(*(Text(_cell(name, row[name])) for name in told))
     least = Measurement.get(console, console.options.update(width=10_000), table).minimum
     if not console.is_terminal:
         console.width = max(120, least + 2 * len(told))
@@ -64,8 +65,19 @@ def print_rows(rows: Sequence[dict[str, Any]], *, as_json: bool = False, title: 
     for row in rows:
         facts = Table(box=None, pad_edge=False, show_header=False, title=title or None, **style)
         for name in told:
-            facts.add_row(Text(name.replace("_", " "), style="bold"), Text(show(row[name])))
+            facts.add_row(Text(name.replace("_", " "), style="bold"), Text(_cell(name, row[name])))
         console.print(facts, "")
+
+
+def _cell(name: str, value: Any) -> str:
+    """A cell for people; a p value is never shown as naught.
+
+    >>> _cell("p_adjusted", 0.00002), _cell("estimate", 0.25), _cell("p", None)
+    ('< .001', '0.250', '–')
+    """
+    if isinstance(value, float) and (name == "p" or name.startswith("p_")):
+        return p_value(value)
+    return show(value)
 
 
 def _told(rows: Sequence[dict[str, Any]]) -> list[str]:

@@ -27,7 +27,7 @@ from vantage.measures.over_raters import (
     either_interval,
     quotient,
 )
-from vantage.measures.presentation import AGREEMENT, Column, View
+from vantage.measures.presentation import agreement_view
 from vantage.measures.ratings import By, Floats, Judgments
 from vantage.measures.sources import CountedGroup
 from vantage.scales import show_code
@@ -39,16 +39,11 @@ ALONE: Final = "no item has answers from two raters"
 CERTAIN: Final = "chance alone would bring full agreement: all answers are in one category"
 
 
-FLEISS_VIEW: Final = View(
+FLEISS_VIEW: Final = agreement_view(
     "Fleiss' kappa",
-    symbol="κ",
-    columns={"estimate": Column("κ", digits=2)},
-    chart="points",
-    chart_options={"reference": 0, "reference_label": "chance"},
-    notes=("1 is perfect agreement, 0 is what chance gives.",),
-    says=AGREEMENT,
-    method="Agreement was measured by Fleiss' kappa (Fleiss, 1971).",
-    sources=("fleiss1971",),
+    "κ",
+    "Agreement was measured by Fleiss' kappa (Fleiss, 1971).",
+    "fleiss1971",
 )
 
 
@@ -80,16 +75,11 @@ def fleiss(
     return table([_row(*group, _fleiss_chance, weights, None) for group in groups], by)
 
 
-RANDOLPH_VIEW: Final = View(
+RANDOLPH_VIEW: Final = agreement_view(
     "Randolph's kappa",
-    symbol="κ",
-    columns={"estimate": Column("κ", digits=2)},
-    chart="points",
-    chart_options={"reference": 0, "reference_label": "chance"},
-    notes=("1 is perfect agreement, 0 is what chance gives.",),
-    says=AGREEMENT,
-    method="Agreement was measured by Randolph's free-marginal kappa (Randolph, 2005).",
-    sources=("randolph2005",),
+    "κ",
+    "Agreement was measured by Randolph's free-marginal kappa (Randolph, 2005).",
+    "randolph2005",
 )
 
 
@@ -120,17 +110,7 @@ def randolph(
     return table([_row(*group, _uniform_chance, weights, categories) for group in groups], by)
 
 
-AC1_VIEW: Final = View(
-    "Gwet's AC1",
-    symbol="AC1",
-    columns={"estimate": Column("AC1", digits=2)},
-    chart="points",
-    chart_options={"reference": 0, "reference_label": "chance"},
-    notes=("1 is perfect agreement, 0 is what chance gives.",),
-    says=AGREEMENT,
-    method="Agreement was measured by Gwet's AC1 (Gwet, 2008).",
-    sources=("gwet2008",),
-)
+AC1_VIEW: Final = agreement_view("Gwet's AC1", "AC1", "Agreement was measured by Gwet's AC1 (Gwet, 2008).", "gwet2008")
 
 
 @measure("ac1", family="agreement", view=AC1_VIEW)

@@ -174,5 +174,22 @@ AGREEMENT: Final = (
     ),
 )
 """What coefficients of agreement beyond chance have to say."""
+
+
+def agreement_view(title: str, symbol: str, method: str, source: str) -> View:
+    """How every coefficient of agreement beyond chance is shown: 1 is perfect agreement, 0 is chance."""
+    return View(
+        title,
+        symbol=symbol,
+        columns={"estimate": Column(symbol, digits=2)},
+        chart="points",
+        chart_options={"reference": 0, "reference_label": "chance"},
+        notes=("1 is perfect agreement, 0 is what chance gives.",),
+        says=AGREEMENT,
+        method=method,
+        sources=(source,),
+    )
+
+
 PLAIN: Final = View("")
 """What a measure without a presentation of its own is shown with: a plain table."""

@@ -20,7 +20,7 @@ from vantage.measures.canonical import canonical, paired
 from vantage.measures.differences import Weights, weight_matrix
 from vantage.measures.intervals import OVER, Bootstrap, Method, Over, Statistic, percentile, weights
 from vantage.measures.over_raters import Choice, Interval, quotient, rater_interval
-from vantage.measures.presentation import AGREEMENT, Column, View
+from vantage.measures.presentation import Column, View, agreement_view
 from vantage.measures.ratings import By, Floats, Group, Ints, Judgments, groups
 
 if TYPE_CHECKING:
@@ -35,16 +35,11 @@ BLOCK_PAIRS: Final = 2**20
 """How many pairs of answers, times resamples, are looked at together."""
 
 
-COHEN_VIEW: Final = View(
+COHEN_VIEW: Final = agreement_view(
     "Cohen's kappa",
-    symbol="κ",
-    columns={"estimate": Column("κ", digits=2)},
-    chart="points",
-    chart_options={"reference": 0, "reference_label": "chance"},
-    notes=("1 is perfect agreement, 0 is what chance gives.",),
-    says=AGREEMENT,
-    method="Agreement was measured by Cohen's kappa, averaged over pairs of raters (Cohen, 1960).",
-    sources=("cohen1960",),
+    "κ",
+    "Agreement was measured by Cohen's kappa, averaged over pairs of raters (Cohen, 1960).",
+    "cohen1960",
 )
 
 
@@ -81,16 +76,11 @@ def cohen(
     return table([_averaged(group, weights, True, chosen[group.key]) for group in groups(data, by)], by)
 
 
-SCOTT_VIEW: Final = View(
+SCOTT_VIEW: Final = agreement_view(
     "Scott's pi",
-    symbol="π",
-    columns={"estimate": Column("π", digits=2)},
-    chart="points",
-    chart_options={"reference": 0, "reference_label": "chance"},
-    notes=("1 is perfect agreement, 0 is what chance gives.",),
-    says=AGREEMENT,
-    method="Agreement was measured by Scott's pi, averaged over pairs of raters (Scott, 1955).",
-    sources=("scott1955",),
+    "π",
+    "Agreement was measured by Scott's pi, averaged over pairs of raters (Scott, 1955).",
+    "scott1955",
 )
 
 
