@@ -149,7 +149,9 @@ def test_disputed_texts_are_those_on_which_two_people_are_furthest_apart() -> No
 def test_answers_without_an_order_are_apart_or_not() -> None:
     corpus = made(5, items=20, people=7)
     named = Instrument.of_questions("mine", "Mine", {"q": Scale.labels(*"abcdefgh")})
-    found = frame(overview(Corpus(corpus.items, corpus.raters, corpus.judgments, named)), "disputed")
+    result = overview(Corpus(corpus.items, corpus.raters, corpus.judgments, named))
+    assert any("were not compared" in text for section in result.sections for text in section.text)
+    found = frame(result, "disputed")
     for row in found.iter_rows(named=True):
         values = corpus.judgments.filter(item=row["item"])["value"].to_list()
         assert row["apart"] == pytest.approx(np.mean([x != y for n, x in enumerate(values) for y in values[n + 1 :]]))

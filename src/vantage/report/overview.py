@@ -246,13 +246,14 @@ def far_from_people(analysis: CorpusAnalysis) -> pl.DataFrame | None:
     return pl.concat(found).select("rater", "text", "question", "answer", "answers") if found else None
 
 
-def traits(analysis: CorpusAnalysis) -> pl.DataFrame | None:
+def traits(analysis: CorpusAnalysis) -> pl.DataFrame | list[str] | None:
     """For each trait the two groups of people that lie furthest apart, tested over people.
 
     A person is one unit. The p value is that of the strongest comparison times the number of comparisons of the trait.
     """
     if analysis.ordered is None:
-        return None
+        known = analysis.several is not None and analysis.several.traits
+        return ["Groups of people were not compared, since no question has an ordered scale."] if known else None
     rows = []
     for trait in analysis.ordered.traits:
         corpus = _grouped(analysis.ordered, trait)
