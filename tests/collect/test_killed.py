@@ -19,14 +19,14 @@ from sqlalchemy import select
 from tests.collect.people import study
 from tests.nursery import Nursery
 from vantage.collect.answers import read
-from vantage.collect.desk import Desk
-from vantage.collect.study import Study
+from vantage.collect.service import StudyService
+from vantage.collect.study import AnnotationStudy
 from vantage.collect.tables import items, pages, submissions
 from vantage.documents import dump
 
 KILLS = 30
-IMPORTS = "from vantage.collect.web.server import Source, serve"
-SERVE = "serve(Source(study=sys.argv[1]), port=int(sys.argv[2]))"
+IMPORTS = "from vantage.collect.web.server import ServedStudy, serve"
+SERVE = "serve(ServedStudy(study=sys.argv[1]), port=int(sys.argv[2]))"
 
 
 class Browser:
@@ -77,9 +77,9 @@ class Browser:
             if leads:
                 path = leads
                 continue
-            seal = re.search(r'name="seal" value="([^"]+)"', text)
-            assert seal, text
-            form = {"seal": seal.group(1), "agreed": "yes"}
+            token = re.search(r'name="form_token" value="([^"]+)"', text)
+            assert token, text
+            form = {"form_token": token.group(1), "agreed": "yes"}
             target = re.search(r'<form method="post" action="([^"]+)"', text)
             assert target, text
             number = re.search(r"Text (\d+)\.", text)
@@ -147,15 +147,15 @@ def test_nothing_is_lost_and_nothing_doubled_when_the_server_is_killed(tmp_path:
     check(plan, acknowledged)
 
 
-def check(plan: Study, acknowledged: list[dict[str, str]]) -> None:
+def check(plan: AnnotationStudy, acknowledged: list[dict[str, str]]) -> None:
     """What the database holds is what was acknowledged, and at most what each person had just sent besides."""
-    with closing(Desk.open(plan)) as desk:
+    with closing(StudyService(plan)) as service:
         query = (
             select(pages.c.participant, items.c.record, pages.c.revision, submissions.c.answers, submissions.c.revision)
             .join(submissions, submissions.c.page == pages.c.id)
             .join(items, items.c.row == pages.c.row)
         )
-        kept = desk.store.read(lambda c: c.execute(query).all())
+        kept = service.database.read(lambda c: c.execute(query).all())
         everything = {number: value for one in acknowledged for number, value in one.items()}
         stored: dict[str, str] = {}
         for _, record, revision, answers, one in kept:
@@ -167,4 +167,4 @@ def check(plan: Study, acknowledged: list[dict[str, str]]) -> None:
         assert len(stored) - len(everything) <= len(acknowledged), "only what was on its way may be there besides"
         assert len(everything) >= KILLS
         assert sum(map(len, acknowledged)) == len(everything), "two people got the same item"
-        assert desk.overview().arms[0].answered == len(stored)
+        assert service.researchers.overview().arms[0].answered == len(stored)

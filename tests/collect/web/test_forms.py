@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vantage.collect.answers import LONGEST
-from vantage.collect.views import Reply
+from vantage.collect.views import QuestionAnswer
 from vantage.collect.web import forms
 from vantage.instruments import Instrument, Question, bundled
 from vantage.scales import OptOut, Scale
@@ -32,12 +32,12 @@ def test_the_worked_answers_of_every_instrument_pass_through_the_form(name: str)
             reason = told.reason if q.rationale != "no" else None
             if isinstance(told.answer, str):
                 opt_out = next(o.status for o in q.scale.opt_outs if o.status == told.answer)
-                replies[q.id] = Reply(None, opt_out, reason)
+                replies[q.id] = QuestionAnswer(None, opt_out, reason)
             else:
-                replies[q.id] = Reply(told.answer, "answered", reason)
+                replies[q.id] = QuestionAnswer(told.answer, "answered", reason)
         given_ = forms.inputs(asked, replies)
         assert forms.read(asked, given_) == (replies, {})
-        drawn = [forms.entry(i, q, q.ask, given_) for i, q in enumerate(asked)]
+        drawn = [forms.form_question(i, q, q.ask, given_) for i, q in enumerate(asked)]
         assert [sum(c.chosen for c in (*e.choices, *e.opt_outs)) for e in drawn] == [1] * len(asked)
 
 
@@ -62,7 +62,7 @@ def test_an_empty_form_names_every_question(name: str) -> None:
     ],
 )
 def test_each_scale_has_its_shape(scale: Scale, shape: str) -> None:
-    assert forms.entry(0, question(scale), "What?").shape == shape
+    assert forms.form_question(0, question(scale), "What?").shape == shape
 
 
 @pytest.mark.parametrize("value", ["", "4", "1e0", "１", " nan", "ambiguous", "yes", "0x1", "-0", "1.0"])
@@ -78,7 +78,7 @@ def test_only_what_the_page_offers_is_taken(value: str) -> None:
 def test_numbers_on_a_range(value: str, number: float | None) -> None:
     answers, errors = forms.read([question(Scale.continuous(0, 1))], {"a0": value})
     if number is None:
-        assert errors == {"a0": "Give a number from 0 to 1."}
+        assert errors == {"a0": "Enter a number from 0 to 1."}
     else:
         assert answers["q one"].value == number
 
@@ -86,10 +86,10 @@ def test_numbers_on_a_range(value: str, number: float | None) -> None:
 def test_an_opt_out_beside_a_number() -> None:
     scale = Scale(level="interval", range=(0, 1), opt_outs=(OptOut("ambiguous", "cannot tell"),))
     asked = [question(scale)]
-    assert forms.read(asked, {"a0": "", "o0": "ambiguous"})[0]["q one"] == Reply(None, "ambiguous")
+    assert forms.read(asked, {"a0": "", "o0": "ambiguous"})[0]["q one"] == QuestionAnswer(None, "ambiguous")
     assert "not both" in forms.read(asked, {"a0": "1", "o0": "ambiguous"})[1]["a0"]
-    assert forms.inputs(asked, {"q one": Reply(None, "ambiguous")}) == {"o0": "ambiguous"}
-    assert forms.entry(0, asked[0], "What?", {"o0": "ambiguous"}).opt_outs[0].chosen
+    assert forms.inputs(asked, {"q one": QuestionAnswer(None, "ambiguous")}) == {"o0": "ambiguous"}
+    assert forms.form_question(0, asked[0], "What?", {"o0": "ambiguous"}).opt_outs[0].chosen
 
 
 def test_reasons_are_cleaned_and_limited() -> None:
