@@ -115,7 +115,7 @@ INTERVALS: dict[str, Interval] = {
     "pairwise": lambda f, s, ci: _row(vantage.pairwise(f, ci=ci, resamples=RESAMPLES, seed=s)),
     "difference": lambda f, s, ci: _row(vantage.difference(f, ci=ci, resamples=RESAMPLES, seed=s)),
     "entropy": lambda f, s, ci: _row(vantage.entropy(f, ci=ci, resamples=RESAMPLES, seed=s)),
-    "split-half": lambda f, s, ci: _row(vantage.split_half(f, iterations=30, ci=ci, resamples=RESAMPLES, seed=s)),
+    "split-half": lambda f, s, ci: _row(vantage.split_half(f, splits=30, ci=ci, resamples=RESAMPLES, seed=s)),
     "needed-raters": lambda f, s, ci: _row(vantage.needed_raters(f, up_to=1, ci=ci, resamples=RESAMPLES, seed=s)),
     "components, item": lambda f, s, ci: _row(vantage.components(f, ci=ci, seed=s), component="item"),
     "components, rater": lambda f, s, ci: _row(vantage.components(f, ci=ci, seed=s), component="rater"),

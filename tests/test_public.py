@@ -15,8 +15,8 @@ PUBLIC = {
         Scale Style TrainedRater VantageError __version__ ac1 accuracy aggregate alpha alt_test ambiguity bands
         calibration cohen compare competence components confusion corpus correlate d_study demo_corpus describe
         difference distance entropy export fit fit_pairs fleiss icc load needed_raters opposed_items opt_outs pairwise
-        parse_replies parse_reply perspective randolph ranks rate rater_matrix raters rationale_agreement rationale_form
-        rationale_similarity
+        parse_replies parse_reply perspective randolph ranks rate rater_matrix rater_quality raters rationale_agreement
+        rationale_form rationale_similarity
         refusals scott soft_labels split_half split_items to_pandas unanimity
     """,
     "vantage.report": "Column Dialogue Figure Finding Published Report Result Section Table published_table",

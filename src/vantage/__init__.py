@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from vantage.measures.rater_pairs import cohen as cohen
     from vantage.measures.rater_pairs import rater_matrix as rater_matrix
     from vantage.measures.rater_pairs import scott as scott
+    from vantage.measures.rater_quality import rater_quality as rater_quality
     from vantage.measures.rationale.agreement import rationale_agreement as rationale_agreement
     from vantage.measures.rationale.agreement import rationale_similarity as rationale_similarity
     from vantage.measures.rationale.form import rationale_form as rationale_form

@@ -149,8 +149,8 @@ def test_the_interval_of_accuracy_is_that_of_a_share() -> None:
     gold = rng.integers(0, 2, 400)
     predicted = np.where(rng.random(400) < 0.8, gold, 1 - gold)
     answers, reference = tables(gold, predicted)
-    for method in ("percentile", "bca"):
-        row = accuracy(answers, reference=reference, metric="accuracy", method=method).row(0, named=True)
+    for interval in ("percentile", "bca"):
+        row = accuracy(answers, reference=reference, metric="accuracy", interval=interval).row(0, named=True)
         error = 1.96 * np.sqrt(row["estimate"] * (1 - row["estimate"]) / 400)
         assert (row["low"], row["high"]) == pytest.approx((row["estimate"] - error, row["estimate"] + error), abs=0.008)
 

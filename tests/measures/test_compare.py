@@ -134,11 +134,11 @@ def test_permutation_of_groups_approaches_all_regroupings() -> None:
 
 
 @pytest.mark.parametrize("effect", ["dz", "d", "g", "rank_biserial"])
-@pytest.mark.parametrize("method", ["percentile", "bca"])
-def test_paired_intervals_hold_the_estimate(effect: Any, method: Any) -> None:
+@pytest.mark.parametrize("interval", ["percentile", "bca"])
+def test_paired_intervals_hold_the_estimate(effect: Any, interval: Any) -> None:
     rng = np.random.default_rng(0)
     x = rng.normal(size=80)
-    row = one(compare(paired(x + 0.5, x + rng.normal(size=80)), between="condition", effect=effect, method=method))
+    row = one(compare(paired(x + 0.5, x + rng.normal(size=80)), between="condition", effect=effect, interval=interval))
     assert row["low"] < row["estimate"] < row["high"]
 
 
@@ -196,7 +196,7 @@ def test_unmatched_answers_are_counted_and_too_few_units_told() -> None:
         {"values": ["a", "z"]},
         {"values": ["a"]},
         {"correction": "none of these"},
-        {"paired": False, "method": "bca"},
+        {"paired": False, "interval": "bca"},
         {"ci": "raters"},
         {"effect": "omega"},
     ],

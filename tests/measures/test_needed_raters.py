@@ -111,7 +111,7 @@ def test_subsamples_agree_with_the_prophecy_and_with_split_halves() -> None:
     drawn = needed_raters(matrix, up_to=5, method="subsample", resamples=200, target=0.75)
     for k in (1, 2, 3, 4):
         assert first(drawn, k)["estimate"] == pytest.approx(first(model, k)["estimate"], abs=0.03)
-    halves = split_half(matrix, iterations=400).row(0, named=True)
+    halves = split_half(matrix, splits=400).row(0, named=True)
     assert first(drawn, 4)["estimate"] == pytest.approx(halves["estimate"], abs=0.005)
     assert first(drawn, 5)["reason"] == "fewer than three items have 10 answers"
     assert drawn["needed"].unique().to_list() == [3]

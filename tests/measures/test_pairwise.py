@@ -125,7 +125,7 @@ def test_bands_of_the_scale() -> None:
         ({"coarse": "thirds"}, "cannot be coarsened by 'thirds'"),
         ({"over": "raters"}, "averaged over 'raters'"),
         ({"ci": "people"}, "no interval over 'people'"),
-        ({"ci": "both", "method": "bca"}, "defined over items or over raters"),
+        ({"ci": "both", "interval": "bca"}, "defined over items or over raters"),
     ],
 )
 def test_bad_options(options: dict[str, Any], message: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 from vantage import Corpus, InputError, Instrument, Scale
-from vantage.measures.rater_quality import raters, robust_z
+from vantage.measures.rater_quality import rater_quality, robust_z
 
 
 def judgments(seed: int = 0, items: int = 60, people: int = 12, per_item: int = 8) -> pl.DataFrame:
@@ -23,13 +23,13 @@ def judgments(seed: int = 0, items: int = 60, people: int = 12, per_item: int = 
 
 
 def profile(frame: pl.DataFrame, rater: str, **options: Any) -> dict[str, Any]:
-    return raters(frame, **options).filter(pl.col("rater") == rater).row(0, named=True)
+    return rater_quality(frame, **options).filter(pl.col("rater") == rater).row(0, named=True)
 
 
 @pytest.mark.parametrize("correlation", ["pearson", "spearman"])
 def test_each_column_is_that_of_its_definition(correlation: Any) -> None:
     frame = judgments(per_item=3)
-    found = raters(frame, correlation=correlation)
+    found = rater_quality(frame, correlation=correlation)
     assert len(found) == 12
     for row in found.iter_rows(named=True):
         mine = frame.filter(pl.col("rater") == row["rater"])
@@ -73,11 +73,11 @@ def test_the_expected_run_is_what_chance_makes() -> None:
         longest.append(max(len(run) for run in np.split(toss, cuts)))
     values = np.tile([1, 1, 1, 1, 1, 1, 1, 0, 0, 0], 20)
     table = {"item": np.arange(200), "rater": ["x"] * 200, "value": rng.permutation(values)}
-    assert raters(table)["expected_run"][0] == pytest.approx(np.mean(longest), abs=0.5)
+    assert rater_quality(table)["expected_run"][0] == pytest.approx(np.mean(longest), abs=0.5)
 
 
 def test_ordinary_raters_are_not_flagged() -> None:
-    flagged = sum(raters(judgments(seed))["flags"].list.len().sum() for seed in range(5))
+    flagged = sum(rater_quality(judgments(seed))["flags"].list.len().sum() for seed in range(5))
     assert flagged <= 3
 
 
@@ -98,7 +98,7 @@ def test_the_rater_who_stands_out_comes_first_with_the_reason(value: pl.Expr, wo
     frame = judgments(3, items=120)
     changed = frame.filter(pl.col("rater") == "r05").with_columns(value=value)
     planted = pl.concat([frame.filter(pl.col("rater") != "r05"), changed])
-    worst = raters(planted).row(0, named=True)
+    worst = rater_quality(planted).row(0, named=True)
     assert worst["rater"] == "r05"
     assert any(words in flag for flag in worst["flags"])
 
@@ -112,7 +112,7 @@ def test_opt_outs_and_speed_stand_out() -> None:
         value=pl.when(~quits).then("value"),
         status=pl.when(quits).then(pl.lit("ambiguous")).otherwise("status"),
     )
-    found = raters(frame)
+    found = rater_quality(frame)
     fast = found.filter(pl.col("rater") == "r03").row(0, named=True)
     assert fast["seconds"] < 2
     assert any(flag.startswith("is fast") for flag in fast["flags"])
@@ -121,7 +121,7 @@ def test_opt_outs_and_speed_stand_out() -> None:
     assert any(flag.startswith("opts out of") for flag in quitter["flags"])
     assert quitter["left_out"]["ambiguous"] > 5
     assert {fast["rater"], quitter["rater"]} == set(found["rater"].to_list()[:2])
-    assert "seconds" not in raters(judgments()).columns
+    assert "seconds" not in rater_quality(judgments()).columns
 
 
 def test_someone_who_only_opts_out_is_listed_and_flagged() -> None:
@@ -154,19 +154,19 @@ def test_samples_of_one_model_are_not_others() -> None:
 def test_the_order_of_rows_changes_runs_only_and_new_names_nothing() -> None:
     frame = judgments(8)
     runs = ["longest_run", "flags"]
-    first = raters(frame).drop(runs).sort("rater")
-    second = raters(frame.sample(fraction=1, shuffle=True, seed=1)).drop(runs).sort("rater")
+    first = rater_quality(frame).drop(runs).sort("rater")
+    second = rater_quality(frame.sample(fraction=1, shuffle=True, seed=1)).drop(runs).sort("rater")
     for column in ("estimate", "bias", "spread", "agreement", "top_share", "expected_run"):
         assert first[column].to_list() == second[column].to_list()
-    renamed = raters(frame.with_columns(pl.col("item") + "!", "q" + pl.col("rater")))
-    assert renamed["rater"].str.strip_prefix("q").to_list() == raters(frame)["rater"].to_list()
+    renamed = rater_quality(frame.with_columns(pl.col("item") + "!", "q" + pl.col("rater")))
+    assert renamed["rater"].str.strip_prefix("q").to_list() == rater_quality(frame)["rater"].to_list()
 
 
 def test_groups_are_those_of_separate_tables() -> None:
     frame = pl.concat([judgments(s).with_columns(question=pl.lit(q)) for s, q in ((1, "p"), (2, "q"))])
-    grouped = raters(frame, by="question")
+    grouped = rater_quality(frame, by="question")
     assert grouped.columns[:3] == ["question", "rater", "flags"]
-    alone = raters(judgments(2))
+    alone = rater_quality(judgments(2))
     assert grouped.filter(question="q")["estimate"].to_list() == alone["estimate"].to_list()
 
 
@@ -180,7 +180,7 @@ def test_groups_are_those_of_separate_tables() -> None:
     ],
 )
 def test_what_is_undefined_is_null_with_a_reason(table: Any, reason: str) -> None:
-    row = raters(table).sort("rater").row(0, named=True)
+    row = rater_quality(table).sort("rater").row(0, named=True)
     assert row["estimate"] is None
     assert row["reason"] == reason
 
@@ -197,7 +197,7 @@ def test_one_answer_throughout_is_no_spread_and_said_once() -> None:
 
 def test_nothing_but_missing_answers() -> None:
     nothing = pl.DataFrame({"item": ["a"], "rater": ["x"], "value": pl.Series([None], dtype=pl.Float64)})
-    row = raters(nothing).row(0, named=True)
+    row = rater_quality(nothing).row(0, named=True)
     assert row["estimate"] is None
     assert row["left_out"] == {"missing": 1}
     assert row["flags"] == []
@@ -205,7 +205,7 @@ def test_nothing_but_missing_answers() -> None:
 
 def test_refusals() -> None:
     with pytest.raises(InputError, match="correlation 'tau'"):
-        raters(judgments(), correlation="tau")  # type: ignore[call-overload]
+        rater_quality(judgments(), correlation="tau")  # type: ignore[call-overload]
     corpus = Corpus(
         pl.DataFrame({"item": ["a"]}),
         pl.DataFrame({"rater": ["x", "y"]}),
@@ -213,7 +213,7 @@ def test_refusals() -> None:
         Instrument.of_questions("i", "I", {"stance": Scale.labels("no", "yes")}),
     )
     with pytest.raises(InputError, match="'stance' has a nominal scale"):
-        raters(corpus)
+        rater_quality(corpus)
 
 
 def test_robust_distances_ignore_what_is_not_known() -> None:

@@ -154,8 +154,8 @@ def test_the_advantage_has_an_interval_over_items() -> None:
     people = rng.integers(0, 3, (1, 100)).repeat(3, axis=0)
     people[1:] = rng.integers(0, 3, (2, 100))
     data = table(people, rng.integers(0, 3, 100))
-    for method in ("percentile", "bca"):
-        row = alt_test(data, alignment="accuracy", method=method).row(0, named=True)
+    for interval in ("percentile", "bca"):
+        row = alt_test(data, alignment="accuracy", interval=interval).row(0, named=True)
         assert row["advantage_low"] < row["advantage"] < row["advantage_high"]
         assert row["advantage_high"] - row["advantage_low"] < 0.25
 

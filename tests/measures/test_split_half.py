@@ -68,11 +68,11 @@ def test_annotation_splits_average_to_the_mean_over_all_splits(
         monkeypatch.setattr(module, "TABLE_CELLS", 0)
     if way == "counts":
         monkeypatch.setattr(module, "PATTERN_UNITS", 0)
-    row = split_half(table(), aggregate=aggregate, correlation=correlation, iterations=4000, seed=1).row(0, named=True)
+    row = split_half(table(), aggregate=aggregate, correlation=correlation, splits=4000, seed=1).row(0, named=True)
     exact = every_annotation_split(aggregate, correlation)
     assert row["estimate"] == pytest.approx(exact, abs=4 * row["sd"] / np.sqrt(4000))
     assert row["split_low"] < row["estimate"] < row["split_high"]
-    assert (row["items"], row["raters"], row["judgments"], row["iterations"]) == (5, 5, 16, 4000)
+    assert (row["items"], row["raters"], row["judgments"], row["splits"]) == (5, 5, 16, 4000)
 
 
 @pytest.mark.parametrize("aggregate", ["mean", "median"])
@@ -90,7 +90,7 @@ def test_rater_splits_average_to_the_mean_over_all_halves_of_raters(aggregate: A
                 value = answers["value"].to_numpy()
                 pairs.append((score(value[mine.to_numpy()]), score(value[~mine.to_numpy()])))
         found.append(coefficient([p[0] for p in pairs], [p[1] for p in pairs], correlation))
-    row = split_half(frame, split="raters", aggregate=aggregate, correlation=correlation, iterations=2000).row(
+    row = split_half(frame, split="raters", aggregate=aggregate, correlation=correlation, splits=2000).row(
         0, named=True
     )
     assert row["estimate"] == pytest.approx(np.nanmean(found), abs=4 * row["sd"] / np.sqrt(2000))
@@ -107,7 +107,7 @@ def test_the_idiomatic_pandas_loop_gives_the_same_number() -> None:
         first = place < shuffled.groupby("item")["value"].transform("size") // 2
         means = shuffled.groupby(["item", first])["value"].mean().unstack()
         found.append(float(means.corr().to_numpy()[0, 1]))
-    ours = split_half(frame, iterations=2000).row(0, named=True)
+    ours = split_half(frame, splits=2000).row(0, named=True)
     assert ours["estimate"] == pytest.approx(np.mean(found), abs=5 * np.std(found) / np.sqrt(300))
     assert ours["sd"] == pytest.approx(np.std(found), rel=0.2)
 
@@ -117,7 +117,7 @@ def test_the_idiomatic_pandas_loop_gives_the_same_number() -> None:
 def test_the_order_of_rows_makes_no_difference(split: Any, aggregate: Any) -> None:
     frame = random_table(5)
     shuffled = frame.sample(fraction=1, shuffle=True, seed=2)
-    first, second = (split_half(f, split=split, aggregate=aggregate, iterations=50) for f in (frame, shuffled))
+    first, second = (split_half(f, split=split, aggregate=aggregate, splits=50) for f in (frame, shuffled))
     assert first.equals(second)
 
 
@@ -125,36 +125,36 @@ def test_new_names_and_a_change_of_scale_make_no_difference() -> None:
     frame = random_table(6)
     renamed = frame.with_columns("x" + pl.col("item").str.reverse(), pl.col("rater").str.reverse())
     moved = frame.with_columns(pl.col("value") * 2 - 8)
-    expected = split_half(frame, iterations=50)["estimate"][0]
-    assert split_half(renamed, iterations=50)["estimate"][0] == expected
-    assert split_half(moved, iterations=50)["estimate"][0] == pytest.approx(expected, abs=1e-12)
-    ranks = split_half(frame, aggregate="median", correlation="spearman", iterations=50)["estimate"][0]
-    again = split_half(moved, aggregate="median", correlation="spearman", iterations=50)["estimate"][0]
+    expected = split_half(frame, splits=50)["estimate"][0]
+    assert split_half(renamed, splits=50)["estimate"][0] == expected
+    assert split_half(moved, splits=50)["estimate"][0] == pytest.approx(expected, abs=1e-12)
+    ranks = split_half(frame, aggregate="median", correlation="spearman", splits=50)["estimate"][0]
+    again = split_half(moved, aggregate="median", correlation="spearman", splits=50)["estimate"][0]
     assert ranks == pytest.approx(again, abs=1e-12)
 
 
 def test_the_same_seed_gives_the_same_result_and_another_seed_another() -> None:
     frame = random_table(7)
-    assert split_half(frame, iterations=20, seed=3).equals(split_half(frame, iterations=20, seed=3))
-    assert split_half(frame, iterations=20, seed=3)["estimate"][0] != split_half(frame, iterations=20)["estimate"][0]
+    assert split_half(frame, splits=20, seed=3).equals(split_half(frame, splits=20, seed=3))
+    assert split_half(frame, splits=20, seed=3)["estimate"][0] != split_half(frame, splits=20)["estimate"][0]
 
 
 def test_groups_are_those_of_separate_tables() -> None:
     one, two = random_table(8), random_table(9)
     both = pl.concat([one.with_columns(target=pl.lit("x")), two.with_columns(target=pl.lit("y"))])
-    grouped = split_half(both, by="target", iterations=30)
+    grouped = split_half(both, by="target", splits=30)
     assert grouped["target"].to_list() == ["x", "y"]
-    alone = [split_half(frame, iterations=30)["estimate"][0] for frame in (one, two)]
+    alone = [split_half(frame, splits=30)["estimate"][0] for frame in (one, two)]
     assert grouped["estimate"].to_list() == alone
 
 
 def test_many_answers_per_item_are_shuffled_and_medians_of_many_agree() -> None:
     rng = np.random.default_rng(0)
     matrix = np.clip(np.rint(rng.normal(0, 1, 30) + rng.normal(0, 1, (24, 30))), -3, 3)
-    row = split_half(matrix, iterations=200, spearman_brown=True).row(0, named=True)
+    row = split_half(matrix, splits=200, spearman_brown=True).row(0, named=True)
     # The reliability of the mean of 24 raters with equal variances of items and noise is 24/25.
     assert row["estimate"] == pytest.approx(24 / 25, abs=0.02)
-    assert split_half(matrix, iterations=50, aggregate="median", correlation="spearman")["estimate"][0] > 0.7
+    assert split_half(matrix, splits=50, aggregate="median", correlation="spearman")["estimate"][0] > 0.7
 
 
 def test_many_items_with_the_same_answers_cost_no_more_and_give_the_same() -> None:
@@ -163,14 +163,14 @@ def test_many_items_with_the_same_answers_cost_no_more_and_give_the_same() -> No
     frame = pl.DataFrame(
         {"item": np.tile(np.arange(3000), 4), "rater": np.repeat(np.arange(4), 3000), "value": matrix.ravel()}
     )
-    by_counts = split_half(frame, iterations=300).row(0, named=True)
+    by_counts = split_half(frame, splits=300).row(0, named=True)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "PATTERN_UNITS", 10**9)
-        one_by_one = split_half(frame, iterations=300).row(0, named=True)
+        one_by_one = split_half(frame, splits=300).row(0, named=True)
     assert by_counts["estimate"] != one_by_one["estimate"]
     assert by_counts["estimate"] == pytest.approx(one_by_one["estimate"], abs=4 * one_by_one["sd"] / np.sqrt(150))
     assert by_counts["sd"] == pytest.approx(one_by_one["sd"], rel=0.2)
-    constant = split_half(np.full((4, 3000), 0.1), iterations=5)
+    constant = split_half(np.full((4, 3000), 0.1), splits=5)
     assert constant["reason"].to_list() == ["the halves do not vary from item to item"]
 
 
@@ -185,7 +185,7 @@ def test_many_items_with_the_same_answers_cost_no_more_and_give_the_same() -> No
     ],
 )
 def test_what_is_undefined_is_null_with_a_reason(ratings: Any, split: Any, reason: str) -> None:
-    row = split_half(ratings, split=split, iterations=10).row(0, named=True)
+    row = split_half(ratings, split=split, splits=10).row(0, named=True)
     assert row["estimate"] is None
     assert row["reason"] == reason
 
@@ -197,8 +197,8 @@ def test_one_rater_with_samples_has_no_other_half_of_raters() -> None:
         "sample": [0] * 3 + [1] * 3,
         "value": [1, 2, 3, 1, 2, 4],
     }
-    assert split_half(samples, iterations=10)["estimate"][0] > 0.9
-    assert split_half(samples, split="raters", iterations=10)["reason"][0] == "there is one rater only"
+    assert split_half(samples, splits=10)["estimate"][0] > 0.9
+    assert split_half(samples, split="raters", splits=10)["reason"][0] == "there is one rater only"
 
 
 def test_nothing_but_missing_answers() -> None:
@@ -211,7 +211,7 @@ def test_nothing_but_missing_answers() -> None:
 
 
 def test_single_answers_are_unpaired() -> None:
-    row = split_half(table({**ITEMS, "z": [5]}), iterations=10).row(0, named=True)
+    row = split_half(table({**ITEMS, "z": [5]}), splits=10).row(0, named=True)
     assert row["left_out"] == {"unpaired": 1}
     assert row["judgments"] == 16
 
@@ -230,7 +230,7 @@ def test_a_nominal_question_is_refused_by_name() -> None:
         split_half(corpus)
 
 
-@pytest.mark.parametrize("options", [{"split": "x"}, {"aggregate": "mode"}, {"correlation": "tau"}, {"iterations": 0}])
+@pytest.mark.parametrize("options", [{"split": "x"}, {"aggregate": "mode"}, {"correlation": "tau"}, {"splits": 0}])
 def test_unknown_options_are_refused(options: Any) -> None:
     with pytest.raises(InputError):
         split_half(table(), **options)
@@ -261,7 +261,7 @@ def test_an_even_number_of_raters_is_halved_evenly() -> None:
         np.corrcoef(matrix[list(one)].mean(axis=0), np.delete(matrix, one, axis=0).mean(axis=0))[0, 1]
         for one in combinations(range(4), 2)
     ]
-    row = split_half(matrix, split="raters", iterations=600).row(0, named=True)
+    row = split_half(matrix, split="raters", splits=600).row(0, named=True)
     assert row["estimate"] == pytest.approx(np.mean(every), abs=4 * row["sd"] / np.sqrt(600))
     assert (row["split_low"], row["split_high"]) == pytest.approx((min(every), max(every)), abs=1e-9)
 
@@ -272,7 +272,7 @@ def test_stepping_up_gives_the_reliability_of_all_answers(raters: int) -> None:
     matrix = rng.normal(0, 1, 4000) + rng.normal(0, 1.5, (raters, 4000))
     truth = raters / (raters + 1.5**2)
     for split in ("annotations", "raters"):
-        found = split_half(matrix, split=split, spearman_brown=True, iterations=40, ci="none")
+        found = split_half(matrix, split=split, spearman_brown=True, splits=40, ci="none")
         assert found["estimate"][0] == pytest.approx(truth, abs=0.015)
     ends = whole_test(np.array([0.5, 1.0, -1.0]), np.full(3, 0.25)).tolist()
     assert ends == pytest.approx([2 / 3, 1, np.nan], nan_ok=True)
@@ -281,13 +281,13 @@ def test_stepping_up_gives_the_reliability_of_all_answers(raters: int) -> None:
 def test_the_interval_is_no_longer_that_of_the_splits() -> None:
     rng = np.random.default_rng(4)
     matrix = rng.normal(0, 1, 60) + rng.normal(0, 1, (12, 60))
-    rows = {ci: split_half(matrix, ci=ci, iterations=100).row(0, named=True) for ci in ("auto", "items", "none")}
+    rows = {ci: split_half(matrix, ci=ci, splits=100).row(0, named=True) for ci in ("auto", "items", "none")}
     assert (rows["auto"]["over"], rows["items"]["over"], rows["none"]["over"]) == ("both", "items", None)
     for ci in ("auto", "items"):
         assert rows[ci]["low"] < rows[ci]["estimate"] < rows[ci]["high"]
         assert (rows[ci]["low"], rows[ci]["high"]) != (rows[ci]["split_low"], rows[ci]["split_high"])
-    stepped = split_half(matrix, iterations=100, spearman_brown=True).row(0, named=True)
+    stepped = split_half(matrix, splits=100, spearman_brown=True).row(0, named=True)
     assert stepped["low"] < 12 / 13 < stepped["high"]
-    against = split_half(np.array([[1.0, 5, 1, 5], [5, 1, 5, 1]]), iterations=5).row(0, named=True)
+    against = split_half(np.array([[1.0, 5, 1, 5], [5, 1, 5, 1]]), splits=5).row(0, named=True)
     assert against["low"] is None
     assert against["reason"].startswith("no interval")

@@ -180,8 +180,8 @@ def test_ambiguity_interval_is_that_of_a_mean() -> None:
             "status": np.where(doubtful, "ambiguous", "answered").ravel(),
         }
     ).with_columns(pl.col("value").fill_nan(None))
-    for method in ("percentile", "bca"):
-        row = ambiguity(table, method=method).row(0, named=True)
+    for interval in ("percentile", "bca"):
+        row = ambiguity(table, interval=interval).row(0, named=True)
         error = doubtful.mean(axis=1).std() / math.sqrt(300)
         assert row["low"] == pytest.approx(row["estimate"] - 1.96 * error, abs=0.006)
         assert row["high"] == pytest.approx(row["estimate"] + 1.96 * error, abs=0.006)
@@ -241,7 +241,7 @@ def test_opposed_items_need_two_questions() -> None:
         lambda: entropy([[1, 2]], base="digits"),  # type: ignore[call-overload]
         lambda: split_items([[1, 2]], share=0.7),
         lambda: opposed_items([[1, 2]], aggregate="mode"),  # type: ignore[call-overload]
-        lambda: ambiguity([[1, 2]], method="magic"),  # type: ignore[call-overload]
+        lambda: ambiguity([[1, 2]], interval="magic"),  # type: ignore[call-overload]
         lambda: entropy([[1, 2]], by="nothing"),
     ],
 )

@@ -27,7 +27,7 @@ HOMES = {
         "split_half": ["split_half"],
         "needed_raters": ["needed_raters"],
         "d_study": ["d_study"],
-        "rater_quality": ["raters"],
+        "rater_quality": ["rater_quality"],
         "aggregation": ["aggregate", "bands", "soft_labels", "competence"],
         "variation": ["entropy", "ambiguity", "split_items", "opposed_items"],
         "distances": ["distance"],

@@ -67,7 +67,7 @@ def accuracy(
     per: Literal["mean", "person"] = "mean",
     ceiling: bool = False,
     ci: Resampled = "auto",
-    method: Method = "percentile",
+    interval: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
@@ -100,7 +100,7 @@ def accuracy(
     [('accuracy', None, 0.75), ('f1', 'macro', 0.733)]
     """
     _check(metric, missing, opt_outs, per)
-    how = Resampling(ci, method, resamples, confidence, seed)
+    how = Resampling(ci, interval, resamples, confidence, seed)
     frame = against(data, reference, by=by, raters=raters, people=people, match=match, rounding=rounding)
     word = reference if isinstance(reference, str) else None
     apart = word == "each" and per == "person"

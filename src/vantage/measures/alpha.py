@@ -16,13 +16,13 @@ import numpy as np
 import polars as pl
 
 from vantage.errors import InputError
-from vantage.measures.alpha_over_raters import coefficient_over_raters
+from vantage.measures.alpha_rater_bootstrap import coefficient_over_raters
 from vantage.measures.base import measure, table
 from vantage.measures.counts import FEW, Counts, Moments
 from vantage.measures.differences import Difference, Distance, custom, difference
 from vantage.measures.intervals import OVER, Bootstrap, Method, Over, Statistic
-from vantage.measures.over_raters import Answers, Choice
 from vantage.measures.presentation import AGREEMENT, Column, View
+from vantage.measures.rater_bootstrap import Answers, Choice
 from vantage.measures.ratings import By, Floats, Ints, Judgments, groups
 from vantage.measures.sources import CountedGroup, source_groups, source_of
 from vantage.scales import Level
@@ -54,7 +54,7 @@ def alpha(
     level: Level | None = None,
     distance: Distance | None = None,
     ci: Over = "auto",
-    method: Method = "percentile",
+    interval: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
@@ -79,7 +79,7 @@ def alpha(
             answer is never paired with its own copy; both at once (the pigeonhole bootstrap, Owen 2007); or
             none. "auto" is both where at least ten raters judged several items each, otherwise items; `over` says
             which.
-        method: "percentile", or "bca" for items or raters.
+        interval: "percentile", or "bca" for items or raters.
         resamples: How many resamples to draw.
         confidence: Coverage of the interval.
         seed: Seed of the resampling. The interval does not depend on the order of the rows.
@@ -88,7 +88,7 @@ def alpha(
         One row per group. Items with one answer cannot disagree and are left out as `unpaired`. The estimate
         is null when no item has two answers or when all pairable answers are the same.
     """
-    bootstrap = Bootstrap(ci, method, resamples, confidence, seed, OVER)
+    bootstrap = Bootstrap(ci, interval, resamples, confidence, seed, OVER)
     if level is not None and distance is not None:
         raise InputError("a level and a distance were given", remedy="give one of them")
     source = source_of(data, by)

@@ -47,7 +47,7 @@ def calibration(
     match: By = ("item", "question"),
     per: Literal["score", "bin"] = "score",
     ci: Resampled = "auto",
-    method: Method = "percentile",
+    interval: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
@@ -72,7 +72,7 @@ def calibration(
         raise InputError("bins must be at least 1 and smoothing at least 0", remedy="use for example 10 and 0.5")
     if per not in ("score", "bin"):
         raise InputError(f"per '{per}' is not known", remedy="use score or bin")
-    how = Resampling(ci, method, resamples, confidence, seed)
+    how = Resampling(ci, interval, resamples, confidence, seed)
     keys, columns = names(match), names(by)
     tested, judges = under_test_and_judges(data, list(dict.fromkeys([*columns, *keys])), raters, people)
     scales = scales_of(data)

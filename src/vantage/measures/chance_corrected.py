@@ -19,7 +19,8 @@ from vantage.measures.base import measure, table
 from vantage.measures.counts import Counts
 from vantage.measures.differences import Weights, weight_matrix
 from vantage.measures.intervals import OVER, Bootstrap, Method, Over, Statistic
-from vantage.measures.over_raters import (
+from vantage.measures.presentation import agreement_view
+from vantage.measures.rater_bootstrap import (
     Answers,
     Formula,
     Resamples,
@@ -27,7 +28,6 @@ from vantage.measures.over_raters import (
     either_interval,
     quotient,
 )
-from vantage.measures.presentation import agreement_view
 from vantage.measures.ratings import By, Floats, Judgments
 from vantage.measures.sources import CountedGroup
 from vantage.scales import show_code
@@ -54,7 +54,7 @@ def fleiss(
     by: By = (),
     weights: Weights | None = None,
     ci: Over = "auto",
-    method: Method = "percentile",
+    interval: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
@@ -70,7 +70,7 @@ def fleiss(
     >>> round(fleiss(votes, ci="none")["estimate"][0], 4)
     0.4444
     """
-    bootstrap = Bootstrap(ci, method, resamples, confidence, seed, OVER)
+    bootstrap = Bootstrap(ci, interval, resamples, confidence, seed, OVER)
     groups = counted_answers(data, by, bootstrap)
     return table([_row(*group, _fleiss_chance, weights, None) for group in groups], by)
 
@@ -91,7 +91,7 @@ def randolph(
     weights: Weights | None = None,
     categories: Sequence[float] | None = None,
     ci: Over = "auto",
-    method: Method = "percentile",
+    interval: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
@@ -105,7 +105,7 @@ def randolph(
     >>> round(randolph(votes, categories=[1, 2, 3], ci="none")["estimate"][0], 4)
     0.6
     """
-    bootstrap = Bootstrap(ci, method, resamples, confidence, seed, OVER)
+    bootstrap = Bootstrap(ci, interval, resamples, confidence, seed, OVER)
     groups = counted_answers(data, by, bootstrap, paired=True)
     return table([_row(*group, _uniform_chance, weights, categories) for group in groups], by)
 
@@ -121,7 +121,7 @@ def ac1(
     weights: Weights | None = None,
     categories: Sequence[float] | None = None,
     ci: Over = "auto",
-    method: Method = "percentile",
+    interval: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
@@ -137,7 +137,7 @@ def ac1(
     >>> round(ac1(votes, ci="none")["estimate"][0], 4)
     0.4872
     """
-    bootstrap = Bootstrap(ci, method, resamples, confidence, seed, OVER)
+    bootstrap = Bootstrap(ci, interval, resamples, confidence, seed, OVER)
     groups = counted_answers(data, by, bootstrap)
     return table([_row(*group, _gwet_chance, weights, categories) for group in groups], by)
 

@@ -77,7 +77,7 @@ def compare(
     correction: Correction = "holm",
     permutations: int = 10000,
     ci: Literal["auto", "items", "raters", "runs", "none"] = "auto",
-    method: Method = "percentile",
+    interval: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
@@ -116,7 +116,7 @@ def compare(
     """
     _check(test, effect, between, unit)
     keys = None if unit is None else names(unit)
-    how = Resampling("none" if ci == "none" else "items", method, resamples, confidence, seed)
+    how = Resampling("none" if ci == "none" else "items", interval, resamples, confidence, seed)
     present = judgments_frame(data, [between])[between].drop_nulls().unique().sort().to_list()
     levels = present if values is None else list(values)
     for value in levels:
@@ -293,7 +293,7 @@ def _compared(sample: Sample, test: str, effect: str, permutations: int, how: Re
     if not np.isfinite(estimate):
         return {**row, "reason": "the scores do not vary, so the effect has no unit"}
     if how.method == "bca" and how.ci != "none" and not sample.paired:
-        raise InputError("bca is not made for two separate samples here", remedy="use method percentile")
+        raise InputError("bca is not made for two separate samples here", remedy="use interval percentile")
     if how.ci != "none" and min(len(x), len(y)) < FEW_UNITS:
         return {**row, "estimate": estimate, **_few(sample, estimate, effect, how.confidence)}
     low, high = _interval(sample, effect, how)

@@ -57,7 +57,7 @@ def correlate(
     rounding: Rounding = "none",
     correction: Correction = "none",
     ci: Resampled = "auto",
-    method: Method = "percentile",
+    interval: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
@@ -80,7 +80,7 @@ def correlate(
     check_correlation(correlation)
     if aggregate not in {"mean", "median"}:
         raise InputError(f"aggregate '{aggregate}' is not known", remedy="use mean or median")
-    how = Resampling(ci, method, resamples, confidence, seed)
+    how = Resampling(ci, interval, resamples, confidence, seed)
     others = names(outside)
     rows: list[dict[str, Any]] = []
     for part in parts(data, by, extra=others):

@@ -64,7 +64,7 @@ def distance(
     per: Per = "mean",
     relabellings: int = 100,
     ci: Resampled = "auto",
-    method: Method = "percentile",
+    interval: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
@@ -100,7 +100,7 @@ def distance(
     """
     metrics = [metric] if isinstance(metric, str) else list(metric)
     _check(metrics, base, smoothing, normalise, opt_outs)
-    how = Resampling(ci, method, resamples, confidence, seed)
+    how = Resampling(ci, interval, resamples, confidence, seed)
     keys = [column for column in names(match) if column != between]
     ends = _ends(data)
     first, second = two_values(judgments_frame(data, [between]), between, values)

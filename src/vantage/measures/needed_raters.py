@@ -17,8 +17,8 @@ from vantage.measures.base import measure, table
 from vantage.measures.canonical import canonical, paired
 from vantage.measures.intervals import OVER, Bootstrap, Over, percentile
 from vantage.measures.one_rater import OneRater, stepped_up
-from vantage.measures.over_raters import Choice
 from vantage.measures.presentation import Column, Fact, View
+from vantage.measures.rater_bootstrap import Choice
 from vantage.measures.ratings import By, Group, Judgments, groups
 from vantage.measures.split_half import pearson_rows, rounding_error, same_sizes
 

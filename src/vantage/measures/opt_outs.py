@@ -32,7 +32,7 @@ def opt_outs(
     by: By = (),
     status: str | Sequence[str] = "not_mentioned",
     ci: Over = "auto",
-    method: Method = "percentile",
+    interval: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
@@ -66,7 +66,7 @@ def opt_outs(
     options: dict[str, Any] = {
         "by": columns,
         "ci": ci,
-        "method": method,
+        "interval": interval,
         "resamples": resamples,
         "confidence": confidence,
         "seed": seed,

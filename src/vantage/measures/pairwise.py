@@ -11,8 +11,8 @@ from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.counts import Counts, centre, coarse_columns
 from vantage.measures.intervals import OVER, Bootstrap, Method, Over, Statistic, wilson
-from vantage.measures.over_raters import Formula, Resamples, counted_answers, either_interval, quotient
 from vantage.measures.presentation import Column, Extremes, View
+from vantage.measures.rater_bootstrap import Formula, Resamples, counted_answers, either_interval, quotient
 from vantage.measures.ratings import By, Floats, Judgments
 from vantage.measures.sources import coarse as coarsened
 
@@ -36,7 +36,7 @@ def pairwise(
     coarse: bool | Literal["sign"] = False,
     over: Literal["items", "pairs"] = "items",
     ci: Over = "auto",
-    method: Method = "percentile",
+    interval: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
@@ -60,12 +60,12 @@ def pairwise(
             that an item with more answers counts more.
         ci: What to resample for the interval: items, raters (a drawn rater brings all answers, and an answer
             is never paired with its own copy), both at once, or none.
-        method: "percentile", or "bca" for items or raters.
+        interval: "percentile", or "bca" for items or raters.
         resamples: How many resamples to draw.
         confidence: Coverage of the interval.
         seed: Seed of the resampling.
     """
-    bootstrap = Bootstrap(ci, method, resamples, confidence, seed, OVER)
+    bootstrap = Bootstrap(ci, interval, resamples, confidence, seed, OVER)
     _check_over(over)
     rows: list[dict[str, Any]] = []
     for found, given, how in counted_answers(data, by, bootstrap, paired=True):
@@ -81,13 +81,13 @@ def pairwise(
         if given is not None and coarse is not False:
             names, column = coarse_columns(given.values, coarse, found.scale, found.questions)
             answers = given.merged(column, np.arange(len(names), dtype=np.float64))
-        interval = either_interval(how, counts, statistic, answers, _agreement_over_raters(over))
+        bounds = either_interval(how, counts, statistic, answers, _agreement_over_raters(over))
         estimate = float(statistic(counts.weight)[0])
-        if estimate in (0.0, 1.0) and interval.get("over") is not None:
+        if estimate in (0.0, 1.0) and bounds.get("over") is not None:
             # No resample can show what did not happen; items are what could have turned out otherwise.
             low, high = wilson(estimate * counts.units, counts.units, confidence)
-            interval |= {"low": low, "high": high}
-        rows.append({**row, "estimate": estimate, **interval})
+            bounds |= {"low": low, "high": high}
+        rows.append({**row, "estimate": estimate, **bounds})
     return table(rows, by)
 
 
@@ -106,7 +106,7 @@ def difference(
     sd: Literal["sample", "population"] = "sample",
     over: Literal["items", "pairs"] = "items",
     ci: Over = "auto",
-    method: Method = "percentile",
+    interval: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
@@ -125,7 +125,7 @@ def difference(
     >>> difference(votes, ci="none").select("statistic", "estimate").rows()
     [('mean absolute difference', 1.333...), ('standard deviation', 0.942...)]
     """
-    bootstrap = Bootstrap(ci, method, resamples, confidence, seed, OVER)
+    bootstrap = Bootstrap(ci, interval, resamples, confidence, seed, OVER)
     _check_over(over)
     if sd not in ("sample", "population"):
         raise InputError(f"there is no {sd} standard deviation", remedy="use sample or population")
@@ -146,8 +146,8 @@ def difference(
             if not counts.units:
                 rows.append({**row, "reason": ALONE})
                 continue
-            interval = either_interval(how, counts, statistic, answers, formula, centred=centred)
-            rows.append({**row, "estimate": float(statistic(counts.weight)[0]), **interval})
+            bounds = either_interval(how, counts, statistic, answers, formula, centred=centred)
+            rows.append({**row, "estimate": float(statistic(counts.weight)[0]), **bounds})
     return table(rows, by)
 
 

@@ -70,7 +70,7 @@ def ranks(
     correlation: Rank = "spearman",
     per: Literal["all", "system", "pair", "resample"] = "all",
     ci: Resampled = "auto",
-    method: Method = "percentile",
+    interval: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
@@ -100,7 +100,7 @@ def ranks(
         raise InputError(f"correlation '{correlation}' is not for ranks", remedy="use spearman or kendall")
     if per not in {"all", "system", "pair", "resample"}:
         raise InputError(f"per '{per}' is not known", remedy="use all, system, pair or resample")
-    how = Resampling(ci, method, resamples, confidence, seed)
+    how = Resampling(ci, interval, resamples, confidence, seed)
     data = _with_items(data) if reference is None else data
     columns = list(dict.fromkeys([*names(by), between, system]))
     if reference is None:

@@ -19,8 +19,8 @@ from vantage.measures.base import measure, table
 from vantage.measures.canonical import canonical, paired
 from vantage.measures.differences import Weights, weight_matrix
 from vantage.measures.intervals import OVER, Bootstrap, Method, Over, Statistic, percentile, weights
-from vantage.measures.over_raters import Choice, Interval, quotient, rater_interval
 from vantage.measures.presentation import Column, View, agreement_view
+from vantage.measures.rater_bootstrap import Choice, Interval, quotient, rater_interval
 from vantage.measures.ratings import By, Floats, Group, Ints, Judgments, groups
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def cohen(
     by: By = (),
     weights: Literal["linear", "quadratic"] | None = None,
     ci: Over = "auto",
-    method: Method = "percentile",
+    interval: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
@@ -71,7 +71,7 @@ def cohen(
     >>> round(cohen([first, second], weights="quadratic", ci="none")["estimate"][0], 4)
     0.2857
     """
-    bootstrap = Bootstrap(ci, method, resamples, confidence, seed, OVER)
+    bootstrap = Bootstrap(ci, interval, resamples, confidence, seed, OVER)
     chosen = Choice.of(data, by, bootstrap)
     return table([_averaged(group, weights, True, chosen[group.key]) for group in groups(data, by)], by)
 
@@ -91,7 +91,7 @@ def scott(
     by: By = (),
     weights: Literal["linear", "quadratic"] | None = None,
     ci: Over = "auto",
-    method: Method = "percentile",
+    interval: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
@@ -105,7 +105,7 @@ def scott(
     >>> round(scott([first, second], ci="none")["estimate"][0], 4)
     0.4894
     """
-    bootstrap = Bootstrap(ci, method, resamples, confidence, seed, OVER)
+    bootstrap = Bootstrap(ci, interval, resamples, confidence, seed, OVER)
     chosen = Choice.of(data, by, bootstrap)
     return table([_averaged(group, weights, False, chosen[group.key]) for group in groups(data, by)], by)
 

@@ -42,13 +42,13 @@ VIEW: Final = View(
 )
 
 
-@measure("raters", "reliability", view=VIEW)
-def raters(
+@measure("rater-quality", "reliability", view=VIEW)
+def rater_quality(
     data: Judgments,
     *,
     by: By = (),
     correlation: Correlation = "pearson",
-    least: int = 5,
+    min_items: int = 5,
 ) -> pl.DataFrame:
     """Each rater's consistency with the others, and the reasons to look at some raters first.
 
@@ -67,11 +67,11 @@ def raters(
 
     `flags` says in words where a rater stands out by 3.5 robust standard deviations from the raters of the
     group (Iglewicz and Hoaglin 1993), runs against the others (the whole interval lies below zero), or gives one
-    answer throughout. Raters with fewer than `least` answers are not flagged. The most flagged and least consistent
+    answer throughout. Raters with fewer than `min_items` answers are not flagged. The most flagged and least consistent
     stand first.
 
     >>> ratings = [[1, 2, 3, 4, 5, 6], [1, 2, 4, 4, 5, 6], [2, 2, 3, 5, 5, 7], [6, 5, 4, 3, 2, 1]]
-    >>> worst = raters(ratings).row(0, named=True)
+    >>> worst = rater_quality(ratings).row(0, named=True)
     >>> worst["rater"], worst["flags"][0]
     (3, 'answers run against the others (r = -1.00, 95 % CI -1.00 to -0.96)')
     """
@@ -84,7 +84,7 @@ def raters(
         about = counts(part.answered, part.frame)
         found = _with_interval(_profiles(part, correlation, timed))
         deviation = part.frame["value"].std()
-        flags = _flags(found, least, deviation if isinstance(deviation, float) else 0.0)
+        flags = _flags(found, min_items, deviation if isinstance(deviation, float) else 0.0)
         missing = _left_out(part)
         profiles = [
             {
@@ -270,10 +270,10 @@ _CHECKS: Final = (
 )
 
 
-def _flags(found: pl.DataFrame, least: int, deviation: float) -> list[list[str]]:
+def _flags(found: pl.DataFrame, min_items: int, deviation: float) -> list[list[str]]:
     """For each rater the reasons to look at them."""
     flags: list[list[str]] = [[] for _ in range(len(found))]
-    known = np.flatnonzero(found["asked"].to_numpy() >= least)
+    known = np.flatnonzero(found["asked"].to_numpy() >= min_items)
     told = {(int(i), column) for i in known for column in _always(found.row(int(i), named=True), flags[i])}
     for check in _CHECKS:
         if check.column not in found.columns:

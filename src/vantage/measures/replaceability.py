@@ -67,7 +67,7 @@ def alt_test(
     match: By = ("item", "question"),
     per: Literal["model", "person"] = "model",
     ci: Resampled = "auto",
-    method: Method = "percentile",
+    interval: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
@@ -101,7 +101,7 @@ def alt_test(
     [(1.0, True, 1.0)]
     """
     _check(alignment, epsilon, test, per)
-    how = Resampling(ci, method, resamples, confidence, seed)
+    how = Resampling(ci, interval, resamples, confidence, seed)
     keys = names(match)
     with_kind = models is None or people is None
     rows: list[dict[str, Any]] = []

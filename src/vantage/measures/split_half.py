@@ -23,8 +23,8 @@ from vantage.measures.canonical import canonical, paired
 from vantage.measures.correlations import midranks
 from vantage.measures.intervals import OVER, Bootstrap, Over, blocks, percentile
 from vantage.measures.one_rater import OneRater
-from vantage.measures.over_raters import Choice
 from vantage.measures.presentation import Column, Extremes, View
+from vantage.measures.rater_bootstrap import Choice
 from vantage.measures.ratings import By, Floats, Group, Ints, Judgments, Ratings, groups
 
 Bools: TypeAlias = NDArray[np.bool_]
@@ -67,7 +67,7 @@ def split_half(
     aggregate: Average = "mean",
     correlation: Correlation = "pearson",
     spearman_brown: bool = False,
-    iterations: int = 1000,
+    splits: int = 1000,
     ci: Over = "auto",
     resamples: int = 1000,
     confidence: float = 0.95,
@@ -90,28 +90,28 @@ def split_half(
     r (√(r² + 4pq(1 − r²)) − r) / (2pq(1 − r²)). Units with one answer have no second half and are `unpaired`.
 
     >>> ratings = [[1, 2, 3, 4, 5], [1, 3, 3, 4, 4], [2, 2, 3, 5, 5], [1, 2, 4, 4, 5]]
-    >>> split_half(ratings, iterations=100).select("estimate", "sd").row(0)
+    >>> split_half(ratings, splits=100).select("estimate", "sd").row(0)
     (0.95..., 0.02...)
     """
-    _check(iterations, split=split, aggregate=aggregate, correlation=correlation)
+    _check(splits, split=split, aggregate=aggregate, correlation=correlation)
     chosen = Choice.of(data, by, Bootstrap(ci, "percentile", resamples, confidence, seed, OVER))
     rows = []
     for whole in groups(data, by):
         group = paired(whole)
         if group.scale is not None:
             group.level("interval")
-        row: dict[str, Any] = {**group.key, "estimate": None, "sd": None, "iterations": 0, **group.counts}
+        row: dict[str, Any] = {**group.key, "estimate": None, "sd": None, "splits": 0, **group.counts}
         if reason := _too_little(group, split):
             rows.append({**row, "reason": reason})
             continue
         rng = np.random.default_rng(seed)
         ratings = canonical(group).ratings
         if split == "annotations":
-            found = _by_annotation(ratings, aggregate, correlation, iterations, rng)
+            found = _by_annotation(ratings, aggregate, correlation, splits, rng)
             sizes = np.bincount(ratings.unit).astype(np.float64)
             product = np.full(len(found), np.mean((sizes // 2) * (sizes - sizes // 2) / sizes**2))
         else:
-            found, product = _by_rater(ratings, aggregate, correlation, iterations, rng)
+            found, product = _by_rater(ratings, aggregate, correlation, splits, rng)
         if spearman_brown:
             found = whole_test(found, product)
         defined = found[np.isfinite(found)]
@@ -121,7 +121,7 @@ def split_half(
         low, high = percentile(defined)
         sd = float(defined.std(ddof=1)) if len(defined) > 1 else None
         estimate, same = float(defined.mean()), split == "raters"
-        row |= {"estimate": estimate, "sd": sd, "iterations": len(defined), "split_low": low, "split_high": high}
+        row |= {"estimate": estimate, "sd": sd, "splits": len(defined), "split_low": low, "split_high": high}
         bounds = OneRater.of(group, chosen[group.key], same_raters=same).carried(estimate, same_raters=same)
         if ci != "none" and bounds["low"] is None:
             bounds["reason"] = "no interval: the answers of one rater have no reliability to carry over"
@@ -129,9 +129,9 @@ def split_half(
     return table(rows, by)
 
 
-def _check(iterations: int, *, split: str, aggregate: str, correlation: str) -> None:
-    if iterations < 1:
-        raise InputError(f"{iterations} iterations were asked for", remedy="ask for at least one")
+def _check(splits: int, *, split: str, aggregate: str, correlation: str) -> None:
+    if splits < 1:
+        raise InputError(f"{splits} splits cannot be drawn", remedy="ask for at least one")
     for name, given, known in (
         ("split", split, get_args(Split)),
         ("aggregate", aggregate, get_args(Average)),
@@ -200,14 +200,14 @@ def same_sizes(ratings: Ratings) -> list[Same]:
 
 
 def _by_annotation(
-    ratings: Ratings, aggregate: Average, correlation: Correlation, iterations: int, rng: np.random.Generator
+    ratings: Ratings, aggregate: Average, correlation: Correlation, splits: int, rng: np.random.Generator
 ) -> Floats:
     sizes = same_sizes(ratings)
     halvings = [_halvings(same.answers, aggregate) for same in sizes]
     known = [halves for halves in halvings if halves is not None]
     negligible = rounding_error(ratings.value)
     if len(known) == len(halvings) and PATTERN_UNITS * sum(a.size for a, _ in known) < ratings.units:
-        return _by_pattern(sizes, known, correlation, iterations, negligible=negligible, rng=rng)
+        return _by_pattern(sizes, known, correlation, splits, negligible=negligible, rng=rng)
     points: Floats | None = None
     if correlation == "spearman" and len(known) == len(halvings):
         # Only the order of half-scores matters: with all of them known beforehand, ranking is counting.
@@ -215,8 +215,8 @@ def _by_annotation(
         halvings = [(np.searchsorted(points, a), np.searchsorted(points, b)) for a, b in known]
     found = []
     step = max(1, BLOCK_CELLS // ratings.units)
-    for begin in range(0, iterations, step):
-        rows = min(step, iterations - begin)
+    for begin in range(0, splits, step):
+        rows = min(step, splits - begin)
         parts = [_drawn(same, halves, aggregate, rows, rng) for same, halves in zip(sizes, halvings, strict=True)]
         first = np.concatenate([part[0] for part in parts], axis=1)
         second = np.concatenate([part[1] for part in parts], axis=1)
@@ -230,7 +230,7 @@ def _by_pattern(
     sizes: list[Same],
     halvings: list[tuple[Any, Any]],
     correlation: Correlation,
-    iterations: int,
+    splits: int,
     *,
     negligible: float,
     rng: np.random.Generator,
@@ -239,7 +239,7 @@ def _by_pattern(
     first = np.concatenate([a.ravel() for a, _ in halvings])
     second = np.concatenate([b.ravel() for _, b in halvings])
     found = []
-    for rows in blocks(len(first), iterations):
+    for rows in blocks(len(first), splits):
         drawn = []
         for same, (halves, _) in zip(sizes, halvings, strict=True):
             sets, ways = halves.shape
@@ -288,7 +288,7 @@ def _score(answers: Floats, aggregate: Average) -> Floats:
 
 
 def _by_rater(
-    ratings: Ratings, aggregate: Average, correlation: Correlation, iterations: int, rng: np.random.Generator
+    ratings: Ratings, aggregate: Average, correlation: Correlation, splits: int, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """The correlation under each split of the raters, and the mean product of the halves' shares of the answers."""
     halves = _rater_means if aggregate == "mean" else _rater_medians
@@ -296,8 +296,8 @@ def _by_rater(
     sizes = np.bincount(ratings.unit, minlength=ratings.units)
     found, products = [], []
     step = max(1, BLOCK_CELLS // ratings.units)
-    for begin in range(0, iterations, step):
-        rows = min(step, iterations - begin)
+    for begin in range(0, splits, step):
+        rows = min(step, splits - begin)
         chosen = np.array([rng.permutation(ratings.coders) < ratings.coders // 2 for _ in range(rows)])
         for first, second, who in zip(*halves(ratings, chosen), chosen, strict=True):
             both = np.isfinite(first) & np.isfinite(second)

@@ -38,7 +38,7 @@ def unanimity(
     by: By = (),
     coarse: bool | Literal["sign"] = False,
     ci: Resampled = "auto",
-    method: Method = "percentile",
+    interval: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
@@ -57,7 +57,7 @@ def unanimity(
     >>> unanimity(votes, coarse="sign", ci="none").select("on", "unanimous", "estimate").rows()
     [('any', 3, 0.75), ('negative', 1, 0.25), ('zero', 0, 0.0), ('positive', 2, 0.5)]
     """
-    bootstrap = Bootstrap(ci, method, resamples, confidence, seed)
+    bootstrap = Bootstrap(ci, interval, resamples, confidence, seed)
     rows: list[dict[str, Any]] = []
     for found in counted(data, by, paired=True):
         if not found.counts.units:

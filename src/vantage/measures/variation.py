@@ -17,7 +17,6 @@ from vantage.measures.base import measure
 from vantage.measures.canonical import Named, canonical
 from vantage.measures.codes import dense, encode
 from vantage.measures.intervals import OVER, Method, Over
-from vantage.measures.over_raters import Answers, Choice, Formula, Resamples, quotient
 from vantage.measures.parts import (
     Part,
     Rounding,
@@ -30,6 +29,7 @@ from vantage.measures.parts import (
     unit_table,
 )
 from vantage.measures.presentation import Column, Extremes, View
+from vantage.measures.rater_bootstrap import Answers, Choice, Formula, Resamples, quotient
 from vantage.measures.ratings import UNIT, By, Floats, Group, Judgments, judgments_frame
 from vantage.measures.resampling import Resampled, Resampling, item_codes, mean_with_interval
 from vantage.scales import OPT_OUTS, Scale
@@ -71,7 +71,7 @@ def entropy(
     opt_outs: bool = False,
     per: Per = "mean",
     ci: Over = "auto",
-    method: Method = "percentile",
+    interval: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
@@ -94,7 +94,7 @@ def entropy(
     """
     if base not in {"nats", "bits", "k"}:
         raise InputError(f"base '{base}' is not known", remedy="use nats, bits or k")
-    how = Resampling(ci, method, resamples, confidence, seed, OVER)
+    how = Resampling(ci, interval, resamples, confidence, seed, OVER)
     known = _categories(data, opt_outs) if normalise or base == "k" else {}
     chosen = Choice.of(data, by, how)
     rows, frames = [], []
@@ -145,7 +145,7 @@ def ambiguity(
     by: By = (),
     per: Per = "mean",
     ci: Over = "auto",
-    method: Method = "percentile",
+    interval: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
@@ -159,7 +159,7 @@ def ambiguity(
     >>> ambiguity(votes)["estimate"].to_list()
     [0.5]
     """
-    chosen = Choice.of(data, by, Resampling(ci, method, resamples, confidence, seed, OVER))
+    chosen = Choice.of(data, by, Resampling(ci, interval, resamples, confidence, seed, OVER))
     rows, frames = [], []
     for part in parts(data, by):
         doubtful = pl.col("status").cast(pl.String) == "ambiguous"
@@ -193,7 +193,7 @@ def split_items(
     neutral: float | None = None,
     per: Per = "mean",
     ci: Resampled = "auto",
-    method: Method = "percentile",
+    interval: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
@@ -212,7 +212,7 @@ def split_items(
     """
     if not 0 < share <= 0.5:
         raise InputError(f"share {share} is not above 0 and at most 0.5", remedy="use for example 0.25")
-    how = Resampling(ci, method, resamples, confidence, seed)
+    how = Resampling(ci, interval, resamples, confidence, seed)
     rows, frames = [], []
     for part in parts(data, by):
         used = pl.col("value").is_not_null()
@@ -252,7 +252,7 @@ def opposed_items(
     neutral: float | None = None,
     per: Per = "mean",
     ci: Resampled = "auto",
-    method: Method = "percentile",
+    interval: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
@@ -271,7 +271,7 @@ def opposed_items(
     """
     if aggregate not in {"mean", "median", "votes"}:
         raise InputError(f"aggregate '{aggregate}' is not known", remedy="use mean, median or votes")
-    how = Resampling(ci, method, resamples, confidence, seed)
+    how = Resampling(ci, interval, resamples, confidence, seed)
     keys = ("item", "condition")
     rows, frames = [], []
     for part in parts(data, by):

@@ -21,7 +21,7 @@ from vantage.errors import InputError
 from vantage.measures.accuracy import accuracy
 from vantage.measures.compare import compare
 from vantage.measures.intervals import Bounds
-from vantage.measures.rater_quality import raters
+from vantage.measures.rater_quality import rater_quality as each_rater
 from vantage.measures.ratings import Floats
 from vantage.report.cells import counted, shortened
 from vantage.report.folder import Report
@@ -275,10 +275,10 @@ def rater_quality(analysis: CorpusAnalysis) -> pl.DataFrame | None:
     if analysis.ordered is None:
         return None
     try:
-        return raters(analysis.ordered, kinds="all")
+        return each_rater(analysis.ordered, kinds="all")
     except InputError:
         # Questions with different scales cannot be pooled.
-        return raters(analysis.ordered, by="question", kinds="all")
+        return each_rater(analysis.ordered, by="question", kinds="all")
 
 
 def excluded(analysis: CorpusAnalysis) -> pl.DataFrame | None:

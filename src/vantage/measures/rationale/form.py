@@ -150,7 +150,7 @@ def rationale_form(
     properties: Sequence[str] = tuple(PROPERTIES),
     source: str = "text",
     ci: Resampled = "auto",
-    method: Method = "percentile",
+    interval: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
@@ -175,7 +175,7 @@ def rationale_form(
     if not has_column(data, "rationale"):
         raise InputError("the judgments have no column 'rationale'", remedy="this measure looks at written reasons")
     with_source = has_column(data, source)
-    how = Resampling(ci, method, resamples, confidence, seed)
+    how = Resampling(ci, interval, resamples, confidence, seed)
     rows: list[dict[str, Any]] = []
     for part in parts(data, by, extra=["rationale", *([source] if with_source else [])]):
         told = part.frame.filter(pl.col("rationale").cast(pl.String).str.strip_chars().str.len_chars() > 0)

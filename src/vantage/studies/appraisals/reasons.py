@@ -131,7 +131,7 @@ def reasons_fit(analysis: Appraised) -> pl.DataFrame | None:
 
 def _options(analysis: Appraised) -> dict[str, Any]:
     like = analysis.likeness
-    names = ("metrics", "smoothing", "tokens", "weights", "encode", "bertscore")
+    names = ("metric", "smoothing", "tokens", "weights", "encode", "bertscore")
     return {**{n: getattr(like, n) for n in names}, "resamples": analysis.options.resamples, "seed": analysis.seed}
 
 

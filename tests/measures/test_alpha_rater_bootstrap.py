@@ -12,10 +12,10 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 from vantage.measures.alpha import alpha
-from vantage.measures.alpha_over_raters import coefficient_over_raters
+from vantage.measures.alpha_rater_bootstrap import coefficient_over_raters
 from vantage.measures.differences import difference
 from vantage.measures.intervals import Bootstrap
-from vantage.measures.over_raters import Answers, Resamples
+from vantage.measures.rater_bootstrap import Answers, Resamples
 from vantage.measures.ratings import groups
 from vantage.scales import Level
 
@@ -102,7 +102,7 @@ def test_bounds() -> None:
 
 
 @pytest.mark.parametrize(
-    ("level", "ci", "method", "low", "high"),
+    ("level", "ci", "interval", "low", "high"),
     [
         ("nominal", "raters", "percentile", 0.2839719, 0.5061263),
         ("ordinal", "raters", "bca", 0.7356417, 0.8732715),
@@ -111,9 +111,11 @@ def test_bounds() -> None:
         ("ratio", "both", "percentile", 0.3675172, 0.7829987),
     ],
 )
-def test_the_same_seed_gives_the_same_bounds_as_ever(level: Any, ci: Any, method: Any, low: float, high: float) -> None:
+def test_the_same_seed_gives_the_same_bounds_as_ever(
+    level: Any, ci: Any, interval: Any, low: float, high: float
+) -> None:
     rng = np.random.default_rng(2)
     table = np.clip(rng.integers(0, 5, 40) + rng.integers(-1, 2, (7, 40)), 0, 4).astype(float)
     table[rng.random(table.shape) < 0.3] = N
-    found = alpha(table, level=level, ci=ci, method=method, resamples=100)
+    found = alpha(table, level=level, ci=ci, interval=interval, resamples=100)
     assert found.select("low", "high").row(0) == pytest.approx((low, high), abs=1e-6)

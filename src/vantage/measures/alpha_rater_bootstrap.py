@@ -1,6 +1,6 @@
 """Krippendorff's alpha under resampling of raters.
 
-With *r* copies of an answer in a unit of *m* drawn answers, each copy has *m − r* partners (see `over_raters`)
+With *r* copies of an answer in a unit of *m* drawn answers, each copy has *m − r* partners (see `rater_bootstrap`)
 and weighs each of them 1/(m − r), which is Krippendorff's 1/(m − 1) when everybody is drawn once.
 """
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from vantage.measures.counts import centre
 from vantage.measures.differences import Difference
-from vantage.measures.over_raters import Formula, Resamples, quotient
+from vantage.measures.rater_bootstrap import Formula, Resamples, quotient
 from vantage.measures.ratings import Floats
 
 
@@ -18,7 +18,7 @@ def coefficient_over_raters(difference: Difference) -> Formula:
     """Alpha as a function of how often raters and units are drawn.
 
     >>> from vantage.measures.differences import difference
-    >>> from vantage.measures.over_raters import Answers
+    >>> from vantage.measures.rater_bootstrap import Answers
     >>> from vantage.measures.ratings import groups
     >>> answers = Answers.of(next(groups([[1, 2, 3, 1], [1, 2, 2, 1], [1, 3, 3, 2]])))
     >>> copies = np.array([[1.0, 2.0], [1.0, 0.0], [1.0, 1.0]])  # the sample itself, and a resample

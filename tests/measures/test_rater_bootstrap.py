@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 import vantage
 from vantage.errors import InputError
 from vantage.measures.intervals import OVER, percentile, wilson
-from vantage.measures.over_raters import ONE_RATER, Answers, Resamples
+from vantage.measures.rater_bootstrap import ONE_RATER, Answers, Resamples
 from vantage.measures.ratings import groups
 
 N = float("nan")
@@ -315,14 +315,14 @@ def test_few_raters_make_wide_intervals(name: str) -> None:
 @pytest.mark.parametrize("name", MEASURES)
 def test_bca_over_raters_and_none_over_both(name: str) -> None:
     function = partial(measure(name), crowd(raters=12), resamples=200)
-    found = function(ci="raters", method="bca")
+    found = function(ci="raters", interval="bca")
     plain = function(ci="raters")
     width = (plain["high"] - plain["low"]).to_numpy()
     assert (found["low"] < found["estimate"]).all()
     assert (found["high"] > found["estimate"]).all()
     assert (np.abs((found["low"] - plain["low"]).to_numpy()) < width).all()
     with pytest.raises(InputError, match="defined over items or over raters"):
-        function(ci="both", method="bca")
+        function(ci="both", interval="bca")
     with pytest.raises(InputError, match="no interval over 'people'"):
         function(ci="people")
 
@@ -399,7 +399,7 @@ def test_a_lazy_frame_and_bca_stay_with_items() -> None:
     frame = pl.DataFrame({"item": item, "rater": rater, "value": np.random.default_rng(0).integers(0, 3, 360)})
     assert vantage.alpha(frame, level="nominal", resamples=20)["over"].to_list() == ["both"]
     assert vantage.alpha(frame.lazy(), level="nominal", resamples=20)["over"].to_list() == ["items"]
-    assert vantage.alpha(frame, level="nominal", resamples=20, method="bca")["over"].to_list() == ["items"]
+    assert vantage.alpha(frame, level="nominal", resamples=20, interval="bca")["over"].to_list() == ["items"]
     by_group = frame.with_columns(group=pl.col("rater") < 10)
     assert vantage.pairwise(by_group, by="group", resamples=20)["over"].to_list() == ["items", "both"]
     declined = frame.with_columns(
