@@ -11,7 +11,7 @@ import pytest
 
 from vantage.errors import InputError
 from vantage.measures import registry
-from vantage.measures.alpha import alpha
+from vantage.measures.agreement.alpha import alpha
 from vantage.measures.base import BIASED, REGISTRY, RENAMED, RESULT, table
 
 

@@ -206,7 +206,7 @@ def test_weighted_fleiss_with_categories_that_nobody_used(weights: Any, table: T
     wide = np.hstack(
         [np.vstack([every, np.full((len(table), 4), N)]), np.vstack([np.full((2, len(table.T)), N), table])]
     )
-    found = vantage.fleiss(wide, ci="both", weights=weights, resamples=12).row(0, named=True)
+    found = vantage.measures.fleiss(wide, ci="both", weights=weights, resamples=12).row(0, named=True)
     replicates = [corrected(written_out(wide, *drawn), "fleiss", weights) for drawn in draws(wide, "both", 12)]
     assert (found["low"], found["high"]) == pytest.approx(percentile(np.array(replicates)), abs=1e-9)
 
@@ -215,7 +215,7 @@ def test_weighted_fleiss_with_categories_that_nobody_used(weights: Any, table: T
 @given(table=tables())
 @settings(max_examples=15, deadline=None)
 def test_entropy_keeps_the_spread_of_copies_written_out_and_the_place_of_the_estimate(ci: Any, table: Table) -> None:
-    found = vantage.entropy(table, base="bits", ci=ci, resamples=12).row(0, named=True)
+    found = vantage.measures.entropy(table, base="bits", ci=ci, resamples=12).row(0, named=True)
     replicates = [entropy_of(written_out(table, *drawn)) / log(2) for drawn in draws(table, ci, 12)]
     if len(table) < 2:
         assert (found["low"], found["high"], found["reason"]) == (None, None, ONE_RATER)
@@ -238,7 +238,7 @@ def test_ambiguity_equals_copies_written_out(ci: Any, table: Table) -> None:
             "status": np.where(doubt, "ambiguous", "answered"),
         }
     )
-    found = vantage.ambiguity(frame, ci=ci, resamples=12).row(0, named=True)
+    found = vantage.measures.ambiguity(frame, ci=ci, resamples=12).row(0, named=True)
     units = [written_out(table, *drawn) for drawn in draws(table, ci, 12)]
     replicates = np.array([mean(mean(v == 2 for _, v in unit) for unit in each) for each in units])
     expected = percentile(replicates) if len(table) > 1 else (None, None)
@@ -259,7 +259,7 @@ def test_opt_outs_are_categories_of_entropy_and_questions_have_their_own_base() 
         }
     )
     codes = np.array([[1, 2, 1, 2], [-1, 2, 1, 1], [-2, -1, 2, -1]], dtype=float)  # raters × units, by question
-    found = vantage.entropy(rows, opt_outs=True, normalise=True, ci="both", resamples=30).row(0, named=True)
+    found = vantage.measures.entropy(rows, opt_outs=True, normalise=True, ci="both", resamples=30).row(0, named=True)
     rng = np.random.default_rng(0)
     replicates = []
     for _ in range(30):
@@ -341,7 +341,7 @@ def test_one_rater_is_null_with_a_reason(name: str, ci: str) -> None:
 
 def test_samples_of_one_rater_pair_but_cannot_be_resampled() -> None:
     runs = {"item": [1, 1, 2, 2], "rater": ["m"] * 4, "sample": [0, 1, 0, 1], "value": [1, 1, 1, 2]}
-    found = vantage.pairwise(runs, ci="raters", resamples=20).row(0, named=True)
+    found = vantage.measures.pairwise(runs, ci="raters", resamples=20).row(0, named=True)
     assert (found["estimate"], found["low"], found["high"]) == (0.5, None, None)
     assert found["reason"] == ONE_RATER
 
@@ -361,9 +361,9 @@ def test_groups_are_resampled_as_if_alone() -> None:
     table = rng.integers(-2, 3, (5, 12)).astype(float)
     rater, item = (grid.ravel() for grid in np.indices(table.shape))
     frame = pl.DataFrame({"item": item, "rater": rater, "value": table.ravel(), "half": item % 2})
-    grouped = vantage.pairwise(frame, by="half", coarse="sign", ci="both", resamples=30)
+    grouped = vantage.measures.pairwise(frame, by="half", coarse="sign", ci="both", resamples=30)
     for half, low, high in grouped.select("half", "low", "high").rows():
-        alone = vantage.pairwise(frame.filter(pl.col("half") == half), coarse="sign", ci="both", resamples=30)
+        alone = vantage.measures.pairwise(frame.filter(pl.col("half") == half), coarse="sign", ci="both", resamples=30)
         assert alone.select("low", "high").row(0) == (low, high)
 
 
@@ -397,16 +397,16 @@ def test_left_to_itself_a_measure_is_resampled_over_both_from_ten_raters_on(name
 def test_a_lazy_frame_and_bca_stay_with_items() -> None:
     item, rater = (grid.ravel() for grid in np.indices((30, 12)))
     frame = pl.DataFrame({"item": item, "rater": rater, "value": np.random.default_rng(0).integers(0, 3, 360)})
-    assert vantage.alpha(frame, level="nominal", resamples=20)["over"].to_list() == ["both"]
-    assert vantage.alpha(frame.lazy(), level="nominal", resamples=20)["over"].to_list() == ["items"]
-    assert vantage.alpha(frame, level="nominal", resamples=20, interval="bca")["over"].to_list() == ["items"]
+    assert vantage.measures.alpha(frame, level="nominal", resamples=20)["over"].to_list() == ["both"]
+    assert vantage.measures.alpha(frame.lazy(), level="nominal", resamples=20)["over"].to_list() == ["items"]
+    assert vantage.measures.alpha(frame, level="nominal", resamples=20, interval="bca")["over"].to_list() == ["items"]
     by_group = frame.with_columns(group=pl.col("rater") < 10)
-    assert vantage.pairwise(by_group, by="group", resamples=20)["over"].to_list() == ["items", "both"]
+    assert vantage.measures.pairwise(by_group, by="group", resamples=20)["over"].to_list() == ["items", "both"]
     declined = frame.with_columns(
         value=pl.when(pl.col("value") > 0).then("value"),
         status=pl.when(pl.col("value") > 0).then(pl.lit("answered")).otherwise(pl.lit("not_mentioned")),
     )
-    assert vantage.opt_outs(declined, resamples=20)["over"].to_list() == ["both"] * 5
+    assert vantage.measures.opt_outs(declined, resamples=20)["over"].to_list() == ["both"] * 5
 
 
 def test_the_interval_of_a_mean_kappa_holds_it_where_pairs_share_few_items() -> None:
@@ -414,7 +414,7 @@ def test_the_interval_of_a_mean_kappa_holds_it_where_pairs_share_few_items() -> 
     item = np.repeat(np.arange(150), 4)
     rater = np.concatenate([rng.choice(25, 4, replace=False) for _ in range(150)])
     value = np.digitize(rng.normal(size=150)[item] + rng.normal(size=600), [-1, 0, 1])
-    for kappa in (vantage.cohen, vantage.scott):
+    for kappa in (vantage.measures.cohen, vantage.measures.scott):
         row = kappa(pl.DataFrame({"item": item, "rater": rater, "value": value}), resamples=200).row(0, named=True)
         assert row["low"] < row["estimate"] < row["high"]
         assert row["reason"] is None

@@ -13,10 +13,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from vantage.measures.aggregation import aggregate, bands
-from vantage.measures.needed_raters import needed_raters
-from vantage.measures.rater_quality import rater_quality
-from vantage.measures.split_half import split_half
+from vantage.measures.aggregation.labels import aggregate, bands
+from vantage.measures.reliability.needed_raters import needed_raters
+from vantage.measures.reliability.rater_quality import rater_quality
+from vantage.measures.reliability.split_half import split_half
 
 pytestmark = pytest.mark.data
 

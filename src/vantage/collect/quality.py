@@ -32,9 +32,9 @@ def reliability(study: Study, judgments: pl.DataFrame, *, resamples: int = 500) 
     Pairwise agreement, Krippendorff's alpha (intervals over items), and split-half reliability (its interval holds
     95 % of the splits).
     """
-    from vantage.measures.alpha import alpha
-    from vantage.measures.pairwise import pairwise
-    from vantage.measures.split_half import split_half
+    from vantage.measures.agreement.alpha import alpha
+    from vantage.measures.agreement.pairwise import pairwise
+    from vantage.measures.reliability.split_half import split_half
 
     rows: list[pl.DataFrame] = []
     by = ["question", "condition"]
@@ -127,7 +127,7 @@ def _profiles(study: Study, judgments: pl.DataFrame) -> dict[str, dict[str, Any]
     Shares and correlations are means over the questions, weighted by judgments; a run is the longest of any
     question, because one answer throughout is seen within a question, not across them.
     """
-    from vantage.measures.rater_quality import rater_quality
+    from vantage.measures.reliability.rater_quality import rater_quality
 
     if judgments.is_empty():
         return {}

@@ -8,8 +8,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from vantage import load, rationale_agreement, rationale_similarity
+from vantage import load
 from vantage.errors import InputError
+from vantage.measures import rationale_agreement, rationale_similarity
 from vantage.measures.rationale.overlap import rouge
 
 

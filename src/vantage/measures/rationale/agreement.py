@@ -28,8 +28,8 @@ from vantage.measures.rationale.pairs import (
 )
 from vantage.measures.rationale.scoring import OVERLAP, Likeness
 from vantage.measures.rationale.semantic import Encode, Score
-from vantage.measures.references import has_column
 from vantage.measures.resampling import Resampled, Resampling, difference_with_interval, mean_with_interval
+from vantage.measures.scoring.references import has_column
 
 NO_PAIRS = "no two rationales can be compared"
 

@@ -12,13 +12,13 @@ import polars as pl
 
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
-from vantage.measures.diversity import words
 from vantage.measures.intervals import Method
 from vantage.measures.parts import names, parts
 from vantage.measures.presentation import Column, View
 from vantage.measures.ratings import By, Judgments
-from vantage.measures.references import has_column
 from vantage.measures.resampling import Resampled, Resampling, mean_with_interval
+from vantage.measures.scoring.references import has_column
+from vantage.measures.texts.diversity import words
 
 _HEDGES: Final = """
 apparently appear appears appeared arguably assume assumed assumes could doubtful guess guesses hints imply implied

@@ -9,12 +9,12 @@ import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.errors import InputError
-from vantage.measures.aggregation import aggregate, bands
-from vantage.measures.compare import compare
-from vantage.measures.correlate import correlate
-from vantage.measures.rater_quality import rater_quality
-from vantage.measures.unanimity import unanimity
-from vantage.measures.variation import opposed_items
+from vantage.measures.aggregation.labels import aggregate, bands
+from vantage.measures.agreement.unanimity import unanimity
+from vantage.measures.relations.compare import compare
+from vantage.measures.relations.correlate import correlate
+from vantage.measures.reliability.rater_quality import rater_quality
+from vantage.measures.variation.spread import opposed_items
 from vantage.report.parts import Figure
 from vantage.report.recipe import Analysis, Data
 from vantage.studies.wcsent.learning import QUESTIONS
