@@ -19,4 +19,5 @@ _HOMES = {"StudyService": "vantage.collect.service", "AnnotationStudy": "vantage
 
 __all__ = ["AnnotationStudy", "StudyService"]
 
-__getattr__, __dir__ = attach(__name__, _HOMES)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = attach(__name__, _HOMES)
