@@ -11,9 +11,11 @@ from typing import Any, Final
 from vantage.collect.document import TraitPart
 from vantage.collect.views import InvalidAnswers, QuestionAnswer
 from vantage.instruments import Question
+from vantage.scales import Scale, show_code
 
 LONGEST: Final = 10_000
 """Most characters of a reason."""
+NOT_OFFERED: Final = "This is not one of the answers."
 LINE: Final = 500
 """Most characters of a trait given as text."""
 
@@ -31,34 +33,35 @@ def checked(questions: Sequence[Question], given: Mapping[str, QuestionAnswer]) 
     vantage.collect.views.InvalidAnswers: irony: This is not one of the answers.
     """
     problems = {name: "This question is not on the page." for name in given if name not in {q.id for q in questions}}
+    reasons: dict[str, str] = {}
     stored: dict[str, list[Any]] = {}
     for question in questions:
-        answer = given.get(question.id)
-        reason = cleaned(answer.rationale or "") if answer and question.rationale != "no" else ""
-        if problem := _problem(question, answer, reason):
+        answer = given.get(question.id, QuestionAnswer())
+        reason = cleaned(answer.rationale or "") if question.rationale != "no" else ""
+        if problem := _problem(question.scale, answer):
             problems[question.id] = problem
-        elif answer is not None:
-            value = None if answer.value is None else float(answer.value)
-            stored[question.id] = [value, answer.status, reason or None]
-    if problems:
-        raise InvalidAnswers(problems)
+        if question.rationale == "required" and not reason:
+            reasons[question.id] = "Please give a reason."
+        elif len(reason) > LONGEST:
+            reasons[question.id] = f"Please shorten the reason to {LONGEST:,} characters; it has {len(reason):,}."
+        value = None if answer.value is None else float(answer.value)
+        stored[question.id] = [value, answer.status, reason or None]
+    if problems or reasons:
+        raise InvalidAnswers(problems, reasons)
     return json.dumps(stored)
 
 
-def _problem(question: Question, answer: QuestionAnswer | None, reason: str) -> str:
-    if answer is None or (answer.status == "answered" and answer.value is None):
-        return "Please choose an answer."
+def _problem(scale: Scale, answer: QuestionAnswer) -> str:
     if answer.status == "answered":
-        assert answer.value is not None  # noqa: S101
-        if not math.isfinite(answer.value) or not question.scale.holds(answer.value):
-            return "This is not one of the answers."
-    elif answer.value is not None or answer.status not in {o.status for o in question.scale.opt_outs}:
-        return "This is not one of the answers."
-    if question.rationale == "required" and not reason:
-        return "Please give a reason."
-    if len(reason) > LONGEST:
-        return f"Please shorten the reason to {LONGEST:,} characters; it has {len(reason):,}."
-    return ""
+        valid = answer.value is not None and math.isfinite(answer.value) and scale.holds(answer.value)
+    else:
+        valid = answer.value is None and answer.status in {o.status for o in scale.opt_outs}
+    if valid:
+        return ""
+    if scale.range is not None:
+        otherwise = ", or choose the other answer" if scale.opt_outs else ""
+        return f"Please enter a number from {show_code(scale.ends[0])} to {show_code(scale.ends[1])}{otherwise}."
+    return "Please choose an answer." if answer == QuestionAnswer(rationale=answer.rationale) else NOT_OFFERED
 
 
 def read(stored: str) -> dict[str, QuestionAnswer]:
@@ -93,7 +96,7 @@ def _trait(trait: TraitPart, given: str | Sequence[str]) -> Any:
     texts = [text for text in texts if text]
     if trait.kind in ("choice", "several"):
         if any(text not in trait.options for text in texts) or (trait.kind == "choice" and len(texts) > 1):
-            raise ValueError("This is not one of the answers.")
+            raise ValueError(NOT_OFFERED)
         chosen = [option for option in trait.options if option in texts]
         return chosen if trait.kind == "several" else next(iter(chosen), None)
     text = texts[0] if texts else ""

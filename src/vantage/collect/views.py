@@ -53,11 +53,15 @@ class Refused(VantageError):  # noqa: N818 - a decision, not a failure
 
 
 class InvalidAnswers(VantageError):  # noqa: N818 - a form to correct, not a failure
-    """Answers that cannot be stored: for each question (or trait) one sentence that says why."""
+    """Answers that cannot be stored: for each question (or trait) one sentence that says why.
 
-    def __init__(self, problems: Mapping[str, str]) -> None:
-        self.problems = dict(problems)
-        super().__init__("; ".join(f"{name}: {problem}" for name, problem in problems.items()))
+    `problems` concern the answers, `reasons` the rationales.
+    """
+
+    def __init__(self, problems: Mapping[str, str], reasons: Mapping[str, str] | None = None) -> None:
+        self.problems, self.reasons = dict(problems), dict(reasons or {})
+        sentences = [*self.problems.items(), *self.reasons.items()]
+        super().__init__("; ".join(f"{name}: {problem}" for name, problem in sentences))
 
 
 @dataclass(frozen=True, slots=True)

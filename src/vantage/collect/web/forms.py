@@ -6,13 +6,11 @@ value of an answer is a code of the scale (`3`, `-0.5`) or the name of an opt-ou
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from vantage.collect.answers import LONGEST, cleaned
-from vantage.collect.views import QuestionAnswer
+from vantage.collect.views import AnswerStatus, InvalidAnswers, QuestionAnswer
 from vantage.instruments import Question
 from vantage.scales import OptOutStatus, Scale, show_code
 
@@ -132,53 +130,47 @@ def inputs(questions: Sequence[Question], answers: Mapping[str, QuestionAnswer])
     return given
 
 
-def read(questions: Sequence[Question], form: Mapping[str, str]) -> tuple[dict[str, QuestionAnswer], dict[str, str]]:
-    """The answers of a completed form by question, and the errors by input.
+def read(questions: Sequence[Question], form: Mapping[str, str]) -> dict[str, QuestionAnswer]:
+    """The answers of a completed form by question; a value that the page does not offer counts as no answer.
 
     >>> from vantage import Instrument
     >>> read(Instrument.load("sarcasm").questions, {"a0": "ambiguous"})
-    ({'sarcasm': QuestionAnswer(value=None, status='ambiguous', rationale=None)}, {})
-    >>> read(Instrument.load("sarcasm").questions, {"a0": "7"})
-    ({}, {'a0': 'Choose one of the answers.'})
+    {'sarcasm': QuestionAnswer(value=None, status='ambiguous', rationale=None)}
+    >>> read(Instrument.load("sarcasm").questions, {"a0": "7", "r0": "why"})
+    {'sarcasm': QuestionAnswer(value=None, status='answered', rationale='why')}
     """
-    answers: dict[str, QuestionAnswer] = {}
-    errors: dict[str, str] = {}
+    return {
+        question.id: QuestionAnswer(
+            *_answer(question.scale, form.get(f"a{index}", "").strip(), form.get(f"o{index}", "").strip()),
+            form.get(f"r{index}") or None,
+        )
+        for index, question in enumerate(questions)
+    }
+
+
+def errors(questions: Sequence[Question], invalid: InvalidAnswers) -> dict[str, str]:
+    """What is wrong with the answers, by input, in the order of the page."""
+    messages: dict[str, str] = {}
     for index, question in enumerate(questions):
-        answer = _answer(question.scale, form.get(f"a{index}", "").strip(), form.get(f"o{index}", "").strip())
-        reason = cleaned(form.get(f"r{index}", "")) if question.rationale != "no" else ""
-        if isinstance(answer, str):
-            errors[f"a{index}"] = answer
-        if question.rationale == "required" and not reason:
-            errors[f"r{index}"] = "Give your reason in a few words."
-        elif len(reason) > LONGEST:
-            errors[f"r{index}"] = f"Shorten your reason to {LONGEST} characters; it has {len(reason)}."
-        if isinstance(answer, QuestionAnswer) and f"r{index}" not in errors:
-            answers[question.id] = QuestionAnswer(answer.value, answer.status, reason or None)
-    return answers, errors
+        for kind, problems in (("a", invalid.problems), ("r", invalid.reasons)):
+            if question.id in problems:
+                messages[f"{kind}{index}"] = problems[question.id]
+    return messages
 
 
-def _answer(scale: Scale, value: str, opt_out: str) -> QuestionAnswer | str:
-    """The answer in an input, or an error message."""
-    for status in _statuses(scale):
-        if scale.range is not None and opt_out == status:
-            return QuestionAnswer(None, status) if not value else "Enter a number or choose the other answer, not both."
-        if value == status:
-            return QuestionAnswer(None, status)
+def _answer(scale: Scale, value: str, opt_out: str) -> tuple[float | None, AnswerStatus]:
+    """The code and the status in the inputs of a question."""
     if scale.range is None:
+        for status in _statuses(scale):
+            if value == status:
+                return None, status
         # Only values that the page offers are accepted: neither "1e0" nor "１" is a button.
-        code = next((option.code for option in scale.options if show_code(option.code) == value), None)
-        return QuestionAnswer(code) if code is not None else "Choose one of the answers."
-    low, high = scale.range
+        return next((option.code for option in scale.options if show_code(option.code) == value), None), "answered"
     try:
-        number = float(value.replace(",", "."))
+        number = float(value.replace(",", ".")) if value else None
     except ValueError:
-        number = math.nan
-    # Comparisons with NaN are false.
-    return (
-        QuestionAnswer(number)
-        if low <= number <= high
-        else f"Enter a number from {show_code(low)} to {show_code(high)}."
-    )
+        number = None
+    return number, next((status for status in _statuses(scale) if status == opt_out), "answered")
 
 
 def _statuses(scale: Scale) -> tuple[OptOutStatus, ...]:

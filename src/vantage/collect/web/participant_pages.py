@@ -11,19 +11,18 @@ from typing import Final
 
 from starlette.responses import Response
 
+from vantage.collect.entry import PLATFORMS
 from vantage.collect.views import InvalidAnswers, Participant, QuizResult, Step, StepKind
 from vantage.collect.web.signing import DAY
 from vantage.collect.web.visit import Redirect, Visit
 
-IDENTIFIED_BY: Final = {"prolific": "PROLIFIC_PID", "mturk": "workerId"}
-"""The parameter of a platform's link that identifies the participant; every study accepts invitations."""
 IN_PROGRESS: Final[tuple[StepKind, ...]] = ("consent", "traits", "guidelines", "quiz", "item", "review")
 ENDS: Final[Mapping[StepKind, tuple[str, tuple[str, ...]]]] = {
     "finished": ("Thank you", ("Your answers have been submitted.",)),
     "declined": ("You are not taking part", ("You did not agree, so we asked nothing and stored nothing.",)),
     "screened_out": (
         "Thank you for your time",
-        ("You did not answer enough of the questions about the guidelines correctly, so the study ends here.",),
+        ("You did not meet the study's requirements, such as its quiz, so the study ends here for you.",),
     ),
     "full": (
         "There is no work left",
@@ -61,7 +60,7 @@ def start(visit: Visit) -> Response:
     site = visit.site
     via = site.study.plan.recruitment.via
     params = dict(visit.request.query_params)
-    if "invitation" not in params and IDENTIFIED_BY.get(via) not in params:
+    if "invitation" not in params and PLATFORMS.get(via, ("",))[0] not in params:
         if known := visit.known_participant():
             return visit.redirect(path(site.participants.step(known)))
         if via == "link":

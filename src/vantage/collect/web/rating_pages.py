@@ -35,17 +35,13 @@ def submit(visit: Visit) -> Response:
         page = _page(visit, participant)
         return _item(visit, page, given, {}, _token(visit, participant, page), EXPIRED)
     questions = site.study.question_groups[int(group)]
-    answers, errors = forms.read(questions, given)
-    if not errors:
-        try:
-            done = site.participants.submit(participant, position, answers, token=token.view, seconds=token.seconds)
-        except InvalidAnswers as invalid:
-            names = {question.id: f"a{index}" for index, question in enumerate(questions)}
-            errors = {names[id_]: problem for id_, problem in invalid.problems.items() if id_ in names}
-        else:
-            return visit.redirect(_next(done.position, done.step))
-    page = _page(visit, participant)
-    return _item(visit, page, given, errors, _token(visit, participant, page, token))
+    answers = forms.read(questions, given)
+    try:
+        done = site.participants.submit(participant, position, answers, token=token.view, seconds=token.seconds)
+    except InvalidAnswers as invalid:
+        page, errors = _page(visit, participant), forms.errors(questions, invalid)
+        return _item(visit, page, given, errors, _token(visit, participant, page, token))
+    return visit.redirect(_next(done.position, done.step))
 
 
 def review(visit: Visit) -> Response:
