@@ -22,7 +22,7 @@ from tests.collect.web.studies import OPENED, PASSWORD, QUIZ, TRAITS, study_serv
 from vantage.collect.service import StudyService
 from vantage.collect.views import QuestionAnswer
 from vantage.collect.web import create_app
-from vantage.collect.web.forms import form_question
+from vantage.collect.web.forms import layout
 from vantage.instruments import Instrument, bundled
 
 if TYPE_CHECKING:
@@ -198,7 +198,7 @@ def by_hand(page: Page) -> None:
 def test_every_kind_of_question_is_among_the_shown_ones() -> None:
     def kinds(names: Iterable[str]) -> set[object]:
         questions = [question for name in names for question in Instrument.load(name).questions]
-        return {(form_question(0, q, "?").shape, q.rationale, bool(q.scale.opt_outs)) for q in questions}
+        return {(layout(q.scale), q.rationale, bool(q.scale.opt_outs)) for q in questions}
 
     assert kinds(EVERY_SHAPE) == kinds(bundled())
 

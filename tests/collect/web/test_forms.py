@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from vantage.collect.answers import LONGEST, checked, read
 from vantage.collect.views import InvalidAnswers, QuestionAnswer
 from vantage.collect.web import forms
+from vantage.collect.web.site import templates
 from vantage.instruments import Instrument, Question, bundled
 from vantage.scales import OptOut, Scale
 
@@ -25,6 +26,12 @@ def wrong(asked: Sequence[Question], form: Mapping[str, str]) -> dict[str, str]:
     except InvalidAnswers as invalid:
         return forms.errors(asked, invalid)
     return {}
+
+
+def rendered(index: int, asked: Question, given: Mapping[str, str]) -> str:
+    """A question as HTML."""
+    template = templates().get_template("question.html")
+    return template.render(index=index, question=asked, wording=asked.ask, given=given, errors={}, longest=LONGEST)
 
 
 def question(scale: Scale, **given: Any) -> Question:
@@ -48,8 +55,7 @@ def test_the_worked_answers_of_every_instrument_pass_through_the_form(name: str)
         given_ = forms.inputs(asked, replies)
         assert forms.read(asked, given_) == replies
         assert wrong(asked, given_) == {}
-        drawn = [forms.form_question(i, q, q.ask, given_) for i, q in enumerate(asked)]
-        assert [sum(c.chosen for c in (*e.choices, *e.opt_outs)) for e in drawn] == [1] * len(asked)
+        assert [rendered(i, q, given_).count(" checked") for i, q in enumerate(asked)] == [1] * len(asked)
 
 
 @pytest.mark.parametrize("name", bundled())
@@ -61,7 +67,7 @@ def test_an_empty_form_names_every_question(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("scale", "shape"),
+    ("scale", "layout"),
     [
         (Scale.points(1, 9, anchors={1: "low", 9: "high"}), "points"),
         (Scale.points(0, 100), "list"),
@@ -70,8 +76,8 @@ def test_an_empty_form_names_every_question(name: str) -> None:
         (Scale.continuous(0, 1), "number"),
     ],
 )
-def test_each_scale_has_its_shape(scale: Scale, shape: str) -> None:
-    assert forms.form_question(0, question(scale), "What?").shape == shape
+def test_each_scale_has_its_layout(scale: Scale, layout: str) -> None:
+    assert forms.layout(scale) == layout
 
 
 @pytest.mark.parametrize("value", ["", "4", "1e0", "１", " nan", "ambiguous", "yes", "0x1", "-0", "1.0"])
@@ -99,7 +105,7 @@ def test_an_opt_out_beside_a_number() -> None:
     assert wrong(asked, {"a0": "", "o0": "ambiguous"}) == {}
     assert "or choose the other answer" in wrong(asked, {"a0": "1", "o0": "ambiguous"})["a0"], "not both"
     assert forms.inputs(asked, {"q one": QuestionAnswer(None, "ambiguous")}) == {"o0": "ambiguous"}
-    assert forms.form_question(0, asked[0], "What?", {"o0": "ambiguous"}).opt_outs[0].chosen
+    assert 'value="ambiguous" checked' in rendered(0, asked[0], {"o0": "ambiguous"})
 
 
 def test_reasons_are_cleaned_and_limited() -> None:

@@ -77,7 +77,7 @@ def test_two_clicks_answered_by_two_workers_make_one_participant(service: StudyS
     tab.client.cookies, token = ann.client.cookies, ann.form_token
     for visitor in (ann, tab):
         visitor.send("/consent", {"agreed": "yes"}, signed=token)
-        assert visitor.path == "/traits"
+        assert (visitor.path, visitor.status) == ("/traits", 200)
     assert service.researchers.overview().participants == {"traits": 1}
     second.close()
 

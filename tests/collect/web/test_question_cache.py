@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markupsafe import escape
 
-from vantage.collect.web import forms
 from vantage.collect.web.item_view import texts
 from vantage.collect.web.question_cache import QuestionCache
 from vantage.collect.web.site import templates
 from vantage.instruments import Instrument, bundled
+from vantage.scales import show_code
 
 
 @pytest.mark.parametrize("name", bundled())
@@ -21,7 +21,7 @@ def test_kept_drawings_equal_fresh_ones(name: str) -> None:
     own = QuestionCache(templates(), 100)
     for example in [*instrument.examples, *instrument.examples]:
         given = {
-            f"a{n}": forms.form_question(n, q, "").choices[n % len(forms.form_question(n, q, "").choices)].value
+            f"a{n}": show_code(q.scale.options[n % len(q.scale.options)].code)
             for n, q in enumerate(instrument.questions)
             if n % 2
         }
@@ -30,7 +30,14 @@ def test_kept_drawings_equal_fresh_ones(name: str) -> None:
         )
         words = texts(example.item)
         expected = "".join(
-            fresh.render(q=forms.form_question(n, q, q.wording(example.condition, **words), given), longest=100)
+            fresh.render(
+                index=n,
+                question=q,
+                wording=q.wording(example.condition, **words),
+                given=given,
+                errors={},
+                longest=100,
+            )
             for n, q in enumerate(instrument.questions)
         )
         assert drawn == expected

@@ -17,7 +17,7 @@ from starlette.responses import JSONResponse, Response
 from vantage._version import __version__
 from vantage.collect.views import Invitation, ItemAnswers, ItemLine, Overview, RaterRow, Refused, Verdict
 from vantage.collect.web.researcher_pages import MOST_INVITATIONS, SESSION, password_error
-from vantage.collect.web.visit import STATUS, PageError, Visit
+from vantage.collect.web.visit import STATUS, PageError, Visit, whole_number
 
 TOKEN_PAGE: Final = "api"  # noqa: S105 - the name of a page
 Line = Annotated[str, Field(max_length=1000)]
@@ -155,10 +155,10 @@ def items(visit: Visit) -> list[ItemLine]:
         raise PageError(400, "Not as described", "Give 'start', 'count' and 'find' at most once; see /openapi.json.")
     numbers = []
     for name, otherwise, most in (("start", "0", 10_000_000), ("count", "50", 1000)):
-        text = query.get(name, otherwise)
-        if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text) <= most):
+        number = whole_number(query.get(name, otherwise))
+        if number is None or number > most:
             raise PageError(400, "Not a number", f"'{name}' must be a whole number from 0 to {most}.")
-        numbers.append(int(text))
+        numbers.append(number)
     return visit.site.researchers.items(numbers[0], numbers[1], find)
 
 

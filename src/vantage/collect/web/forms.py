@@ -1,4 +1,4 @@
-"""An instrument's questions as a form, and a completed form as answers: pure functions, independent of requests.
+"""Questions as a form, and a completed form as answers: pure functions, independent of requests.
 
 Inputs are named by the position of their question on the page (`a0`, `r0`), since question ids may contain spaces. The
 value of an answer is a code of the scale (`3`, `-0.5`) or the name of an opt-out (`ambiguous`).
@@ -7,91 +7,28 @@ value of an answer is a code of the scale (`3`, `-0.5`) or the name of an opt-ou
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from vantage.collect.views import AnswerStatus, InvalidAnswers, QuestionAnswer
 from vantage.instruments import Question
 from vantage.scales import OptOutStatus, Scale, show_code
 
-Shape = Literal["points", "list", "inline", "number"]
+Layout = Literal["points", "list", "inline", "number"]
 """A row of numbers with labels at its ends, a list of labels, a few short labels side by side, or a number to enter."""
 
 
-@dataclass(frozen=True, slots=True)
-class RadioOption:
-    """One radio button."""
+def layout(scale: Scale) -> Layout:
+    """How the answers of a scale are laid out.
 
-    value: str
-    number: str
-    label: str = ""
-    description: str = ""
-    chosen: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class FormQuestion:
-    """One question of a form, with the given answer and its errors."""
-
-    index: int
-    question: Question
-    wording: str
-    shape: Shape
-    choices: tuple[RadioOption, ...]
-    opt_outs: tuple[RadioOption, ...]
-    low: str = ""
-    high: str = ""
-    typed: str = ""
-    rationale: str = ""
-    error: str = ""
-    rationale_error: str = ""
-
-
-def form_question(
-    index: int,
-    question: Question,
-    wording: str,
-    given: Mapping[str, str] | None = None,
-    errors: Mapping[str, str] | None = None,
-) -> FormQuestion:
-    """One question of a form.
-
-    `given` holds the inputs' values (see `inputs` and `read`), `errors` the messages by input.
-
-    >>> from vantage import Instrument
-    >>> asked = form_question(0, Instrument.load("irony").question("irony"), "Is the reply ironic?", {"a0": "1"})
-    >>> [(choice.label, choice.chosen) for choice in asked.choices]
-    [('no', False), ('yes', True)]
+    >>> layout(Scale.labels("no", "yes")), layout(Scale.points(1, 7))
+    ('inline', 'points')
     """
-    given, errors = given or {}, errors or {}
-    return FormQuestion(
-        index,
-        question,
-        wording,
-        *_layout(question.scale, given.get(f"a{index}", ""), given.get(f"o{index}", "")),
-        rationale=given.get(f"r{index}", ""),
-        error=errors.get(f"a{index}", ""),
-        rationale_error=errors.get(f"r{index}", ""),
-    )
-
-
-def _layout(
-    scale: Scale, value: str, opt_out: str
-) -> tuple[Shape, tuple[RadioOption, ...], tuple[RadioOption, ...], str, str, str]:
-    opt_outs = tuple(RadioOption(o.status, "", o.label, chosen=o.status in (value, opt_out)) for o in scale.opt_outs)
-    low, high = scale.ends
     if scale.range is not None:
-        return "number", (), opt_outs, show_code(low), show_code(high), "" if value in _statuses(scale) else value
-    choices = tuple(
-        RadioOption(show_code(o.code), signed(o.code, scale), o.label, o.description, show_code(o.code) == value)
-        for o in scale.options
-    )
-    shape: Shape = "list"
-    if not all(option.label for option in scale.options) and len(choices) <= 11:
-        shape = "points"
-    elif len(choices) <= 4 and not any(len(o.label) > 16 or o.description for o in scale.options):
-        shape = "inline"
-    return shape, choices, opt_outs, scale.label(low), scale.label(high), ""
+        return "number"
+    if not all(option.label for option in scale.options) and len(scale.options) <= 11:
+        return "points"
+    short = not any(len(option.label) > 16 or option.description for option in scale.options)
+    return "inline" if short and len(scale.options) <= 4 else "list"
 
 
 def signed(code: float, scale: Scale) -> str:

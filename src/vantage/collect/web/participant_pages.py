@@ -14,7 +14,7 @@ from starlette.responses import Response
 from vantage.collect.entry import PLATFORMS
 from vantage.collect.views import InvalidAnswers, Participant, QuizResult, Step, StepKind
 from vantage.collect.web.signing import DAY
-from vantage.collect.web.visit import Redirect, Visit
+from vantage.collect.web.visit import Redirect, Visit, whole_number
 
 IN_PROGRESS: Final[tuple[StepKind, ...]] = ("consent", "traits", "guidelines", "quiz", "item", "review")
 ENDS: Final[Mapping[StepKind, tuple[str, tuple[str, ...]]]] = {
@@ -129,25 +129,16 @@ def traits(visit: Visit) -> Response:
 
 
 def _traits(visit: Visit, participant: Participant, problems: Mapping[str, str]) -> Response:
-    asked = [
-        {
-            "name": f"t{index}",
-            "ask": trait.ask,
-            "kind": trait.kind,
-            "options": trait.options,
-            "required": trait.required,
-            "given": [value for value in visit.form.get(f"t{index}", []) if value],
-            "error": problems.get(trait.id, ""),
-        }
-        for index, trait in enumerate(visit.site.study.plan.traits)
-    ]
+    traits = visit.site.study.plan.traits
     return visit.render(
         "traits.html",
         422 if problems else 200,
         heading="About you",
-        traits=asked,
-        optional=not all(trait.required for trait in visit.site.study.plan.traits),
-        problems=[(t["name"], t["ask"], t["error"]) for t in asked if t["error"]],
+        traits=traits,
+        optional=not all(trait.required for trait in traits),
+        given=visit.form,
+        errors=problems,
+        problems=[(f"t{n}", trait.ask, problems[trait.id]) for n, trait in enumerate(traits) if trait.id in problems],
         form=visit.site.signer.sign_form(participant.id, "traits"),
     )
 
@@ -162,8 +153,8 @@ def give_traits(visit: Visit) -> Response:
     }
     try:
         step = visit.site.participants.give_traits(participant, answers)
-    except InvalidAnswers as unanswered:
-        return _traits(visit, participant, unanswered.problems)
+    except InvalidAnswers as invalid:
+        return _traits(visit, participant, invalid.problems)
     return visit.redirect(path(step))
 
 
@@ -199,24 +190,16 @@ def quiz(visit: Visit) -> Response:
 def _quiz(visit: Visit, participant: Participant, attempts_left: int, result: QuizResult | None) -> Response:
     plan = visit.site.study.plan.quiz
     assert plan is not None  # noqa: S101
-    wrong = result.wrong if result else ()
-    asked = [
-        {
-            "name": f"k{index}",
-            "ask": question.ask,
-            "options": question.options,
-            "given": _whole(visit.field(f"k{index}")),
-            "error": (question.explain or "This is not right.") if index in wrong else "",
-        }
-        for index, question in enumerate(plan.questions)
-    ]
+    errors = {f"k{n}": plan.questions[n].explain or "This is not right." for n in (result.wrong if result else ())}
     return visit.render(
         "quiz.html",
-        422 if wrong else 200,
+        422 if errors else 200,
         heading="A few questions about the guidelines",
-        questions=asked,
+        questions=plan.questions,
         attempts_left=attempts_left,
-        problems=[(q["name"], q["ask"], q["error"]) for q in asked if q["error"]],
+        given=visit.form,
+        errors=errors,
+        problems=[(name, plan.questions[int(name[1:])].ask, problem) for name, problem in errors.items()],
         # The number of attempts in the token tells a form that was sent twice from a second attempt.
         form=visit.site.signer.sign_form(participant.id, f"quiz/{attempts_left}"),
     )
@@ -231,9 +214,8 @@ def answer_quiz(visit: Visit) -> Response:
     visit.check_form(participant.id, f"quiz/{step.attempts_left}")
     plan = visit.site.study.plan.quiz
     assert plan is not None  # noqa: S101
-    result = visit.site.participants.answer_quiz(
-        participant, [_whole(visit.field(f"k{index}")) for index in range(len(plan.questions))]
-    )
+    given = [whole_number(visit.field(f"k{index}")) for index in range(len(plan.questions))]
+    result = visit.site.participants.answer_quiz(participant, given)
     if result.passed or not result.attempts_left:
         return visit.redirect(path(visit.site.participants.step(participant)))
     return _quiz(visit, participant, result.attempts_left, result)
@@ -285,7 +267,3 @@ def confirm_withdrawal(visit: Visit) -> Response:
     participant = visit.require_participant()
     visit.check_form(participant.id, "withdraw")
     return visit.redirect(path(visit.site.participants.withdraw(participant)))
-
-
-def _whole(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 6 else None

@@ -13,7 +13,6 @@ from typing import Any, Final
 from jinja2 import Environment
 from markupsafe import Markup, escape
 
-from vantage.collect.web.forms import form_question
 from vantage.collect.web.item_view import texts
 from vantage.instruments import Question
 from vantage.scales import show_code
@@ -45,7 +44,7 @@ class QuestionCache:
             value, opt_out = given.get(f"a{index}", ""), given.get(f"o{index}", "")
             typed = given.get(f"r{index}") or (value and question.scale.range is not None)
             if typed or f"a{index}" in errors or f"r{index}" in errors:
-                html = self._render(q=form_question(index, question, wording, given, errors))
+                html = self._render(index=index, question=question, wording=wording, given=given, errors=errors)
             else:
                 html = self._cached(index, question, _offered(question, value), _offered(question, opt_out))
                 html = html.replace(WORDING, escape(wording))
@@ -60,7 +59,7 @@ class QuestionCache:
         key = (index, question.id, value, opt_out)
         if key not in self._html:
             given = {f"a{index}": value, f"o{index}": opt_out}
-            self._html[key] = self._render(q=form_question(index, question, WORDING, given))
+            self._html[key] = self._render(index=index, question=question, wording=WORDING, given=given, errors={})
         return self._html[key]
 
 

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from vantage.collect.views import Verdict
 from vantage.collect.web.item_view import panels
 from vantage.collect.web.signing import RESEARCHER_COOKIE
-from vantage.collect.web.visit import LOG, Handler, PageError, Redirect, Visit
+from vantage.collect.web.visit import LOG, Handler, PageError, Redirect, Visit, whole_number
 
 SESSION: Final = 12 * 3600
 PER_PAGE: Final = 50
@@ -118,7 +118,7 @@ def raters(visit: Visit) -> Response:
     order = visit.request.query_params.get("sort", "flags")
     order = order if order in ORDERS else "flags"
     rows = sorted(visit.site.researchers.raters(), key=ORDERS[order])
-    start = _number(visit.request.query_params.get("start", ""), most=len(rows))
+    start = min(whole_number(visit.request.query_params.get("start", "")) or 0, len(rows))
     return _dashboard(
         visit,
         "raters",
@@ -139,7 +139,7 @@ def review_rater(visit: Visit) -> Response:
     if verdict is None:
         raise PageError(400, "Which verdict?", "Choose to approve, exclude or reopen.")
     visit.site.researchers.review_rater(visit.field("rater"), verdict, visit.field("note")[:1000])
-    query = urlencode({"sort": visit.field("sort") or "flags", "start": _number(visit.field("start"))})
+    query = urlencode({"sort": visit.field("sort") or "flags", "start": whole_number(visit.field("start")) or 0})
     return visit.redirect(f"/admin/raters?{query}")
 
 
@@ -147,7 +147,7 @@ def review_rater(visit: Visit) -> Response:
 def items(visit: Visit) -> Response:
     """A page of the items, or those whose id starts with the search text."""
     find = visit.request.query_params.get("find", "")[:200]
-    start = _number(visit.request.query_params.get("start", ""))
+    start = whole_number(visit.request.query_params.get("start", "")) or 0
     lines = visit.site.researchers.items(start, PER_PAGE, find)
     return _dashboard(visit, "items", heading="Items", lines=lines, start=start, find=find, per_page=PER_PAGE)
 
@@ -185,8 +185,8 @@ def invitations(visit: Visit) -> Response:
 @logged_in
 def invite(visit: Visit) -> Response:
     """Creates invitations."""
-    count = _number(visit.field("count"), most=MOST_INVITATIONS)
-    if count < 1:
+    count = whole_number(visit.field("count")) or 0
+    if not 0 < count <= MOST_INVITATIONS:
         raise PageError(400, "How many?", f"Ask for 1 to {MOST_INVITATIONS} invitations at a time.")
     visit.site.researchers.invite(count, visit.field("note")[:200])
     return visit.redirect("/admin/invitations")
@@ -213,8 +213,3 @@ def _dashboard(visit: Visit, name: str, *, here: str = "", **values: Any) -> Res
     titles = {question.id: question.title for question in visit.site.study.instrument.questions}
     paused = visit.site.service.database.paused
     return visit.render(f"admin/{name}.html", here=here or name, form=form, titles=titles, paused=paused, **values)
-
-
-def _number(text: str, most: int = 10_000_000) -> int:
-    """A whole number from a link or a form; 0 for anything else, at most `most`."""
-    return min(int(text), most) if text.isascii() and text.isdigit() and len(text) < 10 else 0

@@ -18,13 +18,14 @@ from markupsafe import Markup
 
 from vantage.collect.answers import LONGEST
 from vantage.collect.views import Participant
-from vantage.collect.web.forms import signed
+from vantage.collect.web.forms import layout, signed
 from vantage.collect.web.item_view import panels
 from vantage.collect.web.prose import prose
 from vantage.collect.web.question_cache import QuestionCache
 from vantage.collect.web.signing import COOKIE_LIFE, PARTICIPANT_COOKIE, StudySigner
 from vantage.collect.web.throttle import Throttle
 from vantage.instruments import Question
+from vantage.scales import show_code
 
 if TYPE_CHECKING:
     from vantage.collect.service import StudyService
@@ -134,7 +135,7 @@ def templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters["prose"] = prose
+    environment.filters |= {"prose": prose, "code": show_code, "signed": signed, "layout": layout}
     return environment
 
 

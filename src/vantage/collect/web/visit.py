@@ -185,6 +185,15 @@ def fields(body: bytes, kind: str) -> dict[str, list[str]]:
     return values
 
 
+def whole_number(text: str) -> int | None:
+    """A whole number from a link or a form; null for anything else.
+
+    >>> whole_number("12"), whole_number("-1"), whole_number("１")
+    (12, None, None)
+    """
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
+
+
 def _line(error: BaseException) -> str:
     """An error with its location, on one line."""
     trace = error.__traceback__
