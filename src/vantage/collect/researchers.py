@@ -75,10 +75,9 @@ class ResearcherService:
 
         def compute() -> list[RaterRow]:
             counts = select(pages.c.participant, func.count()).where(pages.c.position > 0, pages.c.state != "lapsed")
-            found = self.database.read(lambda c: c.execute(counts.group_by(pages.c.participant)).all())
-            return quality.rater_rows(
-                self.study, self._collected(), {one.participant: one[1] for one in found}, self.database.key
-            )
+            rows = self.database.read(lambda c: c.execute(counts.group_by(pages.c.participant)).all())
+            shown = {row[0]: row[1] for row in rows}
+            return quality.rater_rows(self.study, self._collected(), shown, self.database.key)
 
         return self._fresh("raters", compute)
 
@@ -143,8 +142,8 @@ class ResearcherService:
             )
             .order_by(invitations.c.made_at.desc(), invitations.c.token)
         )
-        found = self.database.read(lambda c: c.execute(query).all())
-        return [Invitation(token, note, number is not None) for token, note, number in found]
+        rows = self.database.read(lambda c: c.execute(query).all())
+        return [Invitation(token, note, number is not None) for token, note, number in rows]
 
     def corpus(self, *, platform_ids: bool = False) -> Corpus:
         """Everything collected so far as a corpus: the study's items, human raters and their judgments."""
