@@ -18,13 +18,9 @@ import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.documents import Document
-from vantage.measures.alpha import alpha
-from vantage.measures.compare import compare
-from vantage.measures.rater_quality import raters
+from vantage.measures import alpha, alt_test, compare, rater_quality, split_items
 from vantage.measures.ratings import Floats
-from vantage.measures.replaceability import alt_test
 from vantage.measures.resampling import Resampling, per_item
-from vantage.measures.variation import split_items
 from vantage.report.recipe import Analysis, Data
 
 QUESTION: Final = "trust"
@@ -45,7 +41,7 @@ class Demo(Analysis):
     @cached_property
     def quality(self) -> pl.DataFrame:
         """How well each person follows the others."""
-        return raters(self.people)
+        return rater_quality(self.people)
 
     @cached_property
     def careless(self) -> list[str]:
@@ -85,7 +81,7 @@ class Demo(Analysis):
     def followed(self, model: str) -> dict[str, Any]:
         """How well a model's answers follow the mean of people's."""
         pair = self.trust.filter(pl.col("rater").is_in([*self.careful.raters["rater"], model]))
-        return raters(pair, kinds="all").filter(rater=model).row(0, named=True)
+        return rater_quality(pair, kinds="all").filter(rater=model).row(0, named=True)
 
 
 def estimates(corpus: Corpus, *, resamples: int = 1000, seed: int = 0) -> pl.DataFrame:
@@ -177,7 +173,7 @@ def planted_sets(demo: Demo) -> Data:
     careless = people.filter(pl.col("planted").is_in(["answers at random", "gives one answer"]))["rater"]
     narrow = people.filter(pl.col("planted").str.starts_with("uses less"))["rater"]
     good = demo.corpus.raters.filter(pl.col("planted") == "as good as a careful person")["rater"]
-    flags = raters(demo.kept).explode("flags").filter(pl.col("flags").str.starts_with("uses a narrow part"))
+    flags = rater_quality(demo.kept).explode("flags").filter(pl.col("flags").str.starts_with("uses a narrow part"))
     items = demo.corpus.items
     ambiguous = items.filter(reading="ambiguous")["item"]
     among_models = [row["model"] for row in demo.replaceable.iter_rows(named=True) if row["passes"]]
