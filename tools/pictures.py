@@ -2,8 +2,8 @@
 
 Figures come from the demo's report, with a white ground so that they are readable on dark pages too. The picture of one
 instrument as page and prompt is a screenshot of the annotation server beside what `vantage rate --show 1` prints; it
-needs Chromium and Playwright. Given the `report.html` of `vantage study wcsent`, it also photographs its section on
-agreement.
+needs Chromium and Playwright. Given the `report.html` of `vantage study wcsent`, it also photographs what it recomputes of
+the paper.
 """
 
 from __future__ import annotations
@@ -97,17 +97,17 @@ def small(picture: Path) -> None:
 
 
 def report(path: Path) -> None:
-    """The section on agreement of the wcsent study."""
+    """What the wcsent study recomputes of its paper."""
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1000, "height": 1200}, device_scale_factor=1.5)
         page.goto(path.resolve().as_uri())
-        heading = page.get_by_role("heading", name="Agreement and reliability").bounding_box()
+        heading = page.get_by_role("heading", name="Published beside recomputed").bounding_box()
         top = heading["y"] - 30 if heading else 0
         page.screenshot(
-            path=IMAGES / "report.png", full_page=True, clip={"x": 0, "y": top, "width": 1000, "height": 860}
+            path=IMAGES / "report.png", full_page=True, clip={"x": 0, "y": top, "width": 1000, "height": 620}
         )
         small(IMAGES / "report.png")
         browser.close()
