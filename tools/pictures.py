@@ -2,8 +2,8 @@
 
 Figures come from the demo's report, with a white ground so that they are readable on dark pages too. The picture of one
 instrument as page and prompt is a screenshot of the annotation server beside what `vantage rate --show 1` prints; it
-needs Chromium and Playwright. Given the `report.html` of `vantage study wcsent`, it also photographs what it recomputes of
-the paper.
+needs Chromium and Playwright. Given the `report.html` of `vantage study wcsent`, it also photographs what that
+recomputes of the paper.
 """
 
 from __future__ import annotations
