@@ -28,7 +28,7 @@ def texts(path: Path) -> Iterator[tuple[int, str]]:
     if path.suffix == ".py":
         for node in ast.walk(ast.parse(text)):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
-                yield node.lineno, node.value
+                yield node.lineno, " ".join(node.value.split())
     else:
         yield from enumerate(text.splitlines(), 1)
 
