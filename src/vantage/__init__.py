@@ -62,7 +62,7 @@ if TYPE_CHECKING:
     from vantage.raters.chat import ChatRater as ChatRater
     from vantage.raters.personas import Persona as Persona
     from vantage.raters.personas import Personas as Personas
-    from vantage.raters.replies import Reply as Reply
+    from vantage.raters.replies import ParsedReply as ParsedReply
     from vantage.raters.replies import parse_replies as parse_replies
     from vantage.raters.replies import parse_reply as parse_reply
     from vantage.raters.style import Style as Style
@@ -89,7 +89,7 @@ _HOMES = {
     "Persona": "vantage.raters.personas",
     "Personas": "vantage.raters.personas",
     "Question": "vantage.instruments",
-    "Reply": "vantage.raters.replies",
+    "ParsedReply": "vantage.raters.replies",
     "Scale": "vantage.scales",
     "Style": "vantage.raters.style",
     "TrainedRater": "vantage.raters.trained",

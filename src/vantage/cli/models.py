@@ -48,9 +48,9 @@ def probe(
         opened.close()
     if store is not None:
         from vantage.runs.profiles import keep
-        from vantage.runs.store import Store
+        from vantage.runs.store import RunStore
 
-        with Store(store) as place:
+        with RunStore(store) as place:
             keep(place, rater, profile)
     if as_json:
         print_json(profile.told())
@@ -66,9 +66,9 @@ def profiles(
 ) -> None:
     """List the profiles that a store keeps."""
     from vantage.runs.profiles import profiles as kept
-    from vantage.runs.store import Store
+    from vantage.runs.store import RunStore
 
-    with Store(store, read_only=True) as opened:
+    with RunStore(store, read_only=True) as opened:
         found: list[Profile] = kept(opened)
     if not found and not as_json:
         typer.echo("There are no profiles in this store.")

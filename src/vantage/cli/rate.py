@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from vantage.raters.chat import ChatRater
     from vantage.raters.conversation import Conversation
     from vantage.runs.execution import Outcome
-    from vantage.runs.options import Options
-    from vantage.runs.store import Store
+    from vantage.runs.options import RunOptions
+    from vantage.runs.store import RunStore
 
 
 def rate(
@@ -234,7 +234,7 @@ def _estimate(
     instrument: Any,
     asked: list[str],
     condition: str,
-    options: Options,
+    options: RunOptions,
     *,
     as_json: bool,
 ) -> None:
@@ -242,10 +242,10 @@ def _estimate(
 
     from vantage.cli.forecasts import print_estimate, shown
     from vantage.runs.forecast import Forecast
-    from vantage.runs.plan import Plan
+    from vantage.runs.plan import RunPlan
 
     forecast = Forecast(options)
-    forecast.add(Plan.of(part, raters, instrument, questions=asked, condition=condition))
+    forecast.add(RunPlan.of(part, raters, instrument, questions=asked, condition=condition))
     if as_json:
         print_json([asdict(one) for one in forecast.estimates])
         return
@@ -261,11 +261,11 @@ def _engine(engine: str, *, batch: bool) -> str:
     return "batch" if batch else engine
 
 
-def _options(prices: Path | None, **told: Any) -> Options:
+def _options(prices: Path | None, **told: Any) -> RunOptions:
     from vantage.raters.prices import read_prices
-    from vantage.runs.options import Options
+    from vantage.runs.options import RunOptions
 
-    return Options(prices=read_prices(prices) if prices else {}, **told)
+    return RunOptions(prices=read_prices(prices) if prices else {}, **told)
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +276,7 @@ class _Asking:
     instrument: Instrument
     asked: list[str]
     condition: str
-    options: Options
+    options: RunOptions
     folder: Path
     to: Path
     store: Path | None
@@ -289,18 +289,18 @@ class _Asking:
         from vantage.corpora import Corpus
         from vantage.runs.execution import run
         from vantage.runs.outcomes import summaries, write
-        from vantage.runs.plan import Plan
-        from vantage.runs.store import Store
+        from vantage.runs.plan import RunPlan
+        from vantage.runs.store import RunStore
 
-        first = Plan.of(self.part, raters, self.instrument, questions=self.asked, condition=self.condition).parts[0]
+        first = RunPlan.of(self.part, raters, self.instrument, questions=self.asked, condition=self.condition).parts[0]
         self.part.check_asked(first.used, first.asked, self.condition)
         if not self.to.exists():
             # The store stands in the folder from the start, so that a run that is cut off can go on.
             Corpus.read(self.folder).write(self.to)
         title = raters[0].id if len(raters) == 1 else f"{len(raters)} raters"
-        with Store(self.store or self.to) as opened:
+        with RunStore(self.store or self.to) as opened:
             raters, notes = self._suited(raters, opened)
-            plan = Plan.of(self.part, raters, self.instrument, questions=self.asked, condition=self.condition)
+            plan = RunPlan.of(self.part, raters, self.instrument, questions=self.asked, condition=self.condition)
             with run_progress(title) as progress:
                 outcome = run(plan, opened, self.options, progress=progress)
                 write(outcome, self.folder, self.to)
@@ -320,7 +320,7 @@ class _Asking:
             typer.echo(f"vantage: {ended.rstrip('.')}{again}.", err=True)
             raise typer.Exit(130 if outcome.interrupted else 1)
 
-    def _suited(self, raters: list[ChatRater], store: Store) -> tuple[list[ChatRater], list[str]]:
+    def _suited(self, raters: list[ChatRater], store: RunStore) -> tuple[list[ChatRater], list[str]]:
         """The raters with the defaults that suit their model, which is probed when it is first used."""
         from vantage.raters.models.probe import probe
         from vantage.runs.profiles import keep, kept, suited

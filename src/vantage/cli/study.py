@@ -73,7 +73,7 @@ def study(
         return
     from vantage.cli.rate import number
     from vantage.raters.prices import read_prices
-    from vantage.runs.options import Options
+    from vantage.runs.options import RunOptions
     from vantage.studies.base import find
     from vantage.studies.own import is_path, load
     from vantage.studies.running import run
@@ -89,7 +89,7 @@ def study(
     if base_url:
         settings["base_url"] = base_url
     known = read_prices(prices) if prices else {}
-    carried = Options(concurrency=concurrency, prices=known, max_cost=max_cost, fail_on=fail_on)
+    carried = RunOptions(concurrency=concurrency, prices=known, max_cost=max_cost, fail_on=fail_on)
     wanted: dict[str, Any] = {"out": out, "data": data, "models": model or (), "seed": seed, "settings": settings}
     if estimate:
         from vantage.studies.estimating import preview

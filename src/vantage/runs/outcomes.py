@@ -8,7 +8,7 @@ from typing import Any, Final
 from filelock import FileLock
 
 from vantage.corpora import Corpus
-from vantage.runs.execution import Judged, Outcome
+from vantage.runs.execution import JudgedPart, Outcome
 from vantage.runs.rating import added
 
 COUNTED: Final = ("answered", "refused", "unparsed", "failed")
@@ -30,7 +30,7 @@ def summaries(outcome: Outcome) -> list[dict[str, Any]]:
     return [_summary(judged) for judged in outcome.judged]
 
 
-def _summary(judged: Judged) -> dict[str, Any]:
+def _summary(judged: JudgedPart) -> dict[str, Any]:
     statuses = dict(judged.judgments["status"].cast(str).value_counts().iter_rows())
     return {
         "rater": judged.rater.id,

@@ -13,11 +13,11 @@ from vantage.corpora.schema import KEY
 from vantage.errors import VantageError
 from vantage.instruments import Instrument
 from vantage.raters.chat import ChatRater
-from vantage.runs.execution import Judged, Outcome, run
-from vantage.runs.options import Options
-from vantage.runs.plan import Plan
-from vantage.runs.store import Store
-from vantage.runs.tally import Tally
+from vantage.runs.execution import JudgedPart, Outcome, run
+from vantage.runs.options import RunOptions
+from vantage.runs.plan import RunPlan
+from vantage.runs.store import RunStore
+from vantage.runs.tally import RunTally
 
 Progress = Callable[[int], None]
 
@@ -30,8 +30,8 @@ def rate(
     questions: Sequence[str] = (),
     condition: str = "",
     progress: Progress | None = None,
-    store: Store | str | Path | None = None,
-    options: Options | None = None,
+    store: RunStore | str | Path | None = None,
+    options: RunOptions | None = None,
 ) -> Corpus:
     """The corpus with the judgments of chat raters added.
 
@@ -50,7 +50,7 @@ def rate(
         options: How the run is carried out: concurrency, retries, limits.
     """
     chosen = [raters] if isinstance(raters, ChatRater) else list(raters)
-    plan = Plan.of(corpus, chosen, instrument, questions=questions, condition=condition)
+    plan = RunPlan.of(corpus, chosen, instrument, questions=questions, condition=condition)
     outcome = _carried_out(plan, store, options, progress)
     return added(corpus, *outcome.judged)
 
@@ -63,15 +63,15 @@ def judge(
     questions: Sequence[str] = (),
     condition: str = "",
     progress: Progress | None = None,
-    store: Store | str | Path | None = None,
-    options: Options | None = None,
-) -> Judged:
+    store: RunStore | str | Path | None = None,
+    options: RunOptions | None = None,
+) -> JudgedPart:
     """Puts the questions to one rater; nothing is added to the corpus yet. The arguments are those of `rate`."""
-    plan = Plan.of(corpus, rater, instrument, questions=questions, condition=condition)
+    plan = RunPlan.of(corpus, rater, instrument, questions=questions, condition=condition)
     return _carried_out(plan, store, options, progress).judged[0]
 
 
-def added(corpus: Corpus, *judged: Judged) -> Corpus:
+def added(corpus: Corpus, *judged: JudgedPart) -> Corpus:
     """The corpus with what raters gave, in the place of what had failed or could not be read.
 
     However many raters there are, the corpus is checked once.
@@ -97,22 +97,22 @@ class RunEnded(VantageError):  # noqa: N818 - it is what happened, and not only 
 
 
 def _carried_out(
-    plan: Plan, store: Store | str | Path | None, options: Options | None, progress: Progress | None
+    plan: RunPlan, store: RunStore | str | Path | None, options: RunOptions | None, progress: Progress | None
 ) -> Outcome:
     """Runs a plan for a caller in Python, who is told of `Ctrl-C` as usual once everything is stored."""
     told = 0
 
-    def advance(tally: Tally) -> None:
+    def advance(tally: RunTally) -> None:
         nonlocal told
         ended = tally.conversations
         if progress is not None and ended > told:
             progress(ended - told)
             told = ended
 
-    if isinstance(store, Store):
-        opened: AbstractContextManager[Store] = nullcontext(store)
+    if isinstance(store, RunStore):
+        opened: AbstractContextManager[RunStore] = nullcontext(store)
     else:
-        opened = Store(store) if store is not None else Store.temporary()
+        opened = RunStore(store) if store is not None else RunStore.temporary()
     with opened as used:
         outcome = run(plan, used, options, progress=advance)
     if outcome.interrupted:

@@ -21,7 +21,7 @@ ENOUGH: Final = 20
 
 
 @dataclass(slots=True)
-class Tally:
+class RunTally:
     """Counts of one run. `planned` counts first requests; follow-up questions come on top as they arise."""
 
     planned: int = 0

@@ -15,7 +15,7 @@ from vantage.raters.answers import answer_schema
 from vantage.raters.models import Message, ModelError, Request, Sampling, load_model
 from vantage.raters.models.openai import OpenAIModel
 from vantage.raters.models.probe import probe
-from vantage.runs import Options, Plan, Store, run
+from vantage.runs import RunOptions, RunPlan, RunStore, run
 
 pytest.importorskip("xllamacpp")
 
@@ -111,9 +111,9 @@ def test_styles_end_without_a_failed_call_or_an_invented_answer(url: str, instru
             items = items.with_columns(items["text"].alias(part.name))
     corpus = demo_corpus().filter(item=items["item"].to_list())._with(items=items)
     rater = ChatRater("openai:smollm2", style, max_tokens=16, settings={"base_url": url, "timeout": 300})
-    with Store.temporary() as store:
-        plan = Plan.of(corpus, rater, known, questions=[known.questions[0].id])
-        outcome = run(plan, store, Options(concurrency=2))
+    with RunStore.temporary() as store:
+        plan = RunPlan.of(corpus, rater, known, questions=[known.questions[0].id])
+        outcome = run(plan, store, RunOptions(concurrency=2))
     assert (outcome.tally.failed, outcome.complete) == (0, True), outcome.tally.fault
     (row,) = outcome.judged[0].judgments.iter_rows(named=True)
     if row["mass"] is not None and row["mass"] < 0.5:

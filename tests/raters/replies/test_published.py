@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from vantage.instruments import Instrument, Question
-from vantage.raters.replies import Reply, parse_reply
+from vantage.raters.replies import ParsedReply, parse_reply
 
 pytestmark = pytest.mark.data
 
@@ -27,7 +27,7 @@ class Recorded:
     file: str
     post: str
     question: str
-    reply: Reply
+    reply: ParsedReply
     cleaned: int
     text: str = field(repr=False)
 
@@ -77,7 +77,7 @@ def checked() -> list[dict[str, str]]:
     return list(csv.DictReader(lines))
 
 
-def shown(reply: Reply) -> str:
+def shown(reply: ParsedReply) -> str:
     return reply.status if reply.value is None else f"{reply.value:g}"
 
 

@@ -11,12 +11,12 @@ import pytest
 
 from tests.raters.replies.test_published import as_asked, shown, table
 from vantage.instruments import Instrument
-from vantage.raters.replies import Reply, parse_reply
+from vantage.raters.replies import ParsedReply, parse_reply
 
 HERE = Path(__file__).parent
 
 
-def judged(reply: Reply, meant: str) -> str:
+def judged(reply: ParsedReply, meant: str) -> str:
     read = shown(reply)
     if read == meant:
         return "right"

@@ -18,11 +18,11 @@ from tests.raters.models.endpoint import Answer, Endpoint
 from tests.runs.conftest import MakePlan, case, corpus
 from vantage import ChatRater, InputError
 from vantage.raters.models.base import ModelError
-from vantage.runs import Options, Plan, Store, run
+from vantage.runs import RunOptions, RunPlan, RunStore, run
 from vantage.runs.engines.ray import RayEngine, connected
-from vantage.runs.tally import Tally
+from vantage.runs.tally import RunTally
 
-RAY = Options(engine="ray", workers=2)
+RAY = RunOptions(engine="ray", workers=2)
 
 
 @pytest.fixture(scope="module")
@@ -45,13 +45,13 @@ def values(body: dict[str, Any]) -> str:
 
 @pytest.mark.slow
 def test_two_clients_give_what_one_process_gives_also_when_they_are_interrupted(
-    cluster: Any, endpoint: Endpoint, plan: MakePlan, store: Store, tmp_path: Path
+    cluster: Any, endpoint: Endpoint, plan: MakePlan, store: RunStore, tmp_path: Path
 ) -> None:
     endpoint.reply = lambda body: Answer(values(body), wait=0.2)
     asked = plan(60, "two-step", samples=2, temperature=1.0)
     interrupted: list[float] = []
 
-    def interrupt(tally: Tally) -> None:
+    def interrupt(tally: RunTally) -> None:
         if tally.sent > 10 and not interrupted:
             interrupted.append(time.monotonic())
             raise KeyboardInterrupt
@@ -64,19 +64,19 @@ def test_two_clients_give_what_one_process_gives_also_when_they_are_interrupted(
     rest = run(asked, store)
     assert rest.complete
     assert rest.tally.stored + rest.tally.sent == len(endpoint.requests) == 60 * 2 * 2
-    with Store(tmp_path / "local.sqlite") as other:
+    with RunStore(tmp_path / "local.sqlite") as other:
         assert rest.judged[0].judgments.equals(run(asked, other).judged[0].judgments)
     # Where nothing is open, no worker is started.
     assert run(asked, store, RAY).tally.sent == 0
 
 
 @pytest.mark.slow
-def test_every_worker_has_a_model_of_its_own(cluster: Any, store: Store, tmp_path: Path) -> None:
+def test_every_worker_has_a_model_of_its_own(cluster: Any, store: RunStore, tmp_path: Path) -> None:
     recorded = tmp_path / "recorded.csv"
     pl.DataFrame(
         {"item": [f"i{n:04}" for n in range(90)], "question": "trust", "reply": [str(n % 7 - 3) for n in range(90)]}
     ).write_csv(recorded)
-    asked = Plan.of(corpus(90), ChatRater(f"recorded:{recorded}"), "warmth-competence", questions=["trust"])
+    asked = RunPlan.of(corpus(90), ChatRater(f"recorded:{recorded}"), "warmth-competence", questions=["trust"])
     outcome = run(asked, store, RAY)
     assert outcome.complete
     assert outcome.judged[0].judgments["value"].to_list() == [n % 7 - 3 for n in range(90)]
@@ -84,7 +84,7 @@ def test_every_worker_has_a_model_of_its_own(cluster: Any, store: Store, tmp_pat
 
 @pytest.mark.slow
 def test_a_worker_that_is_lost_is_replaced_and_nothing_is_lost_with_it(
-    cluster: Any, endpoint: Endpoint, plan: MakePlan, store: Store
+    cluster: Any, endpoint: Endpoint, plan: MakePlan, store: RunStore
 ) -> None:
     asked, lock = Counter[int](), threading.Lock()
 
@@ -96,7 +96,7 @@ def test_a_worker_that_is_lost_is_replaced_and_nothing_is_lost_with_it(
     endpoint.reply = reply
     killed: list[int] = []
 
-    def progress(tally: Tally) -> None:
+    def progress(tally: RunTally) -> None:
         if tally.sent > 20 and not killed:
             killed.append(_kill_a_worker())
 
@@ -125,10 +125,10 @@ def _kill_a_worker() -> int:
 
 @pytest.mark.slow
 def test_what_workers_cannot_do_ends_the_run_with_a_sentence(
-    cluster: Any, endpoint: Endpoint, plan: MakePlan, store: Store
+    cluster: Any, endpoint: Endpoint, plan: MakePlan, store: RunStore
 ) -> None:
     with pytest.raises(ModelError, match="no setting 'tiemout'"):
-        run(plan(3, settings={"tiemout": 3}), store, Options(engine="ray", workers=1))
+        run(plan(3, settings={"tiemout": 3}), store, RunOptions(engine="ray", workers=1))
 
 
 def test_a_loaded_model_cannot_be_sent_away(endpoint: Endpoint) -> None:

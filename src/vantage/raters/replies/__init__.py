@@ -64,6 +64,6 @@ The rule of a reply that is `unparsed` names the obstacle:
 
 from vantage.raters.replies.lists import parse_replies
 from vantage.raters.replies.parse import parse_reply
-from vantage.raters.replies.reply import Reply
+from vantage.raters.replies.reply import ParsedReply
 
-__all__ = ["Reply", "parse_replies", "parse_reply"]
+__all__ = ["ParsedReply", "parse_replies", "parse_reply"]

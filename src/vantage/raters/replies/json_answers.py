@@ -33,7 +33,7 @@ _ASIDE = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class AnswerField:
     """A value of an object that may be the answer."""
 
     key: str
@@ -41,7 +41,7 @@ class Field:
     final: bool
 
 
-def answer_fields(data: Any, names: frozenset[str]) -> list[Field]:
+def answer_fields(data: Any, names: frozenset[str]) -> list[AnswerField]:
     """The values of parsed JSON that stand under an answer's key, or under a name of the question.
 
     An object with a single value beside the reason needs no telling key.
@@ -85,7 +85,7 @@ def _told(key: str) -> bool:
     return bool(set(parts) & _ANSWERS) and not set(parts) & (_REASONS | _ASIDE)
 
 
-def _opened(field: Field) -> Iterator[Field]:
+def _opened(field: AnswerField) -> Iterator[AnswerField]:
     """A question's value, or the answer inside it where it is an object of its own."""
     if isinstance(field.value, dict):
         yield from answer_fields(field.value, frozenset())
@@ -93,7 +93,7 @@ def _opened(field: Field) -> Iterator[Field]:
         yield field
 
 
-def _walk(data: Any, depth: int) -> Iterator[Field]:
+def _walk(data: Any, depth: int) -> Iterator[AnswerField]:
     """The fields of objects inside objects, outer ones first."""
     if isinstance(data, list) and depth < 4:
         for entry in data[:200]:
@@ -102,7 +102,7 @@ def _walk(data: Any, depth: int) -> Iterator[Field]:
     if not isinstance(data, dict):
         return
     for key, value in data.items():
-        yield Field(key, value, "final" in words(key).split())
+        yield AnswerField(key, value, "final" in words(key).split())
     for value in data.values():
         if isinstance(value, dict | list) and depth < 4:
             yield from _walk(value, depth + 1)

@@ -17,7 +17,7 @@ from vantage.raters.replies.numbers import NUMERIC
 from vantage.raters.replies.opt_outs import denies, phrase
 from vantage.raters.replies.own_lines import names_another, own_lines
 from vantage.raters.replies.refusals import refuses
-from vantage.raters.replies.reply import Reading, Reply, agree, unparsed
+from vantage.raters.replies.reply import ParsedReply, Reading, agree, unparsed
 from vantage.raters.replies.slots import option_lists, read_all, read_lead
 from vantage.raters.replies.statements import (
     SENTENCE,
@@ -64,7 +64,7 @@ class Prose:
         shown = masked(shown, scale_echoes(shown, self.scale), ECHO)
         self.shown = masked(shown, [*option_lists(shown, self.scale), *_listed_codes(shown)], ECHO)
 
-    def parse(self) -> Reply:
+    def parse(self) -> ParsedReply:
         """The first rule that finds something."""
         whole = read_all(self.shown, self.scale)
         if whole is not None and whole.usable:
@@ -94,7 +94,7 @@ class Prose:
             return Reading("hedged", lead.end)
         return None if lead.form == "number" and _enumerates(self.shown) else lead
 
-    def _led(self, lead: Reading, marker: Reading | None, own: list[Reading]) -> Reply:
+    def _led(self, lead: Reading, marker: Reading | None, own: list[Reading]) -> ParsedReply:
         """The opening answer, if nothing that follows contradicts it."""
         others = [*own, marker] if marker is not None and marker.usable else own
         if any(not lead.same(other) and not self._fits(lead, other) for other in others):
@@ -131,7 +131,7 @@ class Prose:
         number, named = (one.value, other.value) if other.form == "label" else (other.value, one.value)
         return agree(self.scale, number, named)
 
-    def _marked(self, marker: Reading, start: int) -> Reply:
+    def _marked(self, marker: Reading, start: int) -> ParsedReply:
         """The last announced answer; an option by its name goes with a number that is stated elsewhere."""
         if marker.usable and withdrawn(self.shown[marker.end :]):
             return unparsed("conflict")
@@ -146,7 +146,7 @@ class Prose:
         reasoning = before if _SENTENCE_END.search(before) else ""
         return marker.reply("marker", _reason(reasoning) or _reason(self.text[marker.end :]))
 
-    def _lined(self, own: list[Reading]) -> Reply | None:
+    def _lined(self, own: list[Reading]) -> ParsedReply | None:
         if not own:
             return None
         if withdrawn(self.shown):
@@ -155,7 +155,7 @@ class Prose:
             return own[-1].reply("line", _reason(self.text))
         return unparsed("conflict" if any(reading.opt_out for reading in own) else "several")
 
-    def _last_words(self) -> Reply | None:
+    def _last_words(self) -> ParsedReply | None:
         """An answer that makes up the last sentence."""
         *before, last = _SENTENCE_BREAK.split(self.shown[-400:].rstrip())
         reading = read_all(last, self.scale) if before else None
@@ -167,11 +167,11 @@ class Prose:
             return None
         return reading.reply("end", _reason(self.text[: len(self.text.rstrip()) - len(last)]))
 
-    def _said(self) -> Reply:
+    def _said(self) -> ParsedReply:
         reading = read_silence(self.shown, self.question.ask, self.scale)
         # "The text does not say, so I cannot rate it" is no refusal.
         if (reading is None or not reading.usable) and refuses(self.shown) and not self._concludes():
-            return Reply(None, "refused", _reason(self.text), "prose:refusal")
+            return ParsedReply(None, "refused", _reason(self.text), "prose:refusal")
         reading = reading or read_statement(self.shown, self.question.ask, self.scale)
         if reading is None:
             return unparsed(obstacle(self.text, self.shown, self.scale))

@@ -14,7 +14,7 @@ from vantage.raters.trained.encoder_settings import EncoderSettings, PairSetting
 from vantage.raters.trained.examples import Labels
 from vantage.raters.trained.folds import Rows
 from vantage.raters.trained.instances import Instances
-from vantage.raters.trained.losses import Goal, Head, goodness, predicted
+from vantage.raters.trained.losses import Goal, OutputHead, goodness, predicted
 from vantage.raters.trained.network import PREDICTION_BATCH, Tokens, half_precision, shuffled
 from vantage.raters.trained.people import Ids, People
 
@@ -93,7 +93,7 @@ class Lesson:
         inputs: Inputs,
         labels: Sequence[Labels],
         split: tuple[Rows, Rows],
-        heads: Sequence[Head],
+        heads: Sequence[OutputHead],
         settings: EncoderSettings,
         device: str,
     ) -> None:

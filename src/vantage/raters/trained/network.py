@@ -16,7 +16,7 @@ from vantage.errors import InputError
 from vantage.raters.encoders import MINILM, minilm_folder
 from vantage.raters.models.base import ModelError
 from vantage.raters.models.extras import require
-from vantage.raters.trained.base import Reading
+from vantage.raters.trained.base import ItemTexts
 from vantage.raters.trained.encoder_settings import EncoderSettings
 from vantage.raters.trained.people import People
 from vantage.raters.trained.tags import Splitter
@@ -174,7 +174,7 @@ def groups(network: Any, settings: EncoderSettings) -> list[dict[str, Any]]:
 class Tokens:
     """Texts as numbers, cut to what the encoder can read, in batches of similar length."""
 
-    def __init__(self, tokenizer: Any, config: Any, reading: Reading, settings: EncoderSettings) -> None:
+    def __init__(self, tokenizer: Any, config: Any, reading: ItemTexts, settings: EncoderSettings) -> None:
         clean: Callable[[str], str] = Splitter(tokenizer.get_vocab()) if settings.split_hashtags else str
         first = [clean(text) for text in reading.first]
         self.longest = min(settings.longest, window(tokenizer, config))

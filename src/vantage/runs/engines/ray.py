@@ -28,8 +28,8 @@ from vantage.raters.models.unopened import Unopened
 from vantage.runs.engines.local import GRACE
 from vantage.runs.engines.ray_worker import Told, Worker
 from vantage.runs.job import Job
-from vantage.runs.keys import Call
-from vantage.runs.options import Options
+from vantage.runs.keys import KeyedCall
+from vantage.runs.options import RunOptions
 
 START: Final = 600.0
 """Seconds in which every worker must have loaded its model."""
@@ -48,7 +48,7 @@ class RayEngine:
 
     price_share = 1.0
 
-    def open(self, rater: ChatRater, options: Options) -> ChatModel:
+    def open(self, rater: ChatRater, options: RunOptions) -> ChatModel:
         """What prompts are measured with; a large model is not loaded here."""
         require("ray", "ray")
         if not isinstance(rater.model, str):
@@ -64,7 +64,7 @@ class RayEngine:
     def run(self, model: ChatModel, job: Job) -> None:
         """Hands the job's requests to workers until there are no more or it is told to stop."""
         ray = require("ray", "ray")
-        rater = job.source.strands[0].part.rater
+        rater = job.source.parts[0].part.rater
         with connected(ray, job.options):
             nodes = sum(1 for node in ray.nodes() if node["Alive"])
             count, needs = crew_size(job.options.workers, ray.cluster_resources(), nodes, rater.model_name)
@@ -86,7 +86,7 @@ class RayEngine:
 
 
 @contextmanager
-def connected(ray: Any, options: Options) -> Iterator[None]:
+def connected(ray: Any, options: RunOptions) -> Iterator[None]:
     """A connection to the cluster; one that this process has already is used and kept."""
     if ray.is_initialized():
         yield
@@ -138,7 +138,7 @@ class _Hand:
     """A worker as it is seen from here."""
 
     actor: Any
-    under_way: dict[bytes, Call] = field(default_factory=dict)
+    under_way: dict[bytes, KeyedCall] = field(default_factory=dict)
 
 
 class _Crew:
@@ -151,7 +151,7 @@ class _Crew:
         self._plan = (*_elsewhere(rater), _shared(job.options, count), __version__)
         self._make = ray.remote(Worker).options(scheduling_strategy="SPREAD", max_restarts=0, **needs)
         self._hands: list[_Hand] = []
-        self._again: deque[Call] = deque()
+        self._again: deque[KeyedCall] = deque()
         """What workers had when they were lost."""
         self._lost = 0
 
@@ -216,7 +216,7 @@ class _Crew:
             return told.done or not hand.under_way
         return not self._again and self.job.source.idle
 
-    def _next(self, wants: int) -> list[Call]:
+    def _next(self, wants: int) -> list[KeyedCall]:
         if self.job.stopping.is_set() or self.job.crowded:
             return []
         calls = [self._again.popleft() for _ in range(min(wants, len(self._again)))]
@@ -251,7 +251,7 @@ def _elsewhere(rater: ChatRater) -> tuple[str, dict[str, Any]]:
     return spec, settings
 
 
-def _shared(options: Options, workers: int) -> Options:
+def _shared(options: RunOptions, workers: int) -> RunOptions:
     """The options of one worker: limits that hold for the whole run are divided among all."""
 
     def divided(limit: float | None) -> float | None:

@@ -20,11 +20,11 @@ from vantage.raters.models.base import ChatModel, Completion
 from vantage.runs.budget import Budget
 from vantage.runs.engines.local import CONCURRENCY, LocalEngine
 from vantage.runs.job import UNSTORED, Job
-from vantage.runs.keys import Call
-from vantage.runs.options import Options
-from vantage.runs.source import Source
-from vantage.runs.store import Store
-from vantage.runs.tally import Tally
+from vantage.runs.keys import KeyedCall
+from vantage.runs.options import RunOptions
+from vantage.runs.source import CallSource
+from vantage.runs.store import RunStore
+from vantage.runs.tally import RunTally
 
 PATIENCE: Final = 0.2
 """Seconds for which a worker gathers what has ended before it tells."""
@@ -63,12 +63,12 @@ class _Unending:
 class Share(Job):
     """The requests of one worker: a job whose calls are handed in and whose ends are handed back."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: RunOptions) -> None:
         # Storing, counting and paying are done by the process that handed the requests over.
-        source, store = cast(Source, _Unending()), cast(Store, None)
-        super().__init__(source, store, 0, options, Tally(), Budget(None, None, ""))
+        source, store = cast(CallSource, _Unending()), cast(RunStore, None)
+        super().__init__(source, store, 0, options, RunTally(), Budget(None, None, ""))
         self.asked_for = 1
-        self._handed: deque[Call] = deque()
+        self._handed: deque[KeyedCall] = deque()
         self._ended: deque[tuple[bytes, Completion, int, float]] = deque()
 
     @property
@@ -78,18 +78,18 @@ class Share(Job):
 
     def hand(self, requests: Sequence[Handed]) -> None:
         """Takes requests over."""
-        self._handed.extend([Call(key, ask, (b"", ""), ()) for key, ask in requests])
+        self._handed.extend([KeyedCall(key, ask, (b"", ""), ()) for key, ask in requests])
         if requests:
             self.on_news()
 
-    def take(self, count: int) -> list[Call]:
+    def take(self, count: int) -> list[KeyedCall]:
         """Up to so many of the requests at hand."""
         self.asked_for = max(self.asked_for, count)
         if self.stopping.is_set():
             return []
         return [self._handed.popleft() for _ in range(min(count, len(self._handed)))]
 
-    def end(self, call: Call, completion: Completion, *, tries: int = 1, seconds: float = 0.0) -> None:
+    def end(self, call: KeyedCall, completion: Completion, *, tries: int = 1, seconds: float = 0.0) -> None:
         """A request has ended; it is told at the next occasion."""
         self._ended.append((call.key, completion, tries, seconds))
 
@@ -113,7 +113,7 @@ class Worker:
         version: The version of Vantage that started the run.
     """
 
-    def __init__(self, spec: str, settings: Mapping[str, Any], options: Options, version: str) -> None:
+    def __init__(self, spec: str, settings: Mapping[str, Any], options: RunOptions, version: str) -> None:
         self._spec, self._settings, self._version = spec, settings, version
         self._share = Share(options)
         self._model: ChatModel | None = None
