@@ -81,7 +81,7 @@ def rate(
         bool, typer.Option("--batch", help="Use the provider's batch API: half the price, within a day.")
     ] = False,
     batch_protocol: Annotated[
-        str | None, typer.Option(help="openai, anthropic or mistral; told by the address without it.")
+        str | None, typer.Option(help="openai, anthropic or mistral; inferred from the address without it.")
     ] = None,
     batch_wait: Annotated[
         float | None, typer.Option(help="Seconds to wait for batches at most; the same command collects them later.")
@@ -112,8 +112,8 @@ def rate(
 ) -> None:
     """Ask a language model, as a rater like any other, and add its judgments to the corpus.
 
-    Every reply is stored as it comes. A command that was interrupted goes on where it was left when it is given
-    again. Keys are read from the environment (OPENAI_API_KEY) and never stored.
+    Every reply is stored as it arrives. Run an interrupted command again to resume it. Keys are read from the
+    environment (OPENAI_API_KEY) and never stored.
     """
     from vantage.errors import InputError
     from vantage.instruments import Instrument
@@ -288,8 +288,8 @@ class _Asking:
         from vantage.cli.progress import run_progress
         from vantage.corpora import Corpus
         from vantage.runs.execution import run
-        from vantage.runs.outcomes import summaries, write
         from vantage.runs.plan import RunPlan
+        from vantage.runs.rating import summaries, write
         from vantage.runs.store import RunStore
 
         first = RunPlan.of(self.part, raters, self.instrument, questions=self.asked, condition=self.condition).parts[0]
@@ -316,7 +316,7 @@ class _Asking:
         if outcome.interrupted or outcome.tally.ended:
             ended = "interrupted" if outcome.interrupted else outcome.tally.ended
             # After a limit that was given, the same command would only end again.
-            again = "" if outcome.tally.capped else "; the same command, given again, goes on from there"
+            again = "" if outcome.tally.capped else "; run the same command again to resume"
             typer.echo(f"vantage: {ended.rstrip('.')}{again}.", err=True)
             raise typer.Exit(130 if outcome.interrupted else 1)
 

@@ -20,7 +20,7 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-Where = Annotated[Path, typer.Argument(metavar="STORE", help="A run store, or the corpus folder that it stands in.")]
+Where = Annotated[Path, typer.Argument(metavar="STORE", help="A run store, or the corpus folder that contains one.")]
 Run = Annotated[int | None, typer.Option("--run", help="One run; all of them without it.")]
 
 

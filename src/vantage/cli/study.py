@@ -41,7 +41,7 @@ def study(
         list[str] | None,
         typer.Option("--set", metavar="OPTION=VALUE", help="An option of the study; also --option VALUE."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of everything that is drawn by lot.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     setting: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="A setting of the models, such as threads=2.")
     ] = None,
@@ -147,7 +147,7 @@ def resumable() -> Iterator[None]:
         typer.echo(f"vantage: {error}", err=True)
         raise typer.Exit(1) from None
     except KeyboardInterrupt:
-        typer.echo("vantage: interrupted; the same command, given again, goes on from there.", err=True)
+        typer.echo("vantage: interrupted; run the same command again to resume.", err=True)
         raise typer.Exit(130) from None
 
 

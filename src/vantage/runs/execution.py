@@ -40,7 +40,7 @@ class JudgedPart:
 
     rater: ChatRater
     judgments: pl.DataFrame
-    """Rows to be added to the corpus; they stand for failed or unread ones of the same key."""
+    """Rows to be added to the corpus; they replace failed or unread ones of the same key."""
     part: PlanPart
     calls: int = 0
     prompt_tokens: int = 0
@@ -78,7 +78,7 @@ def run(
 ) -> Outcome:
     """Asks whatever of a plan the store does not hold, and reads the judgments of all of it.
 
-    The same plan is the same run: it goes on where it was left. `Ctrl-C` lets nothing more be sent, gives what
+    The same plan is the same run: it resumes where it stopped. `Ctrl-C` lets nothing more be sent, gives what
     is under way a few seconds, and ends with what there is; a second one ends at once. Whatever the end, every
     acknowledged reply is in the store.
 

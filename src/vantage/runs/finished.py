@@ -40,7 +40,7 @@ _TRIED: Final = 16
 
 @dataclass(frozen=True, slots=True)
 class FinishedCalls:
-    """The calls of a part that was brought to its end."""
+    """The calls of a finished part."""
 
     calls: Numbers
     """The numbers of the calls, in the order of the plan."""
@@ -88,7 +88,7 @@ class FinishedParts:
         self._contents: dict[int, tuple[pl.DataFrame, bytes]] = {}
 
     def find(self, part: PlanPart, keys: Keys, conversations: Conversations) -> FinishedCalls | None:
-        """The calls of a part that was brought to its end before, unless anything has changed since."""
+        """The calls of a part that was finished before, unless anything has changed since."""
         if not self._known() or (known := self.fingerprint(part)) is None:
             return None
         sql = "SELECT calls, keys FROM finished WHERE fingerprint = ? ORDER BY run DESC LIMIT 1"
@@ -99,7 +99,7 @@ class FinishedParts:
         return None
 
     def note(self, run: int, number: int, part: PlanPart, keys: pl.Series) -> None:
-        """Writes down that a part, by its number in the run, was brought to its end.
+        """Records that a part, by its number in the run, is finished.
 
         Only answers count: where a call has failed, nothing is written.
 

@@ -141,7 +141,7 @@ class RunPlan:
         return {"parts": [part.described() for part in self.parts]}
 
     def key(self, described: dict[str, Any]) -> bytes:
-        """What the run is known by: the same plan is the same run, which goes on where it was left."""
+        """What identifies the run: the same plan is the same run, which resumes where it stopped."""
         text = json.dumps(described, sort_keys=True, ensure_ascii=False, default=str)
         return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 

@@ -14,7 +14,7 @@ from vantage.runs.identity import identity
 from vantage.runs.store import RunStore
 
 SAMPLES = 20
-"""Replies that a distribution is drawn from where no probabilities are told."""
+"""Replies that a distribution is drawn from where there are no probabilities."""
 
 
 def kept(store: RunStore, rater: ChatRater) -> Profile | None:

@@ -1,12 +1,14 @@
-"""Rating: chat raters judge the items of a corpus, and their judgments stand in it like anyone's."""
+"""Rating: chat raters judge the items of a corpus, and their judgments are added to it like anyone's."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import Any, Final
 
 import polars as pl
+from filelock import FileLock
 
 from vantage.corpora import Corpus
 from vantage.corpora.schema import KEY
@@ -20,6 +22,7 @@ from vantage.runs.store import RunStore
 from vantage.runs.tally import RunTally
 
 Progress = Callable[[int], None]
+COUNTED: Final = ("answered", "refused", "unparsed", "failed")
 
 
 def rate(
@@ -45,8 +48,8 @@ def rate(
         questions: Some of its questions; all where none is named.
         condition: The circumstances, such as static or context.
         progress: Called with the number of requests that were answered.
-        store: Where every reply is kept, so that a run that ends early goes on later; a file that is gone
-            afterwards without it.
+        store: Where every reply is kept, so that a run that ends early can be resumed; a temporary
+            file without it.
         options: How the run is carried out: concurrency, retries, limits.
     """
     chosen = [raters] if isinstance(raters, ChatRater) else list(raters)
@@ -86,6 +89,38 @@ def added(corpus: Corpus, *judged: JudgedPart) -> Corpus:
     new = [pl.DataFrame([told[id_]]) for id_ in told if id_ not in set(corpus.raters["rater"])]
     raters = pl.concat(new, how="diagonal_relaxed") if new else None
     return corpus.add(rows, raters, [instrument for one in given for instrument in one.part.instruments])
+
+
+def write(outcome: Outcome, folder: Path, to: Path) -> Corpus:
+    """Adds the judgments of a run to the corpus in a folder and writes it, there or elsewhere.
+
+    The folder is read again at this moment, so that what others have added while the run went on stays.
+    """
+    with FileLock(to / ".rating.lock"):
+        corpus = added(Corpus.read(folder), *outcome.judged)
+        corpus.write(to)
+    return corpus
+
+
+def summaries(outcome: Outcome) -> list[dict[str, Any]]:
+    """A row of counts for every rater: what became of its questions, and what it took."""
+    return [_summary(judged) for judged in outcome.judged]
+
+
+def _summary(judged: JudgedPart) -> dict[str, Any]:
+    statuses = dict(judged.judgments["status"].cast(str).value_counts().iter_rows())
+    return {
+        "rater": judged.rater.id,
+        "calls": judged.calls,
+        **{status: statuses.get(status, 0) for status in COUNTED},
+        "opted_out": statuses.get("ambiguous", 0) + statuses.get("not_mentioned", 0),
+        "already_there": judged.skipped,
+        "missing": judged.missing,
+        "cut": judged.truncated,
+        "prompt_tokens": judged.prompt_tokens,
+        "completion_tokens": judged.completion_tokens,
+        "notes": judged.notes,
+    }
 
 
 class RunEnded(VantageError):  # noqa: N818 - it is what happened, and not only an error

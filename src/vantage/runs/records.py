@@ -30,7 +30,7 @@ class RunRecord:
 
 
 def begin(store: RunStore, plan: RunPlan) -> int:
-    """The number of the run of this plan: a new one, or the one that it goes on with."""
+    """The number of the run of this plan: a new one, or the one that it resumes."""
     described = plan.described()
     key, now = plan.key(described), time.time()
 

@@ -52,7 +52,7 @@ class PartProgress:
         return not (self.skipped or self.truncated or self.options.retry_unparsed)
 
     def recall(self, finished: FinishedParts, store: RunStore, use: Callable[[Mapping[int, int]], None]) -> bool:
-        """Takes all judgments of a part that was brought to its end before from the store, if it was."""
+        """Takes all judgments of a part from the store, if an earlier run finished it."""
         known = finished.find(self.part, self.keys, self.conversations) if self.plain else None
         tables = None if known is None else recall(self.part, known, store, self.conversations, use)
         if tables is not None:
@@ -68,7 +68,7 @@ class PartProgress:
 
     @property
     def missing(self) -> int:
-        """Planned requests that were not brought to their end."""
+        """Planned requests without a result."""
         return self.part.size - self.skipped - self.ended
 
     def planned(self) -> Iterator[tuple[PlannedCall, bool]]:
@@ -173,7 +173,7 @@ class CallSource:
         self._ready.extend(self._claimed(list(self._away.values())))
 
     def note_finished(self, first: int) -> None:
-        """Writes down which parts were brought to their end; the first has this number in the run."""
+        """Records which parts are finished; the first has this number in the run."""
         for number, progress in enumerate(self.parts, first):
             if progress.plain and not progress.missing and not progress.recalled:
                 self.finished.note(self.run, number, progress.part, progress.rows.keys())

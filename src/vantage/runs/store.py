@@ -149,7 +149,7 @@ class RunStore:
         return int(self.select("SELECT COUNT(*) FROM calls")[0][0])
 
     def select(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
-        """Rows of the store; a damaged file is told in one sentence."""
+        """Rows of the store; a damaged file raises an error of one sentence."""
         try:
             return self._reader.execute(sql, values).fetchall()
         except sqlite3.Error as error:

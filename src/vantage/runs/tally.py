@@ -39,9 +39,9 @@ class RunTally:
     elsewhere: int = 0
     """Requests that another process on the same store sent."""
     missing: int = 0
-    """Planned requests that were not brought to their end when the run ended or the store was read."""
+    """Planned requests without a result when the run ended or the store was read."""
     conversations: int = 0
-    """Planned requests that were brought to their end, one way or the other."""
+    """Planned requests that ended, in a reply or in a failure."""
     truncated: int = 0
     """Prompts whose item was cut to fit into the model's window."""
     prompt_tokens: int = 0

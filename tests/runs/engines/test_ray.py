@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import polars as pl
 import pytest
@@ -80,6 +81,7 @@ def test_every_worker_has_a_model_of_its_own(cluster: Any, store: RunStore, tmp_
     outcome = run(asked, store, RAY)
     assert outcome.complete
     assert outcome.judged[0].judgments["value"].to_list() == [n % 7 - 3 for n in range(90)]
+    assert any("without --engine ray it is faster" in note for note in outcome.judged[0].notes)
 
 
 @pytest.mark.slow
@@ -138,3 +140,64 @@ def test_a_loaded_model_cannot_be_sent_away(endpoint: Endpoint) -> None:
             RayEngine().open(ChatRater(model), RAY)
     finally:
         model.close()
+
+
+class LostCluster:
+    """As much of Ray as an engine sees of a cluster of two machines whose head node is lost once workers have begun."""
+
+    class exceptions:  # noqa: N801 - as in Ray
+        class RaySystemError(Exception):
+            pass
+
+        class GetTimeoutError(Exception):
+            pass
+
+        class RayActorError(Exception):
+            pass
+
+        class WorkerCrashedError(Exception):
+            pass
+
+    def __init__(self) -> None:
+        self.asked, self.killed = 0, 0
+
+    def is_initialized(self) -> bool:
+        return True
+
+    def nodes(self) -> list[dict[str, bool]]:
+        return [{"Alive": True}, {"Alive": True}]
+
+    def cluster_resources(self) -> dict[str, float]:
+        return {"CPU": 4.0}
+
+    def remote(self, worker: type) -> Any:
+        return MagicMock()
+
+    def wait(self, references: list[Any], **_: Any) -> tuple[list[Any], list[Any]]:
+        self.asked += 1
+        if self.asked > 2:
+            raise self.exceptions.RaySystemError("System error: Failed to connect to GCS\nat 10.0.0.1:6379.")
+        return references[:1], references[1:]
+
+    def get(self, references: list[Any], **_: Any) -> list[None]:
+        return [None for _ in references]
+
+    def kill(self, actor: Any) -> None:
+        self.killed += 1
+
+
+def test_a_lost_head_node_ends_the_run_with_a_sentence(
+    plan: MakePlan, store: RunStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lost = LostCluster()
+    monkeypatch.setattr("vantage.runs.engines.ray.require", lambda *_: lost)
+    with pytest.raises(ModelError) as error:
+        run(plan(5), store, RAY)
+    assert str(error.value) == (
+        "The Ray cluster was lost (System error: Failed to connect to GCS at 10.0.0.1:6379); every reply so far is "
+        "stored, so start it and run the same command again."
+    )
+    assert lost.killed == 2
+    # The store still takes the run up where it was.
+    rest = run(plan(5), store)
+    assert (rest.complete, rest.tally.sent) == (True, 5)

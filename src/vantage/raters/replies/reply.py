@@ -12,7 +12,7 @@ class ParsedReply:
     """Value, status and rationale of a reply, with the rule that read it.
 
     The rule is `PLACE:FORM` for an answer, an opt-out or a refusal, and the name of the obstacle for a reply
-    that is `unparsed`; the table in the package's docstring lists them all.
+    that is `unparsed`; docs/replies.md lists them all.
     """
 
     value: float | None

@@ -42,7 +42,7 @@ class EncoderPredictor:
     network: Any
     members: list[dict[str, Any]]
     method: str = "baseline"
-    """How the network is told who judges."""
+    """How the network represents who judges."""
     people: People | None = None
     """Whom it learned from; null where texts are judged."""
     validation: dict[str, Any] = field(default_factory=dict)

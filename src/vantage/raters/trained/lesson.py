@@ -35,7 +35,7 @@ class Inputs:
         return replace(self, instances=self.instances.take(rows))
 
     def ids(self) -> Ids:
-        """Per instance what the network is told of the user."""
+        """Per instance what the network knows of the user."""
         if self.people is None or self.method == "baseline":
             return np.zeros((len(self.instances), 1), dtype=np.intp)
         return self.people.ids(self.instances.users, self.instances.profiles)

@@ -84,7 +84,7 @@ class Vocabulary:
                 part.fit(texts)
             except ValueError:
                 raise InputError(
-                    "no word stands in enough of the texts", remedy="give more items or lower 'least'"
+                    "no word occurs in enough of the texts", remedy="give more items or lower 'least'"
                 ) from None
             words.append({str(word): int(place) for word, place in sorted(part.vocabulary_.items())})
             idf.append(np.asarray(part.idf_, dtype=np.float64))

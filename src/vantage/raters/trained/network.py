@@ -1,4 +1,4 @@
-"""The network: a Transformers encoder, the ways in which it is told who judges, and a linear layer on top."""
+"""The network: a Transformers encoder, the ways in which it represents who judges, and a linear layer on top."""
 
 from __future__ import annotations
 
@@ -218,7 +218,7 @@ class Tokens:
 
 
 def shuffled(lengths: NDArray[np.intp], size: int, rng: np.random.Generator) -> list[NDArray[np.intp]]:
-    """All rows in batches, drawn by lot; texts of a batch are of similar length, so that little is padding."""
+    """All rows in random batches; texts of a batch are of similar length, so that little is padding."""
     order = rng.permutation(np.arange(len(lengths)))
     batches = []
     for start in range(0, len(order), size * CHUNK):

@@ -82,7 +82,7 @@ class ProbePredictor:
     def fit(
         cls, learned: Examples, settings: ProbeSettings, *, seed: int = 0, progress: Progress | None = None
     ) -> ProbePredictor:
-        """Reads all texts, or some drawn by lot where there are very many, and learns what the states mean."""
+        """Reads all texts, or a random sample where there are very many, and learns what the states mean."""
         chosen = np.sort(np.random.default_rng(seed).permutation(len(learned.instances))[:MOST])
         texts, labels = learned.instances.texts.take(chosen), [one.take(chosen) for one in learned.labels]
         model = _loaded(settings)

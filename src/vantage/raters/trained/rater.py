@@ -1,4 +1,4 @@
-"""The trained rater: judges items, stands in the raters table, is saved in a folder and read from it."""
+"""The trained rater: judges items, has a row in the raters table, is saved to a folder and loaded from it."""
 
 from __future__ import annotations
 

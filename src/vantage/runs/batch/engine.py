@@ -47,7 +47,7 @@ class BatchEngine:
         return rater.open()
 
     def run(self, model: ChatModel, job: Job) -> None:
-        """Brings the job's requests through batches until there are no more or it is told to stop."""
+        """Brings the job's requests through batches until there are no more or the run is stopped."""
         if not isinstance(model, OpenAIModel):
             raise InputError(f"'{model.name}' has no batch API", remedy="name an endpoint, such as openai:NAME")
         batches = _Batches(model, job)

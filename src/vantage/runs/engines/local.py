@@ -20,7 +20,7 @@ from vantage.runs.options import RunOptions
 CONCURRENCY: Final = 8
 """Requests under way at a time where neither the run nor the model says otherwise."""
 GRACE: Final = 10.0
-"""Seconds that requests under way are given when a run is told to stop."""
+"""Seconds that requests under way are given when a run is stopped."""
 SMALLEST: Final = 32
 """Requests in the first batch of a model that runs here."""
 LARGEST: Final = 2048
@@ -40,7 +40,7 @@ class LocalEngine:
         return rater.open()
 
     def run(self, model: ChatModel, job: Job) -> None:
-        """Sends the job's requests until there are no more or it is told to stop."""
+        """Sends the job's requests until there are no more or the run is stopped."""
         if isinstance(model, Remote):
             own: int = getattr(model, "concurrency", CONCURRENCY)
             most = job.options.concurrency or own

@@ -62,7 +62,7 @@ class RayEngine:
         return HubTokens(argument, **rater.settings) if kind == "hf" else rater.open()
 
     def run(self, model: ChatModel, job: Job) -> None:
-        """Hands the job's requests to workers until there are no more or it is told to stop."""
+        """Hands the job's requests to workers until there are no more or the run is stopped."""
         ray = require("ray", "ray")
         rater = job.source.parts[0].part.rater
         with connected(ray, job.options):
@@ -172,7 +172,7 @@ class _Crew:
                 )
 
     def work(self) -> None:
-        """Hands out and takes back until nothing is left; what has ended is told to the job at once."""
+        """Hands out and takes back until nothing is left; what has ended is passed to the job at once."""
         lost = (self.ray.exceptions.RayActorError, self.ray.exceptions.WorkerCrashedError)
         exchanges = {hand.actor.exchange.remote([], False): hand for hand in self._hands}
         give_up: float | None = None

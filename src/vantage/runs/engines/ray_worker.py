@@ -51,7 +51,7 @@ class Told:
 
 
 class _Unending:
-    """Where a worker's requests come from: others may be handed over until it is told to stop."""
+    """Where a worker's requests come from: others may be handed over until it is stopped."""
 
     idle = False
     elsewhere = True
@@ -90,7 +90,7 @@ class Share(Job):
         return [self._handed.popleft() for _ in range(min(count, len(self._handed)))]
 
     def end(self, call: KeyedCall, completion: Completion, *, tries: int = 1, seconds: float = 0.0) -> None:
-        """A request has ended; it is told at the next occasion."""
+        """A request has ended; it is reported at the next exchange."""
         self._ended.append((call.key, completion, tries, seconds))
 
     def told(self) -> list[tuple[bytes, Completion, int, float]]:
@@ -138,7 +138,7 @@ class Worker:
         """Takes requests over and tells what has ended, after a short while in which more of it gathers."""
         self._share.hand(requests)
         if stop:
-            self._share.stop("The run was told to stop.")
+            self._share.stop("The run was stopped.")
         self._done.wait(PATIENCE)
         done = self._done.is_set()
         ended = self._share.told()

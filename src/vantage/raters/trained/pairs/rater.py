@@ -1,4 +1,4 @@
-"""The pair rater: judges ⟨text, user⟩ pairs, stands in the raters table, is saved in a folder and read from it."""
+"""The pair rater: judges ⟨text, user⟩ pairs, has a row in the raters table, is saved to a folder and loaded from it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class PairRater:
     instrument: Instrument
     question: Question
     people: People
-    """Whom it learned from and how users are told to it."""
+    """Whom it learned from and how it represents users."""
     predictor: Predictor
     offsets: dict[str, list[float]] = field(default_factory=dict)
     """Per user met at test time how far each option's logit is moved."""
