@@ -53,9 +53,9 @@ def probe(
         with RunStore(store) as place:
             keep(place, rater, profile)
     if as_json:
-        print_json(profile.told())
+        print_json(profile.as_dict())
         return
-    for name, value in profile.told().items():
+    for name, value in profile.as_dict().items():
         typer.echo(f"{name.replace('_', ' ')}: {_shown(value)}")
 
 
@@ -74,7 +74,7 @@ def profiles(
         typer.echo("There are no profiles in this store.")
         return
     columns = ("model", "probed", "schema", "logprobs", "thinks", "window", "repeats", "tokens_per_second")
-    rows = [profile.told() for profile in found]
+    rows = [profile.as_dict() for profile in found]
     print_rows([row if as_json else {name: row[name] for name in columns} for row in rows], as_json=as_json)
 
 

@@ -308,7 +308,7 @@ class _Asking:
         outcome.tally.notes[:0] = notes
         rows = summaries(outcome)
         if self.as_json:
-            tally = outcome.tally.told()
+            tally = outcome.tally.as_dict()
             told = {"run": outcome.run, "store": str(where), "complete": outcome.complete, "summary": tally}
             print_json({**told, "raters": rows})
         else:

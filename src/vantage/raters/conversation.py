@@ -108,7 +108,7 @@ class Conversations:
             reason = why.text.strip() or None if why.finish != "failed" else None
         for question in call.questions:
             found = replies[question.id]
-            told = self._told(found, completion, reason or found.rationale)
+            told = self._row(found, completion, reason or found.rationale)
             rows.append((*self._key(call, question.id, call.sample), *told))
         return rows
 
@@ -118,7 +118,7 @@ class Conversations:
         request = replace(self.prompter.relevance(call.item), tag=(item, question.id, 0))
         completion = yield Ask(request, step="relevance")
         reply = read_reply(completion, [question], self.prompter.item_text(call.item))[question.id]
-        rows.append((*self._key(call, question.id, 0), *self._told(reply, completion, reply.rationale)))
+        rows.append((*self._key(call, question.id, 0), *self._row(reply, completion, reply.rationale)))
         return reply
 
     def _answer(self, call: PlannedCall) -> Generator[Ask, Completion, tuple[Completion, Mapping[str, ParsedReply]]]:
@@ -131,12 +131,12 @@ class Conversations:
             if not unread or attempt > self.retry_unparsed:
                 return completion, replies
 
-    def told(self, completion: Completion, questions: Sequence[Question], item: Mapping[str, Any]) -> list[Row]:
+    def rows(self, completion: Completion, questions: Sequence[Question], item: Mapping[str, Any]) -> list[Row]:
         """What the reply to a first request says on each question: the columns of a judgment behind its key."""
         if self._style.scoring:
             return [self._scored(completion)]
         replies = self._read(completion, questions, item)
-        return [self._told(replies[q.id], completion, replies[q.id].rationale) for q in questions]
+        return [self._row(replies[q.id], completion, replies[q.id].rationale) for q in questions]
 
     def is_bare(self, completion: Completion, questions: Sequence[Question]) -> bool:
         """Whether a reply was found to be nothing but an answer, which says the same about every item."""
@@ -164,7 +164,7 @@ class Conversations:
             first = yield Ask(request, sample=call.sample, step="reasons")
             if first.finish in ("failed", "filtered"):
                 reply = read_reply(first, [question], "")[question.id]
-                return [(*key, *self._told(reply, first, reply.rationale))]
+                return [(*key, *self._row(reply, first, reply.rationale))]
             reasons, _ = apart(first.text)
             request = self.prompter.answered(request, call.questions, reasons)
         completion = yield Ask(request, tuple(option.word for option in options))
@@ -189,26 +189,26 @@ class Conversations:
             said[options[places[0]].word if places else reply.status] += 1
         key = self._key(call, question.id, call.sample)
         if not asked:
-            return (*key, *self._told(reply, completion, None))
+            return (*key, *self._row(reply, completion, None))
         told = Completion(", ".join(f"{word} × {count}" for word, count in said.most_common()))
         if 2 * refused > asked:
-            return (*key, *self._told(ParsedReply(None, "refused", None, "sampling"), told, None))
+            return (*key, *self._row(ParsedReply(None, "refused", None, "sampling"), told, None))
         with np.errstate(divide="ignore"):
             scores = np.log(counts / asked).tolist()
-        return (*key, *self._told(ParsedReply(None, "failed", None, "sampling"), told, None, scores))
+        return (*key, *self._row(ParsedReply(None, "failed", None, "sampling"), told, None, scores))
 
     def _scored(self, completion: Completion, reasons: str | None = None) -> Row:
         """What could not be scored is told as failed; what it stands for is known when all items are there."""
         if completion.finish == "filtered":
-            return self._told(ParsedReply(None, "refused", None, "filtered"), completion, completion.category)
+            return self._row(ParsedReply(None, "refused", None, "filtered"), completion, completion.category)
         scores = None if completion.scores is None else list(completion.scores)
         failed = ParsedReply(None, "failed", None, "failed" if scores is None else "scoring")
-        return self._told(failed, completion, reasons, scores)
+        return self._row(failed, completion, reasons, scores)
 
     def _key(self, call: PlannedCall, question: str, sample: int) -> Row:
         return (str(call.item["item"]), question, self._id, self.condition, sample)
 
-    def _told(
+    def _row(
         self, reply: ParsedReply, completion: Completion, rationale: str | None, scores: list[float] | None = None
     ) -> Row:
         answer, thought = _parted(completion)

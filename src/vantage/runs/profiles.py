@@ -27,7 +27,7 @@ def kept(store: RunStore, rater: ChatRater) -> Profile | None:
 
 def keep(store: RunStore, rater: ChatRater, profile: Profile) -> None:
     """Adds a profile."""
-    row = (_name(rater), time.time(), json.dumps(profile.told()))
+    row = (_name(rater), time.time(), json.dumps(profile.as_dict()))
     store.writer.do(lambda connection: connection.execute("INSERT INTO profiles VALUES (NULL, ?, ?, ?)", row))
 
 

@@ -135,7 +135,7 @@ class _Reader:
             completion = completion_of(finish, reply, scores, 0, 0)
             completion = completion if details is None else with_details(completion, *details)
             asked, number = self.groups[groups[place]], len(rows) // len(self.groups[0])
-            rows.extend(self.conversations.told(completion, asked, self._item(int(items[place]))))
+            rows.extend(self.conversations.rows(completion, asked, self._item(int(items[place]))))
             return number, self.conversations.is_bare(completion, asked)
 
         bare = np.full(len(met), -1)

@@ -48,7 +48,7 @@ def begin(store: RunStore, plan: RunPlan) -> int:
 def end(store: RunStore, run: int, state: State, tally: RunTally) -> None:
     """Writes down how a run ended: the counts of this sitting, and what the whole run has cost."""
     # In plain ASCII, since an error may quote half a character, which no database takes.
-    summary = json.dumps({**tally.told(), "whole_run": totals(ledger(store, run))})
+    summary = json.dumps({**tally.as_dict(), "whole_run": totals(ledger(store, run))})
     store.writer.do(
         lambda connection: connection.execute(
             "UPDATE runs SET changed = ?, state = ?, summary = ? WHERE id = ?", (time.time(), state, summary, run)

@@ -60,7 +60,7 @@ def reparse(corpus: Corpus) -> Reparsed:
     )
     others = pl.col("rule").is_in(ELSEWHERE).fill_null(value=False)
     rows, left = replied.filter(~others), dict(replied.filter(others)["rule"].value_counts().sort("rule").iter_rows())
-    found = [(row, *_told(reply)) for row, reply in _read(corpus, rows)]
+    found = [(row, *_columns(reply)) for row, reply in _read(corpus, rows)]
     schema = {
         "__row": pl.UInt32,
         "value_now": pl.Float64,
@@ -124,5 +124,5 @@ def _raters_asked_together(corpus: Corpus) -> list[str]:
     return corpus.raters.filter(parts.list.contains("together").fill_null(value=False))["rater"].to_list()
 
 
-def _told(reply: ParsedReply) -> tuple[Any, ...]:
+def _columns(reply: ParsedReply) -> tuple[Any, ...]:
     return reply.value, reply.status, reply.rationale, reply.rule

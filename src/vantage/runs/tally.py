@@ -100,7 +100,7 @@ class RunTally:
             told = f"{self.failed:,} of {self.sent:,} requests failed, more than the share of {fail_on:g} allowed"
         return f"{told} by fail-on, so no more were sent." if over else ""
 
-    def told(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """The counts as plain data."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "limit"}
 

@@ -52,7 +52,7 @@ def test_an_endpoint_that_can_do_everything() -> None:
     assert (profile.repeats, profile.thinks, profile.rejects) == (True, False, ())
     assert profile.calls <= 12
     assert len(endpoint.requests) <= 12
-    assert Profile.of(json.loads(json.dumps(profile.told()))) == profile
+    assert Profile.of(json.loads(json.dumps(profile.as_dict()))) == profile
 
 
 def test_an_endpoint_with_limits_and_a_model_that_thinks() -> None:

@@ -70,7 +70,7 @@ class Profile:
     """Per million tokens, where the endpoint tells it."""
     notes: tuple[str, ...] = ()
 
-    def told(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """The profile as plain data."""
         return asdict(self)
 

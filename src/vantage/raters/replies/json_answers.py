@@ -56,7 +56,7 @@ def answer_fields(data: Any, names: frozenset[str]) -> list[AnswerField]:
     named = [field for field in _walk(data, 0) if words(field.key) in names]
     if named:
         return [inner for field in named for inner in _opened(field)]
-    told = [field for field in _walk(data, 0) if _told(field.key) and not isinstance(field.value, dict)]
+    told = [field for field in _walk(data, 0) if _names_answer(field.key) and not isinstance(field.value, dict)]
     if told:
         return told
     rest = [f for f in _walk(data, 0) if not (set(words(f.key).split()) & (_REASONS | _ASIDE))]
@@ -80,7 +80,7 @@ def reason_of(data: Any) -> str | None:
     return None
 
 
-def _told(key: str) -> bool:
+def _names_answer(key: str) -> bool:
     parts = words(key).split()
     return bool(set(parts) & _ANSWERS) and not set(parts) & (_REASONS | _ASIDE)
 

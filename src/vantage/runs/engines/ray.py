@@ -26,7 +26,7 @@ from vantage.raters.models.extras import require
 from vantage.raters.models.hub_tokens import HubTokens
 from vantage.raters.models.unopened import Unopened
 from vantage.runs.engines.local import GRACE
-from vantage.runs.engines.ray_worker import Told, Worker
+from vantage.runs.engines.ray_worker import Worker, WorkerReport
 from vantage.runs.job import Job
 from vantage.runs.keys import KeyedCall
 from vantage.runs.options import RunOptions
@@ -36,7 +36,7 @@ START: Final = 600.0
 LOSSES: Final = 3
 """How often a worker may be lost, on average, before the run is given up."""
 _QUIET: Final = {
-    # Nothing about a run is told to anyone else.
+    # Nothing about a run is sent to anyone else.
     "RAY_USAGE_STATS_ENABLED": "0",
     # Workers without a GPU of their own see none; Ray's coming default, chosen here so that it need not warn.
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "1",
@@ -185,13 +185,13 @@ class _Crew:
             for reference in ready:
                 hand = exchanges.pop(reference)
                 try:
-                    told: Told = self.ray.get(reference)
+                    report: WorkerReport = self.ray.get(reference)
                 except lost:
-                    hand, told = self._replaced(hand), Told([], 0, 0, [])
-                self._hear(hand, told)
-                if self._finished(hand, told):
+                    hand, report = self._replaced(hand), WorkerReport([], 0, 0, [])
+                self._hear(hand, report)
+                if self._finished(hand, report):
                     continue
-                calls = self._next(told.wants)
+                calls = self._next(report.wants)
                 hand.under_way |= {call.key: call for call in calls}
                 handed = [(call.key, call.ask) for call in calls]
                 exchanges[hand.actor.exchange.remote(handed, self.job.stopping.is_set())] = hand
@@ -201,19 +201,19 @@ class _Crew:
         for hand in self._hands:
             self.ray.kill(hand.actor)
 
-    def _hear(self, hand: _Hand, told: Told) -> None:
-        for key, completion, tries, seconds in told.ended:
+    def _hear(self, hand: _Hand, report: WorkerReport) -> None:
+        for key, completion, tries, seconds in report.ended:
             self.job.end(hand.under_way.pop(key), completion, tries=tries, seconds=seconds)
-        for note in told.notes:
+        for note in report.notes:
             note_once(self.model.notes, note)
-        self.job.tally.limit = told.limit
-        if told.error:
-            raise ModelError(told.error)
+        self.job.tally.limit = report.limit
+        if report.error:
+            raise ModelError(report.error)
 
-    def _finished(self, hand: _Hand, told: Told) -> bool:
+    def _finished(self, hand: _Hand, report: WorkerReport) -> bool:
         """Whether a worker has nothing more to do; others may still bring follow-up questions for it."""
         if self.job.stopping.is_set():
-            return told.done or not hand.under_way
+            return report.done or not hand.under_way
         return not self._again and self.job.source.idle
 
     def _next(self, wants: int) -> list[KeyedCall]:
@@ -240,7 +240,7 @@ class _Crew:
 
 
 def _elsewhere(rater: ChatRater) -> tuple[str, dict[str, Any]]:
-    """The model and its settings, as another machine must be told them: nothing depends on this process."""
+    """The model and its settings, as another machine needs them: nothing depends on this process."""
     spec, settings = rater.model_name, dict(rater.settings)
     kind, _, argument = spec.partition(":")
     if kind == "openai" and (url := os.environ.get("OPENAI_BASE_URL")):

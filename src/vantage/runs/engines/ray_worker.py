@@ -36,7 +36,7 @@ Handed: TypeAlias = tuple[bytes, Ask]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class WorkerReport:
     """What a worker tells when it is asked how far it has come."""
 
     ended: list[tuple[bytes, Completion, int, float]]
@@ -93,7 +93,7 @@ class Share(Job):
         """A request has ended; it is reported at the next exchange."""
         self._ended.append((call.key, completion, tries, seconds))
 
-    def told(self) -> list[tuple[bytes, Completion, int, float]]:
+    def reported(self) -> list[tuple[bytes, Completion, int, float]]:
         """What has ended since this was last asked."""
         return [self._ended.popleft() for _ in range(len(self._ended))]
 
@@ -134,18 +134,18 @@ class Worker:
         threading.Thread(target=self._work, args=(self._model,), name="worker", daemon=True).start()
         return ""
 
-    def exchange(self, requests: Sequence[Handed], stop: bool) -> Told:
+    def exchange(self, requests: Sequence[Handed], stop: bool) -> WorkerReport:
         """Takes requests over and tells what has ended, after a short while in which more of it gathers."""
         self._share.hand(requests)
         if stop:
             self._share.stop("The run was stopped.")
         self._done.wait(PATIENCE)
         done = self._done.is_set()
-        ended = self._share.told()
+        ended = self._share.reported()
         ahead = max(2 * self._most, 2 * self._share.asked_for, AHEAD * len(ended))
         wants = 0 if done else max(0, ahead - self._share.at_hand)
         notes = list(self._model.notes) if self._model is not None else []
-        return Told(ended, wants, self._share.tally.limit, notes, self._error, done)
+        return WorkerReport(ended, wants, self._share.tally.limit, notes, self._error, done)
 
     def _work(self, model: ChatModel) -> None:
         try:
