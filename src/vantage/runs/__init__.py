@@ -39,8 +39,18 @@ _HOMES = {
     "rate": "vantage.runs.rating",
     "run": "vantage.runs.execution",
 }
+_RENAMED = {
+    "Judged": "JudgedPart",
+    "Options": "RunOptions",
+    "Part": "PlanPart",
+    "Plan": "RunPlan",
+    "Store": "RunStore",
+    "Tally": "RunTally",
+}
+"""Old names and what they are called now; the old ones go on working, with a warning."""
 
 __all__ = [*_HOMES]  # noqa: PLE0604
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = attach(__name__, _HOMES)
+    moved = {old: f"vantage.runs:{new}" for old, new in _RENAMED.items()}
+    __getattr__, __dir__ = attach(__name__, _HOMES, moved=moved)

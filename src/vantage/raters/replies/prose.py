@@ -205,10 +205,9 @@ def _listed_codes(text: str) -> list[Span]:
     if len(codes) < 2 or (len(codes) == 2 and not all("=" in point.group() for point in points)):
         return []
     ends = [point.start() for point in points[1:]] + [len(text)]
-    lines = [text.find("\n", point.end()) for point in points]
+    stops = [_SENTENCE_END.search(text, point.end(), end) for point, end in zip(points, ends, strict=True)]
     return [
-        (point.start(), min(end, line if line >= 0 else end))
-        for point, end, line in zip(points, ends, lines, strict=True)
+        (point.start(), stop.start() if stop else end) for point, end, stop in zip(points, ends, stops, strict=True)
     ]
 
 
