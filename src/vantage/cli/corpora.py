@@ -415,8 +415,7 @@ def _written(corpus: Corpus, to: Path, *, as_json: bool) -> None:
     if as_json:
         print_json(told(corpus))
         return
-    items, raters, judgments = (show(len(t)) for t in (corpus.items, corpus.raters, corpus.judgments))
-    typer.echo(f"Wrote {to}: {items} items, {raters} raters, {judgments} judgments")
+    typer.echo(f"Wrote {to}: {', '.join(f'{show(size)} {table}' for table, size in corpus.sizes.items())}")
     for note in corpus.about.notes:
         typer.echo(f"• {note}")
     typer.echo(f"Look at it with: vantage corpora describe {to}")

@@ -702,6 +702,21 @@ def test_a_file_gives_the_right_values_or_one_sentence(tmp_path: Path, case: Cas
     assert case.check is None or case.check(corpus)
 
 
+STREAMED = [case for case in CASES if case.name.split(".")[1] in ("csv", "tsv", "txt", "parquet")]
+
+
+@pytest.mark.parametrize("case", STREAMED[::4], ids=lambda case: case.id)
+def test_a_streamed_file_gives_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: Case) -> None:
+    monkeypatch.setattr("vantage.corpora.readers.files.LARGE", 0)
+    test_a_file_gives_the_right_values_or_one_sentence(tmp_path, case)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", STREAMED, ids=lambda case: case.id)
+def test_every_streamed_file_gives_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: Case) -> None:
+    test_a_streamed_file_gives_the_same(tmp_path, monkeypatch, case)
+
+
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_the_preview_never_fails_and_its_command_reads_the_file(tmp_path: Path, case: Case) -> None:
     path = made(tmp_path, case)
