@@ -131,7 +131,7 @@ def profiled(rows: Rows) -> dict[str, Profile]:
             empty[ROW],
             known,
             empty[name],
-            [str(value)[:40] for value in head[name].drop_nulls().head(3)],
+            [str(value)[:40] for value in head[name].drop_nulls().head(3).to_list()],
             bool(known) and (number or (name in written and (known or 0) <= 11)),
         )
     return profiles
@@ -160,6 +160,9 @@ def guessed(rows: Rows, profiles: Mapping[str, Profile], given: Mapping[str, Any
         numeric = [c for c in rest if profiles[c].answers]
         if len(numeric) == 1:
             mapping["value"] = numeric[0]
+    others = [column for column in rest if column != mapping.get("value")]
+    if "rater" not in mapping and {"item", "value"} <= set(mapping) and len(others) == 1 and not guesses.get("wide"):
+        mapping["rater"] = others[0]
     if traits and guesses.get("wide") != "rater":
         guesses["traits"] = traits
     return {name: value for name, value in guesses.items() if value}

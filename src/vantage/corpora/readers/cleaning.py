@@ -167,8 +167,8 @@ class Cleaning:
             twins = _merged([(word, seen[word]) for word in rest])
             for word, kept in twins.items():
                 if word.strip() != kept:
-                    told = f"'{word.strip()}' ({seen[word]:,} times) was read as '{kept}'"
-                    self.notes.append(f"In column '{column}' {told}: they differ in case only.")
+                    twin = f"'{word.strip()}' ({counted(seen[word], 'cell')}) was read as '{kept}'"
+                    self.notes.append(f"In column '{column}' {twin}: they differ in case only.")
             read |= twins
             made = [_written(value) if isinstance(value, float) else value for value in read.values()]
         new = pl.Series(made if rest else list(read.values()), dtype=pl.String if rest else pl.Float64)

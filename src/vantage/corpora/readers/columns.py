@@ -46,7 +46,7 @@ def roles_of(rows: Rows, given: Mapping[str, str], spread: str) -> dict[str, str
     if missing := [role for role in needed if role not in mapping]:
         columns = ", ".join(f"'{c}'" for c in list(rows.schema)[:20])
         raise InputError(
-            f"which of the columns {columns} is the {missing[0]}?",
+            f"no column is mapped to the {missing[0]}; the table has {columns}",
             file=rows.path,
             remedy=f"pass --map {missing[0]}=COLUMN",
         )

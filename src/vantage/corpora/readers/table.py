@@ -466,11 +466,12 @@ def _side(
             **place,
             remedy=f"make them equal, or give the {key}s different ids",
         )
-    first = judged.join(firsts.lazy().select(ROW), on=ROW, how="semi")
+    first = judged.join(firsts.lazy().select(ROW), on=ROW, how="semi", maintain_order="left")
     (side,) = rows.collect(
         first.select(ROW, key, *(pl.col(column).alias(name) for name, column in zip(names, columns, strict=True)))
     )
-    side = side.sort(ROW)
+    if not side[ROW].is_sorted():
+        side = side.sort(ROW)
     return side.with_columns(_typed(side[name]) for name in names if name not in ("text", "kind"))
 
 
