@@ -14,7 +14,7 @@ import polars as pl
 from vantage.context.record import COST
 from vantage.context.verification import QUALITY
 from vantage.context.writing import Asking
-from vantage.runs import Plan
+from vantage.runs import RunPlan
 
 ASSUMPTION: Final = (
     "Contexts are counted as written as often as they may be, and as kept in the end: the most calls there can be."
@@ -38,11 +38,11 @@ class Assumed(Asking):
         attempts: How often a context is written at most; the last one passes.
     """
 
-    asks: Callable[[Plan, str], object] = lambda *_: None
+    asks: Callable[[RunPlan, str], object] = lambda *_: None
     attempts: int = 1
     _checked: int = field(default=0, init=False)
 
-    def carried(self, plan: Plan) -> pl.DataFrame:
+    def carried(self, plan: RunPlan) -> pl.DataFrame:
         """Judgments that were not made."""
         self.asks(plan, ASSUMPTION)
         (part,) = plan.parts

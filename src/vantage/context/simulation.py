@@ -23,8 +23,8 @@ from vantage.instruments import Instrument, Question
 from vantage.raters.asked import relevance_instrument
 from vantage.raters.models.base import ChatModel
 from vantage.raters.prompts import RELEVANT
-from vantage.runs import Options, Outcome, Part, Plan, RunEnded, Store, added, run
-from vantage.runs.tally import Tally
+from vantage.runs import Outcome, PlanPart, RunEnded, RunOptions, RunPlan, RunStore, added, run
+from vantage.runs.tally import RunTally
 
 METHOD: Final = "method"
 """The column of the raters table that says which method a simulated reader belongs to."""
@@ -39,14 +39,14 @@ class Cost:
     completion_tokens: int | None = 0
 
     @classmethod
-    def of_run(cls, store: Store, number: int) -> Cost:
+    def of_run(cls, store: RunStore, number: int) -> Cost:
         """All calls that a run rests on, in whatever sitting they were made and whoever asked for them first."""
         calls, prompt, completion = cls.of_items(store, number).select(pl.col(COST).sum()).row(0)
         # Option scoring reports no tokens; none at all is not the same as none counted.
         return cls(calls, prompt or None, completion if prompt else None)
 
     @staticmethod
-    def of_items(store: Store, number: int) -> pl.DataFrame:
+    def of_items(store: RunStore, number: int) -> pl.DataFrame:
         """The same for each item of a run."""
         rows = store.select(
             "SELECT item, COUNT(*), SUM(prompt_tokens), SUM(completion_tokens) FROM calls "
@@ -102,8 +102,8 @@ def simulate(
     *,
     question: str = "",
     condition: str = STATIC,
-    store: Store | str | Path | None = None,
-    options: Options | None = None,
+    store: RunStore | str | Path | None = None,
+    options: RunOptions | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Simulation:
     """Lets simulated readers answer one question about every item.
@@ -130,7 +130,7 @@ def simulate(
             asked = gate if first else _passed(corpus, parts, gate) if gate else parts
             if not asked:
                 continue
-            outcome = finished(Plan(tuple(asked)), opened, options, progress)
+            outcome = finished(RunPlan(tuple(asked)), opened, options, progress)
             cost += Cost.of_run(opened, outcome.run)
             notes |= {note: None for judged in outcome.judged for note in judged.notes}
             corpus = added(corpus, *outcome.judged)
@@ -140,10 +140,10 @@ def simulate(
 
 def simulation_plan(
     corpus: Corpus, instrument: Instrument | str, simulator: Simulator, method: str, *, condition: str = STATIC
-) -> Plan:
+) -> RunPlan:
     """The most that `simulate` may ask: every persona about every item, however relevant it finds it."""
     _, gate, parts = _parts(corpus, instrument, simulator, method, "", condition)
-    return Plan((*gate, *parts))
+    return RunPlan((*gate, *parts))
 
 
 def _parts(
@@ -153,37 +153,37 @@ def _parts(
     method: str,
     question: str,
     condition: str,
-) -> tuple[Question, list[Part], list[Part]]:
+) -> tuple[Question, list[PlanPart], list[PlanPart]]:
     """The question, what is asked of selective personas whose options are scored beforehand, and what is asked then."""
     how = _simulator(simulator)
     used = Instrument.load(instrument) if isinstance(instrument, str) else instrument
     asked = used.question(question) if question else used.questions[0]
     where = condition if condition in used.conditions else ""
-    parts = [Part(rater, corpus, used, (asked.id,), where) for rater in how.raters(find_method(method))]
+    parts = [PlanPart(rater, corpus, used, (asked.id,), where) for rater in how.raters(find_method(method))]
     if not how.gates(method):
         return asked, [], parts
     gate = scored_relevance(used)
-    return asked, [Part(part.rater, corpus, gate, (gate.questions[0].id,), where) for part in parts], parts
+    return asked, [PlanPart(part.rater, corpus, gate, (gate.questions[0].id,), where) for part in parts], parts
 
 
 def _simulator(given: Simulator | str | ChatModel) -> Simulator:
     return given if isinstance(given, Simulator) else Simulator(given)
 
 
-def opened_store(store: Store | str | Path | None) -> AbstractContextManager[Store]:
+def opened_store(store: RunStore | str | Path | None) -> AbstractContextManager[RunStore]:
     """A store as it was given, or that of a file; one that is gone afterwards without either."""
-    if isinstance(store, Store):
+    if isinstance(store, RunStore):
         return nullcontext(store)
-    return Store(store) if store is not None else Store.temporary()
+    return RunStore(store) if store is not None else RunStore.temporary()
 
 
 def finished(
-    plan: Plan, store: Store, options: Options | None = None, progress: Callable[[int], None] | None = None
+    plan: RunPlan, store: RunStore, options: RunOptions | None = None, progress: Callable[[int], None] | None = None
 ) -> Outcome:
     """The outcome of a plan that was carried out to its end; one that was cut off or ended early is an error."""
     told = 0
 
-    def advance(tally: Tally) -> None:
+    def advance(tally: RunTally) -> None:
         nonlocal told
         if progress is not None and tally.conversations > told:
             progress(tally.conversations - told)
@@ -197,7 +197,7 @@ def finished(
     return outcome
 
 
-def _passed(corpus: Corpus, parts: Sequence[Part], gate: Sequence[Part]) -> list[Part]:
+def _passed(corpus: Corpus, parts: Sequence[PlanPart], gate: Sequence[PlanPart]) -> list[PlanPart]:
     """What is left to ask once relevance was scored: each persona about the items relevant to it."""
     relevant = corpus.judgments.filter(pl.col("question") == gate[0].asked[0], pl.col("expected") >= RELEVANT)
     touched = {str(rater): items["item"] for (rater,), items in relevant.group_by("rater")}

@@ -13,7 +13,7 @@ from tests.raters.models.endpoint import Answer, Endpoint
 from vantage._version import __version__
 from vantage.raters.conversation import Ask
 from vantage.raters.models.base import Message, Request
-from vantage.runs import Options
+from vantage.runs import RunOptions
 from vantage.runs.engines.ray_worker import Handed, Told, Worker
 
 
@@ -27,7 +27,7 @@ def worker(endpoint: Endpoint) -> Iterator[Callable[..., Worker]]:
     made: list[Worker] = []
 
     def make(**options: Any) -> Worker:
-        one = Worker("openai:tester", {"base_url": endpoint.url}, Options(**options), __version__)
+        one = Worker("openai:tester", {"base_url": endpoint.url}, RunOptions(**options), __version__)
         assert one.begin() == ""
         made.append(one)
         return one
@@ -78,8 +78,8 @@ def test_what_is_under_way_when_a_worker_must_stop_is_told_and_the_rest_is_not_s
 
 
 def test_a_worker_that_cannot_begin_says_why(tmp_path: Path) -> None:
-    assert "install the same" in Worker("embedded", {}, Options(), "0.0.0").begin()
-    missing = Worker(f"recorded:{tmp_path / 'none.csv'}", {}, Options(), __version__)
+    assert "install the same" in Worker("embedded", {}, RunOptions(), "0.0.0").begin()
+    missing = Worker(f"recorded:{tmp_path / 'none.csv'}", {}, RunOptions(), __version__)
     assert "none.csv" in missing.begin()
 
 
