@@ -164,9 +164,12 @@ class ResearcherService:
         """The cached result unless the data changed since; one computation at a time.
 
         A slow result is not recomputed for every new answer, so that a dashboard never slows participants down; the
-        researcher's own decisions show at once.
+        researcher's own decisions show at once. While one request computes, others get the last result.
         """
-        with self._computing:
+        result = self._results.get(name)
+        if not self._computing.acquire(blocking=now or result is None) and result is not None:
+            return cast("T", result.value)
+        try:
             state, result = self.database.read(_state), self._results.get(name)
             decided = result is not None and result.state[0] != state[0]
             if result is None or decided or (result.state != state and (now or time.monotonic() > result.until)):
@@ -176,6 +179,8 @@ class ResearcherService:
                 result = _Result(state, value, time.monotonic() + (took * PATIENCE if took > QUICK else 0.0))
                 self._results[name] = result
             return cast("T", result.value)
+        finally:
+            self._computing.release()
 
 
 @dataclass(frozen=True, slots=True)
