@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 
 from vantage import Corpus, Instrument
-from vantage.context.controls import with_controls
 from vantage.report.parts import Result
 from vantage.report.record import Record
 from vantage.studies.context.options import Options
+from vantage.studies.context.pipeline.controls import with_controls
 from vantage.studies.context.study import STUDY
 from vantage.studies.execution import Context
 

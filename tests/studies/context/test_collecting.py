@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tests.context.planted import planted_corpus
+from tests.studies.context.pipeline.planted import planted_corpus
 from vantage import Corpus, Instrument, Scale
 from vantage.errors import InputError
 from vantage.report.record import Record

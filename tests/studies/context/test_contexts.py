@@ -5,14 +5,14 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from tests.context.conftest import statements
-from tests.context.script_writer import CONVERSATION, ScriptWriter
+from tests.studies.context.pipeline.conftest import statements
+from tests.studies.context.pipeline.script_writer import CONVERSATION, ScriptWriter
 from vantage import Corpus, Instrument
-from vantage.context.controls import attached
-from vantage.context.generation import generate
 from vantage.studies.context import contexts
 from vantage.studies.context.analysis import Judged
 from vantage.studies.context.options import Options
+from vantage.studies.context.pipeline.controls import attached
+from vantage.studies.context.pipeline.generation import generate
 
 
 def once(step: str, said: str, number: int) -> str | None:

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tests.context.planted import Planted, planted_corpus
+from tests.studies.context.pipeline.planted import Planted, planted_corpus
 from vantage import Corpus
 from vantage.context import Cost, Simulator, simulate
 from vantage.studies.context import detection

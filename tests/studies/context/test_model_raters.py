@@ -7,13 +7,13 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tests.context.conftest import statements
-from tests.context.script_writer import ScriptWriter
+from tests.studies.context.pipeline.conftest import statements
+from tests.studies.context.pipeline.script_writer import ScriptWriter
 from vantage import ChatRater, Corpus, Instrument
-from vantage.context.controls import attached
-from vantage.context.generation import generate
 from vantage.report.record import Record
 from vantage.studies.context.model_raters import ask_models, example_corpus
+from vantage.studies.context.pipeline.controls import attached
+from vantage.studies.context.pipeline.generation import generate
 from vantage.studies.execution import Context
 
 SARCASM = Instrument.load("sarcasm")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.context.planted import planted_corpus
+from tests.studies.context.pipeline.planted import planted_corpus
 from vantage import Corpus
 from vantage.errors import InputError
 from vantage.report.record import Record

@@ -9,13 +9,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tests.context.planted import Planted, planted_corpus
 from tests.report.truth import check_all, claims
 from tests.studies.context.judged import analysed, judged_corpus
+from tests.studies.context.pipeline.planted import Planted, planted_corpus
 from vantage import Corpus
 from vantage.context import METHODS, Simulator, simulate
-from vantage.context.surface import SURFACE
 from vantage.studies import run
+from vantage.studies.context.pipeline.surface import SURFACE
 
 CHANCE = {"m:a": (0.5, 0.5), "m:b": (0.5, 0.5)}
 

@@ -9,13 +9,6 @@ from typing import Any, Final, cast
 
 import polars as pl
 
-from vantage.context.controls import CONTEXT, STATIC, Contexts, Control, attached, check_control, condition_of
-from vantage.context.generation import generate
-from vantage.context.readers import Simulator, find_method
-from vantage.context.simulation import simulate, simulation_plan
-from vantage.context.surface import SURFACE
-from vantage.context.verification import shared_models
-from vantage.context.writing import TEMPERATURE
 from vantage.corpora import Corpus
 from vantage.corpora.storage import is_corpus
 from vantage.errors import InputError
@@ -25,6 +18,21 @@ from vantage.raters.style import Style
 from vantage.studies.context.analysis import COSTS
 from vantage.studies.context.model_raters import ask_models, example_corpus
 from vantage.studies.context.options import Options, listed
+from vantage.studies.context.pipeline.controls import (
+    CONTEXT,
+    STATIC,
+    Contexts,
+    Control,
+    attached,
+    check_control,
+    condition_of,
+)
+from vantage.studies.context.pipeline.generation import generate
+from vantage.studies.context.pipeline.readers import Simulator, find_method
+from vantage.studies.context.pipeline.simulation import simulate, simulation_plan
+from vantage.studies.context.pipeline.surface import SURFACE
+from vantage.studies.context.pipeline.verification import shared_models
+from vantage.studies.context.pipeline.writing import TEMPERATURE
 from vantage.studies.context.tasks import LABEL, Task, chosen_tasks, labels_of, question_of, read_task, sampled
 from vantage.studies.execution import Context, store_of
 

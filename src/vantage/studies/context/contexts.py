@@ -7,12 +7,12 @@ from typing import Any, Final
 
 import polars as pl
 
-from vantage.context.controls import KINDS, column_of, context_fields
-from vantage.context.dialogue import as_turns
-from vantage.context.record import COST, DROPPED, KEPT, OUTCOME
 from vantage.report.parts import Dialogue
 from vantage.report.recipe import Data
 from vantage.studies.context.analysis import Judged, once
+from vantage.studies.context.pipeline.controls import KINDS, column_of, context_fields
+from vantage.studies.context.pipeline.dialogue import as_turns
+from vantage.studies.context.pipeline.record import COST, DROPPED, KEPT, OUTCOME
 from vantage.studies.context.tasks import LABEL, TASK
 
 BY: Final = (TASK, "control")

@@ -7,12 +7,12 @@ from typing import Any, Final
 
 import polars as pl
 
-from vantage.context.detection import calibration, ceiling, compare
-from vantage.context.simulation import Cost
-from vantage.context.thresholds import LEAST, remaining
 from vantage.report.cells import counted
 from vantage.report.recipe import Data
 from vantage.studies.context.analysis import TITLES, Judged, Statements
+from vantage.studies.context.pipeline.detection import calibration, ceiling, compare
+from vantage.studies.context.pipeline.simulation import Cost
+from vantage.studies.context.pipeline.thresholds import LEAST, remaining
 from vantage.studies.context.tasks import LABEL, TASK
 
 SHOWN: Final = 12

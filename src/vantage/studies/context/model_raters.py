@@ -8,13 +8,13 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from vantage.context.controls import CONTEXT, STATIC, with_context
 from vantage.corpora import Corpus
 from vantage.corpora.schema import KEY
 from vantage.instruments import Instrument
 from vantage.raters.chat import ChatRater
 from vantage.raters.shots import corpus_shots
 from vantage.raters.style import Style
+from vantage.studies.context.pipeline.controls import CONTEXT, STATIC, with_context
 from vantage.studies.execution import Context
 
 EXAMPLES: Final = 24
@@ -84,7 +84,7 @@ def ask_models(
 
     Args:
         context: The study, with its models.
-        corpus: The sample; contexts stand in it as `vantage.context.controls.attached` puts them there.
+        corpus: The sample, with contexts as `pipeline.controls.attached` puts them there.
         instrument: The task, with a condition for each kind of context.
         conditions: What is asked.
         styles: How it is asked.

@@ -14,14 +14,14 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from vantage.context.controls import CONTEXT, KINDS, STATIC, target
-from vantage.context.thresholds import LEAST
 from vantage.measures.ratings import Floats
 from vantage.measures.resampling import Resampling
 from vantage.measures.scores import Metric, Rules, Scores
 from vantage.raters.style import Style
 from vantage.report.recipe import Data
 from vantage.studies.context.analysis import Judged, Statements, once, paired
+from vantage.studies.context.pipeline.controls import CONTEXT, KINDS, STATIC, target
+from vantage.studies.context.pipeline.thresholds import LEAST
 from vantage.studies.context.tasks import TASK
 
 ALL: Final = "all"

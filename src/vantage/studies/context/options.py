@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from vantage.context.ambiguity import Spread
-from vantage.context.detection import Judging
-from vantage.context.thresholds import Target
 from vantage.studies.base import option
+from vantage.studies.context.pipeline.ambiguity import Spread
+from vantage.studies.context.pipeline.detection import Judging
+from vantage.studies.context.pipeline.thresholds import Target
 from vantage.studies.context.tasks import TASKS
 
 

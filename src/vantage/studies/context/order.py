@@ -10,14 +10,14 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from vantage.context.controls import CONTEXT, STATIC
-from vantage.context.thresholds import LEAST
 from vantage.measures.accuracy import accuracy
 from vantage.measures.ranks import ranks
 from vantage.raters.style import Style
 from vantage.report.parts import Figure
 from vantage.studies.context.analysis import Judged, Statements, once
 from vantage.studies.context.models import ALL, WRONG, parts_of, rated
+from vantage.studies.context.pipeline.controls import CONTEXT, STATIC
+from vantage.studies.context.pipeline.thresholds import LEAST
 from vantage.studies.context.tasks import TASK
 
 AVERAGE: Final = "people, average"

@@ -6,14 +6,14 @@ from typing import Any
 
 import polars as pl
 
-from vantage.context.controls import STATIC
-from vantage.context.record import KEPT, OUTCOME
 from vantage.measures.accuracy import accuracy
 from vantage.measures.alpha import alpha
 from vantage.measures.variation import ambiguity, entropy
 from vantage.report.recipe import Data
 from vantage.studies.context.analysis import Judged, Statements, once, paired
 from vantage.studies.context.models import effects
+from vantage.studies.context.pipeline.controls import STATIC
+from vantage.studies.context.pipeline.record import KEPT, OUTCOME
 from vantage.studies.context.tasks import TASK, labels_of
 
 

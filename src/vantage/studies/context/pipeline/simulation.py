@@ -15,9 +15,6 @@ from typing import Any, Final
 
 import polars as pl
 
-from vantage.context.controls import STATIC
-from vantage.context.readers import Simulator, find_method
-from vantage.context.record import COST
 from vantage.corpora import Corpus
 from vantage.instruments import Instrument, Question
 from vantage.raters.asked import relevance_instrument
@@ -25,6 +22,9 @@ from vantage.raters.models.base import ChatModel
 from vantage.raters.prompts import RELEVANT
 from vantage.runs import Options, Outcome, Part, Plan, RunEnded, Store, added, run
 from vantage.runs.tally import Tally
+from vantage.studies.context.pipeline.controls import STATIC
+from vantage.studies.context.pipeline.readers import Simulator, find_method
+from vantage.studies.context.pipeline.record import COST
 
 METHOD: Final = "method"
 """The column of the raters table that says which method a simulated reader belongs to."""

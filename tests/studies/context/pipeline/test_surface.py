@@ -10,9 +10,9 @@ import pytest
 
 from vantage import Instrument
 from vantage.context import SURFACE, Judging, Spread, by_surface, compare, votes
-from vantage.context.surface import NO_TEXT
 from vantage.corpora.readers import load
 from vantage.errors import InputError
+from vantage.studies.context.pipeline.surface import NO_TEXT
 
 QUESTION = Instrument.load("sarcasm").questions[0]
 

@@ -13,12 +13,12 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from vantage.context.ambiguity import Detected, Spread, scored, shares_of
 from vantage.errors import InputError, nearest
 from vantage.measures.ratings import Floats, Ints
 from vantage.raters.trained.folds import grouped_folds
 from vantage.raters.trained.linear import LinearSettings, Vocabulary
 from vantage.scales import Scale
+from vantage.studies.context.pipeline.ambiguity import Detected, Spread, scored, shares_of
 
 SURFACE: Final = ("constant", "length", "words", "words-doubt")
 """The methods: everyone's average answer; short texts first; the entropy of the answers that words predict; the doubt
@@ -41,7 +41,7 @@ def by_surface(
 
     Args:
         items: The items, with their `text`.
-        votes: How people answered them (`vantage.context.votes`); items without votes are left out.
+        votes: How people answered them (`vantage.studies.context.pipeline.votes`); items without votes are left out.
         scale: The scale of the question.
         method: A name in `SURFACE`.
         spread: How the score is read off predicted answers.

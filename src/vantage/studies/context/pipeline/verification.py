@@ -12,13 +12,13 @@ from typing import Any, Final
 
 import polars as pl
 
-from vantage.context.controls import CONTEXT, Control, context_fields
-from vantage.context.dialogue import CONVERSATION, Turn, cell
-from vantage.context.record import COST
-from vantage.context.writing import Asking
 from vantage.instruments import Instrument, Question
 from vantage.raters.chat import ChatRater
 from vantage.scales import Scale, show_code
+from vantage.studies.context.pipeline.controls import CONTEXT, Control, context_fields
+from vantage.studies.context.pipeline.dialogue import CONVERSATION, Turn, cell
+from vantage.studies.context.pipeline.record import COST
+from vantage.studies.context.pipeline.writing import Asking
 
 QUALITY: Final = "context-quality"
 ALIGNMENT: Final = "label-alignment"

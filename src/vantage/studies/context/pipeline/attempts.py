@@ -8,18 +8,18 @@ from typing import Any, Final
 
 import polars as pl
 
-from vantage.context.controls import Control
-from vantage.context.dialogue import CONVERSATION, Turn, cell, fault, read_turns, script
-from vantage.context.first_person import NOT_FIRST_PERSON
-from vantage.context.insertion import NO_PLACE, insert, insertion_fault, read_place
-from vantage.context.record import Record
-from vantage.context.verification import Candidate, Verdict, cost_of, meaning, own_labels, verified
-from vantage.context.wording import Wording
-from vantage.context.writing import Asking, writer, writing_instrument
 from vantage.instruments import Instrument, Question
 from vantage.raters.chat import ChatRater
 from vantage.raters.replies.clean import without_thought
 from vantage.raters.replies.refusals import refuses
+from vantage.studies.context.pipeline.controls import Control
+from vantage.studies.context.pipeline.dialogue import CONVERSATION, Turn, cell, fault, read_turns, script
+from vantage.studies.context.pipeline.first_person import NOT_FIRST_PERSON
+from vantage.studies.context.pipeline.insertion import NO_PLACE, insert, insertion_fault, read_place
+from vantage.studies.context.pipeline.record import Record
+from vantage.studies.context.pipeline.verification import Candidate, Verdict, cost_of, meaning, own_labels, verified
+from vantage.studies.context.pipeline.wording import Wording
+from vantage.studies.context.pipeline.writing import Asking, writer, writing_instrument
 
 REFUSED: Final = "the model refused"
 NOTHING: Final = "the reply is empty"

@@ -8,13 +8,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tests.context.planted import Planted, planted_corpus
+from tests.studies.context.pipeline.planted import Planted, planted_corpus
 from vantage import Instrument
 from vantage.context import Judging, Simulator, compare, detected, simulate, votes
-from vantage.context.ambiguity import NONE_RELEVANT
-from vantage.context.simulation import METHOD, scored_relevance
 from vantage.errors import InputError
 from vantage.raters.personas import Personas
+from vantage.studies.context.pipeline.ambiguity import NONE_RELEVANT
+from vantage.studies.context.pipeline.simulation import METHOD, scored_relevance
 
 KINDS = ["clear"] * 12 + ["ambiguous"] * 12
 INSTRUMENT = Instrument.load("sarcasm")

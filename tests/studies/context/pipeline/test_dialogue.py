@@ -8,7 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vantage.context.dialogue import CONTAINS, EMPTY, Turn, as_turns, cell, contains, fault, read_turns, script
+from vantage.studies.context.pipeline.dialogue import (
+    CONTAINS,
+    EMPTY,
+    Turn,
+    as_turns,
+    cell,
+    contains,
+    fault,
+    read_turns,
+    script,
+)
 
 TWO = [Turn("Person A", "It rains."), Turn("Person B", "Again?")]
 WORDS = st.lists(st.sampled_from(["rain", "bus", "late", "again", "we", "walk"]), min_size=1, max_size=6).map(" ".join)

@@ -14,8 +14,6 @@ from typing import Final, Literal
 import numpy as np
 import polars as pl
 
-from vantage.context.controls import STATIC
-from vantage.context.simulation import Cost, Simulation
 from vantage.corpora import Corpus
 from vantage.errors import InputError
 from vantage.instruments import Question
@@ -23,6 +21,8 @@ from vantage.measures.ratings import Floats
 from vantage.raters.answers import choices
 from vantage.raters.prompts import RELEVANT
 from vantage.scales import Scale
+from vantage.studies.context.pipeline.controls import STATIC
+from vantage.studies.context.pipeline.simulation import Cost, Simulation
 
 Score = Literal["entropy", "ambiguous", "doubt"]
 Base = Literal["nats", "bits", "k"]

@@ -9,14 +9,14 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tests.context.conftest import STATEMENTS, statements
-from tests.context.script_writer import CONVERSATION, ScriptWriter
+from tests.studies.context.pipeline.conftest import STATEMENTS, statements
+from tests.studies.context.pipeline.script_writer import CONVERSATION, ScriptWriter
 from vantage import ChatRater, Corpus, Instrument
-from vantage.context.controls import Contexts
-from vantage.context.generation import generate
 from vantage.errors import InputError
 from vantage.raters.models.base import ModelError
 from vantage.runs import Options, RunEnded, Store
+from vantage.studies.context.pipeline.controls import Contexts
+from vantage.studies.context.pipeline.generation import generate
 
 LOVE = STATEMENTS["s1"][0]
 FIRST = "the statement is not made in the first person"

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.context.test_dialogue import TURNS
-from vantage.context.dialogue import EMPTY, Turn
-from vantage.context.insertion import CHANGED, LOST, TWICE, Place, insert, insertion_fault, read_place
+from tests.studies.context.pipeline.test_dialogue import TURNS
+from vantage.studies.context.pipeline.dialogue import EMPTY, Turn
+from vantage.studies.context.pipeline.insertion import CHANGED, LOST, TWICE, Place, insert, insertion_fault, read_place
 
 TURNS_OF_TWO = [Turn("Person A", "It rains."), Turn("Person B", "Again?"), Turn("Person A", "All day.")]
 STATEMENT = "I just love waiting."

@@ -11,16 +11,16 @@ import polars as pl
 from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
-from vantage.context.ambiguity import Detected, counted, entropy, shares_of
-from vantage.context.record import COST
-from vantage.context.simulation import Cost
-from vantage.context.thresholds import Criterion, Flags, HeldOut, Target, curve, held_out
 from vantage.errors import InputError
 from vantage.measures.correlations import midranks, weighted_correlation
 from vantage.measures.intervals import Bounds
 from vantage.measures.ratings import Floats
 from vantage.measures.resampling import Resampling
 from vantage.scales import Scale
+from vantage.studies.context.pipeline.ambiguity import Detected, counted, entropy, shares_of
+from vantage.studies.context.pipeline.record import COST
+from vantage.studies.context.pipeline.simulation import Cost
+from vantage.studies.context.pipeline.thresholds import Criterion, Flags, HeldOut, Target, curve, held_out
 
 NO_SCORES: Final = "no item has both votes and a score"
 BINS: Final = 10
@@ -59,7 +59,7 @@ class Judging:
         return held_out(told, folds=self.folds, **how)
 
     def curve(self, detected: Detected, votes: pl.DataFrame) -> pl.DataFrame:
-        """The whole curve of a method (see `vantage.context.thresholds.curve`)."""
+        """The whole curve of a method (see `vantage.studies.context.pipeline.thresholds.curve`)."""
         return curve(self.target.joined(detected, votes), seed=self.seed)
 
 

@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import vantage
-from vantage.context.wording import STEPS, Wording, filled, quoted
 from vantage.documents import Document, dump
 from vantage.errors import InputError
+from vantage.studies.context.pipeline.wording import STEPS, Wording, filled, quoted
 
-BUNDLED = Path(vantage.__file__).parent / "context" / "wording.yaml"
+BUNDLED = Path(vantage.__file__).parent / "studies" / "context" / "pipeline" / "wording.yaml"
 
 
 def changed(tmp_path: Path, **changes: object) -> Path:

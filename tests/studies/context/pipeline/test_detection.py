@@ -13,7 +13,7 @@ from sklearn.metrics import roc_auc_score
 
 from vantage import Instrument
 from vantage.context import Cost, Detected, Judging, Target, calibration, ceiling, compare
-from vantage.context.detection import auc_interval, jensen_shannon
+from vantage.studies.context.pipeline.detection import auc_interval, jensen_shannon
 
 SCALE = Instrument.load("sarcasm").questions[0].scale
 

@@ -11,10 +11,10 @@ from typing import Final
 
 import polars as pl
 
-from vantage.context.record import COST
-from vantage.context.verification import QUALITY
-from vantage.context.writing import Asking
 from vantage.runs import Plan
+from vantage.studies.context.pipeline.record import COST
+from vantage.studies.context.pipeline.verification import QUALITY
+from vantage.studies.context.pipeline.writing import Asking
 
 ASSUMPTION: Final = (
     "Contexts are counted as written as often as they may be, and as kept in the end: the most calls there can be."

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from vantage.context.dialogue import as_turns, cell, fault, read_turns, script
-from vantage.context.insertion import Place, insert
 from vantage.documents import Document
 from vantage.errors import InputError
 from vantage.raters.models.base import Message
+from vantage.studies.context.pipeline.dialogue import as_turns, cell, fault, read_turns, script
+from vantage.studies.context.pipeline.insertion import Place, insert
 
 STEPS: Final = ("first-person", "scenario", "conversation", "position", "written")
 _WORDS: Final = (*STEPS, "role", "aim", "again")

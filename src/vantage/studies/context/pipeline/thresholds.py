@@ -14,9 +14,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from vantage.context.ambiguity import Detected
 from vantage.errors import InputError
 from vantage.measures.ratings import Floats
+from vantage.studies.context.pipeline.ambiguity import Detected
 
 Criterion = Literal["f1", "youden", "budget"]
 Flags = NDArray[np.bool_]

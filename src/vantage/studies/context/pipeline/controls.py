@@ -15,12 +15,12 @@ from typing import Any, Final, Literal, get_args
 
 import polars as pl
 
-from vantage.context.dialogue import CONVERSATION, Turn, as_turns
-from vantage.context.record import COST, DROPPED, OUTCOME, SCHEMA
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.instruments import Field, Instrument
 from vantage.scales import Scale
+from vantage.studies.context.pipeline.dialogue import CONVERSATION, Turn, as_turns
+from vantage.studies.context.pipeline.record import COST, DROPPED, OUTCOME, SCHEMA
 
 Control = Literal["label", "opposite", "blind", "turns"]
 CONTROLS: Final[tuple[Control, ...]] = get_args(Control)

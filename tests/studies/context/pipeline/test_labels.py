@@ -5,10 +5,10 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from tests.context.conftest import statements
+from tests.studies.context.pipeline.conftest import statements
 from vantage import Corpus, Instrument
-from vantage.context.labels import original_labels
 from vantage.errors import InputError
+from vantage.studies.context.pipeline.labels import original_labels
 
 SARCASM = Instrument.load("sarcasm").questions[0]
 SENTIMENT = Instrument.load("sentiment").questions[0]

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from tests.context.script_writer import ScriptWriter
+from tests.studies.context.pipeline.script_writer import ScriptWriter
 from vantage import ChatRater, Instrument
-from vantage.context.dialogue import Turn
-from vantage.context.verification import Candidate, label_in_words, meaning, own_labels, shared_models, verified
-from vantage.context.writing import Asking
 from vantage.runs import Store
 from vantage.scales import Scale
+from vantage.studies.context.pipeline.dialogue import Turn
+from vantage.studies.context.pipeline.verification import (
+    Candidate,
+    label_in_words,
+    meaning,
+    own_labels,
+    shared_models,
+    verified,
+)
+from vantage.studies.context.pipeline.writing import Asking
 
 SARCASM = Instrument.load("sarcasm")
 QUESTION = SARCASM.questions[0]

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.context.planted import planted_corpus
+from tests.studies.context.pipeline.planted import planted_corpus
 from vantage import Corpus, Instrument, Scale
 from vantage.context import Spread, detected, votes
-from vantage.context.ambiguity import NO_ANSWER, NO_OPTION, counted, entropy, scored
-from vantage.context.simulation import Cost, Simulation
 from vantage.errors import InputError
 from vantage.measures.variation import entropy as measured
+from vantage.studies.context.pipeline.ambiguity import NO_ANSWER, NO_OPTION, counted, entropy, scored
+from vantage.studies.context.pipeline.simulation import Cost, Simulation
 
 SARCASM = Instrument.load("sarcasm")
 QUESTION = SARCASM.questions[0]

@@ -8,8 +8,6 @@ from typing import Any, Final
 
 import polars as pl
 
-from vantage.context.simulation import Cost, finished
-from vantage.context.wording import STEPS, Wording
 from vantage.corpora import Corpus
 from vantage.instruments import Instrument, Question
 from vantage.raters.chat import ChatRater
@@ -17,6 +15,8 @@ from vantage.raters.conversation import ASK_AGAIN
 from vantage.raters.models.base import ChatModel, Request
 from vantage.raters.prompts import Prompter, Shot
 from vantage.runs import Options, Plan, Store
+from vantage.studies.context.pipeline.simulation import Cost, finished
+from vantage.studies.context.pipeline.wording import STEPS, Wording
 
 TEMPERATURE: Final = 0.8
 """Of a writer that is named only: a try that was turned down should not come out the same again."""

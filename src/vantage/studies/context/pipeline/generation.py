@@ -14,17 +14,6 @@ from typing import Any, Final, Literal
 
 import polars as pl
 
-from vantage.context.assumed import Assumed
-from vantage.context.attempts import Attempts
-from vantage.context.controls import NO_OPPOSITE, Contexts, Control, check_control, context_fields, real_turns, target
-from vantage.context.dialogue import CONVERSATION, EMPTY, Turn, cell, contains, fault, script
-from vantage.context.first_person import NOT_FIRST_PERSON, first_person
-from vantage.context.labels import Labels, original_labels
-from vantage.context.record import Record
-from vantage.context.simulation import opened_store
-from vantage.context.verification import LEAST, Candidate, shared_models
-from vantage.context.wording import Wording
-from vantage.context.writing import TEMPERATURE, Asking, as_rater
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument, Question
@@ -32,6 +21,25 @@ from vantage.raters.chat import ChatRater
 from vantage.raters.models import load_model
 from vantage.raters.models.base import ChatModel
 from vantage.runs import Options, Plan, Store
+from vantage.studies.context.pipeline.assumed import Assumed
+from vantage.studies.context.pipeline.attempts import Attempts
+from vantage.studies.context.pipeline.controls import (
+    NO_OPPOSITE,
+    Contexts,
+    Control,
+    check_control,
+    context_fields,
+    real_turns,
+    target,
+)
+from vantage.studies.context.pipeline.dialogue import CONVERSATION, EMPTY, Turn, cell, contains, fault, script
+from vantage.studies.context.pipeline.first_person import NOT_FIRST_PERSON, first_person
+from vantage.studies.context.pipeline.labels import Labels, original_labels
+from vantage.studies.context.pipeline.record import Record
+from vantage.studies.context.pipeline.simulation import opened_store
+from vantage.studies.context.pipeline.verification import LEAST, Candidate, shared_models
+from vantage.studies.context.pipeline.wording import Wording
+from vantage.studies.context.pipeline.writing import TEMPERATURE, Asking, as_rater
 
 FirstPerson = bool | Literal["rules", "model"]
 Insertion = Literal["position", "written"]
@@ -83,7 +91,7 @@ def generate(
             conversation anew (`written`), which is then checked.
         least: The least answer on the five-point scale of `context-quality` that passes.
         question: The question whose label counts; the first of the instrument without it.
-        labels: The original labels (see `vantage.context.labels`).
+        labels: The original labels (see `vantage.studies.context.pipeline.labels`).
         turns: With `turns`: the item column in which they stand.
         wording: A file with another wording of what the generator is told.
         store: Where every reply is kept; a file that is gone afterwards without it.

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vantage.context import Detected, Target, curve, held_out, remaining
-from vantage.context.thresholds import LEAST, ONE_KIND, choose
 from vantage.errors import InputError
+from vantage.studies.context.pipeline.thresholds import LEAST, ONE_KIND, choose
 
 SCORES = st.lists(st.tuples(st.sampled_from([0.0, 0.1, 0.5, 0.9]), st.booleans()), min_size=2, max_size=6)
 

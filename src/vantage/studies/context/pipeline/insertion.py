@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from typing import Final, NamedTuple
 
-from vantage.context.dialogue import EMPTY, Turn, contains
 from vantage.raters.replies.clean import without_thought
+from vantage.studies.context.pipeline.dialogue import EMPTY, Turn, contains
 
 LOST: Final = "the conversation has lost the statement"
 CHANGED: Final = "the conversation changes the statement"

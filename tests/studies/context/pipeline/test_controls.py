@@ -5,10 +5,12 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from tests.context.conftest import statements
-from tests.context.script_writer import ScriptWriter
+from tests.studies.context.pipeline.conftest import statements
+from tests.studies.context.pipeline.script_writer import ScriptWriter
 from vantage import Corpus, Instrument, Scale
-from vantage.context.controls import (
+from vantage.errors import InputError
+from vantage.raters.chat import ChatRater
+from vantage.studies.context.pipeline.controls import (
     CONTROLS,
     attached,
     attached_steps,
@@ -19,10 +21,8 @@ from vantage.context.controls import (
     with_context,
     with_controls,
 )
-from vantage.context.dialogue import CONVERSATION, Turn
-from vantage.context.generation import generate
-from vantage.errors import InputError
-from vantage.raters.chat import ChatRater
+from vantage.studies.context.pipeline.dialogue import CONVERSATION, Turn
+from vantage.studies.context.pipeline.generation import generate
 
 TASKS = ["sarcasm", "politeness", "sentiment", "vaccine-stance", "abortion-stance"]
 
