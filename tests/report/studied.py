@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import pytest
 
+from tests.studies.appraisals.release import write as write_appraisals
 from tests.studies.context.pipeline.planted import Planted, planted_corpus
 from tests.studies.context.pipeline.script_writer import ScriptWriter
-from tests.studies.appraisals.release import write as write_appraisals
 from tests.studies.perseval.made import write as write_perseval
 from tests.studies.stereomap.planted import recorded
 from tests.studies.test_demo import placing

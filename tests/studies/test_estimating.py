@@ -54,7 +54,7 @@ def loads(monkeypatch: pytest.MonkeyPatch, models: dict[str, Any] | None = None)
         assert models is not None, f"{spec} was loaded for an estimate"
         return models[spec]
 
-    for place in ("raters.chat", "context.generation", "raters.trained.probe"):
+    for place in ("raters.chat", "studies.context.pipeline.generation", "raters.trained.probe"):
         monkeypatch.setattr(f"vantage.{place}.load_model", load)
 
 

@@ -64,8 +64,8 @@ def test_kept_contexts_are_shown_as_conversations_with_the_statement_marked(whol
     shown = contexts.examples(whole)
     assert [one.name for one in shown] == [f"context-sarcasm-{kind}" for kind in ("label-1", "label-2", "blind-1")]
     first = shown[0].table().frame
-    assert first.filter("judged")["text"].to_list() == ["I just love waiting."]
-    assert ("Person B", "And the bus?") in first.select("speaker", "text").rows()
+    assert first.filter("judged")["text"].to_list() == ["I just love waiting. And the bus?"]
+    assert ("Person A", "Forty minutes.") in first.select("speaker", "text").rows()
     assert "written for the original label" in shown[0].caption
     assert "written without a label" in shown[2].caption
 

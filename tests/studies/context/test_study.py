@@ -93,7 +93,7 @@ def test_contexts_are_written_and_judged_with_their_controls(planted_data: Path,
 def test_without_models_and_votes_there_is_still_an_honest_report(tmp_path: Path) -> None:
     data = tmp_path / "data"
     data.mkdir()
-    rows = "".join(f"statement {n} of many,{'against' if n % 2 else 'favoring'}\n" for n in range(12))
+    rows = "".join(f"I say statement {n} of many,{'against' if n % 2 else 'favoring'}\n" for n in range(12))
     (data / "abortion-stance.csv").write_text(f"text,label\n{rows}", encoding="utf-8")
     report = run("context", data=data, tasks="abortion-stance", items=6, resamples=10)
     findings = " ".join(finding.text for finding in report.result.findings)

@@ -17,7 +17,7 @@ from vantage.raters.chat import ChatRater
 from vantage.raters.style import Style
 from vantage.studies.context.analysis import COSTS
 from vantage.studies.context.model_raters import ask_models, example_corpus
-from vantage.studies.context.options import Options, listed
+from vantage.studies.context.options import Options
 from vantage.studies.context.pipeline.controls import (
     CONTEXT,
     STATIC,
@@ -27,13 +27,14 @@ from vantage.studies.context.pipeline.controls import (
     check_control,
     condition_of,
 )
+from vantage.studies.context.pipeline.first_person import first_person
 from vantage.studies.context.pipeline.generation import generate
 from vantage.studies.context.pipeline.readers import Simulator, find_method
 from vantage.studies.context.pipeline.simulation import simulate, simulation_plan
 from vantage.studies.context.pipeline.surface import SURFACE
 from vantage.studies.context.pipeline.verification import shared_models
 from vantage.studies.context.pipeline.writing import TEMPERATURE
-from vantage.studies.context.tasks import LABEL, Task, chosen_tasks, labels_of, question_of, read_task, sampled
+from vantage.studies.context.tasks import LABEL, Task, chosen_tasks, labels_of, listed, question_of, read_task, sampled
 from vantage.studies.execution import Context, store_of
 
 POOR: Final = (
@@ -58,7 +59,7 @@ def collect(context: Context[Options]) -> Corpus:
     corpora: list[Corpus] = []
     context.noted[COSTS] = {}
     for task in tasks:
-        whole = read_task(context.data, task)
+        whole = _in_first_person(context, read_task(context.data, task), task)
         part = sampled(whole, context.options.items, context.seed)
         part = _with_people(part, task, people, context.options.people)
         part = _simulated(context, part, task)
@@ -81,6 +82,23 @@ def _check(context: Context[Options]) -> None:
         check_control(control)
     if modelled and not context.models:
         context.warn("No model was named, so that only methods of detection that need none were used.")
+
+
+def _in_first_person(context: Context[Options], whole: Corpus, task: Task) -> Corpus:
+    """The statements that somebody could say in a conversation, so that the sample is drawn from these alone."""
+    if not context.options.first_person:
+        return whole
+    kept = [item for item, text in whole.items.select("item", "text").iter_rows() if first_person(text)]
+    if not kept:
+        raise InputError(
+            f"no statement of the task '{task.name}' is made in the first person", remedy="pass --first-person no"
+        )
+    if left := len(whole.items) - len(kept):
+        context.warn(
+            f"{task.title}: {left:,} of {len(whole.items):,} statements are not made in the first person and were left "
+            "out before the sample was drawn (--first-person no keeps them)."
+        )
+    return whole.filter(pl.col("item").is_in(kept))
 
 
 def simulator(context: Context[Options], model: str) -> Simulator:

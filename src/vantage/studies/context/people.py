@@ -66,6 +66,7 @@ def people_by_condition(analysis: Judged) -> Data | None:
     by = [TASK, "condition"]
     how: dict[str, Any] = {"by": by, "resamples": analysis.options.resamples, "seed": analysis.seed}
     exact: dict[str, Any] = {**how, "reference": labels_of(analysis.corpus.items), "metric": "f1_macro"}
+    exact["zero_division"] = None
     frames = {
         "ambiguity": ambiguity(people, **how),
         "entropy": entropy(people, base="k", opt_outs=True, **how),
@@ -115,6 +116,7 @@ def annotators(analysis: Judged) -> pl.DataFrame | None:
         reference=labels_of(analysis.corpus.items),
         metric="f1_macro",
         opt_outs="wrong",
+        zero_division=None,
         resamples=analysis.options.resamples,
         seed=analysis.seed,
     ).sort(TASK, "condition", "estimate", descending=[False, False, True], nulls_last=True)

@@ -97,7 +97,7 @@ def planted_corpus(kinds: Sequence[str], *, people: int = 5, task: str = "sarcas
     items, judged = [], []
     for number, kind in enumerate(kinds):
         label = "yes" if number % 2 else "no"
-        items.append({"item": f"s{number:03}", "text": f"Statement {number} ({kind} {label}).", "label": label})
+        items.append({"item": f"s{number:03}", "text": f"I made Statement {number} ({kind} {label}).", "label": label})
         for person in range(people):
             value = person % 2 if kind == "ambiguous" else number % 2
             judged.append({"item": f"s{number:03}", "rater": f"p{person}", "value": float(value)})

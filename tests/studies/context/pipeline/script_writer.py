@@ -75,6 +75,6 @@ class ScriptWriter:
             "scenario": "Two friends stand at a station and wait.",
             "conversation": CONVERSATION,
             "position": "After: 3\nSpeaker: Person B",
-            "written": CONVERSATION.replace("Person B: And", f"Person B: {statement}\nPerson B: And"),
+            "written": CONVERSATION.replace("Person B: And", f"Person B: {statement} And"),
             "sarcasm": "yes",
         }.get(step, self.grades)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from vantage.studies.context.pipeline.dialogue import (
     CONTAINS,
     EMPTY,
+    IN_A_ROW,
     Turn,
     as_turns,
     cell,
@@ -59,6 +60,7 @@ def test_a_script_is_read_back_as_it_was_written(turns: list[Turn]) -> None:
     [
         ([], EMPTY),
         ([Turn("Person A", "Hi."), Turn("person a", "Hm.")], "the conversation has 1 speaker, not 2"),
+        ([Turn("A", "Hi."), Turn("a", "Oh."), Turn("B", "Hm.")], IN_A_ROW),
         ([Turn(name, "Hi.") for name in "ABC"], "the conversation has 3 speakers, not 2"),
         ([Turn("A", "x" * 5000), Turn("B", "y" * 2000)], "the conversation has more than 6,000 characters"),
         ([Turn("A", "Well, I LOVE it — really!"), Turn("B", "Hm.")], CONTAINS),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -28,28 +28,13 @@ FAILED: Final = "the call failed"
 _SHORT: Final = 400
 """Characters up to which a reply can be nothing but a refusal."""
 
-
-Read = Callable[[Candidate, str], tuple[Sequence[Turn], str | None]]
-"""From a draft and a reply to the turns of its conversation, and what is wrong with them."""
+Read = Callable[[Candidate, str], Candidate | str]
+"""From a draft and a reply to the draft as it leaves the step, or to what is wrong with the reply."""
 
 
 @dataclass(frozen=True)
 class Attempts:
-    """Writes contexts for statements.
-
-    Args:
-        asking: How calls are carried out.
-        generator: Who writes.
-        verifier: Who checks.
-        instrument: The task.
-        question: The question whose label counts.
-        wording: What the generator is told.
-        record: Where steps are put down.
-        seed: The seed of the first attempt.
-        insertion: `position` or `written`.
-        least: The least answer of the verifier that passes.
-        control: What contexts are written for.
-    """
+    """Writes contexts for statements; the arguments are those of `generation.generate`."""
 
     asking: Asking
     generator: ChatRater
@@ -68,7 +53,7 @@ class Attempts:
         kept = []
         for one, row in self._asked("first-person", statements, 0, {}):
             reason = {1: "", 0: NOT_FIRST_PERSON}.get(row["value"], UNREAD)
-            self._note(one, "first-person", 0, "rejected" if reason else "passed", row, reason, row["reply"])
+            self._add(one, "first-person", 0, Verdict(row["reply"], reason, cost_of(row)), good="passed")
             if reason:
                 self.record.drop(one.item, reason)
             else:
@@ -79,31 +64,17 @@ class Attempts:
         """The contexts that passed, by item, in the order of the statements."""
         kept: dict[str, list[Turn]] = {}
         open_, reasons = list(statements), dict[str, str]()
+        inserted: Read = _anew if self.insertion == "written" else _put_in
         for attempt in range(1, attempts + 1):
-            if not open_:
-                break
             failed: dict[str, str] = {}
-            drafts = self._scenarios(open_, attempt, reasons, failed)
+            drafts = self._step("scenario", "scenario", open_, attempt, reasons, failed, _scene)
             drafts = self._step("conversation", "conversation", drafts, attempt, reasons, failed, _talk)
-            inserted = _anew if self.insertion == "written" else _put_in
             drafts = self._step(self.insertion, "insertion", drafts, attempt, {}, failed, inserted)
-            for draft in self._verified(drafts, attempt, failed):
-                kept[draft.item] = list(draft.turns)
-            open_ = [one for one in open_ if one.item not in kept]
-            reasons = failed
+            kept |= {draft.item: list(draft.turns) for draft in self._verified(drafts, attempt, failed)}
+            open_, reasons = [one for one in open_ if one.item not in kept], failed
         for one in open_:
             self.record.drop(one.item, reasons[one.item], attempt=attempts)
         return {one.item: kept[one.item] for one in statements if one.item in kept}
-
-    def _scenarios(
-        self, drafts: Sequence[Candidate], attempt: int, reasons: Mapping[str, str], failed: dict[str, str]
-    ) -> list[Candidate]:
-        written = []
-        for draft, row in self._asked("scenario", drafts, attempt, reasons):
-            text, reason = _text(row)
-            if self._passes(draft, "scenario", attempt, row, reason, text, failed):
-                written.append(replace(draft, scenario=text))
-        return written
 
     def _step(
         self,
@@ -115,43 +86,40 @@ class Attempts:
         failed: dict[str, str],
         read: Read,
     ) -> list[Candidate]:
-        """The drafts that have got through a step, each with the conversation that was read from its reply."""
-        written = []
+        """The drafts that got through a step, each with what was read from its reply."""
+        passed = []
         for draft, row in self._asked(step, drafts, attempt, reasons):
             text, reason = _text(row)
-            turns, fault_ = read(draft, text) if not reason else ((), None)
-            reason = reason or fault_ or ""
-            if self._passes(draft, recorded, attempt, row, reason, text if reason else script(turns), failed):
-                written.append(replace(draft, turns=tuple(turns)))
-        return written
+            result = reason or read(draft, text)
+            if isinstance(result, str):
+                failed[draft.item] = reason = result
+            else:
+                passed.append(result)
+                text = script(result.turns) if result.turns else text
+            self._add(draft, recorded, attempt, Verdict(text, reason, cost_of(row)))
+        return passed
 
     def _verified(self, drafts: Sequence[Candidate], attempt: int, failed: dict[str, str]) -> list[Candidate]:
+        """The drafts that the verifier lets pass; those that their writer labels otherwise are noted."""
         if not drafts:
             return []
         verdicts = verified(self.asking, self.verifier, drafts, self.question, control=self.control, least=self.least)
         for draft in drafts:
-            verdict = verdicts[draft.item]
-            self._verdict(draft.item, "verification", attempt, verdict, "rejected", self.verifier)
-            if verdict.reason:
-                failed[draft.item] = verdict.reason
-        passed = [draft for draft in drafts if not verdicts[draft.item].reason]
+            self._add(draft, "verification", attempt, verdicts[draft.item], good="passed", who=self.verifier)
+        failed |= {item: verdict.reason for item, verdict in verdicts.items() if verdict.reason}
+        passed = [draft for draft in drafts if draft.item not in failed]
         own = own_labels(self.asking, self.generator, passed, self.instrument, self.question) if passed else {}
         for draft in passed:
-            self._verdict(draft.item, "own-label", attempt, own[draft.item], "differs", self.generator)
+            self._add(draft, "own-label", attempt, own[draft.item], good="passed", bad="differs")
             self.record.keep(draft.item, attempt)
         return passed
 
-    def _verdict(self, item: str, step: str, attempt: int, verdict: Verdict, bad: str, who: ChatRater) -> None:
-        status = bad if verdict.reason else "passed"
-        text, reason, cost = verdict.text, verdict.reason, verdict.cost
-        self.record.add(item, step, attempt, status, text=text, reason=reason, model=who.model_name, cost=cost)
-
     def _asked(
         self, step: str, drafts: Sequence[Candidate], attempt: int, reasons: Mapping[str, str]
-    ) -> list[tuple[Candidate, dict[str, Any]]]:
+    ) -> Iterator[tuple[Candidate, dict[str, Any]]]:
         """Each draft with the reply to its step."""
         if not drafts:
-            return []
+            return
         rows = [
             {
                 "item": draft.item,
@@ -167,51 +135,49 @@ class Attempts:
         texts = dict.fromkeys(("item", "text", "meaning", "question", "scenario", "reason"), pl.String)
         items = pl.DataFrame(rows, schema={**texts, "conversation": CONVERSATION})
         rater = writer(self.generator, step, self.wording, attempt, self.seed)
-        found = self.asking.ask(rater, items, writing_instrument(), [step])
-        by_item = {row["item"]: row for row in found.iter_rows(named=True)}
-        return [(draft, by_item[draft.item]) for draft in drafts]
+        replies = self.asking.ask(rater, items, writing_instrument(), [step])
+        by_item = {row["item"]: row for row in replies.iter_rows(named=True)}
+        yield from ((draft, by_item[draft.item]) for draft in drafts)
 
-    def _passes(
+    def _add(
         self,
-        draft: Candidate,
+        one: Candidate,
         step: str,
         attempt: int,
-        row: Mapping[str, Any],
-        reason: str,
-        text: str,
-        failed: dict[str, str],
-    ) -> bool:
-        self._note(draft, step, attempt, "rejected" if reason else "written", row, reason, text)
-        if reason:
-            failed[draft.item] = reason
-        return not reason
-
-    def _note(
-        self, one: Candidate, step: str, attempt: int, status: str, row: Mapping[str, Any], reason: str, text: str
+        verdict: Verdict,
+        *,
+        good: str = "written",
+        bad: str = "rejected",
+        who: ChatRater | None = None,
     ) -> None:
-        who = self.generator.model_name
-        self.record.add(one.item, step, attempt, status, text=text, reason=reason, model=who, cost=cost_of(row))
+        told = {"text": verdict.text, "reason": verdict.reason, "model": (who or self.generator).model_name}
+        self.record.add(one.item, step, attempt, bad if verdict.reason else good, cost=verdict.cost, **told)
 
 
-def _talk(draft: Candidate, text: str) -> tuple[Sequence[Turn], str | None]:
+def _scene(draft: Candidate, text: str) -> Candidate | str:
+    """A situation."""
+    return replace(draft, scenario=text)
+
+
+def _talk(draft: Candidate, text: str) -> Candidate | str:
     """A conversation without the statement."""
     turns = read_turns(text)
-    return turns, fault(turns, draft.statement)
+    return fault(turns, draft.statement) or replace(draft, turns=tuple(turns))
 
 
-def _put_in(draft: Candidate, text: str) -> tuple[Sequence[Turn], str | None]:
+def _put_in(draft: Candidate, text: str) -> Candidate | str:
     """The conversation with the statement at the place that was named."""
     place = read_place(text, draft.turns)
     if place is None:
-        return (), NO_PLACE
+        return NO_PLACE
     turns = insert(draft.turns, draft.statement, place)
-    return turns, insertion_fault(turns, draft.statement)
+    return insertion_fault(turns, draft.statement) or replace(draft, turns=tuple(turns))
 
 
-def _anew(draft: Candidate, text: str) -> tuple[Sequence[Turn], str | None]:
+def _anew(draft: Candidate, text: str) -> Candidate | str:
     """The conversation that was written anew, with the statement in it."""
     turns = read_turns(text)
-    return turns, insertion_fault(turns, draft.statement)
+    return insertion_fault(turns, draft.statement) or replace(draft, turns=tuple(turns))
 
 
 def _text(row: Mapping[str, Any]) -> tuple[str, str]:

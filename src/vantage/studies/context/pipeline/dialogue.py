@@ -6,6 +6,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 import polars as pl
@@ -19,6 +20,7 @@ LONGEST: Final = 6_000
 FEWEST: Final = 2
 EMPTY: Final = "the conversation is empty"
 CONTAINS: Final = "the conversation already contains the statement"
+IN_A_ROW: Final = "one speaker has two turns in a row"
 _TURN: Final = re.compile(
     r"^[\s>#*_\-•\d.)(\]\[]*(?P<speaker>[^\W\d_][\w'’.]{0,23}(?: [\w'’.]{1,16})?)[*_]*\s*:[*_]*\s*(?P<text>.*)$"
 )
@@ -37,7 +39,7 @@ class Turn(NamedTuple):
 def read_turns(reply: str) -> list[Turn]:
     r"""The turns of a conversation as a model wrote it: a script, one turn a line, or a JSON list.
 
-    What stands before the first turn is left out, lines without a speaker go on with the turn before them.
+    Text before the first turn is left out, and lines without a speaker continue the turn before them.
 
     >>> read_turns("Here you are:\n**Person A:** Hi!\n2. Person B: Oh,\nhello.")
     [Turn(speaker='Person A', text='Hi!'), Turn(speaker='Person B', text='Oh, hello.')]
@@ -96,11 +98,19 @@ def fault(turns: Sequence[Turn], statement: str, *, speakers: int | None = 2) ->
         return f"the conversation has {found} speaker{'' if found == 1 else 's'}, not {speakers}"
     if speakers is not None and len(turns) < FEWEST:
         return f"the conversation has {len(turns)} turn, fewer than {FEWEST}"
+    if speakers is not None and in_a_row(turns):
+        return IN_A_ROW
     if sum(len(turn.text) for turn in turns) > LONGEST:
         return f"the conversation has more than {LONGEST:,} characters"
     if contains(turns, statement):
         return CONTAINS
     return None
+
+
+def in_a_row(turns: Sequence[Turn]) -> bool:
+    """Whether one speaker has two turns in a row."""
+    speakers = [turn.speaker.casefold() for turn in turns]
+    return any(one == other for one, other in pairwise(speakers))
 
 
 def contains(turns: Sequence[Turn], statement: str) -> bool:

@@ -1,12 +1,12 @@
-"""Contexts for statements: a scenario, a conversation around it, the statement put into it unchanged, and a check.
+"""Contexts for statements: a scenario, a conversation around it, the statement inserted unchanged, and a check.
 
-Every call goes through the run store, so that generation goes on where it was left, and every step of every item can
-be looked at: what was written, what was rejected, and why.
+Every call goes through the run store, so that generation can be resumed, and every step of every item is recorded:
+what was written, what was rejected, and why.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
@@ -72,30 +72,30 @@ def generate(
 ) -> Contexts:
     """Conversations around the statements of a corpus, each with its statement in it, word for word.
 
-    A context is kept when it passes every check: two speakers, the statement once and unchanged, and the verifier's
-    agreement that it has the label, flows naturally and is free of repetition. Otherwise it is written anew, a bounded
-    number of times; then the item is dropped, and counted with the last reason. What the store holds is not asked
-    again, so that a generation that was cut off goes on where it was.
+    A context is kept when it passes every check: two speakers who take turns, the statement once and unchanged, and
+    the verifier's agreement that it has the label, flows naturally and is free of repetition. Otherwise it is written
+    anew, a bounded number of times; then the item is dropped, and counted with the last reason. What the store holds
+    is not asked again, so that an interrupted generation can be resumed.
 
     Args:
         corpus: The statements, with their original labels.
         instrument: The task, with a condition `context` that shows a conversation.
         generator: The model that writes; a `ChatRater` where its settings matter. None is needed for `turns`.
         verifier: The model that checks; the generator itself, with a warning, where none is given.
-        control: What contexts are written for: the `label`, its `opposite`, no label (`blind`), or nothing at all,
-            since the `turns` that really came before are taken.
+        control: What contexts are written for: the `label`, its `opposite`, no label (`blind`), or nothing at all
+            where the real preceding `turns` are used.
         attempts: How often a context is written at most.
-        first_person: Whether only statements in the first person are used, as told by rules (`rules`, or true) or by
+        first_person: Whether only statements in the first person are used, decided by rules (`rules`, or true) or by
             the generator (`model`).
-        insertion: Whether the generator names the `position` at which the statement is put in, or writes the whole
-            conversation anew (`written`), which is then checked.
+        insertion: Whether the generator names the `position` of the statement, or writes the whole conversation anew
+            (`written`), which is then checked.
         least: The least answer on the five-point scale of `context-quality` that passes.
         question: The question whose label counts; the first of the instrument without it.
         labels: The original labels (see `vantage.studies.context.pipeline.labels`).
-        turns: With `turns`: the item column in which they stand.
-        wording: A file with another wording of what the generator is told.
-        store: Where every reply is kept; a file that is gone afterwards without it.
-        seed: The seed of everything that is drawn by lot.
+        turns: With `turns`: the item column that holds them.
+        wording: A file with another wording of the generator's prompts.
+        store: Where every reply is kept; a temporary file without it.
+        seed: Random seed.
         options: How the run is carried out: concurrency, retries, limits.
         progress: Called with the number of items that were kept or dropped.
         asks: For an estimate: called with the most that may be asked, instead of asking it; contexts are made up.
@@ -105,13 +105,13 @@ def generate(
     check_control(control)
     _check(attempts, first_person, insertion)
     record = Record(progress)
-    pool = _pool(corpus, chosen)
+    texts = _texts(corpus, chosen)
     if control == "turns":
-        return _with_real_turns(corpus, chosen, pool, turns, record)
+        return _with_real_turns(corpus, chosen, texts, turns, record)
     if generator is None:
         raise InputError(f"a model is needed to write contexts ({control})", remedy="name a generator")
     known = dict(original_labels(corpus, asked, labels).iter_rows())
-    statements = list(_statements(pool, chosen, asked, known, control, record))
+    statements = list(_statements(texts, asked, known, control, record))
     with ExitStack() as stack:
         loads = asks is None and (options or Options()).engine == "local"
         writes = _opened(as_rater(generator, temperature=TEMPERATURE, seed=seed), stack, loads=loads)
@@ -147,28 +147,20 @@ def _check(attempts: int, first: FirstPerson, insertion: str) -> None:
         raise InputError(f"there is no insertion '{insertion}'", remedy="use position or written")
 
 
-def _pool(corpus: Corpus, instrument: Instrument) -> pl.DataFrame:
-    """The items, which have statements."""
-    statement, _ = context_fields(instrument)
-    if statement.name not in corpus.items.columns:
-        raise InputError(
-            f"the items have no column '{statement.name}'", remedy=nearest(statement.name, corpus.items.columns)
-        )
-    return corpus.items
+def _texts(corpus: Corpus, instrument: Instrument) -> dict[str, str]:
+    """The statement of every item; empty where it has none."""
+    name = context_fields(instrument)[0].name
+    if name not in corpus.items.columns:
+        raise InputError(f"the items have no column '{name}'", remedy=nearest(name, corpus.items.columns))
+    return dict(corpus.items.select("item", pl.col(name).cast(pl.String).fill_null("")).iter_rows())
 
 
 def _statements(
-    pool: pl.DataFrame,
-    instrument: Instrument,
-    question: Question,
-    known: dict[str, float],
-    control: Control,
-    record: Record,
+    texts: Mapping[str, str], question: Question, known: Mapping[str, float], control: Control, record: Record
 ) -> Iterator[Candidate]:
     """The items that a context can be written for, each with the label that it is written for."""
-    field, _ = context_fields(instrument)
-    for item, text in pool.select("item", pl.col(field.name).cast(pl.String)).iter_rows():
-        if text is None or not text.strip():
+    for item, text in texts.items():
+        if not text.strip():
             record.drop(item, NO_TEXT)
         elif control == "blind":
             yield Candidate(item, text)
@@ -212,16 +204,15 @@ def _as_verifier(rater: ChatRater, generator: ChatRater, stack: ExitStack, *, lo
 
 
 def _with_real_turns(
-    corpus: Corpus, instrument: Instrument, pool: pl.DataFrame, column: str | None, record: Record
+    corpus: Corpus, instrument: Instrument, texts: Mapping[str, str], column: str | None, record: Record
 ) -> Contexts:
-    """What was really said before, with the statement behind it where it does not stand there yet."""
-    field, _ = context_fields(instrument)
+    """What was really said before, followed by the statement where the turns do not include it."""
     kept: dict[str, list[Turn]] = {}
-    before = real_turns(pool, column)
-    for item, text in pool.select("item", pl.col(field.name).cast(pl.String)).iter_rows():
+    before = real_turns(corpus.items, column)
+    for item, text in texts.items():
         said = before[item]
-        whole = said if text and contains(said, text) else [*said, Turn(_speaker(said), text or "")]
-        reason = NO_TEXT if not text or not text.strip() else fault(said, "", speakers=None)
+        whole = said if text and contains(said, text) else [*said, Turn(_speaker(said), text)]
+        reason = NO_TEXT if not text.strip() else fault(said, "", speakers=None)
         reason = NO_TURNS if reason == EMPTY or (reason is None and len(whole) < 2) else reason
         if reason:
             record.drop(item, reason)
@@ -250,12 +241,10 @@ def _contexts(
 ) -> Contexts:
     _, field = context_fields(instrument)
     rows: dict[str, Any] = {"item": list(kept), field.name: [cell(turns) for turns in kept.values()]}
-    told = pl.DataFrame(rows, schema={"item": pl.String, field.name: CONVERSATION})
-    items = corpus.items.drop(field.name, strict=False).join(told, on="item", maintain_order="left")
+    written = pl.DataFrame(rows, schema={"item": pl.String, field.name: CONVERSATION})
+    items = corpus.items.drop(field.name, strict=False).join(written, on="item", maintain_order="left")
     judgments = corpus.judgments.join(items, on="item", how="semi", maintain_order="left")
     others = [known for known in corpus.instruments if known.id != instrument.id]
     with_contexts = Corpus(items, corpus.raters, judgments, [*others, instrument], corpus.about)
-    found = list(warnings)
-    if not kept:
-        found.append("No context passed all checks, so that there is nothing to judge under the condition context.")
-    return Contexts(with_contexts, record.table(), control, tuple(found))
+    nothing = "No context passed all checks, so there is nothing to judge under the condition context."
+    return Contexts(with_contexts, record.table(), control, (*warnings, *(() if kept else [nothing])))

@@ -1,7 +1,7 @@
-"""Putting a statement into a conversation, and making sure that it stands there once, word for word.
+"""Inserting a statement into a conversation, and checking that it occurs there once, word for word.
 
-A model either names the place, and the statement is put there by this program, which cannot change it; or it writes
-the whole conversation anew, and what it wrote is checked.
+A model either names the place, and this program inserts the statement unchanged; or it writes the whole conversation
+anew, and what it wrote is checked.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from difflib import SequenceMatcher
 from typing import Final, NamedTuple
 
 from vantage.raters.replies.clean import without_thought
-from vantage.studies.context.pipeline.dialogue import EMPTY, Turn, contains
+from vantage.studies.context.pipeline.dialogue import EMPTY, IN_A_ROW, Turn, contains, in_a_row
 
 LOST: Final = "the conversation has lost the statement"
 CHANGED: Final = "the conversation changes the statement"
-TWICE: Final = "the statement stands in the conversation more than once"
+TWICE: Final = "the conversation has the statement more than once"
 NO_PLACE: Final = "the reply names no turn of the conversation"
 ALIKE: Final = 0.75
 """From this similarity on (Ratcliff and Metzener 1988) a passage counts as the statement, changed."""
@@ -55,24 +55,31 @@ def read_place(reply: str, turns: Sequence[Turn]) -> Place | None:
 
 
 def insert(turns: Sequence[Turn], statement: str, place: Place) -> list[Turn]:
-    """The conversation with the statement as a turn of its own.
+    """The conversation with the statement as a turn of its own, or in a turn of its speaker beside which it is said.
 
+    >>> insert([Turn("A", "It rains."), Turn("B", "Again.")], "How lovely.", Place(2, "A"))[2]
+    Turn(speaker='A', text='How lovely.')
     >>> insert([Turn("A", "It rains."), Turn("B", "Again.")], "How lovely.", Place(1, "B"))[1]
-    Turn(speaker='B', text='How lovely.')
+    Turn(speaker='B', text='How lovely. Again.')
     """
-    return [*turns[: place.after], Turn(place.speaker, statement), *turns[place.after :]]
+    before, after = list(turns[: place.after]), list(turns[place.after :])
+    if before and before[-1].speaker == place.speaker:
+        return [*before[:-1], Turn(place.speaker, f"{before[-1].text} {statement}"), *after]
+    if after and after[0].speaker == place.speaker:
+        return [*before, Turn(place.speaker, f"{statement} {after[0].text}"), *after[1:]]
+    return [*before, Turn(place.speaker, statement), *after]
 
 
 def insertion_fault(turns: Sequence[Turn], statement: str) -> str | None:
-    """What is wrong with a conversation that should hold a statement once and unchanged, or null.
+    """What is wrong with a conversation that should hold a statement once and unchanged, with turns that alternate.
 
     Unchanged means letter by letter; only white space may differ, since a turn is written on one line.
 
     >>> insertion_fault([Turn("A", "It rains."), Turn("B", "How very lovely.")], "How lovely.")
     'the conversation changes the statement'
     """
-    if not turns:
-        return EMPTY
+    if not turns or in_a_row(turns):
+        return IN_A_ROW if turns else EMPTY
     wanted = _plain(statement)
     times = sum(len(_passage(wanted).findall(_plain(turn.text))) for turn in turns)
     if times > 1:

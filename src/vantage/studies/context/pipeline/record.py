@@ -53,8 +53,8 @@ class Record:
         cost: Mapping[str, int] | None = None,
     ) -> None:
         """One step of one item; attempts are counted from 1."""
-        told = {"item": item, "step": step, "attempt": attempt, "status": status, "text": text, "model": model}
-        self._rows.append({**told, "reason": reason or None, **(cost or dict.fromkeys(COST, 0))})
+        row = {"item": item, "step": step, "attempt": attempt, "status": status, "text": text, "model": model}
+        self._rows.append({**row, "reason": reason or None, **(cost or dict.fromkeys(COST, 0))})
 
     def keep(self, item: str, attempt: int) -> None:
         """The item has a context."""

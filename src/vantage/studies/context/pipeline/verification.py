@@ -28,20 +28,13 @@ LEAST: Final = 4.0
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A statement and its context, as far as that has come.
-
-    Args:
-        item: The item.
-        statement: The statement.
-        turns: The conversation.
-        label: What it is written for; null where it is written for no label.
-        scenario: The situation in which it takes place.
-    """
+    """A statement and as much of its context as is written."""
 
     item: str
     statement: str
     turns: tuple[Turn, ...] = ()
     label: float | None = None
+    """What the context is written for; null where it is written for no label."""
     scenario: str = ""
 
 
@@ -85,12 +78,12 @@ def verified(
     verdicts: dict[str, Verdict] = {}
     for (item,), mine in found.group_by("item", maintain_order=True):
         answers = {row["question"]: (row["value"], row["status"]) for row in mine.iter_rows(named=True)}
-        told = {q: status if value is None else show_code(value) for q, (value, status) in answers.items()}
+        words = {q: status if value is None else show_code(value) for q, (value, status) in answers.items()}
         weak = next((q for q in asked if answers[q][0] is None or answers[q][0] < least), None)
-        reason = "" if weak is None else f"{weak} is {told[weak]}, below {show_code(least)}"
+        reason = "" if weak is None else f"{weak} is {words[weak]}, below {show_code(least)}"
         if weak is not None and answers[weak][0] is None:
-            reason = f"{weak} has no answer ({told[weak]})"
-        text = ", ".join(f"{q} {told[q]}" for q in asked)
+            reason = f"{weak} has no answer ({words[weak]})"
+        text = ", ".join(f"{q} {words[q]}" for q in asked)
         verdicts[str(item)] = Verdict(text, reason, cost_of(mine.row(0, named=True)))
     return verdicts
 
