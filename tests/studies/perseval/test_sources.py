@@ -25,6 +25,29 @@ def test_ages_become_generations_and_rare_values_unknown(tmp_path: Path) -> None
     assert people["gender"].null_count() == 1
 
 
+def test_what_is_told_of_users_and_what_is_left_out_is_said(tmp_path: Path) -> None:
+    made = corpus()
+    ids = made.raters["rater"]
+    further = pl.DataFrame({"rater": ids, "age": ["18-29", "30-49"] * 8, "occupation": ["a", "b", "c", "d"] * 4})
+    further = further.with_columns(pl.lit("here").alias("country"), (pl.lit("only ") + ids).alias("nationality"))
+    raters = made.raters.join(further, on="rater")
+    path = Corpus(made.items, raters, made.judgments, made.instruments, made.about).write(tmp_path / "aged")
+    said: list[str] = []
+    (task,) = tasks(read(path, ["made"], warn=said.append), ["made"])
+    assert set(task.traits) == {"group", "gender", "age"}
+    assert said == [
+        "made: traits that are not told of users: occupation (not among the traits of the paper; name them with "
+        "--traits); country (everybody has the same value); nationality (fewer than two values that 3 people share)."
+    ]
+    said.clear()
+    (task,) = tasks(read(path, ["made"], traits="occupation,hair,country", warn=said.append), ["made"])
+    assert task.traits == ["occupation"]
+    assert said == [
+        "made: traits that are not told of users: hair (the corpus does not have them); country (everybody has the "
+        "same value)."
+    ]
+
+
 def test_several_corpora_are_joined_and_taken_apart_again(tmp_path: Path) -> None:
     write(tmp_path)
     (tmp_path / "made").rename(tmp_path / "one")

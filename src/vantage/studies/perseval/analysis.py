@@ -11,7 +11,7 @@ import polars as pl
 from vantage.corpora import Corpus
 from vantage.perspective import Evaluation, Split, evaluate
 from vantage.perspective.evaluation import Over
-from vantage.perspective.tally import Undefined
+from vantage.perspective.tally import CLOSENESS, Undefined
 from vantage.report.cells import counted
 from vantage.report.recipe import Analysis
 from vantage.studies.execution import Context
@@ -132,6 +132,13 @@ class Perspectives(Analysis):
             for task in tasks(corpus, names, draw=options.draw, seed=options.split_seed)
         ]
         return cls(corpus, options, context.seed, found)
+
+    @property
+    def scored_by(self) -> str:
+        """What scores are, in words."""
+        close = "closeness (1 less the mean distance from people's answers, in lengths of the scale)"
+        kinds = {close if one.task.label == CLOSENESS else "F1" for one in self.found}
+        return " or, on ordered scales, ".join(sorted(kinds))
 
     def per_corpus(self, function: Callable[[Evaluated], Told]) -> pl.DataFrame | None:
         """What a function gives for each corpus, below each other."""

@@ -10,7 +10,7 @@ import polars as pl
 
 from vantage.perspective import average_user, shared_task
 from vantage.perspective.splits import people_pairs
-from vantage.perspective.tally import UNDEFINED
+from vantage.perspective.tally import CLOSENESS, UNDEFINED
 from vantage.report.recipe import Data
 from vantage.studies.perseval.analysis import Evaluated, Perspectives, stacked
 from vantage.studies.perseval.cells import Cell
@@ -47,7 +47,7 @@ def not_run(analysis: Perspectives) -> pl.DataFrame | None:
 def scores(analysis: Perspectives) -> Data | None:
     """The cells of one corpus at all levels."""
     (one,) = analysis.found
-    label = "macro F1" if one.task.label == "macro" else f"F1 of '{one.task.label}'"
+    label = {"macro": "macro F1", CLOSENESS: CLOSENESS}.get(one.task.label, f"F1 of '{one.task.label}'")
     frame = stacked(_row(one, cell) for cell in one.done)
     return None if frame is None else Data(frame, {"of": one.task.name, "score": label, "units": one.over})
 
@@ -81,7 +81,9 @@ def same_texts(analysis: Perspectives) -> Data | None:
 def rules(analysis: Perspectives) -> pl.DataFrame | None:
     """Text-level F1 where a class counts by each rule, and over how many texts."""
 
-    def counted(one: Evaluated, cell: Cell) -> dict[str, Any]:
+    def counted(one: Evaluated, cell: Cell) -> dict[str, Any] | None:
+        if one.task.label == CLOSENESS:
+            return None
         row: dict[str, Any] = {}
         for rule in UNDEFINED:
             summary = one.under(cell, rule).summary.filter(pl.col("class") == one.task.label, level="text")

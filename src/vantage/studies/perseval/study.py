@@ -23,7 +23,8 @@ def collect(context: Context[Options]) -> Corpus:
     options.check()
     assert context.data is not None  # noqa: S101 - the study needs data
     names = [Corpus.read(context.data).about.name or context.data.name] if is_corpus(context.data) else options.names
-    corpus = read(context.data, names, question=options.question, traits=options.traits, groups=options.groups)
+    chosen = {"question": options.question, "traits": options.traits, "groups": options.groups}
+    corpus = read(context.data, names, **chosen, warn=context.warn)
     for task in tasks(corpus, names, draw=options.draw, seed=options.split_seed):
         cells = planned(task, options, context.models)
         kept = Predictions(task, context)

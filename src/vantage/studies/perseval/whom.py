@@ -18,8 +18,10 @@ from vantage.perspective import (
     minority_gap,
 )
 from vantage.perspective import gaps as gaps_of
+from vantage.perspective.tally import CLOSENESS
 from vantage.raters.trained.pairs import PAIR_METHODS
 from vantage.report.cells import counted
+from vantage.report.recipe import Data
 from vantage.studies.perseval.analysis import Evaluated, Perspectives
 from vantage.studies.perseval.cells import Cell
 
@@ -31,9 +33,10 @@ BLIND: Final = {"user-majority": "majority", "tfidf-users": "tfidf"}
 """The way to learn that is the same but for users; that of encoders is `baseline`."""
 
 
-def for_whom(analysis: Perspectives) -> pl.DataFrame | None:
+def for_whom(analysis: Perspectives) -> Data | None:
     """One line per rater, with its largest gap over all traits."""
-    return analysis.per_rater(partial(_line, analysis))
+    frame = analysis.per_rater(partial(_line, analysis))
+    return None if frame is None else Data(frame, {"scored_by": analysis.scored_by})
 
 
 def ranking(analysis: Perspectives) -> pl.DataFrame | None:
@@ -100,13 +103,13 @@ def gaps(analysis: Perspectives) -> pl.DataFrame | None:
 
 
 def not_served(analysis: Perspectives) -> pl.DataFrame | None:
-    """The users whose F1 is below the threshold with the first rater of each corpus, the lowest first."""
+    """The users who are not served by the first rater of each corpus, the lowest score first."""
 
     def listed(one: Evaluated) -> pl.DataFrame | None:
         if not one.focus:
             return None
         evaluation = one.evaluations[one.focus[0]]
-        found = below(evaluation, analysis.options.threshold, one.task.label).head(LISTED)
+        found = below(evaluation, one.task.served_from(analysis.options.threshold), one.task.label).head(LISTED)
         traits = pl.concat_str([pl.lit(""), *evaluation.traits], separator=", ", ignore_nulls=True).str.strip_prefix(
             ", "
         )
@@ -117,7 +120,7 @@ def not_served(analysis: Perspectives) -> pl.DataFrame | None:
 
 
 def served(analysis: Perspectives) -> pl.DataFrame | None:
-    """How many users are below the threshold with the first rater of each corpus."""
+    """How many users are not served by the first rater of each corpus."""
     return analysis.per_corpus(
         lambda one: [{"rater": cell.name, **_served(analysis, one, cell)} for cell in one.focus[:1]]
     )
@@ -162,8 +165,10 @@ def _line(analysis: Perspectives, one: Evaluated, cell: Cell) -> dict[str, Any]:
 
 def _served(analysis: Perspectives, one: Evaluated, cell: Cell) -> dict[str, Any]:
     users = one.evaluations[cell].users.filter(pl.col("class") == one.task.label).drop_nulls("f1")
-    few = (users["f1"] < analysis.options.threshold).sum()
-    return {"few": few, "users": len(users), "of": counted(len(users), "user")}
+    least = one.task.served_from(analysis.options.threshold)
+    few = (users["f1"] < least - 1e-12).sum()
+    less = f"{'a closeness' if one.task.label == CLOSENESS else 'an F1'} below {least:g}"
+    return {"few": few, "users": len(users), "of": counted(len(users), "user"), "less": less}
 
 
 def _gaps(one: Evaluated, cell: Cell) -> pl.DataFrame:
