@@ -11,8 +11,8 @@ from tests.studies.context.pipeline.planted import Planted, planted_corpus
 from vantage import Corpus
 from vantage.context import Cost, Simulator, simulate
 from vantage.studies.context import detection
-from vantage.studies.context.analysis import TITLES, Judged, Statements
-from vantage.studies.context.options import Options
+from vantage.studies.context.analysis import TITLES, ContextAnalysis, Statements
+from vantage.studies.context.options import ContextOptions
 
 SELECTIVE = TITLES["selective"]
 
@@ -25,9 +25,9 @@ def tasked(corpus: Corpus) -> Corpus:
 def found(kinds: list[str], **options: Any) -> Statements:
     corpus = planted_corpus(kinds)
     told = simulate(corpus, "sarcasm", Simulator(Planted(), count=6, answers="scoring"), "selective")
-    chosen = Options(**{"tasks": "sarcasm", "methods": "constant,length,selective", "resamples": 10, **options})
+    chosen = ContextOptions(**{"tasks": "sarcasm", "methods": "constant,length,selective", "resamples": 10, **options})
     costs = {("sarcasm", "planted", "selective"): Cost(7, None, None)}
-    return Judged(tasked(told.corpus), chosen, costs=costs).parts["sarcasm"]
+    return ContextAnalysis(tasked(told.corpus), chosen, costs=costs).parts["sarcasm"]
 
 
 def test_methods_stand_beside_votes_and_the_last_model_flags() -> None:
@@ -71,7 +71,7 @@ def test_too_few_votes_leave_scores_without_a_verdict_and_a_budget_flags() -> No
 def test_nobody_and_no_model_leave_no_section() -> None:
     corpus = planted_corpus(["clear"] * 3)
     alone = Corpus(corpus.items, corpus.raters.clear(), corpus.judgments.clear(), corpus.instruments)
-    analysis = Judged(tasked(alone), Options(tasks="sarcasm"))
+    analysis = ContextAnalysis(tasked(alone), ContextOptions(tasks="sarcasm"))
     assert detection.tasks(analysis) == {}
     assert analysis.parts["sarcasm"].flagged == []
 

@@ -13,7 +13,7 @@ from vantage.errors import InputError
 from vantage.report.record import Record
 from vantage.studies import run
 from vantage.studies.context.collecting import collect
-from vantage.studies.context.options import Options
+from vantage.studies.context.options import ContextOptions
 from vantage.studies.execution import Context
 
 FEW: dict[str, Any] = {
@@ -49,7 +49,7 @@ def test_collecting_again_asks_nothing_and_costs_the_same(
 ) -> None:
     def collected() -> tuple[Corpus, dict[str, Any]]:
         context = Context(
-            Options(**FEW),
+            ContextOptions(**FEW),
             Record("context", "Context"),
             data=planted_data,
             models=("planted",),

@@ -18,8 +18,8 @@ from vantage.context import METHODS, Simulator, simulate
 from vantage.report.record import Record
 from vantage.studies import run
 from vantage.studies.context import contexts, detection, models, order, people
-from vantage.studies.context.analysis import Judged
-from vantage.studies.context.options import Options
+from vantage.studies.context.analysis import ContextAnalysis
+from vantage.studies.context.options import ContextOptions
 from vantage.studies.context.pipeline.surface import SURFACE
 from vantage.studies.execution import Context
 
@@ -80,8 +80,10 @@ def claimed(seeds: range) -> dict[int, list[str]]:
     """What the report claims of noise, by seed."""
     found = {}
     for seed in seeds:
-        context = Context(Options(tasks="sarcasm", methods="length", resamples=100), Record("context", "Context"))
-        result = SAY(Judged.of(noise(seed), context))
+        context = Context(
+            ContextOptions(tasks="sarcasm", methods="length", resamples=100), Record("context", "Context")
+        )
+        result = SAY(ContextAnalysis.of(noise(seed), context))
         check_all(result)
         if told := claims(result):
             found[seed] = told

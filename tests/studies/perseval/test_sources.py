@@ -8,7 +8,7 @@ import pytest
 from tests.studies.perseval.made import corpus, write
 from vantage import Corpus
 from vantage.studies.perseval.cells import planned
-from vantage.studies.perseval.options import Options
+from vantage.studies.perseval.options import PersevalOptions
 from vantage.studies.perseval.sources import read, tasks
 
 
@@ -66,7 +66,7 @@ def test_a_corpus_without_traits_has_no_named_cells(tmp_path: Path) -> None:
     made = corpus()
     bare = Corpus(made.items, made.raters.select("rater"), made.judgments, made.instruments, made.about)
     (task,) = tasks(read(bare.write(tmp_path / "bare"), ["made"]), ["made"])
-    cells = planned(task, Options(methods="tfidf-users"))
+    cells = planned(task, PersevalOptions(methods="tfidf-users"))
     assert [cell.variant for cell in cells if not cell.reason] == [
         "unnamed/train/strict",
         "unnamed/test/strict",
@@ -78,7 +78,7 @@ def test_a_corpus_without_traits_has_no_named_cells(tmp_path: Path) -> None:
 
 def test_quick_trains_two_encoders_on_the_strict_split(tmp_path: Path) -> None:
     (task,) = tasks(read(write(tmp_path), ["made"]), ["made"])
-    cells = [c for c in planned(task, Options(quick=True, methods="baseline,tokens,heads")) if not c.reason]
+    cells = [c for c in planned(task, PersevalOptions(quick=True, methods="baseline,tokens,heads")) if not c.reason]
     assert [c.name for c in cells] == [
         "baseline (strict)",
         "tokens (named, none, strict)",

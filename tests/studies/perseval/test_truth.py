@@ -15,7 +15,7 @@ from tests.studies.perseval.made import write
 from vantage.report.record import Record
 from vantage.studies.execution import Context
 from vantage.studies.perseval import analysis, learning, scoring, study, traits, whom
-from vantage.studies.perseval.options import Options
+from vantage.studies.perseval.options import PersevalOptions
 
 SAY = spoken("vantage.studies.perseval", analysis, scoring, traits, whom)
 
@@ -39,7 +39,7 @@ def claimed(folder: Path, seeds: range, monkeypatch: pytest.MonkeyPatch) -> dict
     for seed in seeds:
         rng = np.random.default_rng(10_000 + seed)
         monkeypatch.setattr(learning, "fit_pairs", lambda split, *_, rng=rng, **__: Guessing(split, rng))
-        options = Options(encoder="none", resamples=100, methods="tfidf,tfidf-users")
+        options = PersevalOptions(encoder="none", resamples=100, methods="tfidf,tfidf-users")
         data = write(folder / str(seed), people=60, seed=seed, noise=True)
         context = Context(options, Record("perseval", "Perseval"), data=data)
         result = SAY(analysis.Perspectives.of(study.collect(context), context))

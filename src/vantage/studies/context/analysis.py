@@ -15,7 +15,7 @@ from vantage.errors import InputError
 from vantage.instruments import Question
 from vantage.measures.ratings import Floats
 from vantage.report.recipe import Analysis
-from vantage.studies.context.options import Options
+from vantage.studies.context.options import ContextOptions
 from vantage.studies.context.pipeline.ambiguity import Detected, detected, votes
 from vantage.studies.context.pipeline.controls import CONTEXT, STATIC, attached_steps
 from vantage.studies.context.pipeline.detection import Judging
@@ -47,7 +47,7 @@ TITLES: Final = {
 class Statements(Analysis):
     """The statements of one task: people's votes, every method's scores, and the items that are flagged."""
 
-    options: Options = field(default_factory=Options)
+    options: ContextOptions = field(default_factory=ContextOptions)
     task: Task = TASKS["sarcasm"]
     costs: Mapping[tuple[str, str, str], Cost] = field(default_factory=dict)
 
@@ -144,14 +144,14 @@ class Statements(Analysis):
 
 
 @dataclass
-class Judged(Analysis):
+class ContextAnalysis(Analysis):
     """The whole corpus, and the statements of every task."""
 
-    options: Options = field(default_factory=Options)
+    options: ContextOptions = field(default_factory=ContextOptions)
     costs: Mapping[tuple[str, str, str], Cost] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, corpus: Corpus, context: Context[Options]) -> Judged:
+    def of(cls, corpus: Corpus, context: Context[ContextOptions]) -> ContextAnalysis:
         """From what a study is run with."""
         return cls(corpus, context.options, context.seed, context.noted.get(COSTS, {}))
 

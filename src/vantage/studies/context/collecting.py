@@ -17,7 +17,7 @@ from vantage.raters.chat import ChatRater
 from vantage.raters.style import Style
 from vantage.studies.context.analysis import COSTS
 from vantage.studies.context.model_raters import ask_models, example_corpus
-from vantage.studies.context.options import Options
+from vantage.studies.context.options import ContextOptions
 from vantage.studies.context.pipeline.controls import (
     CONTEXT,
     STATIC,
@@ -50,7 +50,7 @@ DETECTED_POORLY: Final = (
 GATED: Final = "Every persona is counted as asked about every item, however relevant: the most calls there can be."
 
 
-def collect(context: Context[Options]) -> Corpus:
+def collect(context: Context[ContextOptions]) -> Corpus:
     """The sample of every task with people's votes, simulated readers, contexts, and what the models say."""
     assert context.data is not None  # noqa: S101 - the study needs data
     tasks = chosen_tasks(context.options.tasks)
@@ -70,7 +70,7 @@ def collect(context: Context[Options]) -> Corpus:
     return corpora[0].merge(*corpora[1:])
 
 
-def _check(context: Context[Options]) -> None:
+def _check(context: Context[ContextOptions]) -> None:
     """Refuses options that would only be found wrong after everything was asked."""
     options = context.options
     options.spread()
@@ -84,7 +84,7 @@ def _check(context: Context[Options]) -> None:
         context.warn("No model was named, so that only methods of detection that need none were used.")
 
 
-def _in_first_person(context: Context[Options], whole: Corpus, task: Task) -> Corpus:
+def _in_first_person(context: Context[ContextOptions], whole: Corpus, task: Task) -> Corpus:
     """The statements that somebody could say in a conversation, so that the sample is drawn from these alone."""
     if not context.options.first_person:
         return whole
@@ -101,7 +101,7 @@ def _in_first_person(context: Context[Options], whole: Corpus, task: Task) -> Co
     return whole.filter(pl.col("item").is_in(kept))
 
 
-def simulator(context: Context[Options], model: str) -> Simulator:
+def simulator(context: Context[ContextOptions], model: str) -> Simulator:
     """A model as the study's options say that readers are simulated with it."""
     options = context.options
     return Simulator(
@@ -115,7 +115,7 @@ def simulator(context: Context[Options], model: str) -> Simulator:
     )
 
 
-def _simulated(context: Context[Options], corpus: Corpus, task: Task) -> Corpus:
+def _simulated(context: Context[ContextOptions], corpus: Corpus, task: Task) -> Corpus:
     """The corpus with the answers of simulated readers, one run for each model and method."""
     methods = [name for name in listed(context.options.methods) if name not in SURFACE]
     for model in context.models:
@@ -134,7 +134,9 @@ def _simulated(context: Context[Options], corpus: Corpus, task: Task) -> Corpus:
     return corpus
 
 
-def _with_contexts(context: Context[Options], corpus: Corpus, task: Task) -> tuple[Corpus, Instrument, list[str]]:
+def _with_contexts(
+    context: Context[ContextOptions], corpus: Corpus, task: Task
+) -> tuple[Corpus, Instrument, list[str]]:
     """The corpus with written contexts, the instrument that shows them, and the conditions that it has for them."""
     options, instrument = context.options, Instrument.load(task.instrument)
     controls = cast(list[Control], listed(options.controls))
@@ -152,7 +154,7 @@ def _with_contexts(context: Context[Options], corpus: Corpus, task: Task) -> tup
 
 
 def _generated(
-    context: Context[Options], corpus: Corpus, instrument: Instrument, control: Control, title: str
+    context: Context[ContextOptions], corpus: Corpus, instrument: Instrument, control: Control, title: str
 ) -> Contexts:
     """Contexts of one kind as the study's options say that they are written and checked."""
     options = context.options
@@ -179,7 +181,9 @@ def _generated(
         )
 
 
-def _examples(context: Context[Options], pool: Corpus, instrument: Instrument, conditions: Sequence[str]) -> Corpus:
+def _examples(
+    context: Context[ContextOptions], pool: Corpus, instrument: Instrument, conditions: Sequence[str]
+) -> Corpus:
     """Worked examples with contexts of their own, for styles that show examples; none where nothing needs them."""
     shots = any(Style.parse(style).shots for style in listed(context.options.styles))
     if CONTEXT not in conditions or not shots:
@@ -188,7 +192,7 @@ def _examples(context: Context[Options], pool: Corpus, instrument: Instrument, c
 
 
 def _evaluated(
-    context: Context[Options], whole: Corpus, corpus: Corpus, instrument: Instrument, conditions: Sequence[str]
+    context: Context[ContextOptions], whole: Corpus, corpus: Corpus, instrument: Instrument, conditions: Sequence[str]
 ) -> Corpus:
     """The corpus with the models' own judgments: static, and with every kind of context where it is."""
     options = context.options
@@ -251,7 +255,7 @@ def _with_people(corpus: Corpus, task: Task, people: Corpus | None, folder: str)
     return empty.add(said.select(columns), raters)
 
 
-def _warn(context: Context[Options]) -> None:
+def _warn(context: Context[ContextOptions]) -> None:
     options = context.options
     if options.generator == "embedded":
         context.warn(POOR)

@@ -9,7 +9,7 @@ import polars as pl
 
 from vantage.report.cells import counted
 from vantage.report.recipe import Data
-from vantage.studies.context.analysis import TITLES, Judged, Statements
+from vantage.studies.context.analysis import TITLES, ContextAnalysis, Statements
 from vantage.studies.context.pipeline.detection import calibration, ceiling, compare
 from vantage.studies.context.pipeline.simulation import Cost
 from vantage.studies.context.pipeline.thresholds import LEAST, remaining
@@ -20,7 +20,7 @@ SHOWN: Final = 12
 RANDOM: Final = "at random"
 
 
-def tasks(analysis: Judged) -> Mapping[str, Statements]:
+def tasks(analysis: ContextAnalysis) -> Mapping[str, Statements]:
     """The statements of each task that anyone or any method has judged."""
     return {title: part for title, part in analysis.parts.items() if part.methods or len(part.votes)}
 

@@ -21,7 +21,7 @@ from vantage.measures.scores import Metric, Rules, Scores
 from vantage.perspective.fairness import share_beyond
 from vantage.raters.style import Style
 from vantage.report.recipe import Data
-from vantage.studies.context.analysis import Judged, Statements, once, paired
+from vantage.studies.context.analysis import ContextAnalysis, Statements, once, paired
 from vantage.studies.context.pipeline.controls import CONTEXT, KINDS, STATIC, Control, condition_of, target
 from vantage.studies.context.pipeline.thresholds import LEAST
 from vantage.studies.context.tasks import TASK
@@ -146,7 +146,7 @@ def parts_of(items: Sequence[str], flagged: Collection[str]) -> dict[str, list[s
 
 
 @once
-def f1(analysis: Judged) -> Data | None:
+def f1(analysis: ContextAnalysis) -> Data | None:
     """F1 of each model without context, with it and with it for flagged items only, on all items and on parts."""
     rows = [
         {**one.named, **row}
@@ -177,7 +177,7 @@ def _declined(frame: pl.DataFrame, name: str) -> dict[str, float]:
     return {f"ambiguous_{name}": int(unclear.sum()) / len(status), f"unread_{name}": int(lost.sum()) / len(status)}
 
 
-def f1_by_condition(analysis: Judged) -> pl.DataFrame | None:
+def f1_by_condition(analysis: ContextAnalysis) -> pl.DataFrame | None:
     """The same on all items, one row for each condition, with the number of examples in the prompt."""
     found = f1(analysis)
     if found is None:
@@ -197,7 +197,7 @@ def f1_by_condition(analysis: Judged) -> pl.DataFrame | None:
     return pl.concat(long).drop_nulls("estimate")
 
 
-def f1_by_examples(analysis: Judged) -> pl.DataFrame | None:
+def f1_by_examples(analysis: ContextAnalysis) -> pl.DataFrame | None:
     """F1 by the number of examples, where models were asked with several."""
     long = f1_by_condition(analysis)
     some = None if long is None else long.filter(pl.col("condition") != _CONDITIONS[SELECTIVE]).drop_nulls("shots")
@@ -211,7 +211,7 @@ def _shots(style: str) -> int | None:
 
 
 @once
-def effects(analysis: Judged) -> pl.DataFrame:
+def effects(analysis: ContextAnalysis) -> pl.DataFrame:
     """One row for each model and kind of context: F1 without and with it on the same items, and what follows it.
 
     `gain` is the difference for contexts written for the label, `control` that for the others. `beyond` is F1 with

@@ -13,7 +13,7 @@ from vantage.studies.context.tasks import TASKS
 
 
 @dataclass(frozen=True)
-class Options:
+class ContextOptions:
     """What can be changed about the study."""
 
     tasks: str = option("sarcasm,politeness", f"which tasks, with commas: {', '.join(TASKS)}")

@@ -13,7 +13,7 @@ DRAWS: Final = ("auto", "balanced", "paper")
 
 
 @dataclass(frozen=True)
-class Options:
+class PersevalOptions:
     """What can be changed about the study."""
 
     corpus: str = option(

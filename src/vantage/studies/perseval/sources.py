@@ -33,7 +33,7 @@ RARE: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class PublishedCorpus:
     """A published corpus: its reader, its folder, what is asked, and how the paper's library draws from it."""
 
     reader: str
@@ -45,24 +45,24 @@ class Source:
     options: dict[str, Any] = field(default_factory=dict)
 
 
-SOURCES: Final[dict[str, Source]] = {
-    "hs-brexit": Source("hs-brexit", ("HS-Brexit",), "hate-speech", "perseval-dense", "group"),
-    "md-agreement": Source(
+SOURCES: Final[dict[str, PublishedCorpus]] = {
+    "hs-brexit": PublishedCorpus("hs-brexit", ("HS-Brexit",), "hate-speech", "perseval-dense", "group"),
+    "md-agreement": PublishedCorpus(
         "md-agreement", ("MD-Agreement",), "offensive", "perseval", doubled=(("test-2038", "Ann448"),)
     ),
-    "mp": Source("mp", ("MP",), "irony"),
-    "mp-en": Source("mp", ("MP",), "irony", options={"language": "en"}),
-    "csc": Source("csc", ("CSC",)),
-    "convabuse": Source("convabuse", ("ConvAbuse",)),
-    "epic": Source("epic", ("EPIC",), "irony", "perseval"),
-    "mhs": Source("measuring-hate-speech", ("MHS", "measuring-hate-speech"), "hatespeech", "perseval"),
-    "dices": Source("dices", ("DICES", "dices-dataset"), "unsafe", "perseval"),
+    "mp": PublishedCorpus("mp", ("MP",), "irony"),
+    "mp-en": PublishedCorpus("mp", ("MP",), "irony", options={"language": "en"}),
+    "csc": PublishedCorpus("csc", ("CSC",)),
+    "convabuse": PublishedCorpus("convabuse", ("ConvAbuse",)),
+    "epic": PublishedCorpus("epic", ("EPIC",), "irony", "perseval"),
+    "mhs": PublishedCorpus("measuring-hate-speech", ("MHS", "measuring-hate-speech"), "hatespeech", "perseval"),
+    "dices": PublishedCorpus("dices", ("DICES", "dices-dataset"), "unsafe", "perseval"),
 }
 """The corpora that are known by name; any corpus folder can be given besides."""
 
 
 @dataclass(frozen=True)
-class Task:
+class CorpusTask:
     """One corpus of the study: its people, the question, and the splits that all variants share."""
 
     name: str
@@ -143,7 +143,7 @@ def read(
     return parts[0].merge(*parts[1:])
 
 
-def tasks(corpus: Corpus, names: Sequence[str], *, draw: str = "auto", seed: int = 42) -> Iterator[Task]:
+def tasks(corpus: Corpus, names: Sequence[str], *, draw: str = "auto", seed: int = 42) -> Iterator[CorpusTask]:
     """The corpora of the study, taken apart again, each with how it is split."""
     for name in names:
         prefix = f"{name}:" if len(names) > 1 else ""
@@ -155,13 +155,13 @@ def tasks(corpus: Corpus, names: Sequence[str], *, draw: str = "auto", seed: int
         people = Corpus(
             _bare(items), raters.select("rater", "kind", *known), judgments, corpus.instruments, corpus.about
         )
-        source = SOURCES.get(name, Source("", ()))
+        source = SOURCES.get(name, PublishedCorpus("", ()))
         method: Method = source.method if draw in ("auto", "paper") else "balanced"
         if draw == "paper" and method == "balanced":
             method = "perseval"
         doubled = tuple((prefix + item, prefix + rater) for item, rater in source.doubled)
         stratify = source.stratify if source.stratify in known else None
-        yield Task(name, people, question, method, stratify, doubled if method == "perseval" else (), seed)
+        yield CorpusTask(name, people, question, method, stratify, doubled if method == "perseval" else (), seed)
 
 
 def _trait_columns(corpus: Corpus) -> list[str]:
@@ -197,7 +197,7 @@ def _found(data: Path, name: str, groups: str) -> Corpus:
 def _question(corpus: Corpus, name: str, given: str) -> str:
     """The question that is looked at: the one given (for one corpus as CORPUS=QUESTION), the paper's, or the first."""
     told = dict(part.rpartition("=")[::2] for part in given.replace(" ", "").split(",") if part)
-    wanted = told.get(name) or told.get("") or SOURCES.get(name, Source("", ())).question
+    wanted = told.get(name) or told.get("") or SOURCES.get(name, PublishedCorpus("", ())).question
     return corpus.question(wanted).id if wanted else corpus.questions[0].id
 
 

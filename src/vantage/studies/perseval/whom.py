@@ -23,7 +23,7 @@ from vantage.raters.trained.pairs import PAIR_METHODS
 from vantage.report.cells import counted
 from vantage.report.recipe import Data
 from vantage.studies.perseval.analysis import Evaluated, Perspectives
-from vantage.studies.perseval.cells import Cell
+from vantage.studies.perseval.cells import GridCell
 
 LISTED: Final = 40
 """How many users are listed one by one."""
@@ -72,7 +72,7 @@ def knowing(analysis: Perspectives) -> pl.DataFrame | None:
 def trait_values(analysis: Perspectives) -> pl.DataFrame | None:
     """F1 for the users of each trait value."""
 
-    def of_values(one: Evaluated, cell: Cell) -> pl.DataFrame | None:
+    def of_values(one: Evaluated, cell: GridCell) -> pl.DataFrame | None:
         traits = one.evaluations[cell].traits
         if not traits:
             return None
@@ -129,7 +129,7 @@ def served(analysis: Perspectives) -> pl.DataFrame | None:
 def stances(analysis: Perspectives) -> pl.DataFrame | None:
     """How often answers are met that agree with most others', that oppose them, and that face a tie."""
 
-    def apart(one: Evaluated, cell: Cell) -> pl.DataFrame:
+    def apart(one: Evaluated, cell: GridCell) -> pl.DataFrame:
         found = against_majority(one.evaluations[cell], one.task.people, one.task.question).drop_nulls("accuracy")
         who = cell.name if len(analysis.found) == 1 else f"{one.task.name}: {cell.name}"
         return found.with_columns(pl.lit(who).alias("who"))
@@ -146,7 +146,7 @@ def minority(analysis: Perspectives) -> pl.DataFrame | None:
     )
 
 
-def _line(analysis: Perspectives, one: Evaluated, cell: Cell) -> dict[str, Any]:
+def _line(analysis: Perspectives, one: Evaluated, cell: GridCell) -> dict[str, Any]:
     evaluation = one.evaluations[cell]
     counts = _served(analysis, one, cell)
     line: dict[str, Any] = {"texts": evaluation.pairs["item"].n_unique(), "user": one.score(cell, "user")}
@@ -163,7 +163,7 @@ def _line(analysis: Perspectives, one: Evaluated, cell: Cell) -> dict[str, Any]:
     return line | {name: row[name] for name in names}
 
 
-def _served(analysis: Perspectives, one: Evaluated, cell: Cell) -> dict[str, Any]:
+def _served(analysis: Perspectives, one: Evaluated, cell: GridCell) -> dict[str, Any]:
     users = one.evaluations[cell].users.filter(pl.col("class") == one.task.label).drop_nulls("f1")
     least = one.task.served_from(analysis.options.threshold)
     few = (users["f1"] < least - 1e-12).sum()
@@ -171,7 +171,7 @@ def _served(analysis: Perspectives, one: Evaluated, cell: Cell) -> dict[str, Any
     return {"few": few, "users": len(users), "of": counted(len(users), "user"), "less": less}
 
 
-def _gaps(one: Evaluated, cell: Cell) -> pl.DataFrame:
+def _gaps(one: Evaluated, cell: GridCell) -> pl.DataFrame:
     """The gaps of a rater, with the two values of each in words."""
     found = gaps_of(_large(one.evaluations[cell]), one.task.label)
     ends = [
@@ -192,7 +192,7 @@ def _large(evaluation: Evaluation) -> Evaluation:
     return replace(evaluation, pairs=pairs)
 
 
-def _blind(one: Evaluated, cell: Cell) -> Cell | None:
+def _blind(one: Evaluated, cell: GridCell) -> GridCell | None:
     """The rater that is the same but does not know who answers; it judged the same texts."""
     if not cell.knows_users:
         return None
@@ -205,7 +205,7 @@ def _blind(one: Evaluated, cell: Cell) -> Cell | None:
 
 
 def _users(analysis: Perspectives) -> pl.DataFrame | None:
-    def scored(one: Evaluated, cell: Cell) -> pl.DataFrame:
+    def scored(one: Evaluated, cell: GridCell) -> pl.DataFrame:
         place = "" if len(analysis.found) == 1 else f"{one.task.name}: "
         found = one.evaluations[cell].users.filter(pl.col("class") == one.task.label).drop_nulls("f1")
         series = pl.lit(place + _short(cell)).alias("series")
@@ -215,7 +215,7 @@ def _users(analysis: Perspectives) -> pl.DataFrame | None:
     return None if found is None else found.sort("user", maintain_order=True)
 
 
-def _short(cell: Cell) -> str:
+def _short(cell: GridCell) -> str:
     """A cell in few words, for the legend of a figure."""
     if cell.kind == "trained":
         return "trained, knows who answers" if cell.knows_users else "trained, does not know"

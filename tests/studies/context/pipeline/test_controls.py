@@ -21,7 +21,7 @@ from vantage.studies.context.pipeline.controls import (
     with_context,
     with_controls,
 )
-from vantage.studies.context.pipeline.dialogue import CONVERSATION, Turn
+from vantage.studies.context.pipeline.dialogue import CONVERSATION, SpokenTurn
 from vantage.studies.context.pipeline.generation import generate
 
 TASKS = ["sarcasm", "politeness", "sentiment", "vaccine-stance", "abortion-stance"]
@@ -108,8 +108,8 @@ def test_real_turns_are_taken_as_they_are() -> None:
 def test_the_text_that_was_replied_to_is_a_turn() -> None:
     corpus = with_turns(["Forty minutes!", "Ann: Hm.\nBob: Hm!", " ", None], name="post")
     assert real_turns(corpus.items) == {
-        "s1": [Turn("Person A", "Forty minutes!")],
-        "s2": [Turn("Ann", "Hm."), Turn("Bob", "Hm!")],
+        "s1": [SpokenTurn("Person A", "Forty minutes!")],
+        "s2": [SpokenTurn("Ann", "Hm."), SpokenTurn("Bob", "Hm!")],
         "s3": [],
         "s4": [],
     }

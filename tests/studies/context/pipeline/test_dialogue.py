@@ -12,7 +12,7 @@ from vantage.studies.context.pipeline.dialogue import (
     CONTAINS,
     EMPTY,
     IN_A_ROW,
-    Turn,
+    SpokenTurn,
     as_turns,
     cell,
     contains,
@@ -21,9 +21,9 @@ from vantage.studies.context.pipeline.dialogue import (
     script,
 )
 
-TWO = [Turn("Person A", "It rains."), Turn("Person B", "Again?")]
+TWO = [SpokenTurn("Person A", "It rains."), SpokenTurn("Person B", "Again?")]
 WORDS = st.lists(st.sampled_from(["rain", "bus", "late", "again", "we", "walk"]), min_size=1, max_size=6).map(" ".join)
-TURNS = st.lists(st.tuples(st.sampled_from(["Person A", "Person B"]), WORDS).map(lambda t: Turn(*t)), min_size=1)
+TURNS = st.lists(st.tuples(st.sampled_from(["Person A", "Person B"]), WORDS).map(lambda t: SpokenTurn(*t)), min_size=1)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_what_is_no_conversation_has_no_turns(reply: str) -> None:
 
 
 @given(TURNS)
-def test_a_script_is_read_back_as_it_was_written(turns: list[Turn]) -> None:
+def test_a_script_is_read_back_as_it_was_written(turns: list[SpokenTurn]) -> None:
     assert read_turns(script(turns)) == turns
     assert as_turns(cell(turns)) == turns
     assert read_turns(json.dumps(cell(turns))) == turns
@@ -59,30 +59,30 @@ def test_a_script_is_read_back_as_it_was_written(turns: list[Turn]) -> None:
     ("turns", "reason"),
     [
         ([], EMPTY),
-        ([Turn("Person A", "Hi."), Turn("person a", "Hm.")], "the conversation has 1 speaker, not 2"),
-        ([Turn("A", "Hi."), Turn("a", "Oh."), Turn("B", "Hm.")], IN_A_ROW),
-        ([Turn(name, "Hi.") for name in "ABC"], "the conversation has 3 speakers, not 2"),
-        ([Turn("A", "x" * 5000), Turn("B", "y" * 2000)], "the conversation has more than 6,000 characters"),
-        ([Turn("A", "Well, I LOVE it — really!"), Turn("B", "Hm.")], CONTAINS),
-        ([Turn("A", "I love"), Turn("B", "it.")], CONTAINS),
-        ([Turn("A", "I loved it."), Turn("B", "Hm.")], None),
+        ([SpokenTurn("Person A", "Hi."), SpokenTurn("person a", "Hm.")], "the conversation has 1 speaker, not 2"),
+        ([SpokenTurn("A", "Hi."), SpokenTurn("a", "Oh."), SpokenTurn("B", "Hm.")], IN_A_ROW),
+        ([SpokenTurn(name, "Hi.") for name in "ABC"], "the conversation has 3 speakers, not 2"),
+        ([SpokenTurn("A", "x" * 5000), SpokenTurn("B", "y" * 2000)], "the conversation has more than 6,000 characters"),
+        ([SpokenTurn("A", "Well, I LOVE it — really!"), SpokenTurn("B", "Hm.")], CONTAINS),
+        ([SpokenTurn("A", "I love"), SpokenTurn("B", "it.")], CONTAINS),
+        ([SpokenTurn("A", "I loved it."), SpokenTurn("B", "Hm.")], None),
     ],
 )
-def test_faults_are_found_without_a_model(turns: list[Turn], reason: str | None) -> None:
+def test_faults_are_found_without_a_model(turns: list[SpokenTurn], reason: str | None) -> None:
     assert fault(turns, "I love it") == reason
 
 
 def test_any_number_of_people_may_speak_in_real_turns() -> None:
-    assert fault([Turn("A", "Hi.")], "I love it", speakers=None) is None
+    assert fault([SpokenTurn("A", "Hi.")], "I love it", speakers=None) is None
 
 
 @given(TURNS, WORDS)
-def test_a_statement_is_found_wherever_it_is_said(turns: list[Turn], statement: str) -> None:
-    said = [*turns, Turn("Person A", f"Well: {statement.upper()}!")]
+def test_a_statement_is_found_wherever_it_is_said(turns: list[SpokenTurn], statement: str) -> None:
+    said = [*turns, SpokenTurn("Person A", f"Well: {statement.upper()}!")]
     assert contains(said, statement)
 
 
 def test_a_statement_of_signs_alone_is_compared_as_it_stands() -> None:
-    assert contains([Turn("A", "Oh 🙃")], "🙃")
-    assert not contains([Turn("A", "Hello.")], "🙃")
+    assert contains([SpokenTurn("A", "Oh 🙃")], "🙃")
+    assert not contains([SpokenTurn("A", "Hello.")], "🙃")
     assert as_turns(None) == []

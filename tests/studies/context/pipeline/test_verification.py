@@ -8,7 +8,7 @@ from tests.studies.context.pipeline.script_writer import ScriptWriter
 from vantage import ChatRater, Instrument
 from vantage.runs import Store
 from vantage.scales import Scale
-from vantage.studies.context.pipeline.dialogue import Turn
+from vantage.studies.context.pipeline.dialogue import SpokenTurn
 from vantage.studies.context.pipeline.verification import (
     Candidate,
     label_in_words,
@@ -22,8 +22,8 @@ from vantage.studies.context.pipeline.writing import Asking
 SARCASM = Instrument.load("sarcasm")
 QUESTION = SARCASM.questions[0]
 CANDIDATES = [
-    Candidate("a", "I wait.", (Turn("Person A", "Forty minutes."), Turn("Person B", "I wait.")), 1.0),
-    Candidate("b", "We wait.", (Turn("Person A", "An hour."), Turn("Person B", "We wait.")), 0.0),
+    Candidate("a", "I wait.", (SpokenTurn("Person A", "Forty minutes."), SpokenTurn("Person B", "I wait.")), 1.0),
+    Candidate("b", "We wait.", (SpokenTurn("Person A", "An hour."), SpokenTurn("Person B", "We wait.")), 0.0),
 ]
 
 

@@ -13,10 +13,10 @@ from vantage.raters.chat import ChatRater
 from vantage.raters.replies.clean import without_thought
 from vantage.raters.replies.refusals import refuses
 from vantage.studies.context.pipeline.controls import Control
-from vantage.studies.context.pipeline.dialogue import CONVERSATION, Turn, cell, fault, read_turns, script
+from vantage.studies.context.pipeline.dialogue import CONVERSATION, SpokenTurn, cell, fault, read_turns, script
 from vantage.studies.context.pipeline.first_person import NOT_FIRST_PERSON
 from vantage.studies.context.pipeline.insertion import NO_PLACE, insert, insertion_fault, read_place
-from vantage.studies.context.pipeline.record import Record
+from vantage.studies.context.pipeline.record import StepRecord
 from vantage.studies.context.pipeline.verification import Candidate, Verdict, cost_of, meaning, own_labels, verified
 from vantage.studies.context.pipeline.wording import Wording
 from vantage.studies.context.pipeline.writing import Asking, writer, writing_instrument
@@ -42,7 +42,7 @@ class Attempts:
     instrument: Instrument
     question: Question
     wording: Wording
-    record: Record
+    record: StepRecord
     seed: int
     insertion: str
     least: float
@@ -60,9 +60,9 @@ class Attempts:
                 kept.append(one)
         return kept
 
-    def run(self, statements: Sequence[Candidate], attempts: int) -> dict[str, list[Turn]]:
+    def run(self, statements: Sequence[Candidate], attempts: int) -> dict[str, list[SpokenTurn]]:
         """The contexts that passed, by item, in the order of the statements."""
-        kept: dict[str, list[Turn]] = {}
+        kept: dict[str, list[SpokenTurn]] = {}
         open_, reasons = list(statements), dict[str, str]()
         inserted: Read = _anew if self.insertion == "written" else _put_in
         for attempt in range(1, attempts + 1):

@@ -19,7 +19,7 @@ from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.instruments import Field, Instrument
 from vantage.scales import Scale
-from vantage.studies.context.pipeline.dialogue import CONVERSATION, Turn, as_turns
+from vantage.studies.context.pipeline.dialogue import CONVERSATION, SpokenTurn, as_turns
 from vantage.studies.context.pipeline.record import COST, DROPPED, OUTCOME, SCHEMA
 
 Control = Literal["label", "opposite", "blind", "turns"]
@@ -194,7 +194,7 @@ def with_context(corpus: Corpus, condition: str, instrument: Instrument) -> Corp
     return corpus.filter(pl.col("item").is_in(kept["item"].implode()))
 
 
-def real_turns(items: pl.DataFrame, column: str | None = None) -> Mapping[str, list[Turn]]:
+def real_turns(items: pl.DataFrame, column: str | None = None) -> Mapping[str, list[SpokenTurn]]:
     """What was really said before each statement, where the data have it.
 
     Args:
@@ -216,8 +216,8 @@ def real_turns(items: pl.DataFrame, column: str | None = None) -> Mapping[str, l
     return {str(item): _turns(told) for item, told in items.select("item", column).iter_rows()}
 
 
-def _turns(told: Any) -> list[Turn]:
+def _turns(told: Any) -> list[SpokenTurn]:
     turns = as_turns(told)
     if not turns and isinstance(told, str) and told.strip():
-        return [Turn("Person A", " ".join(told.split()))]
+        return [SpokenTurn("Person A", " ".join(told.split()))]
     return turns

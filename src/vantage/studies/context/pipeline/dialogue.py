@@ -29,62 +29,62 @@ _SPEAKER_KEYS: Final = ("speaker", "role", "name")
 _TEXT_KEYS: Final = ("text", "content", "utterance")
 
 
-class Turn(NamedTuple):
+class SpokenTurn(NamedTuple):
     """What one speaker says at a time."""
 
     speaker: str
     text: str
 
 
-def read_turns(reply: str) -> list[Turn]:
+def read_turns(reply: str) -> list[SpokenTurn]:
     r"""The turns of a conversation as a model wrote it: a script, one turn a line, or a JSON list.
 
     Text before the first turn is left out, and lines without a speaker continue the turn before them.
 
     >>> read_turns("Here you are:\n**Person A:** Hi!\n2. Person B: Oh,\nhello.")
-    [Turn(speaker='Person A', text='Hi!'), Turn(speaker='Person B', text='Oh, hello.')]
+    [SpokenTurn(speaker='Person A', text='Hi!'), SpokenTurn(speaker='Person B', text='Oh, hello.')]
     """
     text, cut = without_thought(reply)
     text = _FENCE.sub("", "" if cut else text.strip()).strip()
     if text.startswith(("[", "{")) and (told := _json_turns(text)):
         return told
-    turns: list[Turn] = []
+    turns: list[SpokenTurn] = []
     for line in text.splitlines():
         if found := _TURN.match(line):
-            turns.append(Turn(found["speaker"].strip(), _spoken(found["text"])))
+            turns.append(SpokenTurn(found["speaker"].strip(), _spoken(found["text"])))
         elif turns and line.strip():
             last = turns[-1]
             turns[-1] = last._replace(text=f"{last.text} {_spoken(line)}".strip())
     return [turn for turn in turns if turn.text]
 
 
-def as_turns(conversation: Iterable[Mapping[str, Any]] | str | None) -> list[Turn]:
+def as_turns(conversation: Iterable[Mapping[str, Any]] | str | None) -> list[SpokenTurn]:
     """The turns of a cell of an items table."""
     if conversation is None:
         return []
     if isinstance(conversation, str):
         return read_turns(conversation)
-    return [Turn(str(turn["speaker"]), str(turn["text"])) for turn in conversation]
+    return [SpokenTurn(str(turn["speaker"]), str(turn["text"])) for turn in conversation]
 
 
-def cell(turns: Sequence[Turn]) -> list[dict[str, str]]:
+def cell(turns: Sequence[SpokenTurn]) -> list[dict[str, str]]:
     """Turns as a cell of an items table."""
     return [turn._asdict() for turn in turns]
 
 
-def script(turns: Sequence[Turn]) -> str:
+def script(turns: Sequence[SpokenTurn]) -> str:
     r"""A conversation as people read it, one turn a line.
 
-    >>> script([Turn("Ann", "Hi!"), Turn("Bob", "Hello.")])
+    >>> script([SpokenTurn("Ann", "Hi!"), SpokenTurn("Bob", "Hello.")])
     'Ann: Hi!\nBob: Hello.'
     """
     return "\n".join(f"{turn.speaker}: {turn.text}" for turn in turns)
 
 
-def fault(turns: Sequence[Turn], statement: str, *, speakers: int | None = 2) -> str | None:
+def fault(turns: Sequence[SpokenTurn], statement: str, *, speakers: int | None = 2) -> str | None:
     """What is wrong with a conversation into which a statement is to be put, or null.
 
-    >>> fault([Turn("Ann", "Lovely weather!"), Turn("Bob", "Yes, it is.")], "Lovely  weather")
+    >>> fault([SpokenTurn("Ann", "Lovely weather!"), SpokenTurn("Bob", "Yes, it is.")], "Lovely  weather")
     'the conversation already contains the statement'
 
     Args:
@@ -107,13 +107,13 @@ def fault(turns: Sequence[Turn], statement: str, *, speakers: int | None = 2) ->
     return None
 
 
-def in_a_row(turns: Sequence[Turn]) -> bool:
+def in_a_row(turns: Sequence[SpokenTurn]) -> bool:
     """Whether one speaker has two turns in a row."""
     speakers = [turn.speaker.casefold() for turn in turns]
     return any(one == other for one, other in pairwise(speakers))
 
 
-def contains(turns: Sequence[Turn], statement: str) -> bool:
+def contains(turns: Sequence[SpokenTurn], statement: str) -> bool:
     """Whether a statement is said, in one turn or over several, whatever its case, marks and white space."""
     said = " ".join(turn.text for turn in turns)
     wanted = _letters(statement)
@@ -129,14 +129,14 @@ def _letters(text: str) -> str:
     return " ".join(re.sub(r"[^\w\s]|_", " ", folded).split())
 
 
-def _json_turns(text: str) -> list[Turn]:
+def _json_turns(text: str) -> list[SpokenTurn]:
     try:
         told = json.loads(text)
     except ValueError:
         return []
     if isinstance(told, Mapping):
         told = next((value for value in told.values() if isinstance(value, list)), [])
-    turns: list[Turn] = []
+    turns: list[SpokenTurn] = []
     for entry in told if isinstance(told, list) else []:
         if not isinstance(entry, Mapping):
             return []
@@ -144,7 +144,7 @@ def _json_turns(text: str) -> list[Turn]:
         said = next((entry[key] for key in _TEXT_KEYS if key in entry), None)
         if speaker is None or said is None:
             return []
-        turns.append(Turn(str(speaker).strip(), _spoken(str(said))))
+        turns.append(SpokenTurn(str(speaker).strip(), _spoken(str(said))))
     return [turn for turn in turns if turn.text and turn.speaker]
 
 

@@ -32,10 +32,10 @@ from vantage.studies.context.pipeline.controls import (
     real_turns,
     target,
 )
-from vantage.studies.context.pipeline.dialogue import CONVERSATION, EMPTY, Turn, cell, contains, fault, script
+from vantage.studies.context.pipeline.dialogue import CONVERSATION, EMPTY, SpokenTurn, cell, contains, fault, script
 from vantage.studies.context.pipeline.first_person import NOT_FIRST_PERSON, first_person
 from vantage.studies.context.pipeline.labels import Labels, original_labels
-from vantage.studies.context.pipeline.record import Record
+from vantage.studies.context.pipeline.record import StepRecord
 from vantage.studies.context.pipeline.simulation import opened_store
 from vantage.studies.context.pipeline.verification import LEAST, Candidate, shared_models
 from vantage.studies.context.pipeline.wording import Wording
@@ -104,7 +104,7 @@ def generate(
     asked = chosen.question(question) if question else chosen.questions[0]
     check_control(control)
     _check(attempts, first_person, insertion)
-    record = Record(progress)
+    record = StepRecord(progress)
     texts = _texts(corpus, chosen)
     if control == "turns":
         return _with_real_turns(corpus, chosen, texts, turns, record)
@@ -156,7 +156,7 @@ def _texts(corpus: Corpus, instrument: Instrument) -> dict[str, str]:
 
 
 def _statements(
-    texts: Mapping[str, str], question: Question, known: Mapping[str, float], control: Control, record: Record
+    texts: Mapping[str, str], question: Question, known: Mapping[str, float], control: Control, record: StepRecord
 ) -> Iterator[Candidate]:
     """The items that a context can be written for, each with the label that it is written for."""
     for item, text in texts.items():
@@ -172,7 +172,7 @@ def _statements(
             yield Candidate(item, text, (), aim)
 
 
-def _by_rules(statements: Sequence[Candidate], record: Record) -> list[Candidate]:
+def _by_rules(statements: Sequence[Candidate], record: StepRecord) -> list[Candidate]:
     kept = [one for one in statements if first_person(one.statement)]
     for one in statements:
         reason = "" if one in kept else NOT_FIRST_PERSON
@@ -204,14 +204,14 @@ def _as_verifier(rater: ChatRater, generator: ChatRater, stack: ExitStack, *, lo
 
 
 def _with_real_turns(
-    corpus: Corpus, instrument: Instrument, texts: Mapping[str, str], column: str | None, record: Record
+    corpus: Corpus, instrument: Instrument, texts: Mapping[str, str], column: str | None, record: StepRecord
 ) -> Contexts:
     """What was really said before, followed by the statement where the turns do not include it."""
-    kept: dict[str, list[Turn]] = {}
+    kept: dict[str, list[SpokenTurn]] = {}
     before = real_turns(corpus.items, column)
     for item, text in texts.items():
         said = before[item]
-        whole = said if text and contains(said, text) else [*said, Turn(_speaker(said), text)]
+        whole = said if text and contains(said, text) else [*said, SpokenTurn(_speaker(said), text)]
         reason = NO_TEXT if not text.strip() else fault(said, "", speakers=None)
         reason = NO_TURNS if reason == EMPTY or (reason is None and len(whole) < 2) else reason
         if reason:
@@ -223,7 +223,7 @@ def _with_real_turns(
     return _contexts(corpus, instrument, kept, record, "turns", [])
 
 
-def _speaker(said: Sequence[Turn]) -> str:
+def _speaker(said: Sequence[SpokenTurn]) -> str:
     """Who speaks next: the one before last, or somebody new."""
     if not said:
         return "Person B"
@@ -234,8 +234,8 @@ def _speaker(said: Sequence[Turn]) -> str:
 def _contexts(
     corpus: Corpus,
     instrument: Instrument,
-    kept: dict[str, list[Turn]],
-    record: Record,
+    kept: dict[str, list[SpokenTurn]],
+    record: StepRecord,
     control: Control,
     warnings: Sequence[str],
 ) -> Contexts:

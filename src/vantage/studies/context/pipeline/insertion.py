@@ -12,7 +12,7 @@ from difflib import SequenceMatcher
 from typing import Final, NamedTuple
 
 from vantage.raters.replies.clean import without_thought
-from vantage.studies.context.pipeline.dialogue import EMPTY, IN_A_ROW, Turn, contains, in_a_row
+from vantage.studies.context.pipeline.dialogue import EMPTY, IN_A_ROW, SpokenTurn, contains, in_a_row
 
 LOST: Final = "the conversation has lost the statement"
 CHANGED: Final = "the conversation changes the statement"
@@ -25,21 +25,21 @@ _NUMBER: Final = re.compile(r"-?\d+")
 _SPEAKER: Final = re.compile(r"^\W*(?:speaker|said by)\W{0,6}(.+?)\W*$", re.IGNORECASE | re.MULTILINE)
 
 
-class Place(NamedTuple):
+class Position(NamedTuple):
     """Where a statement is said: behind so many turns, and by whom."""
 
     after: int
     speaker: str
 
 
-def read_place(reply: str, turns: Sequence[Turn]) -> Place | None:
+def read_place(reply: str, turns: Sequence[SpokenTurn]) -> Position | None:
     r"""The place that a model named, or null where it named none that there is.
 
     Where no speaker is named, it is the one who did not speak last.
 
-    >>> turns = [Turn("Person A", "Hi."), Turn("Person B", "Hi!")]
+    >>> turns = [SpokenTurn("Person A", "Hi."), SpokenTurn("Person B", "Hi!")]
     >>> read_place("After: 2\nSpeaker: Person A", turns), read_place("2", turns), read_place("After: 9", turns)
-    (Place(after=2, speaker='Person A'), Place(after=2, speaker='Person A'), None)
+    (Position(after=2, speaker='Person A'), Position(after=2, speaker='Person A'), None)
     """
     text, _ = without_thought(reply)
     found = _AFTER.search(text) or _NUMBER.search(text)
@@ -51,31 +51,31 @@ def read_place(reply: str, turns: Sequence[Turn]) -> Place | None:
     by_name = {turn.speaker.casefold(): turn.speaker for turn in turns}
     named = _SPEAKER.search(text)
     speaker = by_name.get(named[1].casefold()) if named else None
-    return Place(after, speaker or _other(turns, turns[after - 1].speaker))
+    return Position(after, speaker or _other(turns, turns[after - 1].speaker))
 
 
-def insert(turns: Sequence[Turn], statement: str, place: Place) -> list[Turn]:
+def insert(turns: Sequence[SpokenTurn], statement: str, place: Position) -> list[SpokenTurn]:
     """The conversation with the statement as a turn of its own, or in a turn of its speaker beside which it is said.
 
-    >>> insert([Turn("A", "It rains."), Turn("B", "Again.")], "How lovely.", Place(2, "A"))[2]
-    Turn(speaker='A', text='How lovely.')
-    >>> insert([Turn("A", "It rains."), Turn("B", "Again.")], "How lovely.", Place(1, "B"))[1]
-    Turn(speaker='B', text='How lovely. Again.')
+    >>> insert([SpokenTurn("A", "It rains."), SpokenTurn("B", "Again.")], "How lovely.", Position(2, "A"))[2]
+    SpokenTurn(speaker='A', text='How lovely.')
+    >>> insert([SpokenTurn("A", "It rains."), SpokenTurn("B", "Again.")], "How lovely.", Position(1, "B"))[1]
+    SpokenTurn(speaker='B', text='How lovely. Again.')
     """
     before, after = list(turns[: place.after]), list(turns[place.after :])
     if before and before[-1].speaker == place.speaker:
-        return [*before[:-1], Turn(place.speaker, f"{before[-1].text} {statement}"), *after]
+        return [*before[:-1], SpokenTurn(place.speaker, f"{before[-1].text} {statement}"), *after]
     if after and after[0].speaker == place.speaker:
-        return [*before, Turn(place.speaker, f"{statement} {after[0].text}"), *after[1:]]
-    return [*before, Turn(place.speaker, statement), *after]
+        return [*before, SpokenTurn(place.speaker, f"{statement} {after[0].text}"), *after[1:]]
+    return [*before, SpokenTurn(place.speaker, statement), *after]
 
 
-def insertion_fault(turns: Sequence[Turn], statement: str) -> str | None:
+def insertion_fault(turns: Sequence[SpokenTurn], statement: str) -> str | None:
     """What is wrong with a conversation that should hold a statement once and unchanged, with turns that alternate.
 
     Unchanged means letter by letter; only white space may differ, since a turn is written on one line.
 
-    >>> insertion_fault([Turn("A", "It rains."), Turn("B", "How very lovely.")], "How lovely.")
+    >>> insertion_fault([SpokenTurn("A", "It rains."), SpokenTurn("B", "How very lovely.")], "How lovely.")
     'the conversation changes the statement'
     """
     if not turns or in_a_row(turns):
@@ -111,7 +111,7 @@ def _likeness(wanted: str, said: str) -> float:
     return max(SequenceMatcher(None, one, passage, autojunk=False).ratio() for passage in passages)
 
 
-def _other(turns: Sequence[Turn], speaker: str) -> str:
+def _other(turns: Sequence[SpokenTurn], speaker: str) -> str:
     return next((turn.speaker for turn in turns if turn.speaker != speaker), speaker)
 
 

@@ -23,10 +23,10 @@ SCHEMA: Final[dict[str, Any]] = {
 }
 
 
-class Record:
+class StepRecord:
     """Collects steps as they happen.
 
-    >>> record = Record()
+    >>> record = StepRecord()
     >>> record.add("a", "scenario", 1, "written", text="Two friends wait for a bus.")
     >>> record.drop("a", "the conversation is empty", attempt=1)
     >>> record.table().select("step", "attempt", "status", "reason").rows()

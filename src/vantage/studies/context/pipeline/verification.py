@@ -16,7 +16,7 @@ from vantage.instruments import Instrument, Question
 from vantage.raters.chat import ChatRater
 from vantage.scales import Scale, show_code
 from vantage.studies.context.pipeline.controls import CONTEXT, Control, context_fields
-from vantage.studies.context.pipeline.dialogue import CONVERSATION, Turn, cell
+from vantage.studies.context.pipeline.dialogue import CONVERSATION, SpokenTurn, cell
 from vantage.studies.context.pipeline.record import COST
 from vantage.studies.context.pipeline.writing import Asking
 
@@ -32,7 +32,7 @@ class Candidate:
 
     item: str
     statement: str
-    turns: tuple[Turn, ...] = ()
+    turns: tuple[SpokenTurn, ...] = ()
     label: float | None = None
     """What the context is written for; null where it is written for no label."""
     scenario: str = ""

@@ -12,7 +12,7 @@ from vantage.documents import Document
 from vantage.errors import InputError
 from vantage.raters.models.base import Message
 from vantage.studies.context.pipeline.dialogue import as_turns, cell, fault, read_turns, script
-from vantage.studies.context.pipeline.insertion import Place, insert
+from vantage.studies.context.pipeline.insertion import Position, insert
 
 STEPS: Final = ("first-person", "scenario", "conversation", "position", "written")
 _WORDS: Final = (*STEPS, "role", "aim", "again")
@@ -112,7 +112,7 @@ def _example(told: Any, file: str) -> tuple[dict[str, Any], dict[str, str]]:
         raise InputError(f"the example cannot be used: {problem}", file=file)
     if not isinstance(after, int) or not 1 <= after <= len(turns):
         raise InputError("the example's 'after' is not the number of one of its turns", file=file)
-    whole = insert(turns, statement, Place(after, told["speaker"]))
+    whole = insert(turns, statement, Position(after, told["speaker"]))
     item = {"text": statement, "scenario": told["scenario"], "conversation": cell(turns)}
     replies = {
         "first-person": "yes",

@@ -37,7 +37,7 @@ class StepPrompter(Prompter):
 
 
 @dataclass(frozen=True)
-class Writer(ChatRater):
+class StepWriter(ChatRater):
     """A chat model that writes one step of a context."""
 
     step: str = "scenario"
@@ -58,9 +58,9 @@ class Writer(ChatRater):
         return StepPrompter(*common, wording=self.wording, step=self.step)
 
 
-def writer(generator: ChatRater, step: str, wording: Wording, attempt: int, seed: int) -> Writer:
+def writer(generator: ChatRater, step: str, wording: Wording, attempt: int, seed: int) -> StepWriter:
     """The generator as the writer of one step; each attempt draws anew."""
-    return Writer(
+    return StepWriter(
         generator.model,
         temperature=generator.temperature,
         top_p=generator.top_p,
