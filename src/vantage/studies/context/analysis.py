@@ -82,9 +82,16 @@ class Statements(Analysis):
         return len(self.votes) >= LEAST
 
     @cached_property
+    def by_model(self) -> dict[str, list[Detected]]:
+        """The scores of every method by model; first, without a name, those that need none, where votes are enough."""
+        return {"": self._surfaces() if self.judged else [], **self._simulated()}
+
+    @cached_property
     def methods(self) -> list[Detected]:
-        """Every method's scores: those that need no model, where there are votes enough, then those of each model."""
-        return [*(self._surfaces() if self.judged else ()), *self._simulated()]
+        """The scores of every method; where there are several models, methods are named with theirs."""
+        named = {model: f"{model}: " if model and len(self.by_model) > 2 else "" for model in self.by_model}
+        every = self.by_model.items()
+        return [replace(one, method=named[model] + one.method) for model, some in every for one in some]
 
     @cached_property
     def selector(self) -> Detected | None:
@@ -128,18 +135,16 @@ class Statements(Analysis):
         found = {name: by_surface(self.corpus.items, self.votes, self.question.scale, name, **how) for name in names}
         return [Detected(TITLES[name], one.table) for name, one in found.items()]
 
-    def _simulated(self) -> list[Detected]:
+    def _simulated(self) -> dict[str, list[Detected]]:
+        found: dict[str, list[Detected]] = {}
         if METHOD not in self.corpus.raters.columns:
-            return []
-        known = self.corpus.raters.drop_nulls(METHOD).select("model", METHOD).unique(maintain_order=True)
-        several = known["model"].n_unique() > 1
-        found = []
-        for model, method in known.iter_rows():
-            raters = self.corpus.raters.filter(pl.col("model") == model, pl.col(METHOD) == method)["rater"]
-            cost = self.costs.get((self.task.name, model, method)) or Cost(0, None, None)
-            simulation = Simulation(method, self.corpus, self.question, tuple(raters), cost)
-            title = f"{model}: {TITLES[method]}" if several else TITLES[method]
-            found.append(Detected(title, detected(simulation, self.options.spread()).table, cost))
+            return found
+        known = self.corpus.raters.drop_nulls(METHOD)
+        for (model, method), raters in known.group_by("model", METHOD, maintain_order=True):
+            cost = self.costs.get((self.task.name, str(model), str(method))) or Cost(0, None, None)
+            simulation = Simulation(str(method), self.corpus, self.question, tuple(raters["rater"]), cost)
+            scored = detected(simulation, self.options.spread())
+            found.setdefault(str(model), []).append(replace(scored, method=TITLES[str(method)]))
         return found
 
 

@@ -181,16 +181,6 @@ def _generated(
         )
 
 
-def _examples(
-    context: Context[ContextOptions], pool: Corpus, instrument: Instrument, conditions: Sequence[str]
-) -> Corpus:
-    """Worked examples with contexts of their own, for styles that show examples; none where nothing needs them."""
-    shots = any(Style.parse(style).shots for style in listed(context.options.styles))
-    if CONTEXT not in conditions or not shots:
-        return pool.filter(pl.lit(False))
-    return _generated(context, pool, instrument, "label", "contexts of examples").corpus
-
-
 def _evaluated(
     context: Context[ContextOptions], whole: Corpus, corpus: Corpus, instrument: Instrument, conditions: Sequence[str]
 ) -> Corpus:
@@ -200,16 +190,10 @@ def _evaluated(
         return corpus
     labels = labels_of(whole.items)
     pool = example_corpus(whole.items, labels, instrument, corpus.items, seed=context.seed)
-    return ask_models(
-        context,
-        corpus,
-        instrument,
-        conditions=[STATIC, *conditions],
-        styles=listed(options.styles),
-        runs=options.runs,
-        temperature=options.temperature,
-        examples={STATIC: pool, CONTEXT: _examples(context, pool, instrument, conditions)},
-    )
+    examples = {STATIC: pool}
+    if CONTEXT in conditions and any(Style.parse(style).shots for style in listed(options.styles)):
+        examples[CONTEXT] = _generated(context, pool, instrument, "label", "contexts of examples").corpus
+    return ask_models(context, corpus, instrument, [STATIC, *conditions], examples)
 
 
 def _people(folder: str) -> Corpus | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -13,7 +13,6 @@ from scipy.special import ndtr, ndtri
 
 from vantage.errors import InputError
 from vantage.measures.correlations import midranks, weighted_correlation
-from vantage.measures.intervals import Bounds
 from vantage.measures.ratings import Floats
 from vantage.measures.resampling import Resampling
 from vantage.scales import Scale
@@ -143,11 +142,8 @@ def _row(detected: Detected, votes: pl.DataFrame, scale: Scale, how: Judging, op
     score, ambiguous = known["score"].to_numpy(), known["ambiguous"].to_numpy().astype(np.float64)
     spread = known["entropy"].to_numpy()
 
-    def correlated(weight: Floats) -> Floats:
-        return _spearman(score, spread, weight)[:, None]
-
     row |= _auc(score, ambiguous == 1)
-    row |= _filled(("rho",), correlated(np.ones((1, len(known))))[0], boot.intervals(len(known), correlated))
+    row |= _filled(("rho",), lambda w: weighted_correlation(score, spread, w, "spearman")[:, None], len(known), boot)
     row |= _of_shares(_pair(detected, votes, scale, opted), boot)
     return row | _of_flags(detected, votes, how, boot) | _at_budget(told, how.budget)
 
@@ -162,15 +158,14 @@ def _of_shares(pair: tuple[Floats, Floats] | None, boot: Resampling) -> dict[str
 
     def statistics(weight: Floats) -> Floats:
         wide = np.repeat(weight, mine.shape[1], axis=1)
-        rho = _spearman(mine.ravel(), theirs.ravel(), wide)
+        rho = weighted_correlation(mine.ravel(), theirs.ravel(), wide, "spearman")
         jsd = weight @ divergence / weight.sum(axis=1)
         gaps = np.zeros(len(weight))
         for one in np.unique(place):
             gaps += np.abs(weight @ ((mine - theirs) * (place == one)).sum(axis=1))
         return np.column_stack([rho, jsd, gaps / wide.sum(axis=1)])
 
-    names = ("rho_shares", "jsd", "calibration")
-    return _filled(names, statistics(np.ones((1, len(mine))))[0], boot.intervals(len(mine), statistics))
+    return _filled(("rho_shares", "jsd", "calibration"), statistics, len(mine), boot)
 
 
 def _of_flags(detected: Detected, votes: pl.DataFrame, how: Judging, boot: Resampling) -> dict[str, Any]:
@@ -186,13 +181,10 @@ def _of_flags(detected: Detected, votes: pl.DataFrame, how: Judging, boot: Resam
 
     def statistics(weight: Floats) -> Floats:
         hit, said, true = (weight @ sums).T
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.column_stack([hit / said, hit / true, 2 * hit / (said + true)])
+        return np.column_stack([hit / said, hit / true, 2 * hit / (said + true)])
 
-    found = _filled(
-        ("precision", "recall", "f1"), statistics(np.ones((1, len(sums))))[0], boot.intervals(len(sums), statistics)
-    )
-    return {**found, "flagged": int(flagged.sum()), "threshold": float(np.mean(flags.thresholds))}
+    scores = _filled(("precision", "recall", "f1"), statistics, len(sums), boot)
+    return {**scores, "flagged": int(flagged.sum()), "threshold": float(np.mean(flags.thresholds))}
 
 
 def _at_budget(told: pl.DataFrame, budget: float) -> dict[str, Any]:
@@ -265,19 +257,18 @@ def _auc_error(auc: float, positive: int, negative: int) -> float:
     return float((auc * (1 - auc) * inside / (positive * negative)) ** 0.5)
 
 
-def _spearman(x: Floats, y: Floats, weight: Floats) -> Floats:
+def _filled(
+    names: Sequence[str], statistics: Callable[[Floats], Floats], units: int, boot: Resampling
+) -> dict[str, float | None]:
+    """Estimates of statistics of weighted units with their intervals, null where they are not defined."""
+    row: dict[str, float | None] = {}
     with np.errstate(invalid="ignore", divide="ignore"):
-        return weighted_correlation(x, y, weight, "spearman")
-
-
-def _filled(names: Sequence[str], values: Floats, bounds: Sequence[Bounds]) -> dict[str, Any]:
-    """Estimates with their intervals, null where they are not defined."""
-    found: dict[str, Any] = {}
+        values, bounds = statistics(np.ones((1, units)))[0], boot.intervals(units, statistics)
     for name, value, (low, high) in zip(names, values, bounds, strict=True):
-        defined = bool(np.isfinite(value))
-        found[name] = float(value) if defined else None
-        found[f"{name}_low"], found[f"{name}_high"] = (low, high) if defined else (None, None)
-    return found
+        row |= dict.fromkeys((name, f"{name}_low", f"{name}_high"))
+        if np.isfinite(value):
+            row |= {name: float(value), f"{name}_low": low, f"{name}_high": high}
+    return row
 
 
 _INTERVALS: Final = ("auc", "rho", "rho_shares", "jsd", "calibration", "precision", "recall", "f1")

@@ -1,7 +1,7 @@
 """Simulation: a model answers, plainly or as many personas, so often that its doubt can be seen.
 
-What simulated readers say stands in the judgments table like anyone's answers, and every reply is kept in a store, so
-that nothing is asked twice and the cost of a method can be told.
+Simulated readers' answers go into the judgments table like anyone's, and every reply is kept in a store, so that
+nothing is asked twice and the cost of a method is known.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Simulation:
         question: The question that they answered.
         raters: Their ids.
         cost: What it took.
-        notes: What must be told of it.
+        notes: What the reader of a report must know.
     """
 
     method: str
@@ -155,7 +155,7 @@ def _parts(
     condition: str,
 ) -> tuple[Question, list[Part], list[Part]]:
     """The question, what is asked of selective personas whose options are scored beforehand, and what is asked then."""
-    how = _simulator(simulator)
+    how = simulator if isinstance(simulator, Simulator) else Simulator(simulator)
     used = Instrument.load(instrument) if isinstance(instrument, str) else instrument
     asked = used.question(question) if question else used.questions[0]
     where = condition if condition in used.conditions else ""
@@ -164,10 +164,6 @@ def _parts(
         return asked, [], parts
     gate = scored_relevance(used)
     return asked, [Part(part.rater, corpus, gate, (gate.questions[0].id,), where) for part in parts], parts
-
-
-def _simulator(given: Simulator | str | ChatModel) -> Simulator:
-    return given if isinstance(given, Simulator) else Simulator(given)
 
 
 def opened_store(store: Store | str | Path | None) -> AbstractContextManager[Store]:
@@ -181,13 +177,13 @@ def finished(
     plan: Plan, store: Store, options: Options | None = None, progress: Callable[[int], None] | None = None
 ) -> Outcome:
     """The outcome of a plan that was carried out to its end; one that was cut off or ended early is an error."""
-    told = 0
+    done = 0
 
     def advance(tally: Tally) -> None:
-        nonlocal told
-        if progress is not None and tally.conversations > told:
-            progress(tally.conversations - told)
-            told = tally.conversations
+        nonlocal done
+        if progress is not None and tally.conversations > done:
+            progress(tally.conversations - done)
+            done = tally.conversations
 
     outcome = run(plan, store, options, progress=advance)
     if outcome.interrupted:
