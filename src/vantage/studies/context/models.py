@@ -17,7 +17,7 @@ import polars as pl
 
 from vantage.measures.ratings import Floats
 from vantage.measures.resampling import Resampling
-from vantage.measures.scores import Metric, Rules, Scores
+from vantage.measures.scoring.scores import Metric, Rules, Scores
 from vantage.perspective.fairness import share_beyond
 from vantage.raters.style import Style
 from vantage.report.recipe import Data

@@ -10,8 +10,8 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from vantage.measures.accuracy import accuracy
-from vantage.measures.ranks import ranks
+from vantage.measures.relations.ranks import ranks
+from vantage.measures.scoring.accuracy import accuracy
 from vantage.raters.style import Style
 from vantage.report.parts import Figure
 from vantage.studies.context.analysis import ContextAnalysis, Statements, once

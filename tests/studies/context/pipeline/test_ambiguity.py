@@ -12,7 +12,7 @@ from tests.studies.context.pipeline.planted import planted_corpus
 from vantage import Corpus, Instrument, Scale
 from vantage.context import Spread, detected, votes
 from vantage.errors import InputError
-from vantage.measures.variation import entropy as measured
+from vantage.measures.variation.spread import entropy as measured
 from vantage.studies.context.pipeline.ambiguity import NO_ANSWER, NO_OPTION, counted, entropy, scored
 from vantage.studies.context.pipeline.simulation import Cost, Simulation
 

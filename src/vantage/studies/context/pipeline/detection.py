@@ -12,8 +12,8 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
 from vantage.errors import InputError
-from vantage.measures.correlations import midranks, weighted_correlation
 from vantage.measures.ratings import Floats
+from vantage.measures.relations.correlations import midranks, weighted_correlation
 from vantage.measures.resampling import Resampling
 from vantage.scales import Scale
 from vantage.studies.context.pipeline.ambiguity import Detected, counted, entropy, shares_of
