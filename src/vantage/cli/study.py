@@ -139,15 +139,15 @@ def parse_options(study: Study[Any], given: list[str], words: list[str]) -> dict
 @contextmanager
 def resumable() -> Iterator[None]:
     """Says how a study that ended early goes on; exit code 1 where it was stopped, 130 where it was interrupted."""
-    from vantage.studies.execution import Stopped
+    from vantage.studies.execution import StudyStopped
 
     try:
         yield
-    except Stopped as error:
+    except StudyStopped as error:
         typer.echo(f"vantage: {error}", err=True)
         raise typer.Exit(1) from None
     except KeyboardInterrupt:
-        typer.echo("vantage: interrupted; the same command, given again, goes on from there.", err=True)
+        typer.echo("vantage: interrupted; run the same command again to resume.", err=True)
         raise typer.Exit(130) from None
 
 

@@ -427,7 +427,7 @@ def test_a_map_of_many_groups_takes_the_width_of_the_page(planted: Report) -> No
     from vantage.instruments import Instrument
     from vantage.studies.stereomap.analysis import Stereomap
     from vantage.studies.stereomap.groups import groups_corpus, published_groups
-    from vantage.studies.stereomap.options import Options
+    from vantage.studies.stereomap.options import StereomapOptions
     from vantage.studies.stereomap.places import group_map
 
     drawn = next(figure for figure in planted.result.figures if figure.name == "map")
@@ -440,6 +440,6 @@ def test_a_map_of_many_groups_takes_the_width_of_the_page(planted: Report) -> No
     corpus = groups_corpus(groups, instrument).add(
         rows.with_columns(pl.Series("value", values)), pl.DataFrame({"rater": ["m"], "kind": ["model"]})
     )
-    found = group_map(Stereomap(corpus, Options(resamples=5)))
+    found = group_map(Stereomap(corpus, StereomapOptions(resamples=5)))
     assert found.facts == {"map_columns": 1, "map_height": 8.2}
     assert found.frame["warmth_low"].null_count() == 45

@@ -14,17 +14,17 @@ from vantage.measures.lemmas import lemmas
 from vantage.report.recipe import Analysis
 from vantage.studies.execution import Context
 from vantage.studies.stereomap.elicitation import keywords_of
-from vantage.studies.stereomap.options import Options, dictionary_of, instrument_of, is_about_groups
+from vantage.studies.stereomap.options import StereomapOptions, dictionary_of, instrument_of, is_about_groups
 from vantage.studies.stereomap.placing import ALL, Source, place
 
 
 class Stereomap(Analysis):
     """A corpus of judged groups and what follows from it, computed once."""
 
-    options: Options
+    options: StereomapOptions
 
     @classmethod
-    def of(cls, corpus: Corpus, context: Context[Options]) -> Stereomap:
+    def of(cls, corpus: Corpus, context: Context[StereomapOptions]) -> Stereomap:
         """From what a study is run with."""
         return cls(corpus, context.options, context.seed)
 

@@ -24,7 +24,7 @@ PEOPLE: Final = "people (means of clusters)"
 PERMUTATIONS: Final = 9999
 
 
-def glance(analysis: Stereomap) -> Data | None:
+def summary(analysis: Stereomap) -> Data | None:
     """One row per source: how sure its map is, how it compares with people, and what is refused."""
     if analysis.asked.is_empty():
         return None
