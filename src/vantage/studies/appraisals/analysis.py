@@ -16,7 +16,7 @@ from vantage.measures.ratings import Floats
 from vantage.measures.rationale.scoring import OVERLAP, Likeness
 from vantage.measures.rationale.semantic import BertScore
 from vantage.measures.resampling import Resampling
-from vantage.report.recipe import Analysis
+from vantage.report.engine import Analysis
 from vantage.studies.appraisals.coding import first_integer, matrix
 from vantage.studies.appraisals.collecting import INSTRUMENT
 from vantage.studies.appraisals.options import Options

@@ -14,7 +14,7 @@ from vantage.measures.intervals import percentile
 from vantage.measures.multiplicity import adjusted
 from vantage.measures.ratings import Floats, Ints
 from vantage.measures.resampling import ratio
-from vantage.report.recipe import Data
+from vantage.report.engine import Data
 from vantage.report.sentences import p_value
 from vantage.studies.appraisals.analysis import Appraised, once
 from vantage.studies.appraisals.coding import p_over_posts

@@ -11,7 +11,7 @@ import polars as pl
 from vantage.measures.alpha import alpha
 from vantage.measures.resampling import mean_with_interval
 from vantage.report.cells import counted
-from vantage.report.recipe import Data
+from vantage.report.engine import Data
 from vantage.studies.appraisals.analysis import Appraised
 from vantage.studies.appraisals.coding import Along, Method, compared, mean_p
 

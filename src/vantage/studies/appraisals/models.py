@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from vantage.measures.ratings import Floats
-from vantage.report.recipe import Data
+from vantage.report.engine import Data
 from vantage.studies.appraisals.analysis import Appraised, once
 from vantage.studies.appraisals.coding import compared, difference, known_means, mean_p, p_over_posts
 

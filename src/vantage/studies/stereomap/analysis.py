@@ -11,7 +11,7 @@ from vantage.instruments import Instrument
 from vantage.measures.dictionary import Dictionary
 from vantage.measures.keywords import matched
 from vantage.measures.lemmas import lemmas
-from vantage.report.recipe import Analysis
+from vantage.report.engine import Analysis
 from vantage.studies.execution import Context
 from vantage.studies.stereomap.elicitation import keywords_of
 from vantage.studies.stereomap.options import StereomapOptions, dictionary_of, instrument_of, is_about_groups

@@ -14,7 +14,7 @@ from vantage.measures.correlations import coefficient
 from vantage.measures.intervals import percentile
 from vantage.measures.ratings import Floats
 from vantage.measures.refusals import refusals
-from vantage.report.recipe import Data
+from vantage.report.engine import Data
 from vantage.studies.stereomap.analysis import Stereomap
 from vantage.studies.stereomap.people import human_clusters, published_models
 from vantage.studies.stereomap.places import groups, stability

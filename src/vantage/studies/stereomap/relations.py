@@ -12,7 +12,7 @@ from vantage.measures.composites import expected_values, extremes, item_means
 from vantage.measures.correlate import correlate
 from vantage.measures.intervals import percentile
 from vantage.measures.multiplicity import adjusted
-from vantage.report.recipe import Data
+from vantage.report.engine import Data
 from vantage.studies.stereomap.analysis import Stereomap
 from vantage.studies.stereomap.people import human_correlations
 from vantage.studies.stereomap.placing import ALL, AXES, Source

@@ -15,8 +15,8 @@ from vantage.measures.correlate import correlate
 from vantage.measures.rater_quality import raters
 from vantage.measures.unanimity import unanimity
 from vantage.measures.variation import opposed_items
+from vantage.report.engine import Analysis, Data
 from vantage.report.parts import Figure
-from vantage.report.recipe import Analysis, Data
 from vantage.studies.wcsent.learning import QUESTIONS
 
 RULES: Final[dict[str, dict[str, Any]]] = {

@@ -10,7 +10,7 @@ import polars as pl
 from vantage.corpora import Corpus
 from vantage.measures.accuracy import accuracy
 from vantage.measures.split_half import split_half
-from vantage.report.recipe import Analysis
+from vantage.report.engine import Analysis
 from vantage.studies.execution import Context
 from vantage.studies.wcsent.learning import QUESTIONS
 from vantage.studies.wcsent.options import Options
