@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from string import Formatter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 import polars as pl
 
@@ -31,13 +31,30 @@ _BEHIND: Final = 3
 """By how many places a sentence that claims nothing falls behind among those that could open a report."""
 
 
-@dataclass
+class Settings(Protocol):
+    """What an analysis takes from the run of a study."""
+
+    @property
+    def options(self) -> Any:
+        """The options of the study."""
+
+    @property
+    def seed(self) -> int:
+        """The random seed."""
+
+
+@dataclass(eq=False)
 class Analysis:
     """What the functions of a recipe are given: the corpus, the options of the study, and the seed."""
 
     corpus: Corpus
     options: Any = None
     seed: int = 0
+
+    @classmethod
+    def from_run(cls, corpus: Corpus, run: Settings) -> Self:
+        """The analysis of a corpus in the run of a study."""
+        return cls(corpus, run.options, run.seed)
 
     @property
     def people(self) -> Corpus:

@@ -456,7 +456,9 @@ def _chosen(corpus: Corpus) -> tuple[Corpus | None, dict[str, str]]:
 
     Of two options one is enough.
     """
-    parts, scales, named = [], {}, {}
+    parts: list[pl.DataFrame] = []
+    scales: dict[str, Scale] = {}
+    named: dict[str, str] = {}
     for question in corpus.questions:
         given = _answered(corpus).filter(question=question.id).select("item", "question", "rater", "value")
         if question.scale.ordered or given.is_empty():

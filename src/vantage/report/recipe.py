@@ -227,7 +227,9 @@ def functions_of(*modules: ModuleType) -> dict[str, Function]:
         name: function
         for module in modules
         for name, function in vars(module).items()
-        if inspect.isfunction(function) and function.__module__ == module.__name__ and not name.startswith("_")
+        if inspect.isfunction(inspect.unwrap(function) if callable(function) else None)
+        and function.__module__ == module.__name__
+        and not name.startswith("_")
     }
 
 
@@ -260,14 +262,18 @@ def _entry_faults(entry: Show, functions: Mapping[str, Function]) -> Iterator[tu
         asked[how.get("measure", column)] = {**entry.options, **{k: v for k, v in how.items() if k != "measure"}}
     for name, options in asked.items():
         where = "measure" if entry.measure else "side_by_side"
-        yield from _unknown(lambda name=name: list(find(name).options), f"measure '{name}'", options, where)
+        yield from _unknown(_measure_options, name, f"measure '{name}'", options, where)
     for number, says in enumerate(entry.say or ()):
         if sum(one is not None for one in (says.against, says.extremes, says.fact)) != 1:
             yield "a sentence needs one of against, extremes and fact", ("say", number)
     for number, figure in enumerate(entry.figure or ()):
         kind = figure.get("chart", "")
-        for message, _ in _unknown(lambda kind=kind: _chart_options(kind), f"chart '{kind}'", figure, "figure"):
+        for message, _ in _unknown(_chart_options, kind, f"chart '{kind}'", figure, "figure"):
             yield message, ("figure", number)
+
+
+def _measure_options(name: str) -> list[str]:
+    return list(find(name).options)
 
 
 def _chart_options(kind: str) -> list[str]:
@@ -275,11 +281,11 @@ def _chart_options(kind: str) -> list[str]:
 
 
 def _unknown(
-    options: Callable[[], list[str]], of: str, given: Mapping[str, Any], where: str
+    options: Callable[[str], list[str]], name: str, of: str, given: Mapping[str, Any], where: str
 ) -> Iterator[tuple[str, tuple[str | int, ...]]]:
     """Options that a measure or a chart does not have; a message where there is no such measure or chart."""
     try:
-        known = options()
+        known = options(name)
     except InputError as error:
         yield str(error), (where,)
         return

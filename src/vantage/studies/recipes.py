@@ -14,18 +14,13 @@ from vantage.studies.base import O, Study
 from vantage.studies.execution import Context
 
 
-def plain_analysis(corpus: Corpus, context: Context[Any]) -> Analysis:
-    """What the functions of a recipe are given where the study does not say otherwise."""
-    return Analysis(corpus, context.options, context.seed)
-
-
 def recipe_study(
     name: str,
     package: str,
     kind: Callable[..., O],
     collect: Callable[[Context[O]], Corpus],
     *modules: ModuleType,
-    prepare: Callable[[Corpus, Context[O]], Any] = plain_analysis,
+    prepare: Callable[[Corpus, Context[O]], Any] = Analysis.from_run,
     warnings: Callable[[Any], Iterable[str]] = lambda _: (),
     published: bool = False,
 ) -> Study[O]:
@@ -54,7 +49,7 @@ def study_of(
     kind: Callable[..., O],
     collect: Callable[[Context[O]], Corpus],
     *,
-    prepare: Callable[[Corpus, Context[O]], Any] = plain_analysis,
+    prepare: Callable[[Corpus, Context[O]], Any] = Analysis.from_run,
     warnings: Callable[[Any], Iterable[str]] = lambda _: (),
     published: PublishedFigures | None = None,
 ) -> Study[O]:

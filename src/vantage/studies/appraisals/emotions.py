@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -16,7 +17,7 @@ from vantage.measures.ratings import Floats, Ints
 from vantage.measures.resampling import ratio
 from vantage.report.engine import Data
 from vantage.report.sentences import p_value
-from vantage.studies.appraisals.analysis import Appraised, once
+from vantage.studies.appraisals.analysis import Appraised
 from vantage.studies.appraisals.coding import p_over_posts
 
 LEAST: Final = 10
@@ -26,7 +27,7 @@ FEATURES: Final = {"appraisals": None, "words": "appraisals", "appraisals and wo
 _SCORES: Final = ("balanced_accuracy", "f1", "f1_always")
 
 
-@once
+@lru_cache(maxsize=1)
 def emotion_profiles(analysis: Appraised) -> pl.DataFrame | None:
     """How the mean appraisal of posts with an emotion differs from that of all posts."""
     rows = []
@@ -202,7 +203,7 @@ def _fitted(features: Any, target: Ints) -> Any:
         return LogisticRegression(class_weight="balanced", max_iter=1000, solver=solver).fit(features, target)
 
 
-@once
+@lru_cache(maxsize=1)
 def _all_weights(analysis: Appraised) -> pl.DataFrame:
     """The weights of standardised appraisals (blank as 0) for every emotion, with intervals, and p after Holm."""
     seen = {emotion: target for emotion, target in _seen(analysis).items() if _enough(target)}

@@ -79,6 +79,6 @@ STUDY: Final = recipe_study(
     relations,
     words,
     answers,
-    prepare=Stereomap.of,
+    prepare=Stereomap.from_run,
     warnings=warnings,
 )
