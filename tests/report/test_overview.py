@@ -10,7 +10,8 @@ from tests.report.made import made
 from tests.report.noise import SEEDS, Claiming, claiming, few
 from tests.report.reports import HOSTILE
 from tests.report.truth import check_all
-from vantage import Corpus, Instrument, Scale, alpha, demo_corpus
+from vantage import Corpus, Instrument, Scale, demo_corpus
+from vantage.measures import alpha
 from vantage.report import overview as report_on_a_corpus
 from vantage.report.overview import CorpusAnalysis, corpus_report, overview
 from vantage.report.parts import Result

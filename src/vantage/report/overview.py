@@ -19,11 +19,11 @@ from vantage.corpora import Corpus
 from vantage.corpora.describe import describe
 from vantage.errors import InputError
 from vantage.instruments import Instrument
-from vantage.measures.accuracy import accuracy
-from vantage.measures.compare import compare
 from vantage.measures.intervals import Bounds
-from vantage.measures.rater_quality import raters
 from vantage.measures.ratings import Floats
+from vantage.measures.relations.compare import compare
+from vantage.measures.reliability.rater_quality import rater_quality as each_rater
+from vantage.measures.scoring.accuracy import accuracy
 from vantage.report.cells import counted, shortened
 from vantage.report.engine import PEOPLE, Analysis, Data
 from vantage.report.folder import Report
@@ -288,10 +288,10 @@ def rater_quality(analysis: CorpusAnalysis) -> pl.DataFrame | None:
     if analysis.ordered is None:
         return None
     try:
-        found = raters(analysis.ordered, kinds="all")
+        found = each_rater(analysis.ordered, kinds="all")
     except InputError:
         # Questions with different scales cannot be pooled.
-        found = raters(analysis.ordered, by="question", kinds="all")
+        found = each_rater(analysis.ordered, by="question", kinds="all")
     usual = pl.col("estimate").median()
     usual = usual.over("question") if "question" in found.columns else usual
     return found.with_columns(pl.when(pl.col("high") >= 0).then(usual).alias("usual"))

@@ -7,9 +7,9 @@ from functools import cached_property
 import polars as pl
 
 from vantage.instruments import Instrument
-from vantage.measures.dictionary import Dictionary
-from vantage.measures.keywords import matched
-from vantage.measures.lemmas import lemmas
+from vantage.measures.texts.dictionary import Dictionary
+from vantage.measures.texts.keywords import matched
+from vantage.measures.texts.lemmas import lemmas
 from vantage.report.engine import Analysis
 from vantage.studies.stereomap.elicitation import keywords_of
 from vantage.studies.stereomap.options import StereomapOptions, dictionary_of, instrument_of, is_about_groups

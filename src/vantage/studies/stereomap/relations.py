@@ -7,10 +7,10 @@ from typing import Final
 
 import polars as pl
 
-from vantage.measures.composites import expected_values, extremes, item_means
-from vantage.measures.correlate import correlate
 from vantage.measures.multiplicity import adjusted
+from vantage.measures.relations.correlate import correlate
 from vantage.measures.resampling import Resampling, mean_with_interval
+from vantage.measures.texts.composites import expected_values, extremes, item_means
 from vantage.report.engine import Data
 from vantage.studies.stereomap.analysis import Stereomap
 from vantage.studies.stereomap.people import human_correlations
