@@ -133,7 +133,7 @@ def corpus_report(corpus: Corpus, *, seed: int = 0) -> Report:
     record = Record("corpus", about.title or about.name, state="complete", started=now(), seed=seed)
     record.data = str(corpus.folder or "")
     record.versions = versions()
-    record.describe(part)
+    record.describe(part, corpus.folder)
     result = overview(part, seed=seed)
     record.finished = now()
     return Report(record, result)

@@ -139,13 +139,13 @@ def _leave(folder: Path, context: Context[Any], error: BaseException) -> None:
     record.state, record.finished, record.reason = "interrupted", now(), _reason(error)
     if context.reached is not None:
         context.reached.write(folder / "corpus")
-        record.describe(context.reached)
+        record.describe(context.reached, folder, context.data)
     Report(record, Result([])).note(folder)
 
 
 def _finish(study: Study[Any], context: Context[Any]) -> tuple[Report, Corpus]:
     corpus = study.collect(context)
-    context.record.describe(corpus)
+    context.record.describe(corpus, context.folder, context.data)
     with context.step("measuring"):
         result = study.analyse(corpus, context)
     if context.warnings:
@@ -163,7 +163,7 @@ def _partial(folder: Path, record: Record) -> Report:
     result = Result([])
     if is_corpus(folder / "corpus"):
         corpus = Corpus.read(folder / "corpus")
-        record.describe(corpus)
+        record.describe(corpus, folder)
         result = overview(corpus, seed=record.seed)
     record.missing = [
         f"{rater}: {have:,} of {planned:,} planned judgments are there."

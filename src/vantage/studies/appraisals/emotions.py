@@ -60,13 +60,18 @@ def emotion_prediction(analysis: Appraised) -> Data | None:
             rows.append({**head, "features": None, "reason": reason})
             continue
         chance = {features: _predicted(analysis, target, features) for features in FEATURES}
+        scores = {features: _scores(target, told) for features, told in chance.items()}
         for features, than in FEATURES.items():
-            row = {**head, "features": features, **_scores(target, chance[features])}
+            row = {**head, "features": features, **scores[features]}
             row |= _named("auc", analysis, target, area(target, chance[features]))
             if than:
                 gain = _named("gain", analysis, target, _gain(target, chance[features], chance[than]))
-                row |= {"than": than, **gain, "p_gain": p_over_posts(gain.values(), len(target))}
-            rows.append(row)
+                p = p_over_posts(gain.values(), len(target))
+                # Nothing is better than another that is not better than chance: folds of noise lie on either side of it.
+                better = scores[features if (gain["gain"] or 0.0) > 0 else than]
+                p_gain = None if p is None else max(p, better["p"] if better["above"] else 1.0)
+                row |= {"than": than, **gain, "p_gain": p_gain}
+            rows.append({name: value for name, value in row.items() if name != "above"})
     if not rows:
         return None
     words = ("emotion", "features", "than", "reason")
@@ -156,6 +161,7 @@ def _scores(target: Ints, chance: Floats) -> dict[str, float]:
         "f1": float(f1_score(target, said, zero_division=0)),
         "f1_always": float(f1_score(target, np.ones_like(target))),
         "p": float(mannwhitneyu(chance[target == 1], chance[target == 0]).pvalue),
+        "above": float(area(target, chance)(np.ones((1, len(target))))[0] > 0.5),
     }
 
 
