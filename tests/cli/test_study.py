@@ -36,7 +36,7 @@ def test_a_study_runs_from_the_command_line(vantage: Vantage, tmp_path: Path) ->
     assert "1. There are 3 rows." in done.out
     assert f"The report: {out / 'report.html'}" in done.out
     again = vantage("study", "small", "--model", model, *words, "--out", out, "--json")
-    assert again.json["findings"] == [{"finding": "There are 3 rows.", "numbers": {"n": 3}}]
+    assert again.json["findings"] == [{"finding": "There are 3 rows.", "evidence": []}]
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -178,7 +179,9 @@ def working(*, quiet: bool = False) -> Iterator[Progress]:
 def finished(report: Report, out: Path, *, as_json: bool = False) -> None:
     """Says what was found and where it is."""
     if as_json:
-        findings = [{"finding": one.text, "numbers": dict(one.numbers)} for one in report.result.findings]
+        findings = [
+            {"finding": one.text, "evidence": [asdict(part) for part in one.evidence]} for one in report.result.findings
+        ]
         told = {"report": str(out / "report.html"), "findings": findings, "warnings": list(report.result.warnings)}
         print_json({**told, "missing": report.record.missing, "tables": [table.name for table in report.result.tables]})
         return

@@ -170,8 +170,6 @@ def _plain(value: Any) -> Any:
     if not is_dataclass(value) or isinstance(value, type):
         return str(value)
     told = {one.name: getattr(value, one.name) for one in fields(value) if one.name not in ("frame", "data")}
-    if isinstance(value, Finding):
-        return {**told, "text": value.text}
     if kind := next((name for name, part in _PARTS.items() if isinstance(value, part)), ""):
         rows = {"rows": len(value.frame)} if isinstance(value, Table) else {}
         return {kind: told.pop("name"), **told, **rows}
@@ -194,7 +192,7 @@ def _result(folder: Path, data: Mapping[str, Any]) -> Result:
 
 def _finding(data: Mapping[str, Any]) -> Finding:
     evidence = tuple(Evidence(**one) for one in data.get("evidence", ()))
-    return Finding(data["sentence"], data["numbers"], evidence)
+    return Finding(data["text"], evidence)
 
 
 def _part(folder: Path, data: Mapping[str, Any]) -> Part:

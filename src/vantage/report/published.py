@@ -223,7 +223,7 @@ def published_section(printed: PublishedFigures, frames: Mapping[str, pl.DataFra
         f"{'differs' if numbers['differs'] == 1 else 'differ'} and {numbers['not recomputable']:,} cannot be "
         "recomputed from these data."
     )
-    finding = Finding(sentence, {}, (Evidence("fact", numbers=numbers),))
+    finding = Finding(sentence, (Evidence("fact", numbers=numbers),))
     caption = "Printed figures beside recomputed ones; matched means equal at the precision in print."
     return Section("Published beside recomputed", [], [published_table("published", caption, rows)], [finding])
 

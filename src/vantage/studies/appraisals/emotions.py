@@ -67,7 +67,7 @@ def emotion_prediction(analysis: Appraised) -> Data | None:
             if than:
                 gain = _named("gain", analysis, target, _gain(target, chance[features], chance[than]))
                 p = p_over_posts(gain.values(), len(target))
-                # Nothing is better than another that is not better than chance: folds of noise lie on either side of it.
+                # What is not better than chance is not better than anything: folds of noise lie on either side of it.
                 better = scores[features if (gain["gain"] or 0.0) > 0 else than]
                 p_gain = None if p is None else max(p, better["p"] if better["above"] else 1.0)
                 row |= {"than": than, **gain, "p_gain": p_gain}
