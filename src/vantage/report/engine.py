@@ -225,15 +225,19 @@ def decided(made: Sequence[Written], most: int = HEADLINES) -> tuple[list[Sectio
             own += sentences
             opening += [(rank, sentence) for sentence in sentences if rank]
         sections.append(Section(section.title, section.text, section.parts, own))
-    strongest = sorted(range(len(opening)), key=lambda place: _strength(*opening[place]))[:most]
-    kept = [opening[place] for place in sorted(strongest)]
+    strongest = sorted(opening, key=lambda one: _strength(*one))[:most]
+    kept = [one for one in opening if any(one is other for other in strongest)]
     return sections, [sentence for _, sentence in sorted(kept, key=lambda one: one[0])]
 
 
 def _strength(rank: int, finding: Finding) -> tuple[int, float]:
-    """What decides whether a sentence opens a report: its place in the recipe, whether it claims something, its p."""
+    """By what sentences are chosen where too many could open a report.
+
+    Their place, which falls where nothing is claimed, and the smallest p value behind them.
+    """
     claims = not finding.evidence or not all(one.rule.endswith(UNDECIDED) for one in finding.evidence)
-    return rank + (0 if claims else _BEHIND), min((one.p for one in finding.evidence if one.p is not None), default=0.0)
+    smallest = min((one.p for one in finding.evidence if one.p is not None), default=1.0)
+    return rank + (0 if claims else _BEHIND), smallest
 
 
 def _in_order(frame: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:

@@ -258,7 +258,7 @@ def far_from_people(analysis: CorpusAnalysis) -> pl.DataFrame | None:
     return pl.concat(found).select("rater", "text", "question", "answer", "answers") if found else None
 
 
-def traits(analysis: CorpusAnalysis) -> pl.DataFrame | None:
+def traits(analysis: CorpusAnalysis) -> Data | list[str] | None:
     """For each trait the two groups of people that lie furthest apart, tested over people.
 
     A person is one unit. Questions on ordered scales are compared by their answers, others by how often each option was
@@ -267,7 +267,7 @@ def traits(analysis: CorpusAnalysis) -> pl.DataFrame | None:
     if analysis.several is None:
         return None
     compared = [(analysis.ordered, {}), _chosen(analysis.several)]
-    rows = []
+    rows, untested = [], []
     for trait in analysis.several.traits:
         tested = [
             found.with_columns(pl.col("question").replace(options).alias("named"))
@@ -275,9 +275,14 @@ def traits(analysis: CorpusAnalysis) -> pl.DataFrame | None:
             if corpus is not None and (found := _by_trait(corpus, trait, analysis.seed)) is not None
         ]
         name = trait.replace("_", " ")
-        together = pl.concat(tested, how="diagonal_relaxed") if tested else None
-        rows.append({"trait": name, "untested": name} if together is None else _strongest(analysis, name, together))
-    return pl.DataFrame(rows, infer_schema_length=None) if rows else None
+        if tested:
+            rows.append(_strongest(analysis, name, pl.concat(tested, how="diagonal_relaxed")))
+        else:
+            untested.append(name)
+    told = f"Not compared, since two to eight groups of five people are needed: {', '.join(untested)}."
+    if not rows:
+        return [told] if untested else None
+    return Data(pl.DataFrame(rows, infer_schema_length=None), {"untested": told if untested else None})
 
 
 def rater_quality(analysis: CorpusAnalysis) -> pl.DataFrame | None:
