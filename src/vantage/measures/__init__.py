@@ -38,6 +38,7 @@ HOMES = {
         "ranks": ["ranks"],
         "compare": ["compare"],
         "components": ["components"],
+        "models.explain": ["explain"],
         "replaceability": ["alt_test"],
         "rationale.agreement": ["rationale_agreement", "rationale_similarity"],
         "rationale.form": ["rationale_form"],
