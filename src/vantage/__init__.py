@@ -39,7 +39,9 @@ if TYPE_CHECKING:
     from vantage.measures.d_study import d_study as d_study
     from vantage.measures.distances import distance as distance
     from vantage.measures.intraclass import icc as icc
+    from vantage.measures.models.dif import dif as dif
     from vantage.measures.models.explain import explain as explain
+    from vantage.measures.models.facets import facets as facets
     from vantage.measures.needed_raters import needed_raters as needed_raters
     from vantage.measures.opt_outs import opt_outs as opt_outs
     from vantage.measures.pairwise import difference as difference

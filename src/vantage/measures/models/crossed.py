@@ -314,6 +314,13 @@ class Factored:
         spread = np.square(design.spread(k, theta))
         return np.asarray(np.clip(spread - spread**2 * own, 0.0, None))
 
+    def centred_variance(self, k: int) -> Floats:
+        """The same for each level less the mean of all levels, which the other factors may shift."""
+        spread, n = self.theta[k] ** 2, self.design.levels[k]
+        shared = spread - self.effects(np.full(self.design.n, spread))[k][:n]
+        variance = self.level_variance(k)[:n]
+        return np.asarray(np.clip(variance - 2 * shared / n + shared.sum() / n**2, 0.0, None))
+
 
 def level_sums(code: Ints, values: Floats, size: int) -> Floats:
     """The sum of values, or of each column of them, over the levels of a code."""

@@ -102,7 +102,7 @@ def explain(
     if show not in ("effects", "variance", "raters", "items", "interactions"):
         raise InputError(f"show '{show}' is not known", remedy="use effects, variance, raters, items or interactions")
     columns, wanted = names(traits), names(interactions)
-    kinds = "kind" in judgments_query(data, ["kind"]).collect_schema() if _has_kind(data) else False
+    kinds = has_column(data, "kind")
     rows: list[dict[str, Any]] = []
     for part in parts(data, by, extra=[*columns, *(["kind"] if kinds else [])]):
         chosen = one_question(part, question)
@@ -368,9 +368,10 @@ def _family(asked: str, scale: Scale | None, ready: Prepared) -> str:
     return asked
 
 
-def _has_kind(data: Judgments) -> bool:
+def has_column(data: Judgments, column: str) -> bool:
+    """Whether judgments have a column of their own, of their items or of their raters."""
     try:
-        judgments_query(data, ["kind"])
+        judgments_query(data, [column])
     except InputError:
         return False
     return True
