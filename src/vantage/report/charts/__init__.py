@@ -29,6 +29,7 @@ CHARTS: Final = {
     "bump": "ranks:bump",
     "curve": "curves:curve",
     "lattice": "lattices:lattice",
+    "wright": "wright:wright",
 }
 """Kinds of charts and where they are drawn."""
 COLOURED: Final = {"map": "cluster", "points": "series", "bars": "series", "curve": "series", "shares": "part"}
