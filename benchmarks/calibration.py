@@ -109,17 +109,19 @@ def _row(frame: pl.DataFrame, **where: Any) -> Row:
 
 
 INTERVALS: dict[str, Interval] = {
-    "alpha": lambda f, s, ci: _row(vantage.alpha(f, level="ordinal", ci=ci, resamples=RESAMPLES, seed=s)),
-    "fleiss": lambda f, s, ci: _row(vantage.fleiss(f, ci=ci, resamples=RESAMPLES, seed=s)),
-    "ac1": lambda f, s, ci: _row(vantage.ac1(f, ci=ci, resamples=RESAMPLES, seed=s)),
-    "pairwise": lambda f, s, ci: _row(vantage.pairwise(f, ci=ci, resamples=RESAMPLES, seed=s)),
-    "difference": lambda f, s, ci: _row(vantage.difference(f, ci=ci, resamples=RESAMPLES, seed=s)),
-    "entropy": lambda f, s, ci: _row(vantage.entropy(f, ci=ci, resamples=RESAMPLES, seed=s)),
-    "split-half": lambda f, s, ci: _row(vantage.split_half(f, iterations=30, ci=ci, resamples=RESAMPLES, seed=s)),
-    "needed-raters": lambda f, s, ci: _row(vantage.needed_raters(f, up_to=1, ci=ci, resamples=RESAMPLES, seed=s)),
-    "components, item": lambda f, s, ci: _row(vantage.components(f, ci=ci, seed=s), component="item"),
-    "components, rater": lambda f, s, ci: _row(vantage.components(f, ci=ci, seed=s), component="rater"),
-    "icc(2,1)": lambda f, s, ci: _row(vantage.icc(f), form="ICC(2,1)"),
+    "alpha": lambda f, s, ci: _row(vantage.measures.alpha(f, level="ordinal", ci=ci, resamples=RESAMPLES, seed=s)),
+    "fleiss": lambda f, s, ci: _row(vantage.measures.fleiss(f, ci=ci, resamples=RESAMPLES, seed=s)),
+    "ac1": lambda f, s, ci: _row(vantage.measures.ac1(f, ci=ci, resamples=RESAMPLES, seed=s)),
+    "pairwise": lambda f, s, ci: _row(vantage.measures.pairwise(f, ci=ci, resamples=RESAMPLES, seed=s)),
+    "difference": lambda f, s, ci: _row(vantage.measures.difference(f, ci=ci, resamples=RESAMPLES, seed=s)),
+    "entropy": lambda f, s, ci: _row(vantage.measures.entropy(f, ci=ci, resamples=RESAMPLES, seed=s)),
+    "split-half": lambda f, s, ci: _row(vantage.measures.split_half(f, splits=30, ci=ci, resamples=RESAMPLES, seed=s)),
+    "needed-raters": lambda f, s, ci: _row(
+        vantage.measures.needed_raters(f, up_to=1, ci=ci, resamples=RESAMPLES, seed=s)
+    ),
+    "components, item": lambda f, s, ci: _row(vantage.measures.components(f, ci=ci, seed=s), component="item"),
+    "components, rater": lambda f, s, ci: _row(vantage.measures.components(f, ci=ci, seed=s), component="rater"),
+    "icc(2,1)": lambda f, s, ci: _row(vantage.measures.icc(f), form="ICC(2,1)"),
 }
 
 
@@ -179,19 +181,24 @@ def sizes(design: Design, replications: int, seed: int = 0) -> dict[str, float]:
         raters = frame["rater"].unique().sort()
         label = np.where(rng.permutation(len(raters)) < len(raters) // 2, "a", "b")
         traits = frame.join(pl.DataFrame({"rater": raters, "trait": label}), on="rater")
-        row = _row(vantage.compare(traits, between="trait", ci="none", permutations=400))
+        row = _row(vantage.measures.compare(traits, between="trait", ci="none", permutations=400))
         if row["p"] is not None:
             note("compare, a trait of raters (Welch)", row["p"] < 0.05)
             note("compare, a trait of raters (permutation)", row["p_permutation"] <= 0.05)
         genre = frame.with_columns(genre=pl.col("item") % 2)
-        note("compare, a property of items", _row(vantage.compare(genre, between="genre", ci="none"))["p"] < 0.05)
+        note(
+            "compare, a property of items",
+            _row(vantage.measures.compare(genre, between="genre", ci="none"))["p"] < 0.05,
+        )
         again = [frame.with_columns(question=pl.lit("a")), design.answers(rng).with_columns(question=pl.lit("b"))]
         same = pl.concat([again[0], again[1].with_columns(frame["item"], frame["rater"])])
-        note("correlate, two questions", _row(vantage.correlate(same, ci="none"))["p"] < 0.05)
+        note("correlate, two questions", _row(vantage.measures.correlate(same, ci="none"))["p"] < 0.05)
         if n % 4 == 0:
-            distance = _row(vantage.distance(traits, between="trait", relabellings=39, resamples=50))
+            distance = _row(vantage.measures.distance(traits, between="trait", relabellings=39, resamples=50))
             note("distance, p over raters", distance["p"] <= 0.05)
-            share = _row(vantage.components(traits, trait="trait", interaction=False, seed=n), component="trait")
+            share = _row(
+                vantage.measures.components(traits, trait="trait", interaction=False, seed=n), component="trait"
+            )
             note("components, trait's interval above 0", share["low"] > 1e-9)
     return {name: float(np.mean(hits)) for name, hits in found.items()}
 
