@@ -32,6 +32,7 @@ CHARTS: Final = {
     "curve": "curves:curve",
     "lattice": "lattices:lattice",
     "forest": "forest:forest",
+    "wright": "wright:wright",
 }
 """Kinds of charts and where they are drawn."""
 COLOURED: Final = {"map": "cluster", "points": "series", "bars": "series", "curve": "series", "shares": "part"}
