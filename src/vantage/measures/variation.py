@@ -120,7 +120,7 @@ def entropy(
             if each.ci in ("raters", "both") and len(units):
                 named, answers = _answers(part.frame.filter(used), _CATEGORY)
                 by_unit = named.units.with_columns(divisor.alias("divisor"))["divisor"].to_numpy()
-                row |= answers.interval(_entropy_over_raters(by_unit), each, centred=True)
+                row |= answers.interval(_entropy_over_raters(by_unit), each, limits=(0.0, np.inf), centred=True)
             rows.append(row)
     return stacked(rows, frames, by)
 
@@ -172,7 +172,7 @@ def ambiguity(
             row = _average(units, part, used, each, share=True)
             if each.ci in ("raters", "both") and len(units):
                 _, answers = _answers(part.frame.filter(used), doubtful.cast(pl.Float64))
-                row |= answers.interval(_share_over_raters, each)
+                row |= answers.interval(_share_over_raters, each, limits=(0.0, 1.0))
             rows.append(row)
     return stacked(rows, frames, by)
 
@@ -322,8 +322,8 @@ def _entropy_over_raters(divisor: Floats) -> Formula:
     def formula(resamples: Resamples) -> Floats:
         cells, size = resamples.cells, resamples.size
         # −Σ (W/m) log (W/m) with m = ΣW is log m − Σ W log W / m; log 0 meets a factor of 0.
-        surprise = resamples.per_unit(cells * np.log(np.maximum(cells, 1)))
-        entropies = np.log(np.maximum(size, 1)) - quotient(surprise, size, empty=0)
+        surprise = resamples.per_unit(cells * np.log(np.where(cells > 0, cells, 1.0)))
+        entropies = np.log(np.where(size > 0, size, 1.0)) - quotient(surprise, size, empty=0)
         return resamples.mean(entropies / divisor[:, None], (size > 0).astype(np.float64))
 
     return formula
