@@ -18,9 +18,9 @@ import polars as pl
 
 from benchmarks.harness import Taken
 from benchmarks.split_half import Rows, ratings, taken
-from vantage.measures.aggregation import aggregate
+from vantage.measures.aggregation.dawid_skene import dawid_skene
+from vantage.measures.aggregation.labels import aggregate
 from vantage.measures.canonical import canonical
-from vantage.measures.dawid_skene import dawid_skene
 from vantage.measures.ratings import groups
 
 

@@ -20,7 +20,7 @@ import pandas as pd
 import polars as pl
 
 from benchmarks.harness import Taken, measured
-from vantage.measures.alpha import alpha
+from vantage.measures.agreement.alpha import alpha
 from vantage.scales import Level
 
 LEVELS: Final[tuple[Level, ...]] = ("nominal", "ordinal", "interval")

@@ -112,7 +112,7 @@ def _row(frame: pl.DataFrame, **where: Any) -> Row:
 
 
 def _components(frame: pl.DataFrame, seed: int, ci: Any) -> list[Row]:
-    found = vantage.components(frame, ci=ci, seed=seed)
+    found = vantage.measures.components(frame, ci=ci, seed=seed)
     return [_row(found, component=name) for name in ("item", "rater")]
 
 
@@ -121,18 +121,18 @@ def _measured(function: Callable[..., pl.DataFrame], **options: Any) -> Callable
 
 
 INTERVALS: dict[tuple[str, ...], Callable[[pl.DataFrame, int, Any], list[Row]]] = {
-    ("alpha",): _measured(vantage.alpha, level="ordinal"),
-    ("fleiss",): _measured(vantage.fleiss),
-    ("ac1",): _measured(vantage.ac1),
-    ("pairwise",): _measured(vantage.pairwise),
-    ("difference",): _measured(vantage.difference),
-    ("entropy",): _measured(vantage.entropy),
-    ("split-half",): _measured(vantage.split_half, iterations=30),
-    ("needed-raters",): _measured(vantage.needed_raters, up_to=1),
+    ("alpha",): _measured(vantage.measures.alpha, level="ordinal"),
+    ("fleiss",): _measured(vantage.measures.fleiss),
+    ("ac1",): _measured(vantage.measures.ac1),
+    ("pairwise",): _measured(vantage.measures.pairwise),
+    ("difference",): _measured(vantage.measures.difference),
+    ("entropy",): _measured(vantage.measures.entropy),
+    ("split-half",): _measured(vantage.measures.split_half, splits=30),
+    ("needed-raters",): _measured(vantage.measures.needed_raters, up_to=1),
     ("components, item", "components, rater"): _components,
     # Its population value is the share of the items, which is quicker to estimate.
     ("icc(2,1)",): lambda f, s, ci: [
-        _row(vantage.icc(f), form="ICC(2,1)") if ci != "none" else _components(f, s, ci)[0]
+        _row(vantage.measures.icc(f), form="ICC(2,1)") if ci != "none" else _components(f, s, ci)[0]
     ],
 }
 NAMES = [name for names in INTERVALS for name in names]
@@ -204,19 +204,24 @@ def sizes(design: Design, replications: int, seed: int = 0) -> dict[str, list[bo
         raters = frame["rater"].unique().sort()
         label = np.where(rng.permutation(len(raters)) < len(raters) // 2, "a", "b")
         traits = frame.join(pl.DataFrame({"rater": raters, "trait": label}), on="rater")
-        row = _row(vantage.compare(traits, between="trait", ci="none", permutations=400))
+        row = _row(vantage.measures.compare(traits, between="trait", ci="none", permutations=400))
         if row["p"] is not None:
             note("compare, a trait of raters (Welch)", row["p"] < 0.05)
             note("compare, a trait of raters (permutation)", row["p_permutation"] <= 0.05)
         genre = frame.with_columns(genre=pl.col("item") % 2)
-        note("compare, a property of items", _row(vantage.compare(genre, between="genre", ci="none"))["p"] < 0.05)
+        note(
+            "compare, a property of items",
+            _row(vantage.measures.compare(genre, between="genre", ci="none"))["p"] < 0.05,
+        )
         again = [frame.with_columns(question=pl.lit("a")), design.answers(rng).with_columns(question=pl.lit("b"))]
         same = pl.concat([again[0], again[1].with_columns(frame["item"], frame["rater"])])
-        note("correlate, two questions", _row(vantage.correlate(same, ci="none"))["p"] < 0.05)
+        note("correlate, two questions", _row(vantage.measures.correlate(same, ci="none"))["p"] < 0.05)
         if n % 2 == 0:
-            distance = _row(vantage.distance(traits, between="trait", relabellings=39, resamples=50))
+            distance = _row(vantage.measures.distance(traits, between="trait", relabellings=39, resamples=50))
             note("distance, p over raters", distance["p"] <= 0.05)
-            share = _row(vantage.components(traits, trait="trait", interaction=False, seed=n), component="trait")
+            share = _row(
+                vantage.measures.components(traits, trait="trait", interaction=False, seed=n), component="trait"
+            )
             note("components, trait's interval above 0", share["low"] > 1e-9)
     return found
 

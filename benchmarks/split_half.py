@@ -14,7 +14,7 @@ import pandas as pd
 import polars as pl
 
 from benchmarks.harness import Taken, measured
-from vantage.measures.split_half import split_half
+from vantage.measures.reliability.split_half import split_half
 
 Rows: TypeAlias = Mapping[str, Any]
 Case: TypeAlias = Callable[[Rows], Any]
@@ -42,16 +42,16 @@ def taken(case: Case, load: Callable[[], Rows]) -> Taken:
 
 
 def ours(rows: Rows) -> float:
-    return float(split_half(pl.DataFrame(rows), spearman_brown=True, iterations=SPLITS)["estimate"][0])
+    return float(split_half(pl.DataFrame(rows), spearman_brown=True, splits=SPLITS)["estimate"][0])
 
 
 def ours_median_spearman(rows: Rows) -> float:
-    found = split_half(pl.DataFrame(rows), aggregate="median", correlation="spearman", iterations=SPLITS)
+    found = split_half(pl.DataFrame(rows), aggregate="median", correlation="spearman", splits=SPLITS)
     return float(found["estimate"][0])
 
 
 def ours_by_rater(rows: Rows) -> float:
-    found = split_half(pl.DataFrame(rows), split="raters", spearman_brown=True, iterations=SPLITS)
+    found = split_half(pl.DataFrame(rows), split="raters", spearman_brown=True, splits=SPLITS)
     return float(found["estimate"][0])
 
 

@@ -227,7 +227,7 @@ def test_a_measure_of_another_package_cannot_take_a_built_in_name(packages: Path
     def alpha(data: object) -> pl.DataFrame:
         raise AssertionError("the built-in one is meant")
 
-    assert find("alpha").function.__module__ == "vantage.measures.alpha"
+    assert find("alpha").function.__module__ == "vantage.measures.agreement.alpha"
 
 
 def test_two_packages_with_the_same_name_are_told_apart(packages: Path) -> None:

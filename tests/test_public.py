@@ -11,13 +11,15 @@ import vantage
 
 PUBLIC = {
     "vantage": """
-        About Band ChatRater Corpus InputError Instrument OptOut Option PairRater Persona Personas Question Reply
-        Scale Style TrainedRater VantageError __version__ ac1 accuracy aggregate alpha alt_test ambiguity bands
-        calibration cohen compare competence components confusion corpus correlate d_study demo_corpus describe
-        difference distance entropy export fit fit_pairs fleiss icc load needed_raters opposed_items opt_outs pairwise
-        parse_replies parse_reply perspective randolph ranks rate rater_matrix raters rationale_agreement rationale_form
-        rationale_similarity
-        refusals scott soft_labels split_half split_items to_pandas unanimity
+        About ChatRater Corpus InputError Instrument Persona Personas Question Scale Style VantageError __version__
+        context corpus demo_corpus describe export fit fit_pairs load measures perspective rate raters report scales
+        studies to_pandas
+    """,
+    "vantage.measures": """
+        ac1 accuracy aggregate alpha alt_test ambiguity bands calibration cohen compare competence components confusion
+        correlate d_study difference distance entropy find fleiss icc needed_raters opposed_items opt_outs pairwise
+        randolph ranks rater_matrix rater_quality rationale_agreement rationale_form rationale_similarity refusals
+        registry scott soft_labels split_half split_items unanimity
     """,
     "vantage.report": "Column Dialogue Figure Finding Published Report Result Section Table published_table",
     "vantage.studies": "Context Study find names option preview run",
@@ -45,4 +47,20 @@ def test_every_public_name_says_what_it_is(module: str) -> None:
 
 def test_names_that_are_not_public_are_not_there() -> None:
     with pytest.raises(AttributeError, match="no attribute 'alfa'"):
-        vantage.alfa  # noqa: B018
+        vantage.alfa  # type: ignore[attr-defined]  # noqa: B018
+
+
+@pytest.mark.parametrize("name", ["alpha", "Band", "TrainedRater", "parse_reply"])
+def test_names_that_moved_go_on_working_and_say_where_they_are(name: str) -> None:
+    with pytest.warns(DeprecationWarning, match=rf"vantage\.{name} is now vantage\..+\.{name}"):
+        assert callable(getattr(vantage, name))
+    assert name not in vantage.__all__
+
+
+def test_public_functions_take_nothing_untyped() -> None:
+    for module in (vantage, vantage.measures):
+        for name in module.__all__:
+            if inspect.isfunction(function := getattr(module, name)):
+                options = inspect.signature(function).parameters.values()
+                plain = [p for p in options if p.kind is not p.VAR_KEYWORD]
+                assert not [p.name for p in plain if "Any" in str(p.annotation).split("[")[0]], name

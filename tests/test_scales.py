@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vantage import Band, InputError, Option, OptOut, Scale
+from vantage import InputError, Scale
+from vantage.scales import Band, Option, OptOut
 
 SIGNED = (Band("low", at_most=-0.5), Band("neutral", above=-0.5, below=0.5), Band("high", at_least=0.5))
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import vantage
 import vantage.perspective
+from tools.signatures import signatures
 from tools.structure import drawing
 from vantage.collect.document import StudyDocument
 from vantage.instruments.document import InstrumentDocument
@@ -29,27 +30,28 @@ its line.
 """
 API = """
 The names that `import vantage` offers. They keep their meaning between minor versions; everything else may move. Each
-has a docstring with an example that runs: `help(vantage.alpha)`.
+has a docstring with an example that runs: `help(vantage.measures.agreement.alpha)`.
 """
 
 
 def pages() -> dict[str, str]:
-    """The text of every generated page by its file name."""
+    """The text of every generated file by its path from docs/."""
     return {
         "instrument-reference.md": reference(InstrumentDocument, "The keys of an instrument file", INSTRUMENT),
         "study-reference.md": reference(StudyDocument, "The keys of a study file", STUDY),
         "api.md": api(),
         "images/structure.svg": drawing(),
+        "../src/vantage/measures/_signatures.pyi": signatures(),
     }
 
 
 def api() -> str:
     """The public names with the first sentence of each."""
     blocks = ["# Public names", API.strip()]
-    for title, module in (("vantage", vantage), ("vantage.perspective", vantage.perspective)):
+    for module in (vantage, vantage.measures, vantage.perspective):
         rows = ["| name | what it is |", "| --- | --- |"]
         rows += [f"| `{name}` | {_sentence(getattr(module, name))} |" for name in sorted(module.__all__, key=str.lower)]
-        blocks += [f"## `{title}`", "\n".join(rows)]
+        blocks += [f"## `{module.__name__}`", "\n".join(rows)]
     return "\n\n".join(blocks) + "\n"
 
 

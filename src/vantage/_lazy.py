@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
 
-def attach(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+def attach(
+    package: str, homes: Mapping[str, str], *, moved: Mapping[str, str] | None = None
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """The `__getattr__` and `__dir__` of a package whose public names live in the modules given.
 
-    A name that is itself the last part of its home stands for that module.
+    A name that is itself the last part of its home means that module. Names in `moved` are found where they are
+    now, with a warning.
     """
+    old = moved or {}
 
     def getattr_(name: str) -> Any:
+        if name in old:
+            instead = f"{old[name]}.{name}"
+            warnings.warn(f"{package}.{name} is now {instead}", DeprecationWarning, stacklevel=2)
+            return getattr(import_module(old[name]), name)
         if name not in homes:
             raise AttributeError(f"module '{package}' has no attribute '{name}'")
         module = import_module(homes[name])

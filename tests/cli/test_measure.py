@@ -16,7 +16,7 @@ from vantage.measures import registry
 
 CONTRACT = (
     *("alpha", "split-half", "pairwise", "unanimity", "fleiss", "randolph", "cohen", "ac1", "icc", "entropy"),
-    *("ambiguity", "distance", "accuracy", "correlate", "ranks", "alt-test", "raters", "needed-raters"),
+    *("ambiguity", "distance", "accuracy", "correlate", "ranks", "alt-test", "rater-quality", "needed-raters"),
 )
 COMMON = {"estimate", "low", "high", "items", "raters", "judgments", "left_out"}
 
@@ -39,8 +39,8 @@ def test_every_measure_explains_its_options(vantage: Vantage, name: str) -> None
     [
         ("alpha", ("--by", "question,target", "--level", "ordinal", "--ci", "none")),
         ("alpha", ("--by", "question", "--ci", "raters", "--resamples", "50", "--seed", "3")),
-        ("split-half", ("--by", "question", "--aggregate", "median", "--correlation", "spearman", "--iterations", "9")),
-        ("split-half", ("--by", "question", "--spearman-brown", "--iterations", "50")),
+        ("split-half", ("--by", "question", "--aggregate", "median", "--correlation", "spearman", "--splits", "9")),
+        ("split-half", ("--by", "question", "--spearman-brown", "--splits", "50")),
         ("pairwise", ("--by", "question", "--coarse")),
         ("unanimity", ("--by", "question")),
         ("fleiss", ("--by", "question")),
@@ -66,7 +66,7 @@ def test_every_measure_explains_its_options(vantage: Vantage, name: str) -> None
         ("correlate", ("--correlation", "spearman")),
         ("compare", ("--by", "question", "--between", "gender", "--values", "man,woman", "--paired", "no")),
         ("accuracy", ("--reference", "each", "--raters", "r9", "--metric", "mae", "--ci", "none")),
-        ("raters", ()),
+        ("rater-quality", ()),
         ("needed-raters", ("--by", "question")),
         ("aggregate", ("--method", "median")),
         ("components", ("--by", "question")),

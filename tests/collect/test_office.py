@@ -12,11 +12,12 @@ from sqlalchemy import select
 
 from tests.collect.conftest import Open
 from tests.collect.people import begun, careless, honest, ratings, study, walked, work
-from vantage import Corpus, alpha
+from vantage import Corpus
 from vantage.collect.desk import Refused, Reply
 from vantage.collect.export import merged, write
 from vantage.collect.tables import reviews
 from vantage.errors import InputError
+from vantage.measures import alpha
 
 
 def test_the_overview_counts_what_there_is(opened: Open, tmp_path: Path, database: str) -> None:

@@ -14,7 +14,7 @@ from vantage.context import Spread, detected, votes
 from vantage.context.ambiguity import NO_ANSWER, NO_OPTION, counted, entropy, scored
 from vantage.context.simulation import Cost, Simulation
 from vantage.errors import InputError
-from vantage.measures.variation import entropy as measured
+from vantage.measures.variation.spread import entropy as measured
 
 SARCASM = Instrument.load("sarcasm")
 QUESTION = SARCASM.questions[0]

@@ -134,9 +134,11 @@ def test_a_table_that_is_read_without_a_note_keeps_its_alpha(
     coded = frame.assign(value=pd.factorize(frame["value"], sort=True)[0]) if isinstance(values[0], str) else frame
     if not corpus.about.notes or isinstance(values[0], str):
         options: dict[str, Any] = {"ci": "none", "level": "nominal" if isinstance(values[0], str) else "interval"}
-        direct = vantage.alpha(coded, **options)
+        direct = vantage.measures.alpha(coded, **options)
         if isinstance(values[0], str) or corpus.questions[0].scale.ordered:
-            assert vantage.alpha(corpus, **options)["estimate"][0] == pytest.approx(direct["estimate"][0], abs=1e-12)
+            assert vantage.measures.alpha(corpus, **options)["estimate"][0] == pytest.approx(
+                direct["estimate"][0], abs=1e-12
+            )
 
 
 def test_a_corpus_shows_its_agreement_and_its_report() -> None:

@@ -12,11 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.corpora.strategies import corpora
-from vantage import About, Corpus, Instrument, OptOut, Scale, load
+from vantage import About, Corpus, Instrument, Scale, load
 from vantage.corpora.writers import WRITERS, csv_text, export
 from vantage.corpora.writers.cells import defused, restored
 from vantage.corpora.writers.place import put_file, put_folder
 from vantage.errors import InputError
+from vantage.scales import OptOut
 
 TURNS = [{"speaker": "Ann", "text": "Hi, =you"}, {"speaker": "Bob", "text": "Ho"}]
 INSTRUMENT = Instrument.of_questions(

@@ -3,9 +3,10 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from vantage import Corpus, InputError, Instrument, OptOut, Scale, demo_corpus
+from vantage import Corpus, InputError, Instrument, Scale, demo_corpus
 from vantage.interop.asked import Sheet
 from vantage.raters.chat import ChatRater
+from vantage.scales import OptOut
 
 MINE = Instrument.of_questions(
     "tone",

@@ -7,9 +7,12 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+import pytest
 
-from vantage.measures.alpha import alpha
-from vantage.measures.base import BIASED, REGISTRY, RESULT, table
+from vantage.errors import InputError
+from vantage.measures import registry
+from vantage.measures.agreement.alpha import alpha
+from vantage.measures.base import BIASED, REGISTRY, RENAMED, RESULT, table
 
 
 def test_a_measure_knows_its_name_family_and_options() -> None:
@@ -49,3 +52,19 @@ def test_an_empty_table_has_the_common_columns() -> None:
 def test_an_interval_without_its_own_estimate_has_a_reason() -> None:
     rows = table([{"estimate": 0.5, "low": 0.6, "high": 0.7}, {"estimate": 0.6, "low": 0.6, "high": 0.7}])
     assert rows["reason"].to_list() == [BIASED, None]
+
+
+def test_options_that_measures_share_have_one_name_and_one_order() -> None:
+    shared = ["by", "ci", "interval", "resamples", "confidence", "seed", "kinds", "include_excluded"]
+    for name, known in registry().items():
+        assert [option for option in known.options if option in shared] == [o for o in shared if o in known.options], (
+            name
+        )
+        assert not RENAMED.keys() & known.options.keys() - {"method"}, name
+        estimators = {"aggregate", "bands", "competence", "needed-raters"}
+        assert "method" not in known.options or name in estimators, f"{name}: `method` names an estimator"
+
+
+def test_an_option_under_its_old_name_says_the_new_one() -> None:
+    with pytest.raises(InputError, match="it is now 'interval'"):
+        alpha([[1, 2], [1, 2]], level="nominal", method="bca")  # type: ignore[call-overload]

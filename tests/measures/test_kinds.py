@@ -41,14 +41,14 @@ def mixed(*, excluded: bool = False, seed: int = 0) -> Corpus:
 def test_people_are_measured_unless_others_are_asked_for() -> None:
     corpus = mixed()
     people = corpus.filter(kind="person")
-    found = vantage.alpha(corpus, by="question", ci="none")
-    assert found["estimate"].to_list() == vantage.alpha(people, by="question", ci="none")["estimate"].to_list()
+    found = vantage.measures.alpha(corpus, by="question", ci="none")
+    assert found["estimate"].to_list() == vantage.measures.alpha(people, by="question", ci="none")["estimate"].to_list()
     assert found["left_out"].to_list() == [{"model": 120}, {"model": 120}]
-    pooled = vantage.alpha(corpus, by="question", ci="none", kinds="all")
+    pooled = vantage.measures.alpha(corpus, by="question", ci="none", kinds="all")
     assert pooled["estimate"][0] > found["estimate"][0] + 0.1
     assert pooled["left_out"].to_list() == [{}, {}]
     assert json.loads(pooled["options"][0])["kinds"] == "all"
-    models = vantage.alpha(corpus, by="question", ci="none", kinds=["model"])
+    models = vantage.measures.alpha(corpus, by="question", ci="none", kinds=["model"])
     assert models["estimate"].to_list() == [1.0, 1.0]
     assert models["left_out"][0] == {"person": 200}
 
@@ -57,22 +57,22 @@ def test_people_are_measured_unless_others_are_asked_for() -> None:
 def test_a_frame_that_says_who_is_a_person_is_treated_like_a_corpus(frame: Any) -> None:
     corpus = mixed().filter(question="warm")
     columns = corpus.with_columns_of(["kind"]).select("item", "rater", "value", pl.col("kind").cast(pl.String))
-    found = vantage.alpha(frame(columns.to_dict(as_series=False)), level="ordinal", ci="none")
-    assert found["estimate"][0] == pytest.approx(vantage.alpha(corpus, ci="none")["estimate"][0], abs=1e-12)
+    found = vantage.measures.alpha(frame(columns.to_dict(as_series=False)), level="ordinal", ci="none")
+    assert found["estimate"][0] == pytest.approx(vantage.measures.alpha(corpus, ci="none")["estimate"][0], abs=1e-12)
     assert found["left_out"][0] == {"model": 120}
 
 
 def test_measures_that_keep_raters_apart_see_all_of_them() -> None:
     corpus = mixed()
-    assert set(vantage.alpha(corpus, by=["question", "kind"], ci="none")["kind"]) == {"person", "model"}
-    assert vantage.refusals(corpus, by=["rater"])["rater"].n_unique() == 16
-    assert len(vantage.rater_matrix(corpus.filter(question="warm"))) == 16 * 15 / 2
-    tested = vantage.accuracy(corpus.filter(question="warm"), by="rater", reference="mean", metric="mae")
+    assert set(vantage.measures.alpha(corpus, by=["question", "kind"], ci="none")["kind"]) == {"person", "model"}
+    assert vantage.measures.refusals(corpus, by=["rater"])["rater"].n_unique() == 16
+    assert len(vantage.measures.rater_matrix(corpus.filter(question="warm"))) == 16 * 15 / 2
+    tested = vantage.measures.accuracy(corpus.filter(question="warm"), by="rater", reference="mean", metric="mae")
     assert set(tested["rater"]) == {f"m{n}" for n in range(6)}
-    between = vantage.distance(corpus.filter(question="warm"), between="kind")
+    between = vantage.measures.distance(corpus.filter(question="warm"), between="kind")
     assert between["estimate"][0] > 0
     # The kind is a trait of raters, who are the units: ten people and six models.
-    assert vantage.compare(corpus.filter(question="warm"), between="kind")["units"].to_list() == [16]
+    assert vantage.measures.compare(corpus.filter(question="warm"), between="kind")["units"].to_list() == [16]
 
 
 def test_several_kinds_without_people_are_not_pooled() -> None:
@@ -80,33 +80,35 @@ def test_several_kinds_without_people_are_not_pooled() -> None:
     corpus = mixed()
     corpus = Corpus(corpus.items, corpus.raters.with_columns(kinds.alias("kind")), corpus.judgments, corpus.instruments)
     with pytest.raises(InputError, match=r"several kinds \(model, persona\) and none are people; say whose"):
-        vantage.alpha(corpus, by="question")
-    assert len(vantage.alpha(corpus, by=["question", "kind"], ci="none")) == 4
+        vantage.measures.alpha(corpus, by="question")
+    assert len(vantage.measures.alpha(corpus, by=["question", "kind"], ci="none")) == 4
 
 
 def test_excluded_raters_stay_out_of_every_measure() -> None:
     corpus = mixed(excluded=True)
     kept = [f"p{n}" for n in range(2, 10)]
-    found = vantage.alpha(corpus, by="question", ci="none")
-    without = vantage.alpha(corpus.filter(rater=kept), by="question", ci="none")
+    found = vantage.measures.alpha(corpus, by="question", ci="none")
+    without = vantage.measures.alpha(corpus.filter(rater=kept), by="question", ci="none")
     assert found["estimate"].to_list() == without["estimate"].to_list()
     assert found["left_out"][0] == {"excluded": 40, "model": 120}
-    everyone = vantage.alpha(corpus, by="question", ci="none", include_excluded=True)
+    everyone = vantage.measures.alpha(corpus, by="question", ci="none", include_excluded=True)
     assert everyone["raters"].to_list() == [10, 10]
     # Also where raters are compared: an excluded person is no reference.
-    mean = vantage.accuracy(corpus.filter(question="warm"), by="rater", reference="mean", metric="mae", raters=["m0"])
-    same = vantage.accuracy(
+    mean = vantage.measures.accuracy(
+        corpus.filter(question="warm"), by="rater", reference="mean", metric="mae", raters=["m0"]
+    )
+    same = vantage.measures.accuracy(
         corpus.filter(question="warm", rater=[*kept, "m0"]), by="rater", reference="mean", metric="mae", raters=["m0"]
     )
     assert mean["estimate"].to_list() == same["estimate"].to_list()
     words = corpus.raters.with_columns(pl.col("excluded").cast(pl.String))
     again = Corpus(corpus.items, words, corpus.judgments, corpus.instruments)
-    assert vantage.alpha(again, by="question", ci="none")["raters"].to_list() == [8, 8]
+    assert vantage.measures.alpha(again, by="question", ci="none")["raters"].to_list() == [8, 8]
     assert "p0" not in corpus.included().raters["rater"].to_list()
 
 
 def test_left_out_is_counted_unit_by_unit() -> None:
-    found = vantage.aggregate(mixed(), by="question")
+    found = vantage.measures.aggregate(mixed(), by="question")
     assert found["left_out"].struct.field("model").unique().to_list() == [6]
     assert found["raters"].unique().to_list() == [10]
 
@@ -120,7 +122,7 @@ def test_left_out_is_counted_unit_by_unit() -> None:
 )
 def test_kinds_that_are_not_there(kinds: str, sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
-        vantage.alpha(mixed(), by="question", kinds=kinds)
+        vantage.measures.alpha(mixed(), by="question", kinds=kinds)
 
 
 def test_the_sentence_names_who_was_left_out() -> None:
@@ -146,7 +148,10 @@ def test_the_default_is_the_measure_of_people_alone(kinds: list[str]) -> None:
     )
     people = rows.filter(pl.col("kind") == "person").drop("kind")
     options: dict[str, Any] = {"level": "nominal", "ci": "none"}
-    assert vantage.alpha(rows, **options)["estimate"][0] == vantage.alpha(people, **options)["estimate"][0]
+    assert (
+        vantage.measures.alpha(rows, **options)["estimate"][0]
+        == vantage.measures.alpha(people, **options)["estimate"][0]
+    )
 
 
 def test_a_frame_is_never_taken_for_a_matrix() -> None:
@@ -156,14 +161,16 @@ def test_a_frame_is_never_taken_for_a_matrix() -> None:
     )
     matrix = frame.pivot_table(index="rater", columns="item", values="value").to_numpy()
     for level in ("nominal", "ordinal", "interval"):
-        wanted = vantage.alpha(matrix, level=level, ci="none")["estimate"][0]
+        wanted = vantage.measures.alpha(matrix, level=level, ci="none")["estimate"][0]
         for data in (frame, pl.from_pandas(frame), pa.Table.from_pandas(frame), frame.set_index(["item", "rater"])):
-            assert vantage.alpha(data, level=level, ci="none")["estimate"][0] == pytest.approx(wanted, abs=1e-12)
-    halves = vantage.split_half(frame)["estimate"][0]
-    assert halves == pytest.approx(vantage.split_half(pl.from_pandas(frame))["estimate"][0])
+            assert vantage.measures.alpha(data, level=level, ci="none")["estimate"][0] == pytest.approx(
+                wanted, abs=1e-12
+            )
+    halves = vantage.measures.split_half(frame)["estimate"][0]
+    assert halves == pytest.approx(vantage.measures.split_half(pl.from_pandas(frame))["estimate"][0])
     with pytest.raises(InputError, match=r"no column 'item'; it has id, who, stars; rename one, say vantage.corpus"):
-        vantage.alpha(frame.set_axis(["id", "who", "stars"], axis=1), level="ordinal")
+        vantage.measures.alpha(frame.set_axis(["id", "who", "stars"], axis=1), level="ordinal")
     with pytest.raises(InputError, match="holds words, not numbers"):
-        vantage.alpha(frame.assign(value="good"), level="nominal")
+        vantage.measures.alpha(frame.assign(value="good"), level="nominal")
     with pytest.raises(InputError, match="neither a corpus, nor a frame"):
-        vantage.alpha([["a", "b"], ["b", "b"]], level="nominal")  # type: ignore[call-overload]
+        vantage.measures.alpha([["a", "b"], ["b", "b"]], level="nominal")  # type: ignore[list-item]

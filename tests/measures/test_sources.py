@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from vantage.errors import InputError
-from vantage.measures.alpha import alpha, coefficient
+from vantage.measures.agreement.alpha import alpha, coefficient
+from vantage.measures.agreement.differences import Difference
 from vantage.measures.counts import FEW, Counts
-from vantage.measures.differences import Difference
 from vantage.measures.encoded import Encoded
 from vantage.measures.sources import counted, source_groups, source_of
 from vantage.measures.streamed import Streamed

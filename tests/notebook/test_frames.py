@@ -9,7 +9,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from vantage import InputError, alpha, demo_corpus, to_pandas
+from vantage import InputError, demo_corpus, to_pandas
+from vantage.measures import alpha
 
 UTC = dt.UTC
 FRAME = pl.DataFrame(

@@ -12,9 +12,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from vantage.measures.alpha import alpha
-from vantage.measures.pairwise import pairwise
-from vantage.measures.unanimity import unanimity
+from vantage.measures.agreement.alpha import alpha
+from vantage.measures.agreement.pairwise import pairwise
+from vantage.measures.agreement.unanimity import unanimity
 
 pytestmark = pytest.mark.data
 

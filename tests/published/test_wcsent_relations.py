@@ -12,8 +12,8 @@ from typing import Any
 import polars as pl
 import pytest
 
-from vantage.measures.correlate import correlate
-from vantage.measures.variation import opposed_items
+from vantage.measures.relations.correlate import correlate
+from vantage.measures.variation.spread import opposed_items
 
 pytestmark = pytest.mark.data
 

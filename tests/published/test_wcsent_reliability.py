@@ -13,10 +13,10 @@ from typing import Any
 import polars as pl
 import pytest
 
-from vantage.measures.aggregation import aggregate, bands
-from vantage.measures.needed_raters import needed_raters
-from vantage.measures.rater_quality import raters
-from vantage.measures.split_half import split_half
+from vantage.measures.aggregation.labels import aggregate, bands
+from vantage.measures.reliability.needed_raters import needed_raters
+from vantage.measures.reliability.rater_quality import rater_quality
+from vantage.measures.reliability.split_half import split_half
 
 pytestmark = pytest.mark.data
 
@@ -53,7 +53,7 @@ def show(what: str, published: list[Any], recomputed: list[Any]) -> None:
 
 
 def test_split_half_reliability(ratings: pl.DataFrame) -> None:
-    found = split_half(ratings, by="question", aggregate="median", correlation="spearman", iterations=1000)
+    found = split_half(ratings, by="question", aggregate="median", correlation="spearman", splits=1000)
     ours = by_dimension(found)
     show("split-half, Spearman of medians", [0.76, 0.68, 0.56], ours)
     # The notes' own 1,000 splits gave .7635, .6842 and .5552; competence sits on the edge of rounding to .56.
@@ -72,7 +72,7 @@ def test_split_half_reliability(ratings: pl.DataFrame) -> None:
 def test_the_means_that_the_text_implies_do_not_give_the_published_values(
     ratings: pl.DataFrame, options: Any, expected: list[float]
 ) -> None:
-    ours = by_dimension(split_half(ratings, by="question", iterations=300, **options))
+    ours = by_dimension(split_half(ratings, by="question", splits=300, **options))
     assert ours == pytest.approx(expected, abs=0.003)
     assert ours != pytest.approx([0.76, 0.68, 0.56], abs=0.01)
 
@@ -134,7 +134,7 @@ def test_how_many_raters_a_reliability_of_nine_tenths_needs(ratings: pl.DataFram
 
 
 def test_raters_to_look_at_first(ratings: pl.DataFrame) -> None:
-    found = raters(ratings, by="question")
+    found = rater_quality(ratings, by="question")
     assert by_dimension(found.group_by("question").len("raters_found"), "raters_found") == [77, 73, 66]
     worst = found.filter(question="Competence").row(0, named=True)
     assert worst["flags"] == ["agrees little with the others (r = -0.15, typically 0.57)"]

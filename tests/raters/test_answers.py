@@ -2,9 +2,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from vantage import Instrument, Option, OptOut, Scale
+from vantage import Instrument, Scale
 from vantage.instruments import bundled
 from vantage.raters.answers import answer_schema, choices, listed, words
+from vantage.scales import Option, OptOut
 
 
 def test_nominal_scales_are_answered_in_words_and_ordered_ones_in_numbers() -> None:

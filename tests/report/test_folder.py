@@ -107,7 +107,8 @@ def test_the_manifest_states_what_the_page_shows(tmp_path: Path) -> None:
 
 
 def test_a_struct_without_fields_can_be_stored(tmp_path: Path) -> None:
-    from vantage import alpha, demo_corpus
+    from vantage import demo_corpus
+    from vantage.measures import alpha
     from vantage.report import Section, Table
 
     table = Table("alpha", "c", alpha(demo_corpus(), by="question", ci="none"))

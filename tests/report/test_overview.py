@@ -9,7 +9,8 @@ import pytest
 from tests.report.made import made
 from tests.report.reports import HOSTILE
 from tests.report.truth import check_all, claims
-from vantage import Corpus, Instrument, Scale, alpha, demo_corpus
+from vantage import Corpus, Instrument, Scale, demo_corpus
+from vantage.measures import alpha
 from vantage.report.overview import corpus_report, overview
 from vantage.report.parts import Result
 

@@ -7,8 +7,8 @@ import pytest
 
 from tests.report.made import made
 from tests.report.truth import check_all
-from vantage import InputError, alpha, split_half
-from vantage.measures import registry
+from vantage import InputError
+from vantage.measures import alpha, registry, split_half
 from vantage.measures.base import REGISTRY, measure, table
 from vantage.measures.presentation import Against, Extremes, Fact
 from vantage.report.parts import Figure, Result

@@ -8,7 +8,8 @@ from typing import Literal
 
 import polars as pl
 
-from vantage import Corpus, alpha, demo_corpus
+from vantage import Corpus, demo_corpus
+from vantage.measures import alpha
 from vantage.report import Column, Finding, Result, Section, Table
 from vantage.studies import Context, Study, option
 

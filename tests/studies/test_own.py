@@ -7,7 +7,8 @@ import polars as pl
 import pytest
 
 from tests.report.truth import check_all
-from vantage import InputError, alpha, demo_corpus
+from vantage import InputError, demo_corpus
+from vantage.measures import alpha
 from vantage.scaffold.writing import new_study
 from vantage.studies import run
 from vantage.studies.own import load

@@ -89,7 +89,7 @@ def parse_options(chosen: Measure, words: list[str]) -> dict[str, Any]:
             )
         flag, equals, value = word[2:].partition("=")
         if flag not in known:
-            raise InputError(f"measure '{chosen.name}' has no option --{flag}", remedy=nearest(flag, list(known)))
+            raise InputError(f"measure '{chosen.name}' has no option --{flag}", remedy=_instead(flag, known))
         hint = chosen.types[known[flag]]
         truth = hint is bool or bool in get_args(hint)
         if truth and not equals and (not words or words[0].startswith("--")):
@@ -105,6 +105,14 @@ def parse_options(chosen: Measure, words: list[str]) -> dict[str, Any]:
             help_ = f"see vantage measure {chosen.name} --help"
             raise InputError(f"measure '{chosen.name}' needs --{flag}", remedy=help_)
     return parsed
+
+
+def _instead(flag: str, known: Collection[str]) -> str:
+    """The option that was probably meant."""
+    from vantage.measures.base import RENAMED
+
+    now = RENAMED.get(flag.replace("-", "_"), "").replace("_", "-")
+    return f"it is now --{now}" if now in known else nearest(flag, list(known))
 
 
 def convert(text: str, hint: Any, flag: str) -> Any:

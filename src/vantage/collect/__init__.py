@@ -17,4 +17,5 @@ _HOMES = {"Desk": "vantage.collect.desk", "Study": "vantage.collect.study"}
 
 __all__ = ["Desk", "Study"]
 
-__getattr__, __dir__ = attach(__name__, _HOMES)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = attach(__name__, _HOMES)

@@ -32,9 +32,9 @@ def reliability(study: Study, judgments: pl.DataFrame, *, resamples: int = 500) 
     Pairwise agreement, Krippendorff's alpha (intervals over items), and split-half reliability (its interval holds
     95 % of the splits).
     """
-    from vantage.measures.alpha import alpha
-    from vantage.measures.pairwise import pairwise
-    from vantage.measures.split_half import split_half
+    from vantage.measures.agreement.alpha import alpha
+    from vantage.measures.agreement.pairwise import pairwise
+    from vantage.measures.reliability.split_half import split_half
 
     rows: list[pl.DataFrame] = []
     by = ["question", "condition"]
@@ -45,7 +45,7 @@ def reliability(study: Study, judgments: pl.DataFrame, *, resamples: int = 500) 
         rows.append(pairwise(part, by=by, resamples=resamples))
         rows.append(alpha(part, by=by, level=level, resamples=resamples))
         if level != "nominal":
-            rows.append(split_half(part, by=by, iterations=resamples))
+            rows.append(split_half(part, by=by, splits=resamples))
     if not rows:
         return pl.DataFrame(schema=dict.fromkeys(COLUMNS, pl.String))
     return pl.concat([_short(row) for row in rows], how="diagonal_relaxed")
@@ -127,14 +127,14 @@ def _profiles(study: Study, judgments: pl.DataFrame) -> dict[str, dict[str, Any]
     Shares and correlations are means over the questions, weighted by judgments; a run is the longest of any
     question, because one answer throughout is seen within a question, not across them.
     """
-    from vantage.measures.rater_quality import raters
+    from vantage.measures.reliability.rater_quality import rater_quality
 
     if judgments.is_empty():
         return {}
     # Two options have an order of their own: more and less of one of them.
     ordered = {q.id for q in study.instrument.questions if q.scale.ordered or len(q.scale.options) == 2}
     rows: dict[str, list[dict[str, Any]]] = {}
-    for row in raters(judgments, by="question").iter_rows(named=True):
+    for row in rater_quality(judgments, by="question").iter_rows(named=True):
         if row["question"] not in ordered:
             row["estimate"] = None
             row["flags"] = [flag for flag in row["flags"] if not flag.startswith(BESIDE_ORDER)]

@@ -50,4 +50,5 @@ _HOMES = {
 
 __all__ = [*_HOMES]  # noqa: PLE0604
 
-__getattr__, __dir__ = attach(__name__, _HOMES)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = attach(__name__, _HOMES)

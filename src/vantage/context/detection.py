@@ -16,9 +16,9 @@ from vantage.context.record import COST
 from vantage.context.simulation import Cost
 from vantage.context.thresholds import Criterion, Flags, HeldOut, Target, curve, held_out
 from vantage.errors import InputError
-from vantage.measures.correlations import midranks, weighted_correlation
 from vantage.measures.intervals import Bounds
 from vantage.measures.ratings import Floats
+from vantage.measures.relations.correlations import midranks, weighted_correlation
 from vantage.measures.resampling import Resampling
 from vantage.scales import Scale
 

@@ -13,4 +13,5 @@ if TYPE_CHECKING:
     from vantage.corpora.corpus import About as About
     from vantage.corpora.corpus import Corpus as Corpus
 
-__getattr__, __dir__ = attach(__name__, {"About": "vantage.corpora.corpus", "Corpus": "vantage.corpora.corpus"})
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = attach(__name__, {"About": "vantage.corpora.corpus", "Corpus": "vantage.corpora.corpus"})

@@ -12,7 +12,7 @@ from vantage.instruments import Instrument
 
 
 def corpus(
-    frame: Any,
+    frame: object,
     *,
     item: str | None = None,
     rater: str | None = None,

@@ -9,42 +9,49 @@ against a published value, a brute-force definition and a peer.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from vantage._lazy import attach
 from vantage.plugins import Plugins
 
 if TYPE_CHECKING:
+    from vantage.measures._signatures import *  # noqa: F403
     from vantage.measures.base import Measure
 
 HOMES = {
     name: f"vantage.measures.{module}"
     for module, names in {
-        "alpha": ["alpha"],
-        "chance_corrected": ["fleiss", "randolph", "ac1"],
-        "rater_pairs": ["cohen", "scott", "rater_matrix"],
-        "pairwise": ["pairwise", "difference"],
-        "unanimity": ["unanimity"],
-        "intraclass": ["icc"],
-        "opt_outs": ["opt_outs"],
-        "split_half": ["split_half"],
-        "needed_raters": ["needed_raters"],
-        "d_study": ["d_study"],
-        "rater_quality": ["raters"],
-        "aggregation": ["aggregate", "bands", "soft_labels", "competence"],
-        "variation": ["entropy", "ambiguity", "split_items", "opposed_items"],
-        "distances": ["distance"],
-        "refusals": ["refusals"],
-        "accuracy": ["accuracy", "confusion"],
-        "calibration": ["calibration"],
-        "correlate": ["correlate"],
-        "ranks": ["ranks"],
-        "compare": ["compare"],
-        "components": ["components"],
-        "replaceability": ["alt_test"],
+        "agreement.alpha": ["alpha"],
+        "agreement.chance_corrected": ["fleiss", "randolph", "ac1"],
+        "agreement.rater_pairs": ["cohen", "scott", "rater_matrix"],
+        "agreement.pairwise": ["pairwise", "difference"],
+        "agreement.unanimity": ["unanimity"],
+        "agreement.intraclass": ["icc"],
+        "agreement.opt_outs": ["opt_outs"],
+        "reliability.split_half": ["split_half"],
+        "reliability.needed_raters": ["needed_raters"],
+        "reliability.d_study": ["d_study"],
+        "reliability.rater_quality": ["rater_quality"],
+        "aggregation.labels": ["aggregate", "bands", "soft_labels", "competence"],
+        "variation.spread": ["entropy", "ambiguity", "split_items", "opposed_items"],
+        "variation.distances": ["distance"],
+        "variation.refusals": ["refusals"],
+        "scoring.accuracy": ["accuracy", "confusion"],
+        "scoring.calibration": ["calibration"],
+        "relations.correlate": ["correlate"],
+        "relations.ranks": ["ranks"],
+        "relations.compare": ["compare"],
+        "reliability.components": ["components"],
+        "scoring.replaceability": ["alt_test"],
         "rationale.agreement": ["rationale_agreement", "rationale_similarity"],
         "rationale.form": ["rationale_form"],
     }.items()
     for name in names
 }
-"""The public functions (`vantage.alpha` …) and the modules in which they live, family by family."""
+"""The public functions (`vantage.measures.agreement.alpha` …) and the modules in which they live, family by family.
+
+`_signatures.pyi`, which type checkers read, is written from it by `make reference`.
+"""
+
+__all__ = ["find", "registry", *HOMES]  # noqa: PLE0604
 
 
 def registry() -> "dict[str, Measure]":
@@ -80,3 +87,7 @@ def _built_in() -> list[str]:
 
 PLUGINS: "Plugins[Measure]" = Plugins("measures", "measure", _built_in, _accepted)
 """Measures of other packages: functions with `@measure`."""
+
+if not TYPE_CHECKING:
+    # Type checkers would take any name for granted.
+    __getattr__, __dir__ = attach(__name__, HOMES)

@@ -12,6 +12,7 @@ from typing import Any, Final, ParamSpec, Protocol, cast, overload
 
 import polars as pl
 
+from vantage.errors import InputError
 from vantage.measures.kinds import APART, Kinds, Selection, selected, with_left_out
 from vantage.measures.presentation import PLAIN, View
 from vantage.measures.ratings import Judgments
@@ -20,6 +21,8 @@ P = ParamSpec("P")
 
 RESULT = ("estimate", "low", "high", "over", "items", "raters", "judgments", "left_out", "reason")
 """The columns of every result, after the grouping columns and the measure's own."""
+RENAMED: Final = {"method": "interval", "iterations": "splits", "least": "min_items", "metrics": "metric"}
+"""What options of measures were called once, and what they are called now."""
 BIASED = "the interval does not hold the estimate: resamples are biased here, so read it as a spread, not as a range"
 """The reason of a row whose interval is not to be trusted."""
 
@@ -97,6 +100,8 @@ def measure(
 
         @functools.wraps(function)
         def recorded(*args: Any, kinds: Kinds = None, include_excluded: bool = False, **kwargs: Any) -> pl.DataFrame:
+            for old in RENAMED.keys() & kwargs.keys() - signature.parameters.keys():
+                raise InputError(f"measure '{name}' has no option '{old}'", remedy=f"it is now '{RENAMED[old]}'")
             bound = signature.bind(*args, **kwargs)
             bound.apply_defaults()
             options = {

@@ -280,7 +280,9 @@ def evaluate(
     asked = corpus.question(people.question if isinstance(people, Split) else the_question(corpus, question))
     gold = people.test if isinstance(people, Split) else people_pairs(corpus, asked.id).select("item", "rater", "value")
     if asked.scale.range is not None:
-        raise InputError(f"question '{asked.id}' has a continuous scale and no classes", remedy="use vantage.accuracy")
+        raise InputError(
+            f"question '{asked.id}' has a continuous scale and no classes", remedy="use vantage.measures.accuracy"
+        )
     pairs = paired(predictions, gold, corpus, asked)
     labels = tuple(sorted(asked.scale.codes))
     known = corpus.raters.join(pairs.select("rater").unique(), on="rater", how="semi")

@@ -5,19 +5,14 @@ who it may speak as, `models/` reaches the models, `style` and `prompts` say how
 them into a rater. `trained/` holds raters that learned from people.
 """
 
-import sys
-from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING
 
+from vantage._lazy import attach
 
-class _Raters(ModuleType):
-    """The package, which is also the measure of that name: `vantage.raters(corpus)` looks at who rated."""
-
-    def __call__(self, *args: Any, **options: Any) -> Any:
-        """Per-rater quality; see `vantage.measures.rater_quality.raters`."""
-        from vantage.measures.rater_quality import raters
-
-        return raters(*args, **options)
-
-
-sys.modules[__name__].__class__ = _Raters
+if TYPE_CHECKING:
+    from vantage.raters import replies as replies
+    from vantage.raters import trained as trained
+else:
+    __getattr__, __dir__ = attach(
+        __name__, {name: f"{__name__}.{name}" for name in ("personas", "replies", "style", "trained")}
+    )

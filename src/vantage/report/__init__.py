@@ -30,4 +30,5 @@ _HOMES = {**_PARTS, **_PUBLISHED, "Report": "vantage.report.folder"}
 
 __all__ = [*_HOMES]  # noqa: PLE0604
 
-__getattr__, __dir__ = attach(__name__, _HOMES)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = attach(__name__, _HOMES)

@@ -18,11 +18,11 @@ from scipy.special import stdtrit
 from vantage.corpora import Corpus
 from vantage.corpora.describe import describe
 from vantage.errors import InputError
-from vantage.measures.accuracy import accuracy
-from vantage.measures.compare import compare
 from vantage.measures.intervals import Bounds
-from vantage.measures.rater_quality import raters
 from vantage.measures.ratings import Floats
+from vantage.measures.relations.compare import compare
+from vantage.measures.reliability.rater_quality import rater_quality as each_rater
+from vantage.measures.scoring.accuracy import accuracy
 from vantage.report.cells import counted, shortened
 from vantage.report.folder import Report
 from vantage.report.parts import Figure, Part, Result
@@ -275,10 +275,10 @@ def rater_quality(analysis: CorpusAnalysis) -> pl.DataFrame | None:
     if analysis.ordered is None:
         return None
     try:
-        return raters(analysis.ordered, kinds="all")
+        return each_rater(analysis.ordered, kinds="all")
     except InputError:
         # Questions with different scales cannot be pooled.
-        return raters(analysis.ordered, by="question", kinds="all")
+        return each_rater(analysis.ordered, by="question", kinds="all")
 
 
 def excluded(analysis: CorpusAnalysis) -> pl.DataFrame | None:

@@ -473,7 +473,7 @@ def _filled(text: str, options: Mapping[str, Any]) -> str:
 def _interval_method(frame: pl.DataFrame) -> str:
     options = used_options(frame)
     words = interval_words(frame, options)
-    kind = {"percentile": "percentile bootstrap ", "bca": "BCa bootstrap "}.get(str(options.get("method")), "")
+    kind = {"percentile": "percentile bootstrap ", "bca": "BCa bootstrap "}.get(str(options.get("interval")), "")
     words = words.removeprefix(", with ").replace("intervals", f"{kind}intervals", 1)
     return f"Intervals are {words}." if " over " in words else ""
 

@@ -2,7 +2,9 @@
 
 The caption is built from the options that were really used.
 
->>> from vantage import alpha, demo_corpus
+>>> from vantage import demo_corpus
+
+>>> from vantage.measures import alpha
 >>> from vantage.measures import registry
 >>> frame = alpha(demo_corpus(), by="question", resamples=50)
 >>> shown = present(frame, registry()["alpha"].view, name="alpha", by=["question"], who="9 people")

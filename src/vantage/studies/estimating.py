@@ -92,7 +92,7 @@ def preview(
     seed: int = 0,
     settings: Mapping[str, Any] | None = None,
     carried: RunOptions | None = None,
-    **options: Any,
+    **options: object,
 ) -> Preview:
     """Counts what `vantage.studies.run` with the same arguments would ask. Nothing is sent, trained or written.
 

@@ -35,7 +35,7 @@ def run(
     settings: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
     carried: RunOptions | None = None,
-    **options: Any,
+    **options: object,
 ) -> Report:
     """Runs a study and leaves everything in a folder.
 

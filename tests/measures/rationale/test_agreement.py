@@ -8,8 +8,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from vantage import load, rationale_agreement, rationale_similarity
+from vantage import load
 from vantage.errors import InputError
+from vantage.measures import rationale_agreement, rationale_similarity
 from vantage.measures.rationale.overlap import rouge
 
 
@@ -27,7 +28,7 @@ def corpus(seed: int = 0) -> pl.DataFrame:
 
 def test_pairs_are_averaged_as_by_hand() -> None:
     table = corpus().filter(pl.col("kind") == "person")
-    found = rationale_agreement(table, metrics=["rouge-1"], ci="none", by="question")
+    found = rationale_agreement(table, metric=["rouge-1"], ci="none", by="question")
     for question in ("p", "q"):
         texts = table.filter(pl.col("question") == question).group_by("item").agg("rationale")["rationale"]
         by_hand = np.mean([rouge(a, b)["rouge-1"] for a, b in texts])
@@ -37,7 +38,7 @@ def test_pairs_are_averaged_as_by_hand() -> None:
 
 
 def test_actual_pairs_are_more_alike_than_chance() -> None:
-    found = rationale_agreement(corpus(), metrics=["rouge-1"], resamples=50)
+    found = rationale_agreement(corpus(), metric=["rouge-1"], resamples=50)
     actual, question, item = found["estimate"].to_list()
     assert actual > item > question
     assert (found["low"] <= found["estimate"]).all()
@@ -49,34 +50,34 @@ def test_actual_pairs_are_more_alike_than_chance() -> None:
 
 
 def test_the_order_of_rows_does_not_matter_and_the_seed_does_what_it_should() -> None:
-    first = rationale_agreement(corpus(), metrics=["rouge-l"], resamples=20, draws=1, seed=3)
-    again = rationale_agreement(corpus(), metrics=["rouge-l"], resamples=20, draws=1, seed=3)
+    first = rationale_agreement(corpus(), metric=["rouge-l"], resamples=20, draws=1, seed=3)
+    again = rationale_agreement(corpus(), metric=["rouge-l"], resamples=20, draws=1, seed=3)
     assert first.equals(again)
-    turned = rationale_agreement(corpus().reverse(), metrics=["rouge-l"], ci="none", draws=1, seed=3)
+    turned = rationale_agreement(corpus().reverse(), metric=["rouge-l"], ci="none", draws=1, seed=3)
     assert turned["estimate"][0] == pytest.approx(first["estimate"][0])
 
 
 def test_a_model_is_compared_with_people_only() -> None:
-    found = rationale_similarity(corpus(), metrics=["rouge-1", "embedding"], ci="none")
+    found = rationale_similarity(corpus(), metric=["rouge-1", "embedding"], ci="none")
     assert found["model"].unique().to_list() == ["m"]
     rows = found.filter(pl.col("metric") == "embedding")
     assert rows["estimate"].to_list() == [None] * 3
     assert all("needs an encoder" in reason for reason in rows["reason"])
     assert found.filter(pl.col("metric") == "rouge-1")["estimate"].is_not_null().all()
-    named = rationale_similarity(corpus().drop("kind"), models=["m"], people=["x", "y"], metrics=["rouge-1"], ci="none")
+    named = rationale_similarity(corpus().drop("kind"), models=["m"], people=["x", "y"], metric=["rouge-1"], ci="none")
     assert named["estimate"][0] == pytest.approx(found["estimate"][0])
 
 
 def test_missing_rationales_are_counted() -> None:
     table = corpus().with_columns(pl.when(pl.col("item") == "0").then(None).otherwise("rationale").alias("rationale"))
-    found = rationale_agreement(table, metrics=["rouge-1"], ci="none")
+    found = rationale_agreement(table, metric=["rouge-1"], ci="none")
     assert found["left_out"][0] == {"no rationale": 4, "model": 16}
     assert found["items"][0] == 7
 
 
 def test_nothing_to_compare_is_null_with_a_reason() -> None:
     alone = corpus().filter(pl.col("rater") == "x")
-    found = rationale_agreement(alone, metrics=["bleu-2"], ci="none")
+    found = rationale_agreement(alone, metric=["bleu-2"], ci="none")
     assert found["estimate"].to_list() == [None] * 3
     assert set(found["reason"]) == {"no two rationales can be compared"}
 
@@ -94,7 +95,7 @@ def test_against_texts_by_the_same_hand_the_experts_are_above_chance(data_dir: P
     people = load("appraisals", data_dir / "appraisals", replies="none")
     double = people.judgments.filter(pl.col("item").count().over("item", "question") == 2)
     found = rationale_agreement(
-        double, metrics=["bleu-4", "rouge-l"], direction="ordered", writer="other", draws=2, ci="none"
+        double, metric=["bleu-4", "rouge-l"], direction="ordered", writer="other", draws=2, ci="none"
     )
     told = {(m, p): e for m, p, e in found.select("metric", "pairs", "estimate").iter_rows()}
     assert told["bleu-4", "actual"] == pytest.approx(0.046, abs=0.0005)

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from vantage import rationale_form
 from vantage.errors import InputError
-from vantage.measures.diversity import words
+from vantage.measures import rationale_form
 from vantage.measures.rationale.form import copied, coverage, density, fragments, hedging, novelty, says_nothing
+from vantage.measures.texts.diversity import words
 
 TEXT = st.lists(st.sampled_from([*"abcd"]), min_size=1, max_size=12).map(" ".join)
 

@@ -12,7 +12,7 @@ from scipy import stats
 from vantage.corpora import Corpus
 from vantage.errors import InputError
 from vantage.instruments import Instrument
-from vantage.measures.clusters import kmeans
+from vantage.measures.texts.clusters import kmeans
 from vantage.raters.replies import parse_replies, parse_reply
 from vantage.studies.stereomap.analysis import Stereomap
 from vantage.studies.stereomap.groups import groups_corpus, published_groups, read_groups

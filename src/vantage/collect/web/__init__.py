@@ -14,4 +14,5 @@ if TYPE_CHECKING:
 
 __all__ = ["create_app"]
 
-__getattr__, __dir__ = attach(__name__, {"create_app": "vantage.collect.web.app"})
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = attach(__name__, {"create_app": "vantage.collect.web.app"})

@@ -38,7 +38,7 @@ class Reader:
     options: dict[str, str] = field(default_factory=dict)
     """Options of the reader and what they mean."""
 
-    def __call__(self, path: str | Path | Any, **options: Any) -> Corpus:
+    def __call__(self, path: object, **options: object) -> Corpus:
         """Reads the data at a path; the reader `table` also takes a frame."""
         for name in options:
             if name not in self.options:
@@ -248,7 +248,7 @@ PLUGINS: Plugins[Reader] = Plugins("readers", "reader", lambda: READERS, _accept
 """Readers of other packages: `Reader` objects."""
 
 
-def load(reader: str, path: str | Path | Any, **options: Any) -> Corpus:
+def load(reader: str, path: object, **options: object) -> Corpus:
     """Reads data in a known format: `vantage.load("wcsent", folder)`, or a frame: `vantage.load("table", frame)`."""
     found = READERS.get(reader) or PLUGINS.find(reader)
     return found(path, **options)

@@ -28,8 +28,8 @@ from vantage.measures.rationale.pairs import (
 )
 from vantage.measures.rationale.scoring import OVERLAP, Likeness
 from vantage.measures.rationale.semantic import Encode, Score
-from vantage.measures.references import has_column
 from vantage.measures.resampling import Resampled, Resampling, difference_with_interval, mean_with_interval
+from vantage.measures.scoring.references import has_column
 
 NO_PAIRS = "no two rationales can be compared"
 
@@ -50,7 +50,7 @@ def rationale_agreement(
     data: Judgments,
     *,
     by: By = (),
-    metrics: Sequence[str] = OVERLAP,
+    metric: str | Sequence[str] = OVERLAP,
     smoothing: Smoothing = "floor",
     tokens: Tokens = "treebank",
     weights: Mapping[int, Sequence[float]] | None = None,
@@ -61,7 +61,7 @@ def rationale_agreement(
     writer: Writer = "alike",
     with_itself: bool = False,
     ci: Resampled = "auto",
-    method: Method = "percentile",
+    interval: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
@@ -79,7 +79,7 @@ def rationale_agreement(
     Args:
         data: A corpus or frame with a column `rationale`.
         by: Columns to group by.
-        metrics: `bleu-1` … `bleu-4`, `rouge-1`, `rouge-2`, `rouge-l`, `embedding`, `bertscore`.
+        metric: `bleu-1` … `bleu-4`, `rouge-1`, `rouge-2`, `rouge-l`, `embedding`, `bertscore`.
         smoothing: Of BLEU (see `overlap.Smoothing`).
         tokens: Of BLEU.
         weights: Of BLEU's n-gram lengths, by n, where they are not alike.
@@ -90,19 +90,21 @@ def rationale_agreement(
         writer: Whose texts the baselines draw (see `pairs.Writer`).
         with_itself: Whether the baseline within items may draw texts on the asked question.
         ci: What is resampled.
-        method: How the interval is made.
+        interval: How the interval is made.
         resamples: How often.
         confidence: Of the interval.
         seed: Of draws and resamples.
 
     >>> table = pl.DataFrame({"item": ["a", "a", "b", "b"], "rater": [*"xyxy"], "value": [1, 2, 1, 2], "rationale": [
     ...     "he blames the office", "the office is blamed", "she hopes for rain", "rain is hoped for"]})
-    >>> found = rationale_agreement(table, metrics=["rouge-1"], ci="none")
+    >>> found = rationale_agreement(table, metric="rouge-1", ci="none")
     >>> found.select("pairs", "compared", pl.col("estimate").round(2)).rows()
     [('actual', 4, 0.5), ('same question, other item', 4, 0.0), ('same item, other question', 0, None)]
     """
-    likeness = Likeness(metrics, smoothing, tokens, weights or {}, encode, bertscore)
-    how = Resampling(ci, method, resamples, confidence, seed)
+    likeness = Likeness(
+        [metric] if isinstance(metric, str) else metric, smoothing, tokens, weights or {}, encode, bertscore
+    )
+    how = Resampling(ci, interval, resamples, confidence, seed)
     rows: list[dict[str, Any]] = []
     for part in parts(data, by, extra=_needed(data)):
         told = _rationales(part)
@@ -126,7 +128,7 @@ def rationale_similarity(
     by: By = (),
     models: Sequence[str] | None = None,
     people: Sequence[str] | None = None,
-    metrics: Sequence[str] = OVERLAP,
+    metric: str | Sequence[str] = OVERLAP,
     smoothing: Smoothing = "floor",
     tokens: Tokens = "treebank",
     weights: Mapping[int, Sequence[float]] | None = None,
@@ -134,7 +136,7 @@ def rationale_similarity(
     bertscore: Score | None = None,
     draws: int = 1,
     ci: Resampled = "auto",
-    method: Method = "percentile",
+    interval: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
@@ -147,12 +149,14 @@ def rationale_similarity(
 
     >>> table = pl.DataFrame({"item": ["a", "a", "b", "b"], "rater": ["p", "m"] * 2, "value": [1, 2, 1, 2],
     ...                       "rationale": ["he blames the office", "the office", "she hopes for rain", "rain"]})
-    >>> found = rationale_similarity(table, models=["m"], people=["p"], metrics=["rouge-1"], ci="none")
+    >>> found = rationale_similarity(table, models=["m"], people=["p"], metric="rouge-1", ci="none")
     >>> found.select("model", "pairs", pl.col("estimate").round(2)).rows()[:2]
     [('m', 'actual', 0.53), ('m', 'same question, other item', 0.0)]
     """
-    likeness = Likeness(metrics, smoothing, tokens, weights or {}, encode, bertscore)
-    how = Resampling(ci, method, resamples, confidence, seed)
+    likeness = Likeness(
+        [metric] if isinstance(metric, str) else metric, smoothing, tokens, weights or {}, encode, bertscore
+    )
+    how = Resampling(ci, interval, resamples, confidence, seed)
     with_kind = has_column(data, "kind")
     if not with_kind and (models is None or people is None):
         raise InputError("nothing says which raters are models", remedy="name them with the options models and people")
@@ -197,12 +201,12 @@ def _scored(
     without: int,
 ) -> Iterator[dict[str, Any]]:
     """One row per metric and kind of pairs."""
-    by_metric: dict[str, list[dict[str, Any]]] = {name: [] for name in likeness.metrics}
+    by_metric: dict[str, list[dict[str, Any]]] = {name: [] for name in likeness.metric}
     actual: dict[str, tuple[pl.Series, Floats]] = {}
     for kind, compared in kinds:
         scores, reasons = likeness.scores(texts_of(compared)) if compared else ({}, {})
         about = pl.Series([pair.item for pair in compared], dtype=pl.String)
-        for metric in likeness.metrics:
+        for metric in likeness.metric:
             row: dict[str, Any] = {**key, "metric": metric, "pairs": kind, "compared": len(compared)}
             if metric in scores:
                 row |= mean_with_interval(about, scores[metric], how)

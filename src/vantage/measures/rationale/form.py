@@ -12,13 +12,13 @@ import polars as pl
 
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
-from vantage.measures.diversity import words
 from vantage.measures.intervals import Method
 from vantage.measures.parts import names, parts
 from vantage.measures.presentation import Column, View
 from vantage.measures.ratings import By, Judgments
-from vantage.measures.references import has_column
 from vantage.measures.resampling import Resampled, Resampling, mean_with_interval
+from vantage.measures.scoring.references import has_column
+from vantage.measures.texts.diversity import words
 
 _HEDGES: Final = """
 apparently appear appears appeared arguably assume assumed assumes could doubtful guess guesses hints imply implied
@@ -150,7 +150,7 @@ def rationale_form(
     properties: Sequence[str] = tuple(PROPERTIES),
     source: str = "text",
     ci: Resampled = "auto",
-    method: Method = "percentile",
+    interval: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
@@ -175,7 +175,7 @@ def rationale_form(
     if not has_column(data, "rationale"):
         raise InputError("the judgments have no column 'rationale'", remedy="this measure looks at written reasons")
     with_source = has_column(data, source)
-    how = Resampling(ci, method, resamples, confidence, seed)
+    how = Resampling(ci, interval, resamples, confidence, seed)
     rows: list[dict[str, Any]] = []
     for part in parts(data, by, extra=["rationale", *([source] if with_source else [])]):
         told = part.frame.filter(pl.col("rationale").cast(pl.String).str.strip_chars().str.len_chars() > 0)

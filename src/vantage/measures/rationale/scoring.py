@@ -36,7 +36,7 @@ class Likeness:
     ([0.5], ['embedding'])
     """
 
-    metrics: Sequence[str] = OVERLAP
+    metric: Sequence[str] = OVERLAP
     smoothing: Smoothing = "floor"
     tokens: Tokens = "treebank"
     weights: Mapping[int, Sequence[float]] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Likeness:
     bertscore: Score | None = None
 
     def __post_init__(self) -> None:
-        for name in self.metrics:
+        for name in self.metric:
             if name not in KNOWN:
                 raise InputError(f"there is no likeness '{name}'", remedy=nearest(name, KNOWN))
 
@@ -53,7 +53,7 @@ class Likeness:
         found: dict[str, Floats] = {}
         reasons: dict[str, str] = {}
         for names, compute in self._parts():
-            wanted = [name for name in self.metrics if name in names]
+            wanted = [name for name in self.metric if name in names]
             if not wanted:
                 continue
             try:
@@ -62,7 +62,7 @@ class Likeness:
                 reasons |= dict.fromkeys(wanted, str(error))
             else:
                 found |= {name: told[name] for name in wanted}
-        return {name: found[name] for name in self.metrics if name in found}, reasons
+        return {name: found[name] for name in self.metric if name in found}, reasons
 
     def _parts(self) -> list[tuple[tuple[str, ...], Callable[[Sequence[Pair], list[str]], dict[str, Floats]]]]:
         return [

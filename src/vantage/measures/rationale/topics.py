@@ -14,9 +14,9 @@ import numpy as np
 import polars as pl
 
 from vantage.errors import InputError
-from vantage.measures.diversity import words
-from vantage.measures.phrases import STOP_WORDS
 from vantage.measures.ratings import By, Floats, by_columns
+from vantage.measures.texts.diversity import words
+from vantage.measures.texts.phrases import STOP_WORDS
 
 LEAST: Final = 2
 """In how many texts a word must occur to be counted."""

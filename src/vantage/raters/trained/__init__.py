@@ -33,4 +33,5 @@ _HOMES = {
     "shared_texts": "vantage.raters.trained.folds",
 }
 
-__getattr__, __dir__ = attach(__name__, _HOMES)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = attach(__name__, _HOMES)

@@ -45,7 +45,7 @@ def fit(
     seed: int = 0,
     checkpoints: str | Path | None = None,
     progress: Progress | None = None,
-    **settings: Any,
+    **settings: object,
 ) -> TrainedRater:
     """Learns to judge as people do.
 

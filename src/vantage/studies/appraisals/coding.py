@@ -15,9 +15,9 @@ from typing import Final, Literal, TypeAlias
 import numpy as np
 import polars as pl
 
-from vantage.measures.correlations import coefficient, p_value, weighted_correlation
 from vantage.measures.intervals import Bounds, percentile
 from vantage.measures.ratings import Floats, Ints
+from vantage.measures.relations.correlations import coefficient, p_value, weighted_correlation
 from vantage.measures.resampling import Resampling, ratio
 from vantage.report.sentences import p_value as p_value_of_interval
 

@@ -7,12 +7,12 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from vantage.measures.alpha import alpha
-from vantage.measures.chance_corrected import fleiss, randolph
-from vantage.measures.correlations import coefficient
+from vantage.measures.agreement.alpha import alpha
+from vantage.measures.agreement.chance_corrected import fleiss, randolph
 from vantage.measures.multiplicity import adjusted
 from vantage.measures.ratings import Floats
 from vantage.measures.rationale.form import PROPERTIES
+from vantage.measures.relations.correlations import coefficient
 from vantage.measures.resampling import difference_with_interval, mean_with_interval
 from vantage.studies.appraisals.analysis import Appraised, once
 from vantage.studies.appraisals.coding import clustered, p_over_posts

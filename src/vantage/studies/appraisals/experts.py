@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from vantage.measures.alpha import alpha
+from vantage.measures.agreement.alpha import alpha
 from vantage.measures.resampling import mean_with_interval
 from vantage.report.cells import counted
 from vantage.report.recipe import Data

@@ -7,15 +7,15 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from vantage.measures.correlations import coefficient
-from vantage.measures.diversity import text_diversity
-from vantage.measures.phrases import class_phrases
 from vantage.measures.ratings import Floats
 from vantage.measures.rationale.agreement import rationale_agreement, rationale_similarity
 from vantage.measures.rationale.form import says_nothing
 from vantage.measures.rationale.pairs import ACTUAL, SAME_ITEM, SAME_QUESTION, Writer
 from vantage.measures.rationale.topics import topics
+from vantage.measures.relations.correlations import coefficient
 from vantage.measures.resampling import item_codes
+from vantage.measures.texts.diversity import text_diversity
+from vantage.measures.texts.phrases import class_phrases
 from vantage.studies.appraisals.analysis import Appraised, once
 from vantage.studies.appraisals.coding import clustered, p_over_posts
 
@@ -131,7 +131,7 @@ def reasons_fit(analysis: Appraised) -> pl.DataFrame | None:
 
 def _options(analysis: Appraised) -> dict[str, Any]:
     like = analysis.likeness
-    names = ("metrics", "smoothing", "tokens", "weights", "encode", "bertscore")
+    names = ("metric", "smoothing", "tokens", "weights", "encode", "bertscore")
     return {**{n: getattr(like, n) for n in names}, "resamples": analysis.options.resamples, "seed": analysis.seed}
 
 

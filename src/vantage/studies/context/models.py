@@ -18,7 +18,7 @@ from vantage.context.controls import CONTEXT, KINDS, STATIC, target
 from vantage.context.thresholds import LEAST
 from vantage.measures.ratings import Floats
 from vantage.measures.resampling import Resampling
-from vantage.measures.scores import Metric, Rules, Scores
+from vantage.measures.scoring.scores import Metric, Rules, Scores
 from vantage.raters.style import Style
 from vantage.report.recipe import Data
 from vantage.studies.context.analysis import Judged, Statements, once, paired

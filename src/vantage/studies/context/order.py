@@ -12,8 +12,8 @@ import polars as pl
 
 from vantage.context.controls import CONTEXT, STATIC
 from vantage.context.thresholds import LEAST
-from vantage.measures.accuracy import accuracy
-from vantage.measures.ranks import ranks
+from vantage.measures.relations.ranks import ranks
+from vantage.measures.scoring.accuracy import accuracy
 from vantage.raters.style import Style
 from vantage.report.parts import Figure
 from vantage.studies.context.analysis import Judged, Statements, once

@@ -8,9 +8,9 @@ import polars as pl
 
 from vantage.context.controls import STATIC
 from vantage.context.record import KEPT, OUTCOME
-from vantage.measures.accuracy import accuracy
-from vantage.measures.alpha import alpha
-from vantage.measures.variation import ambiguity, entropy
+from vantage.measures.agreement.alpha import alpha
+from vantage.measures.scoring.accuracy import accuracy
+from vantage.measures.variation.spread import ambiguity, entropy
 from vantage.report.recipe import Data
 from vantage.studies.context.analysis import Judged, Statements, once, paired
 from vantage.studies.context.models import effects

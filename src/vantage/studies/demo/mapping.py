@@ -7,8 +7,8 @@ from typing import Final
 import polars as pl
 
 from vantage.instruments import Instrument
-from vantage.measures.composites import composites, expected_values
-from vantage.measures.correlate import correlate
+from vantage.measures.relations.correlate import correlate
+from vantage.measures.texts.composites import composites, expected_values
 from vantage.report.recipe import Analysis, Data
 from vantage.studies.stereomap.people import human_clusters
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.errors import InputError
-from vantage.measures.components import components as components_of
+from vantage.measures.reliability.components import components as components_of
 from vantage.perspective import ablation as ablation_of
 from vantage.perspective import alignment, exaggeration, jury
 from vantage.perspective import explained as explained_of

@@ -8,9 +8,9 @@ import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.instruments import Instrument
-from vantage.measures.dictionary import Dictionary
-from vantage.measures.keywords import matched
-from vantage.measures.lemmas import lemmas
+from vantage.measures.texts.dictionary import Dictionary
+from vantage.measures.texts.keywords import matched
+from vantage.measures.texts.lemmas import lemmas
 from vantage.report.recipe import Analysis
 from vantage.studies.execution import Context
 from vantage.studies.stereomap.elicitation import keywords_of

@@ -6,10 +6,10 @@ from typing import Final
 
 import polars as pl
 
-from vantage.measures.composites import composites, expected_values
-from vantage.measures.diversity import text_diversity
-from vantage.measures.refusals import refusals
-from vantage.measures.sensitivity import condition_agreement, run_spread
+from vantage.measures.texts.composites import composites, expected_values
+from vantage.measures.texts.diversity import text_diversity
+from vantage.measures.texts.sensitivity import condition_agreement, run_spread
+from vantage.measures.variation.refusals import refusals
 from vantage.report.recipe import Data
 from vantage.studies.stereomap.analysis import Stereomap
 from vantage.studies.stereomap.placing import AXES

@@ -8,12 +8,12 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from vantage.measures.cluster_stability import adjusted_rand, overlaps, rand_by_chance
-from vantage.measures.clusters import lloyd
-from vantage.measures.correlations import coefficient
 from vantage.measures.intervals import percentile
 from vantage.measures.ratings import Floats
-from vantage.measures.refusals import refusals
+from vantage.measures.relations.correlations import coefficient
+from vantage.measures.texts.cluster_stability import adjusted_rand, overlaps, rand_by_chance
+from vantage.measures.texts.clusters import lloyd
+from vantage.measures.variation.refusals import refusals
 from vantage.report.recipe import Data
 from vantage.studies.stereomap.analysis import Stereomap
 from vantage.studies.stereomap.people import human_clusters, published_models

@@ -7,7 +7,7 @@ from typing import Final, Literal
 
 from vantage.errors import InputError
 from vantage.instruments import Instrument
-from vantage.measures.dictionary import Dictionary
+from vantage.measures.texts.dictionary import Dictionary
 from vantage.studies.base import option
 from vantage.studies.stereomap.elicitation import VARIANTS, Plan, keyword_words
 from vantage.studies.stereomap.people import seed_dictionary

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from vantage.documents import Document
-from vantage.measures.dictionary import Dictionary
+from vantage.measures.texts.dictionary import Dictionary
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +81,8 @@ def published_models() -> pl.DataFrame:
     >>> published_models().select("model", "groups", pl.col("estimate").round(2)).rows()
     [('DAVINCI', 24, 0.23), ('GPT-3.5', 24, 0.2), ('BARD', 22, 0.54)]
     """
-    from vantage.measures.cluster_stability import adjusted_rand
-    from vantage.measures.correlations import coefficient
+    from vantage.measures.relations.correlations import coefficient
+    from vantage.measures.texts.cluster_stability import adjusted_rand
     from vantage.studies.stereomap.groups import reference_groups
 
     human = {group.id: group.reference for group in reference_groups()}

@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from vantage.measures.clusters import described, k_table
+from vantage.measures.texts.clusters import described, k_table
 from vantage.report.cells import minus
 from vantage.report.recipe import Data
 from vantage.studies.stereomap.analysis import Stereomap

@@ -12,18 +12,18 @@ import polars as pl
 from scipy import stats
 
 from vantage.instruments import Instrument
-from vantage.measures.cluster_stability import (
+from vantage.measures.intervals import percentile
+from vantage.measures.ratings import Floats
+from vantage.measures.relations.compare import compare
+from vantage.measures.texts.cluster_stability import (
     Stability,
     mean_over_runs,
     nearest_centroid,
     run_replicates,
     stability,
 )
-from vantage.measures.clusters import Clusters, kmeans
-from vantage.measures.compare import compare
-from vantage.measures.composites import Members, answer_replicates, composites, expected_values, scores_by_run
-from vantage.measures.intervals import percentile
-from vantage.measures.ratings import Floats
+from vantage.measures.texts.clusters import Clusters, kmeans
+from vantage.measures.texts.composites import Members, answer_replicates, composites, expected_values, scores_by_run
 from vantage.report.sentences import p_value
 
 AXES: Final = ("competence", "warmth")

@@ -8,10 +8,10 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from vantage.measures.composites import expected_values, extremes, item_means
-from vantage.measures.correlate import correlate
 from vantage.measures.intervals import percentile
 from vantage.measures.multiplicity import adjusted
+from vantage.measures.relations.correlate import correlate
+from vantage.measures.texts.composites import expected_values, extremes, item_means
 from vantage.report.recipe import Data
 from vantage.studies.stereomap.analysis import Stereomap
 from vantage.studies.stereomap.people import human_correlations

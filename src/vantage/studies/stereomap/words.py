@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from vantage.measures.keywords import coverage, profile
-from vantage.measures.phrases import class_phrases, similar_phrases
+from vantage.measures.texts.keywords import coverage, profile
+from vantage.measures.texts.phrases import class_phrases, similar_phrases
 from vantage.report.recipe import Data
 from vantage.studies.stereomap.analysis import Stereomap
 

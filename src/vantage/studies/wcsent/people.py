@@ -9,12 +9,12 @@ import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.errors import InputError
-from vantage.measures.aggregation import aggregate, bands
-from vantage.measures.compare import compare
-from vantage.measures.correlate import correlate
-from vantage.measures.rater_quality import raters
-from vantage.measures.unanimity import unanimity
-from vantage.measures.variation import opposed_items
+from vantage.measures.aggregation.labels import aggregate, bands
+from vantage.measures.agreement.unanimity import unanimity
+from vantage.measures.relations.compare import compare
+from vantage.measures.relations.correlate import correlate
+from vantage.measures.reliability.rater_quality import rater_quality
+from vantage.measures.variation.spread import opposed_items
 from vantage.report.parts import Figure
 from vantage.report.recipe import Analysis, Data
 from vantage.studies.wcsent.learning import QUESTIONS
@@ -198,12 +198,12 @@ def stance(analysis: Analysis) -> pl.DataFrame | None:
 
 def bias(analysis: Analysis) -> pl.DataFrame:
     """How far each annotator's mean lies from that of the others on the same pairs."""
-    return raters(analysis.people, by="question").drop_nulls("bias").select("question", "rater", "bias")
+    return rater_quality(analysis.people, by="question").drop_nulls("bias").select("question", "rater", "bias")
 
 
 def conspicuous(analysis: Analysis) -> pl.DataFrame:
     """The twelve annotators of each question to look at first."""
-    found = raters(analysis.people, by="question")
+    found = rater_quality(analysis.people, by="question")
     return found.group_by("question", maintain_order=True).head(12)
 
 

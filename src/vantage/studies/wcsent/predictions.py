@@ -8,8 +8,8 @@ from typing import Final
 import polars as pl
 
 from vantage.corpora import Corpus
-from vantage.measures.accuracy import accuracy
-from vantage.measures.split_half import split_half
+from vantage.measures.reliability.split_half import split_half
+from vantage.measures.scoring.accuracy import accuracy
 from vantage.report.recipe import Analysis
 from vantage.studies.execution import Context
 from vantage.studies.wcsent.learning import QUESTIONS

@@ -24,4 +24,5 @@ _HOMES = {
     "fit_pairs": "vantage.raters.trained.pairs.fitting",
 }
 
-__getattr__, __dir__ = attach(__name__, _HOMES)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = attach(__name__, _HOMES)

@@ -1,0 +1,230 @@
+"""Krippendorff's alpha: one minus observed over expected disagreement, for any number of raters and gaps.
+
+Krippendorff (2018, chapter 12) defines α = 1 − Dₒ/Dₑ on the table of coincidences of values within units. No
+such table is built here. At interval level the disagreement of a unit with *n* answers is
+(n·Σx² − (Σx)²)/(n − 1), and the ordinal difference of two values is the difference of their mid-ranks among
+all pairable answers, so ordinal alpha is interval alpha of mid-ranks; at nominal level n² − Σnᵥ² takes the
+place of the sums of squares. Time and memory therefore grow with the number of answers only, whatever the
+number of raters or of points on the scale. Only ratio and custom distances look at pairs of values.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+
+from vantage.errors import InputError
+from vantage.measures.agreement.alpha_rater_bootstrap import coefficient_over_raters
+from vantage.measures.agreement.differences import Difference, Distance, custom, difference
+from vantage.measures.base import measure, table
+from vantage.measures.counts import FEW, Counts, Moments
+from vantage.measures.intervals import OVER, Bootstrap, Method, Over, Statistic
+from vantage.measures.presentation import AGREEMENT, Column, View
+from vantage.measures.rater_bootstrap import Answers, Choice, counted_answers, either_interval
+from vantage.measures.ratings import By, Floats, Judgments
+from vantage.measures.sources import CountedGroup, source_groups, source_of
+from vantage.scales import Level
+
+ALONE: Final = "no item has answers from two raters"
+ALIKE: Final = "all answers are the same, so no disagreement is to be expected"
+DELTA_CELLS: Final = 2**21
+"""How many differences between two values are held at a time."""
+
+
+VIEW: Final = View(
+    "Krippendorff's alpha",
+    symbol="α",
+    columns={"estimate": Column("alpha", digits=2)},
+    chart="points",
+    chart_options={"reference": 0, "reference_label": "chance"},
+    notes=("1 is perfect agreement, 0 is what chance gives.",),
+    says=AGREEMENT,
+    method="Agreement was measured by Krippendorff's alpha at {level} level (Krippendorff, 2018).",
+    sources=("krippendorff2018",),
+)
+
+
+@measure("alpha", family="agreement", view=VIEW)
+def alpha(
+    data: Judgments,
+    *,
+    by: By = (),
+    level: Level | None = None,
+    distance: Distance | None = None,
+    ci: Over = "auto",
+    interval: Method = "percentile",
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """Krippendorff's alpha at nominal, ordinal, interval or ratio level, or for a distance of your own.
+
+    The example is the reliability data of Krippendorff (2011): four coders, twelve units, gaps.
+
+    >>> n = float("nan")
+    >>> coders = [[1, 2, 3, 3, 2, 1, 4, 1, 2, n, n, n], [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, n, 3],
+    ...           [n, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, n], [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, n]]
+    >>> [round(alpha(coders, level=level, ci="none")["estimate"][0], 3) for level in ("nominal", "ordinal")]
+    [0.743, 0.815]
+
+    Args:
+        data: A corpus, a frame, columns or an array (see `vantage.measures.ratings.Judgments`). A lazy frame
+            is streamed: without an interval only sums per item are held, never the rows.
+        by: Columns of judgments, items or raters; one row per group.
+        level: Level of measurement; by default that of the question's scale.
+        distance: Squared differences of your own, instead of a level.
+        ci: What to resample for the interval: items; raters, where a drawn rater brings all answers and an
+            answer is never paired with its own copy; both at once (see `vantage.measures.rater_variance`); or
+            none. "auto" is both where at least ten raters judged several items each, otherwise items; `over` says
+            which.
+        interval: "percentile", or "bca" for items or raters.
+        resamples: How many resamples to draw.
+        confidence: Coverage of the interval.
+        seed: Seed of the resampling. The interval does not depend on the order of the rows.
+
+    Returns:
+        One row per group. Items with one answer cannot disagree and are left out as `unpaired`. The estimate
+        is null when no item has two answers or when all pairable answers are the same.
+    """
+    bootstrap = Bootstrap(ci, interval, resamples, confidence, seed, OVER)
+    if level is not None and distance is not None:
+        raise InputError("a level and a distance were given", remedy="give one of them")
+    source = source_of(data, by)
+    chosen = Choice.of(data, by, bootstrap)
+    many = len(source.values) > FEW and not chosen.any_raters
+    if many and (level == "interval" or (level == "ordinal" and ci == "none")):
+        moments = source.moments(ordinal=level == "ordinal", kinds=ci != "none")
+        grouped = source_groups(source, moments, paired=True)
+        rows = [_of_moments(group, level, chosen[group.key]) for group in grouped]
+    else:
+        counted = counted_answers(data, by, bootstrap, paired=True, source=source)
+        rows = [_of_counts(*group, level, distance) for group in counted]
+    return table(rows, by)
+
+
+def coefficient(counts: Counts, apart: Difference) -> Statistic:
+    """Alpha as a function of weights on the kinds of units, all of which have two answers or more."""
+    n = counts.size
+    if apart.name == "interval":
+        return coefficient_of_moments(counts.moments())
+    if apart.name == "ordinal":
+        return _ordinal(counts)
+    if apart.between is None:
+        within = (n**2 - counts.mapped(np.square)) / (n - 1)
+    else:
+        within = np.zeros(len(n))
+        for kind, first, second, product in counts.pairs():
+            within += np.bincount(kind, weights=2 * product * apart.between(first, second), minlength=len(n))
+        within /= n - 1
+
+    def statistic(weight: Floats) -> Floats:
+        marginal = np.asarray(weight @ counts.table)
+        # A product with one vector is bound by memory, and the threads of a matrix product only get in its way.
+        observed = np.einsum("bk,k->b", weight, within)
+        return _one_minus((marginal.sum(axis=1) - 1) * observed, _expected(marginal, apart))
+
+    return statistic
+
+
+def coefficient_of_moments(moments: Moments) -> Statistic:
+    """Interval alpha as a function of weights on the kinds of units."""
+    n = moments.size
+    within = (n * moments.second - moments.squared) / (n - 1)
+    columns = np.column_stack([n, within, moments.first, moments.second])
+
+    def statistic(weight: Floats) -> Floats:
+        total, observed, first, second = (weight @ columns).T
+        expected = total * second - first**2
+        # Rounding may leave a trace of spread where a resample drew one value only.
+        expected[expected < 1e-12 * total * second] = 0
+        return _one_minus((total - 1) * observed, expected)
+
+    return statistic
+
+
+def _ordinal(counts: Counts) -> Statistic:
+    """Interval alpha of mid-ranks, which every resample has of its own."""
+    n, table = counts.size, counts.table
+    # Rows scaled by n/(n − 1) turn the sum of n·Σx²/(n − 1) over units into a sum over values; where all
+    # units have the same size that is one factor for all, and a product is saved.
+    scaled = None if np.ptp(n) == 0 else counts.scaled(n / (n - 1))
+
+    def statistic(weight: Floats) -> Floats:
+        drawn = np.ascontiguousarray(weight.T)
+        marginal = np.asarray(table.T @ drawn)
+        spread = marginal * (n[0] / (n[0] - 1)) if scaled is None else np.asarray(scaled.T @ drawn)
+        total = marginal.sum(axis=0)
+        rank = np.cumsum(marginal, axis=0) - marginal / 2 - total / 2
+        sums = np.asarray(table @ rank)
+        sums *= sums
+        sums *= drawn
+        within = np.einsum("cb,cb,cb->b", spread, rank, rank) - (1 / (n - 1)) @ sums
+        first = np.einsum("cb,cb->b", marginal, rank)
+        second = np.einsum("cb,cb,cb->b", marginal, rank, rank)
+        return _one_minus((total - 1) * within, total * second - np.square(first))
+
+    return statistic
+
+
+def _expected(marginal: Floats, apart: Difference) -> Floats:
+    """The differences between all answers, whatever their units, for every row of value counts."""
+    if apart.between is None:
+        everyone = marginal.sum(axis=1)
+        return np.asarray(everyone * everyone - np.square(marginal).sum(axis=1), dtype=np.float64)
+    columns = np.arange(marginal.shape[1])
+    expected: Floats = np.zeros(len(marginal))
+    for some in np.array_split(columns, 1 + len(columns) ** 2 // DELTA_CELLS):
+        between = apart.between(some[:, None], columns[None, :])
+        expected += np.einsum("bk,bk->b", marginal[:, some], marginal @ between.T)
+    return expected
+
+
+def _one_minus(observed: Floats, expected: Floats) -> Floats:
+    result = np.full(len(observed), np.nan)
+    np.divide(expected - observed, expected, out=result, where=expected > 0)
+    return result
+
+
+def _of_counts(
+    group: CountedGroup[Counts],
+    answers: Answers | None,
+    bootstrap: Bootstrap,
+    level: Level | None,
+    distance: Distance | None,
+) -> dict[str, Any]:
+    counts = group.counts if bootstrap.ci == "none" else group.counts.canonical()
+    if not counts.units:
+        return {**group.row, "level": level, "estimate": None, "reason": ALONE}
+    used = None if distance is not None else group.level(level)
+    apart = _difference(used, distance, counts.values)
+    statistic = coefficient(counts, apart)
+    row = _row(group, apart.name, statistic)
+    if row["reason"] is not None:
+        return row
+    over_raters = coefficient_over_raters(apart if answers is None else _difference(used, distance, answers.values))
+    return row | either_interval(bootstrap, counts, statistic, answers, over_raters, limits=(-np.inf, 1.0))
+
+
+def _of_moments(group: CountedGroup[Moments], level: Level | None, bootstrap: Bootstrap) -> dict[str, Any]:
+    if not group.counts.units:
+        return {**group.row, "level": level, "estimate": None, "reason": ALONE}
+    statistic = coefficient_of_moments(group.counts)
+    row = _row(group, group.level(level), statistic)
+    if row["reason"] is not None:
+        return row
+    return row | bootstrap.stated(bootstrap.interval(statistic, group.counts.multiplicity))
+
+
+def _row(group: CountedGroup[Any], level: str, statistic: Statistic) -> dict[str, Any]:
+    estimate = float(statistic(group.counts.multiplicity[None, :].astype(np.float64))[0])
+    row = {**group.row, "level": level, "estimate": estimate, "reason": None}
+    return row if np.isfinite(estimate) else {**row, "estimate": None, "reason": ALIKE}
+
+
+def _difference(level: Level | None, distance: Distance | None, values: Floats) -> Difference:
+    if distance is not None:
+        return custom(distance, values)
+    assert level is not None  # noqa: S101 - a level is known wherever no distance was given
+    return difference(level, values)

@@ -1,0 +1,235 @@
+"""Agreement corrected for chance: Fleiss', Randolph's and Gwet's coefficients for any number of raters.
+
+All three are (pₐ − pₑ)/(1 − pₑ) with the same observed agreement pₐ and differ in the agreement pₑ that
+chance would bring. Items may have different numbers of answers (Gwet 2014): pₐ is the mean, over items with
+two answers or more, of the share of agreeing pairs; the prevalence of a category is the mean, over items with
+one answer or more, of the category's share of the answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from vantage.errors import InputError
+from vantage.measures.agreement.differences import Weights, weight_matrix
+from vantage.measures.base import measure, table
+from vantage.measures.counts import Counts
+from vantage.measures.intervals import OVER, Bootstrap, Method, Over, Statistic
+from vantage.measures.presentation import agreement_view
+from vantage.measures.rater_bootstrap import (
+    Answers,
+    Formula,
+    Resamples,
+    counted_answers,
+    either_interval,
+    quotient,
+)
+from vantage.measures.ratings import By, Floats, Judgments
+from vantage.measures.sources import CountedGroup
+from vantage.scales import show_code
+
+Chance: TypeAlias = Callable[[Floats, Floats], Floats]
+"""From prevalences, one row per resample, and agreement weights to the agreement expected by chance."""
+
+ALONE: Final = "no item has answers from two raters"
+CERTAIN: Final = "chance alone would bring full agreement: all answers are in one category"
+
+
+FLEISS_VIEW: Final = agreement_view(
+    "Fleiss' kappa",
+    "κ",
+    "Agreement was measured by Fleiss' kappa (Fleiss, 1971).",
+    "fleiss1971",
+)
+
+
+@measure("fleiss", family="agreement", view=FLEISS_VIEW)
+def fleiss(
+    data: Judgments,
+    *,
+    by: By = (),
+    weights: Weights | None = None,
+    ci: Over = "auto",
+    interval: Method = "percentile",
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """Fleiss' kappa (1971): chance agreement from the prevalence of the categories.
+
+    Items may differ in how many answers they have (Gwet 2014); an item with a single answer counts towards
+    the prevalences only. With weights, partial agreement counts too. Null when no item has two answers, or
+    when all answers are in one category. The interval is a bootstrap over items, raters or both (`ci`, see
+    `vantage.measures.alpha`).
+
+    >>> votes = [[1, 1, 2, 2, 1], [1, 2, 2, 2, 1], [1, 1, 2, 1, 1]]
+    >>> round(fleiss(votes, ci="none")["estimate"][0], 4)
+    0.4444
+    """
+    bootstrap = Bootstrap(ci, interval, resamples, confidence, seed, OVER)
+    groups = counted_answers(data, by, bootstrap)
+    return table([_row(*group, _fleiss_chance, weights, None) for group in groups], by)
+
+
+RANDOLPH_VIEW: Final = agreement_view(
+    "Randolph's kappa",
+    "κ",
+    "Agreement was measured by Randolph's free-marginal kappa (Randolph, 2005).",
+    "randolph2005",
+)
+
+
+@measure("randolph", family="agreement", view=RANDOLPH_VIEW)
+def randolph(
+    data: Judgments,
+    *,
+    by: By = (),
+    weights: Weights | None = None,
+    categories: Sequence[float] | None = None,
+    ci: Over = "auto",
+    interval: Method = "percentile",
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """Randolph's free-marginal kappa (2005): chance agreement of 1/q when all q categories are alike.
+
+    The categories are those of the question's scale; for a plain table, `categories` or else the values that
+    occur. Items with a single answer are left out as `unpaired`. Bootstrap over items, raters or both.
+
+    >>> votes = [[1, 1, 2, 2, 1], [1, 2, 2, 2, 1], [1, 1, 2, 1, 1]]
+    >>> round(randolph(votes, categories=[1, 2, 3], ci="none")["estimate"][0], 4)
+    0.6
+    """
+    bootstrap = Bootstrap(ci, interval, resamples, confidence, seed, OVER)
+    groups = counted_answers(data, by, bootstrap, paired=True)
+    return table([_row(*group, _uniform_chance, weights, categories) for group in groups], by)
+
+
+AC1_VIEW: Final = agreement_view("Gwet's AC1", "AC1", "Agreement was measured by Gwet's AC1 (Gwet, 2008).", "gwet2008")
+
+
+@measure("ac1", family="agreement", view=AC1_VIEW)
+def ac1(
+    data: Judgments,
+    *,
+    by: By = (),
+    weights: Weights | None = None,
+    categories: Sequence[float] | None = None,
+    ci: Over = "auto",
+    interval: Method = "percentile",
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """Gwet's AC1 (2008), and AC2 with weights: chance agreement only where raters would have to guess.
+
+    pₑ = Σπ(1 − π)/(q − 1), times the mean weight of two categories for AC2 (Gwet 2014). Unlike kappas it is
+    defined, and 1, when everyone always gives the same one of several possible answers. The categories are
+    those of the scale; for a plain table, `categories` or else the values that occur. Bootstrap over items,
+    raters or both.
+
+    >>> votes = [[1, 1, 2, 2, 1], [1, 2, 2, 2, 1], [1, 1, 2, 1, 1]]
+    >>> round(ac1(votes, ci="none")["estimate"][0], 4)
+    0.4872
+    """
+    bootstrap = Bootstrap(ci, interval, resamples, confidence, seed, OVER)
+    groups = counted_answers(data, by, bootstrap)
+    return table([_row(*group, _gwet_chance, weights, categories) for group in groups], by)
+
+
+def coefficient(counts: Counts, weight: Floats, chance: Chance) -> Statistic:
+    """A chance-corrected coefficient as a function of weights on the kinds of units."""
+    n = counts.size
+    paired = n >= 2
+    agreeing = np.einsum("kc,kc->k", counts.table, np.asarray(counts.table @ weight)) - n
+    agreement = np.divide(agreeing, n * (n - 1), out=np.zeros(len(n)), where=paired)
+    columns = np.column_stack([agreement, paired, np.ones(len(n))])
+    shares = counts.table / n[:, None]
+
+    def statistic(drawn: Floats) -> Floats:
+        agreed, pairs, units = (drawn @ columns).T
+        return _corrected(quotient(agreed, pairs), chance(drawn @ shares / units[:, None], weight))
+
+    return statistic
+
+
+def coefficient_over_raters(weight: Floats, chance: Chance) -> Formula:
+    """A chance-corrected coefficient as a function of how often raters and units are drawn."""
+    partial_agreement = None if np.array_equal(weight, np.eye(len(weight))) else weight
+
+    def formula(resamples: Resamples) -> Floats:
+        observed = resamples.mean_of_units(resamples.agreeing(partial_agreement), resamples.pairs)
+        unit = resamples.answers.cell_unit
+        shares = quotient(resamples.cells, resamples.size[unit], empty=0) * resamples.drawn[unit]
+        units = np.sum(resamples.drawn * (resamples.size > 0), axis=0)
+        added = np.asarray(resamples.answers.by_column @ shares)
+        return _corrected(observed, chance(quotient(added, np.broadcast_to(units, added.shape)).T, weight))
+
+    return formula
+
+
+def _corrected(observed: Floats, expected: Floats) -> Floats:
+    left = 1 - expected
+    return quotient(observed - expected, np.where(left > 1e-12, left, 0.0))
+
+
+def _fleiss_chance(prevalence: Floats, weight: Floats) -> Floats:
+    return np.asarray(np.einsum("bc,bc->b", prevalence @ weight, prevalence))
+
+
+def _uniform_chance(prevalence: Floats, weight: Floats) -> Floats:
+    return np.full(len(prevalence), weight.mean())
+
+
+def _gwet_chance(prevalence: Floats, weight: Floats) -> Floats:
+    q = len(weight)
+    if q == 1:
+        return np.ones(len(prevalence))
+    return np.asarray(weight.sum() / (q * (q - 1)) * (prevalence * (1 - prevalence)).sum(axis=1))
+
+
+def _row(
+    group: CountedGroup[Counts],
+    answers: Answers | None,
+    bootstrap: Bootstrap,
+    chance: Chance,
+    weights: Weights | None,
+    categories: Sequence[float] | None,
+) -> dict[str, Any]:
+    row = group.row
+    if not group.counts.paired().units:
+        return {**row, "reason": ALONE}
+    if weights is not None and group.scale is not None:
+        group.level("ordinal")  # refuses weights on a scale that has no order
+    counts = _over_categories(group, categories)
+    weight = weight_matrix(weights, counts.values)
+    statistic = coefficient(counts, weight, chance)
+    estimate = float(statistic(counts.weight)[0])
+    if np.isnan(estimate):
+        return {**row, "reason": CERTAIN}
+    if answers is not None:
+        answers = answers.merged(np.searchsorted(counts.values, answers.values), counts.values)
+    formula = coefficient_over_raters(weight, chance)
+    interval = either_interval(bootstrap, counts, statistic, answers, formula, limits=(-1.0, 1.0))
+    return {**row, "estimate": estimate, **interval}
+
+
+def _over_categories(group: CountedGroup[Counts], categories: Sequence[float] | None) -> Counts:
+    """The counts with a column for every category, whether or not anyone chose it."""
+    counts = group.counts.canonical()
+    codes = categories or (group.scale.codes if group.scale is not None else ())
+    wanted = np.unique(np.asarray(codes, dtype=np.float64)) if codes else counts.values
+    position = np.searchsorted(wanted, counts.values)
+    known = position < len(wanted)
+    known[known] = wanted[position[known]] == counts.values[known]
+    if not known.all():
+        raise InputError(
+            f"the value {show_code(float(counts.values[~known][0]))} is not one of the categories",
+            remedy=f"they are {', '.join(show_code(code) for code in wanted.tolist())}",
+        )
+    return counts.merged(position, wanted)

@@ -1,0 +1,285 @@
+"""Intraclass correlations: how much of the variance of the answers belongs to the items.
+
+The six forms of Shrout and Fleiss (1979), with the intervals from the F distribution that McGraw and Wong
+(1996) give for them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+
+from vantage.errors import InputError
+from vantage.measures.base import measure, table
+from vantage.measures.canonical import canonical
+from vantage.measures.intervals import Bounds
+from vantage.measures.presentation import Column, View
+from vantage.measures.ratings import By, Floats, Group, Judgments, Ratings, groups
+from vantage.measures.reliability.variance_design import Design
+from vantage.measures.reliability.variance_draws import interval_of, variance_draws
+
+FORMS: Final = ("ICC(1,1)", "ICC(2,1)", "ICC(3,1)", "ICC(1,k)", "ICC(2,k)", "ICC(3,k)")
+FEW_ITEMS: Final = "fewer than two items have answers"
+ALONE: Final = "no item has two answers"
+UNCONNECTED: Final = "the raters share too few items to tell raters, items and error apart"
+ONE_RATER: Final = "the two-way forms need two raters"
+ALIKE: Final = "all answers are the same, so there is no variance"
+NO_INTERVAL: Final = "no interval: too few degrees of freedom are left, or nobody differs within items"
+UNLIKE: Final = "the items' means do not differ, so the mean of raters has no variance to share"
+
+
+VIEW: Final = View(
+    "Intraclass correlation",
+    symbol="ICC",
+    columns={"estimate": Column("ICC", digits=2)},
+    notes=("Forms with 1 are the reliability of one rater, forms with k that of the mean of all raters.",),
+    method="Reliability was measured by intraclass correlations (Shrout and Fleiss, 1979).",
+    sources=("shrout1979",),
+)
+
+
+@measure("icc", family="agreement", view=VIEW)
+def icc(data: Judgments, *, by: By = (), confidence: float = 0.95) -> pl.DataFrame:
+    """Intraclass correlation: six forms, told apart by `form`, with intervals from the F distribution.
+
+    ICC(1,·): every item is answered by other raters; ICC(2,·): raters are a sample, and how high they answer
+    matters (absolute agreement); ICC(3,·): these raters only, their levels set aside (consistency). ICC(·,1)
+    is for a single rater, ICC(·,k) for the mean of the *k* raters of an item.
+
+    Items may have different numbers of answers; *k* is then n₀ = (N − Σnᵢ²/N)/(m − 1) and the interval of the
+    one-way forms an approximation (Donner 1986). Where not every rater gave one answer to every item, the two-way
+    forms come from the variance components of restricted maximum likelihood, σ²ᵢ/(σ²ᵢ + σ²ᵣ + σ²ₑ) and
+    σ²ᵢ/(σ²ᵢ + σ²ₑ), with intervals from `vantage.measures.reliability.variance_draws`.
+
+    >>> judges = [[9, 6, 8, 7, 10, 6], [2, 1, 4, 1, 5, 2], [5, 3, 6, 2, 6, 4], [8, 2, 8, 6, 9, 7]]
+    >>> [round(estimate, 2) for estimate in icc(judges)["estimate"]]
+    [0.17, 0.29, 0.71, 0.44, 0.62, 0.91]
+    """
+    if not 0 < confidence < 1:
+        raise InputError(f"the confidence {confidence} does not lie between 0 and 1", remedy="use 0.95")
+    return table([row for group in groups(data, by) for row in _rows(group, confidence)], by)
+
+
+@dataclass(frozen=True, slots=True)
+class Variance:
+    """Mean squares of a one-way or two-way table, with *n* items and *k* answers each."""
+
+    items: float
+    within: float
+    raters: float
+    residual: float
+    n: int
+    k: float
+    df_within: int
+
+    @classmethod
+    def one_way(cls, ratings: Ratings) -> Variance:
+        """Between and within items, for any numbers of answers."""
+        sizes = np.bincount(ratings.unit, minlength=ratings.units).astype(np.float64)
+        x = _centred(ratings.value)
+        means = np.bincount(ratings.unit, weights=x, minlength=ratings.units) / sizes
+        total, n = sizes.sum(), len(sizes)
+        df = int(total) - n
+        return cls(
+            items=_share(float(sizes @ np.square(means)), x) / (n - 1),
+            within=_share(float(np.square(x - means[ratings.unit]).sum()), x) / df,
+            raters=0.0,
+            residual=0.0,
+            n=n,
+            k=float((total - sizes @ sizes / total) / (n - 1)),
+            df_within=df,
+        )
+
+    @classmethod
+    def two_way(cls, answers: Floats) -> Variance:
+        """Items, raters and residual of a complete table, one row per item and one column per rater."""
+        n, k = answers.shape
+        x = _centred(answers)
+        of_items, of_raters = x.mean(axis=1, keepdims=True), x.mean(axis=0, keepdims=True)
+        return cls(
+            items=_share(k * float(np.square(of_items).sum()), x) / (n - 1),
+            within=_share(float(np.square(x - of_items).sum()), x) / (n * (k - 1)),
+            raters=_share(n * float(np.square(of_raters).sum()), x) / (k - 1),
+            residual=_share(float(np.square(x - of_items - of_raters).sum()), x) / ((n - 1) * (k - 1)),
+            n=n,
+            k=k,
+            df_within=n * (k - 1),
+        )
+
+
+def _centred(answers: Floats) -> Floats:
+    """The answers around their mean; exactly zero where they are all the same."""
+    apart = answers - answers.flat[0]
+    return np.asarray(apart - apart.mean())
+
+
+def _share(squares: float, x: Floats) -> float:
+    """A sum of squares, without what rounding leaves of one that is zero."""
+    return squares if squares > 1e-12 * float(np.square(x).sum()) else 0.0
+
+
+def single(form: int, v: Variance) -> float:
+    """The correlation for one rater in form 1, 2 or 3; NaN where there is no variance."""
+    n, k = v.n, v.k
+    if form == 1:
+        above, below = v.items - v.within, v.items + (k - 1) * v.within
+    elif form == 2:
+        above = v.items - v.residual
+        below = v.items + (k - 1) * v.residual + k * (v.raters - v.residual) / n
+    else:
+        above, below = v.items - v.residual, v.items + (k - 1) * v.residual
+    return above / below if below > 0 else float("nan")
+
+
+def mean_of(correlation: float, k: float) -> float | None:
+    """The correlation for the mean of *k* raters (Spearman 1910, Brown 1910); null where it is without bound.
+
+    >>> mean_of(0.5, 2)
+    0.666...
+    """
+    below = 1 + (k - 1) * correlation
+    return k * correlation / below if below > 1e-9 else None
+
+
+def bounds(form: int, v: Variance, confidence: float) -> Bounds:
+    """The interval of the correlation for one rater; null where nobody differs within items."""
+    from scipy.special import fdtri
+
+    high, n, k = (1 + confidence) / 2, v.n, v.k
+    if form == 2:
+        return _agreement_bounds(v, high)
+    error, df = (v.within, v.df_within) if form == 1 else (v.residual, (n - 1) * (round(k) - 1))
+    if error <= 0:
+        return None, None
+    ratio = v.items / error
+    lower, upper = ratio / fdtri(n - 1, df, high), ratio * fdtri(df, n - 1, high)
+    return float((lower - 1) / (lower + k - 1)), float((upper - 1) / (upper + k - 1))
+
+
+FEW_DEGREES: Final = 0.05
+"""Satterthwaite's degrees of freedom from which on an interval can be computed."""
+
+
+def _agreement_bounds(v: Variance, high: float) -> Bounds:
+    """The interval of ICC(2,1), with Satterthwaite's degrees of freedom."""
+    from scipy.special import fdtri
+
+    n, k, correlation = v.n, v.k, single(2, v)
+    if v.residual <= 0 or np.isnan(correlation):
+        return None, None
+    ratio = v.raters / v.residual
+    inner = n * (1 + (k - 1) * correlation) - k * correlation
+    spread = (n - 1) * (k * correlation * ratio) ** 2 + inner**2
+    df = (k - 1) * (n - 1) * (k * correlation * ratio + inner) ** 2 / spread if spread > 0 else 0.0
+    # Quantiles run off to nought and to infinity as the degrees of freedom vanish; there is no interval then.
+    quantiles = np.array([fdtri(n - 1, df, high), fdtri(df, n - 1, high)]) if df > FEW_DEGREES else np.zeros(2)
+    if not (np.isfinite(quantiles).all() and quantiles.min() > 0):
+        return None, None
+    upper, lower = 1 / quantiles
+    shared = k * v.raters + (k * n - k - n) * v.residual
+    below = shared + n * v.items * upper, shared * lower + n * v.items
+    if not (np.isfinite(below).all() and min(below) > 0):
+        return None, None
+    low, top = n * (v.items * upper - v.residual) / below[0], n * (v.items - v.residual * lower) / below[1]
+    return float(low), float(top)
+
+
+def _rows(group: Group, confidence: float) -> list[dict[str, Any]]:
+    if len(group.frame) and group.scale is not None:
+        group.level("interval")  # refuses means of a nominal scale
+    ratings = canonical(group).ratings
+    one_way = _one_way(ratings)
+    two_way = _two_way(ratings) if isinstance(one_way, Variance) else one_way
+    gaps = Gaps.of(group, one_way.k) if two_way is None and isinstance(one_way, Variance) else None
+    rows = []
+    for name in FORMS:
+        form, averaged = int(name[4]), name[6] == "k"
+        design = one_way if form == 1 else two_way
+        if form > 1 and gaps is not None:
+            rows.append({**group.key, "form": name, **group.counts, **gaps.row(form, averaged, confidence)})
+            continue
+        row = {**group.key, "form": name, **group.counts}
+        if design is None or isinstance(design, str):
+            rows.append({**row, "reason": design})
+            continue
+        estimate = single(form, design)
+        if np.isnan(estimate):
+            rows.append({**row, "reason": ALIKE})
+            continue
+        low, high = bounds(form, design, confidence)
+        if averaged:
+            found = mean_of(estimate, design.k)
+            if found is None:
+                rows.append({**row, "reason": UNLIKE})
+                continue
+            estimate = found
+            low = None if low is None else mean_of(low, design.k)
+            high = None if high is None else mean_of(high, design.k)
+        reason = NO_INTERVAL if low is None and high is None else None
+        over = None if low is None or high is None else "items" if form == 3 else "both"
+        rows.append({**row, "estimate": estimate, "low": low, "high": high, "over": over, "reason": reason})
+    return rows
+
+
+@dataclass(frozen=True, slots=True)
+class Gaps:
+    """The variances of a table with gaps, of which the two-way forms are quotients."""
+
+    variances: Floats | None
+    """Of items, raters, and all that is left; null where they cannot be told apart."""
+    draws: Floats | None
+    k: float
+
+    @classmethod
+    def of(cls, group: Group, k: float) -> Gaps:
+        """The components of a group, and draws around them."""
+        design = Design.of(group.frame)
+        if design.problem() is not None or not np.isfinite(design.variances()).all():
+            return cls(None, None, k)
+        if np.ptp(design.value) == 0:
+            return cls(np.zeros(3), None, k)
+
+        def three(variances: Floats) -> Floats:
+            return np.column_stack([variances[:, :2], variances[:, 2:].sum(axis=1)])
+
+        return cls(three(design.likeliest()[None])[0], three(variance_draws(design)), k)
+
+    def row(self, form: int, averaged: bool, confidence: float) -> dict[str, Any]:
+        """The columns of one form."""
+        if self.variances is None:
+            return {"reason": UNCONNECTED}
+        if self.draws is None:
+            return {"reason": ALIKE}
+
+        def correlation(variances: Floats) -> Floats:
+            item, rater, error = variances.T
+            others = (error + (rater if form == 2 else 0.0)) / (self.k if averaged else 1.0)
+            return np.asarray(item / np.maximum(item + others, 1e-300))
+
+        estimate = float(correlation(self.variances[None])[0])
+        low, high = interval_of(correlation(self.draws), estimate, confidence)
+        return {"estimate": estimate, "low": low, "high": high, "over": "both" if form == 2 else "items"}
+
+
+def _one_way(ratings: Ratings) -> Variance | str:
+    """The one-way analysis, or why there is none."""
+    if ratings.units < 2:
+        return FEW_ITEMS
+    if len(ratings) == ratings.units:
+        return ALONE
+    return Variance.one_way(ratings)
+
+
+def _two_way(ratings: Ratings) -> Variance | str | None:
+    """The two-way analysis, or why there is none; null where the table has gaps."""
+    if ratings.coders < 2:
+        return ONE_RATER
+    cell = ratings.unit * ratings.coders + ratings.coder
+    if len(ratings) != ratings.units * ratings.coders or len(np.unique(cell)) < len(cell):
+        return None
+    answers = np.empty(len(cell))
+    answers[cell] = ratings.value
+    return Variance.two_way(answers.reshape(ratings.units, ratings.coders))

@@ -1,0 +1,218 @@
+"""Agreement that needs no model of chance: agreeing pairs of raters, and how far apart raters are."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal
+
+import numpy as np
+import polars as pl
+
+from vantage.errors import InputError
+from vantage.measures.base import measure, table
+from vantage.measures.counts import Counts, centre, coarse_columns
+from vantage.measures.intervals import OVER, Bootstrap, Method, Over, Statistic, wilson
+from vantage.measures.presentation import Column, Extremes, View
+from vantage.measures.rater_bootstrap import Formula, Resamples, counted_answers, either_interval, quotient
+from vantage.measures.ratings import By, Floats, Judgments
+from vantage.measures.sources import coarse as coarsened
+
+ALONE: Final = "no item has answers from two raters"
+
+
+PAIRWISE_VIEW: Final = View(
+    "Share of pairs of raters who give the same answer",
+    columns={"estimate": Column("pairs who agree", percent=True)},
+    chart="points",
+    says=(Extremes(most="Pairs of raters agree most often about {rows}", least="They agree least often about {rows}"),),
+    method="Raw agreement is the share of pairs of raters who give the same answer.",
+)
+
+
+@measure("pairwise", family="agreement", view=PAIRWISE_VIEW)
+def pairwise(
+    data: Judgments,
+    *,
+    by: By = (),
+    coarse: bool | Literal["sign"] = False,
+    over: Literal["items", "pairs"] = "items",
+    ci: Over = "auto",
+    interval: Method = "percentile",
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """Average pairwise agreement: how often two raters of the same item give the same answer.
+
+    With two raters this is percent agreement. Items with a single answer are left out as `unpaired`.
+
+    >>> votes = [[1, 2, -3, -3], [2, 2, -1, 3], [3, 2, -2, 1]]
+    >>> round(pairwise(votes, ci="none")["estimate"][0], 4)
+    0.25
+    >>> round(pairwise(votes, coarse="sign", ci="none")["estimate"][0], 4)
+    0.8333
+
+    Args:
+        data: A corpus, a frame, columns or an array.
+        by: Grouping columns.
+        coarse: Compare the answers as they are (false), their coarse bands on the question's scale (true), or
+            their signs ("sign").
+        over: "items" averages the agreement of the items, each counting once; "pairs" pools all pairs, so
+            that an item with more answers counts more.
+        ci: What to resample for the interval: items, raters (a drawn rater brings all answers, and an answer
+            is never paired with its own copy), both at once, or none.
+        interval: "percentile", or "bca" for items or raters.
+        resamples: How many resamples to draw.
+        confidence: Coverage of the interval.
+        seed: Seed of the resampling.
+    """
+    bootstrap = Bootstrap(ci, interval, resamples, confidence, seed, OVER)
+    _check_over(over)
+    rows: list[dict[str, Any]] = []
+    for found, given, how in counted_answers(data, by, bootstrap, paired=True):
+        row = found.row
+        if not found.counts.units:
+            rows.append({**row, "reason": ALONE})
+            continue
+        counts = coarsened(found, coarse)[0].counts.canonical()
+        n = counts.size
+        agreeing = (counts.mapped(np.square) - n) / 2
+        statistic = _average(agreeing, n * (n - 1) / 2, over)
+        answers = given
+        if given is not None and coarse is not False:
+            names, column = coarse_columns(given.values, coarse, found.scale, found.questions)
+            answers = given.merged(column, np.arange(len(names), dtype=np.float64))
+        bounds = either_interval(how, counts, statistic, answers, _agreement_over_raters(over), limits=(0.0, 1.0))
+        estimate = float(statistic(counts.weight)[0])
+        if estimate in (0.0, 1.0) and bounds.get("over") is not None:
+            # No resample can show what did not happen; items are what could have turned out otherwise.
+            low, high = wilson(estimate * counts.units, counts.units, confidence)
+            bounds |= {"low": low, "high": high}
+        rows.append({**row, "estimate": estimate, **bounds})
+    return table(rows, by)
+
+
+DIFFERENCE_VIEW: Final = View(
+    "How far apart the raters of an item are, in points of the scale",
+    columns={"estimate": Column("points", digits=2)},
+    show=("statistic", "estimate", "items"),
+)
+
+
+@measure("difference", family="agreement", view=DIFFERENCE_VIEW)
+def difference(
+    data: Judgments,
+    *,
+    by: By = (),
+    sd: Literal["sample", "population"] = "sample",
+    over: Literal["items", "pairs"] = "items",
+    ci: Over = "auto",
+    interval: Method = "percentile",
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """How far apart the raters of an item are: mean absolute difference and standard deviation.
+
+    Two rows per group, told apart by `statistic`. The absolute difference is averaged over the pairs of
+    raters of an item and then over items, or over all pairs at once. The standard deviation is that of an
+    item's answers (divided by n − 1, or by n for "population"), averaged over items. Items with a single
+    answer are left out as `unpaired`. Bootstrap interval over items, raters or both; under copies of raters
+    the variance is half the mean squared difference of two answers that are not copies of each other, which
+    is the same thing where there are no copies, and the resampled standard deviations are moved by their
+    mean bias, since fewer different answers have a smaller one on average.
+
+    >>> votes = [[1, 2, 3], [3, 2, 5]]
+    >>> difference(votes, ci="none").select("statistic", "estimate").rows()
+    [('mean absolute difference', 1.333...), ('standard deviation', 0.942...)]
+    """
+    bootstrap = Bootstrap(ci, interval, resamples, confidence, seed, OVER)
+    _check_over(over)
+    if sd not in ("sample", "population"):
+        raise InputError(f"there is no {sd} standard deviation", remedy="use sample or population")
+    rows: list[dict[str, Any]] = []
+    for found, answers, how in counted_answers(data, by, bootstrap, paired=True):
+        if found.counts.units and found.scale is not None:
+            found.level("interval")  # refuses differences of a nominal scale
+        counts = found.counts.canonical()
+        n = counts.size
+        apart = _average(_apart(counts), n * (n - 1) / 2, over)
+        deviation = _average(_deviation(counts, sd), np.ones(len(n)), "items")
+        # Fewer different answers have a smaller standard deviation on average, though not a smaller variance.
+        for name, statistic, formula, centred in (
+            ("mean absolute difference", apart, _apart_over_raters(over), False),
+            ("standard deviation", deviation, _deviation_over_raters(sd), True),
+        ):
+            row = {**found.row, "statistic": name}
+            if not counts.units:
+                rows.append({**row, "reason": ALONE})
+                continue
+            limits = (0.0, np.inf)
+            bounds = either_interval(how, counts, statistic, answers, formula, limits=limits, centred=centred)
+            rows.append({**row, "estimate": float(statistic(counts.weight)[0]), **bounds})
+    return table(rows, by)
+
+
+def _average(amount: Floats, pairs: Floats, over: str) -> Statistic:
+    """The average of an amount per pair: of the averages of units, or of all pairs at once."""
+    columns = np.column_stack([amount, pairs] if over == "pairs" else [amount / pairs, np.ones(len(pairs))])
+
+    def statistic(weight: Floats) -> Floats:
+        total, number = (weight @ columns).T
+        return np.asarray(total / number)
+
+    return statistic
+
+
+def _apart(counts: Counts) -> Floats:
+    """The absolute differences of all pairs of answers, added up per kind of unit."""
+    apart = np.zeros(len(counts.size))
+    for kind, first, second, product in counts.pairs():
+        lengths = product * np.abs(counts.values[first] - counts.values[second])
+        apart += np.bincount(kind, weights=lengths, minlength=len(apart))
+    return apart
+
+
+def _deviation(counts: Counts, sd: str) -> Floats:
+    moments = counts.moments()
+    n = moments.size
+    around = np.maximum(moments.second - moments.squared / n, 0)
+    return np.asarray(np.sqrt(around / (n - 1 if sd == "sample" else n)))
+
+
+def _agreement_over_raters(over: str) -> Formula:
+    return lambda resamples: _pairs_averaged(resamples, resamples.agreeing(), over)
+
+
+def _apart_over_raters(over: str) -> Formula:
+    def formula(resamples: Resamples) -> Floats:
+        values = resamples.answers.values
+        apart = resamples.apart(lambda first, second: np.abs(values[first] - values[second]))
+        return _pairs_averaged(resamples, apart, over)
+
+    return formula
+
+
+def _deviation_over_raters(sd: str) -> Formula:
+    def formula(resamples: Resamples) -> Floats:
+        values = resamples.answers.values
+        x = (values - centre(values))[resamples.answers.cell_column, None]
+        first = resamples.per_unit(resamples.cells * x)
+        second = resamples.per_unit(resamples.cells * x**2)
+        around = np.maximum(resamples.size * second - first**2, 0)
+        variance = quotient(around, resamples.pairs, empty=0)
+        if sd == "population":
+            variance *= quotient(resamples.size - 1, resamples.size, empty=0)
+        return resamples.mean(np.sqrt(variance), (resamples.pairs > 0).astype(np.float64))
+
+    return formula
+
+
+def _pairs_averaged(resamples: Resamples, amount: Floats, over: str) -> Floats:
+    """The average of an amount per pair: of the averages of units, or of all pairs at once."""
+    average = resamples.mean if over == "pairs" else resamples.mean_of_units
+    return average(amount, resamples.pairs)
+
+
+def _check_over(over: str) -> None:
+    if over not in ("items", "pairs"):
+        raise InputError(f"agreement cannot be averaged over '{over}'", remedy="use items or pairs")

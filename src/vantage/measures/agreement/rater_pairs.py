@@ -1,0 +1,416 @@
+"""Coefficients of two raters: Cohen's and Scott's kappa, and the matrix of all pairs of raters.
+
+With more than two raters a coefficient is computed for every pair of raters on the items that both answered,
+and averaged over pairs (Light 1971). Only pairs that share an item exist, so the work grows with the number
+of pairs of answers to the same item, not with the square of the number of raters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from vantage.errors import InputError, nearest
+from vantage.measures.agreement.differences import Weights, weight_matrix
+from vantage.measures.base import measure, table
+from vantage.measures.canonical import canonical, paired
+from vantage.measures.intervals import OVER, Bootstrap, Method, Over, Statistic, percentile, weights
+from vantage.measures.presentation import Column, View, agreement_view
+from vantage.measures.rater_bootstrap import Choice, Interval, quotient, rater_interval
+from vantage.measures.ratings import By, Floats, Group, Ints, Judgments, groups
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+PairStatistic: TypeAlias = Literal["agreement", "kappa", "pearson", "spearman", "difference"]
+
+ALONE: Final = "no two raters answered the same item"
+CERTAIN: Final = "chance alone would bring full agreement in every pair of raters"
+CONSTANT: Final = "a rater gave one answer throughout"
+BLOCK_PAIRS: Final = 2**20
+"""How many pairs of answers, times resamples, are looked at together."""
+
+
+COHEN_VIEW: Final = agreement_view(
+    "Cohen's kappa",
+    "κ",
+    "Agreement was measured by Cohen's kappa, averaged over pairs of raters (Cohen, 1960).",
+    "cohen1960",
+)
+
+
+@measure("cohen", family="agreement", view=COHEN_VIEW)
+def cohen(
+    data: Judgments,
+    *,
+    by: By = (),
+    weights: Literal["linear", "quadratic"] | None = None,
+    ci: Over = "auto",
+    interval: Method = "percentile",
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """Cohen's kappa (1960) of two raters, plain or weighted (1968); the mean over pairs for more raters.
+
+    Chance agreement comes from each rater's own use of the categories, on the items that both answered. With
+    more than two raters the kappas of all pairs that share an item are averaged (Light 1971), pairs without a
+    defined kappa left aside: `pairs` counts those averaged, `pairs_undefined` those left aside. Weights fall
+    with the distance of the codes. Items with a single answer are left out as `unpaired`. Bootstrap interval
+    over items, raters or both: the copies of two raters are as many pairs as the product of their numbers,
+    and the copies of one rater are no pair. A resample shows fewer different items to a pair, which biases its
+    kappa, so resamples of a mean over pairs are moved by their mean bias: their spread makes the interval.
+
+    >>> first, second = [1, 1, 2, 2, 3, 3], [1, 2, 2, 2, 3, 1]
+    >>> round(cohen([first, second], ci="none")["estimate"][0], 4)
+    0.5
+    >>> round(cohen([first, second], weights="quadratic", ci="none")["estimate"][0], 4)
+    0.2857
+    """
+    bootstrap = Bootstrap(ci, interval, resamples, confidence, seed, OVER)
+    chosen = Choice.of(data, by, bootstrap)
+    return table([_averaged(group, weights, True, chosen[group.key]) for group in groups(data, by)], by)
+
+
+SCOTT_VIEW: Final = agreement_view(
+    "Scott's pi",
+    "π",
+    "Agreement was measured by Scott's pi, averaged over pairs of raters (Scott, 1955).",
+    "scott1955",
+)
+
+
+@measure("scott", family="agreement", view=SCOTT_VIEW)
+def scott(
+    data: Judgments,
+    *,
+    by: By = (),
+    weights: Literal["linear", "quadratic"] | None = None,
+    ci: Over = "auto",
+    interval: Method = "percentile",
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """Scott's pi (1955) of two raters; the mean over pairs for more raters.
+
+    Like Cohen's kappa, but chance agreement comes from the use of the categories by both raters together.
+    For more raters, Fleiss' kappa is the other common extension. Bootstrap over items, raters or both.
+
+    >>> first, second = [1, 1, 2, 2, 3, 3], [1, 2, 2, 2, 3, 1]
+    >>> round(scott([first, second], ci="none")["estimate"][0], 4)
+    0.4894
+    """
+    bootstrap = Bootstrap(ci, interval, resamples, confidence, seed, OVER)
+    chosen = Choice.of(data, by, bootstrap)
+    return table([_averaged(group, weights, False, chosen[group.key]) for group in groups(data, by)], by)
+
+
+RATER_MATRIX_VIEW: Final = View("Every pair of raters", columns={"estimate": Column(digits=2)})
+
+
+@measure("rater-matrix", family="agreement", view=RATER_MATRIX_VIEW, pools=False)
+def rater_matrix(
+    data: Judgments,
+    *,
+    by: By = (),
+    statistic: PairStatistic = "agreement",
+    weights: Literal["linear", "quadratic"] | None = None,
+    min_items: int = 1,
+    ci: Literal["items", "none"] = "none",
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """Every pair of raters: agreement, kappa, correlation or mean absolute difference on shared items.
+
+    One row per group and pair `rater_a` < `rater_b` that shares at least `min_items` items; `items` counts
+    them. The statistic is "agreement" (share of equal answers), "kappa" (Cohen's, with `weights`), "pearson",
+    "spearman", or "difference" (mean absolute difference). Percentile bootstrap over items on demand.
+
+    >>> votes = {"item": [1, 2, 3] * 2, "rater": [*"aaabbb"], "value": [1, 2, 3, 1, 3, 3]}
+    >>> rater_matrix(votes).select("rater_a", "rater_b", "estimate").rows()
+    [('a', 'b', 0.666...)]
+    """
+    bootstrap = Bootstrap(ci, "percentile", resamples, confidence, seed)
+    known = ("agreement", "kappa", "pearson", "spearman", "difference")
+    if statistic not in known:
+        raise InputError(f"there is no statistic '{statistic}' of two raters", remedy=nearest(statistic, known))
+    rows: list[dict[str, Any]] = []
+    for group in groups(data, by):
+        if len(group.frame) and group.scale is not None and statistic not in ("agreement", "kappa"):
+            group.level("ordinal" if statistic == "spearman" else "interval")
+        rows += _pair_rows(group, statistic, weights, min_items, bootstrap)
+    return table(rows, by)
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Two answers to the same unit by different raters, for all such pairs of answers."""
+
+    pair: Ints
+    """Which pair of raters, in ascending order."""
+    unit: Ints
+    first: Ints
+    """The first rater's answer, as a position among the values."""
+    second: Ints
+    values: Floats
+    raters: Ints
+    """The two raters of each pair, one row per pair."""
+    units: int
+
+    @classmethod
+    def of(cls, group: Group) -> tuple[Pairs, pl.Series]:
+        """The pairs of a group, and the names of its raters."""
+        named = canonical(group)
+        unit, rater = named.ratings.unit, named.ratings.coder
+        values, column = np.unique(named.ratings.value, return_inverse=True)
+        last = np.searchsorted(unit, unit, side="right")
+        left = np.arange(len(unit))
+        lefts, rights = [left[:0]], [left[:0]]
+        step = 1
+        while len(left := left[left + step < last[left]]):
+            # Answers of a unit come sorted by rater; repeated samples of one rater are no pair of raters.
+            others = left[rater[left] != rater[left + step]]
+            lefts.append(others)
+            rights.append(others + step)
+            step += 1
+        a, b = np.concatenate(lefts), np.concatenate(rights)
+        code = rater[a] * named.ratings.coders + rater[b]
+        order = np.argsort(code, kind="stable")
+        a, b = a[order], b[order]
+        codes, pair = np.unique(code[order], return_inverse=True)
+        raters = np.column_stack([codes // named.ratings.coders, codes % named.ratings.coders])
+        found = cls(pair, unit[a], column[a], column[b], values, raters.astype(np.int64), named.ratings.units)
+        return found, named.raters
+
+    @property
+    def count(self) -> int:
+        """How many pairs of raters there are."""
+        return len(self.raters)
+
+    def sums(self, amount: Floats, drawn: Floats) -> Floats:
+        """An amount per pair of answers, added up for each pair of raters."""
+        total: Floats = np.bincount(self.pair, weights=amount * drawn, minlength=self.count).astype(np.float64)
+        return total
+
+
+def kappas(pairs: Pairs, weight: Floats, own: bool) -> Callable[[Floats], Floats]:
+    """Kappa of every pair of raters for each column of weights of units; NaN where it is undefined.
+
+    `own` takes the categories as each rater uses them (Cohen), otherwise as both together do (Scott). A pair of raters
+    shares few items and uses few values on them, so that the sums of a whole block of resamples are products with
+    sparse tables: of the pairs of raters, of the values that each side of a pair gave, and of what these meet.
+    """
+    from scipy.sparse import coo_array
+
+    q = len(pairs.values)
+
+    def table(row: Ints, amount: Floats, rows: int) -> csr_array:
+        return coo_array((amount, (row, pairs.unit)), (rows, pairs.units)).tocsr()
+
+    ones = np.ones(len(pairs.pair))
+    shared = table(pairs.pair, ones, pairs.count)
+    agreeing = table(pairs.pair, weight[pairs.first, pairs.second], pairs.count)
+    sides = [pairs.pair * q + side for side in (pairs.first, pairs.second)]
+    if own:
+        cells = [np.unique(side, return_inverse=True) for side in sides]
+        uses = [table(place.reshape(-1), ones, len(codes)) for codes, place in cells]
+    else:
+        codes, place = np.unique(np.concatenate(sides), return_inverse=True)
+        one, other = np.split(place.reshape(-1), 2)
+        cells = [(codes, one)] * 2
+        uses = [(table(one, ones, len(codes)) + table(other, ones, len(codes))) / 2] * 2
+    left, right = _meetings(cells[0][0], cells[1][0], q)
+    met = weight[cells[0][0][left] % q, cells[1][0][right] % q]
+    left, right, met = left[met != 0], right[met != 0], met[met != 0]
+    by_pair = coo_array((met, (cells[0][0][left] // q, np.arange(len(left)))), (pairs.count, len(left))).tocsr()
+
+    def statistic(drawn: Floats) -> Floats:
+        total = np.asarray(shared @ drawn)
+        first = np.asarray(uses[0] @ drawn)
+        second = first if uses[1] is uses[0] else np.asarray(uses[1] @ drawn)
+        # Multiplied by the squared number of items, which leaves whole numbers for plain kappa.
+        observed = np.asarray(agreeing @ drawn) * total
+        expected = np.asarray(by_pair @ (first[left] * second[right]))
+        rest = total * total - expected
+        kappa = np.full(total.shape, np.nan)
+        np.divide(observed - expected, rest, out=kappa, where=rest > 1e-9 * total)
+        return kappa
+
+    return statistic
+
+
+def _meetings(first: Ints, second: Ints, q: int) -> tuple[Ints, Ints]:
+    """Every value on the first side of a pair of raters with every value on its second side, by their places."""
+    begin = np.searchsorted(second, first // q * q)
+    count = np.searchsorted(second, first // q * q + q) - begin
+    left = np.repeat(np.arange(len(first)), count)
+    step = np.arange(len(left)) - np.repeat(np.cumsum(count) - count, count)
+    return left, begin[left] + step
+
+
+def _averaged(group: Group, weights: Weights | None, own: bool, bootstrap: Bootstrap) -> dict[str, Any]:
+    whole, group = group, paired(group)
+    row = {**group.key, "pairs": 0, "pairs_undefined": 0, **group.counts}
+    if weights is not None and len(group.frame) and group.scale is not None:
+        group.level("ordinal")
+    pairs, _ = Pairs.of(group)
+    if not pairs.count:
+        return {**row, "reason": ALONE}
+    weight = weight_matrix(weights, pairs.values)
+    of_pairs = kappas(pairs, weight, own)
+    everything = of_pairs(np.ones((pairs.units, 1)))[:, 0]
+    defined = np.isfinite(everything)
+    row |= {"pairs": int(defined.sum()), "pairs_undefined": int((~defined).sum())}
+    if not defined.any():
+        return {**row, "reason": CERTAIN}
+    row["estimate"] = float(everything[defined].mean())
+    if bootstrap.ci in ("raters", "both"):
+        return {**row, **_over_raters(pairs, weight, own, whole, bootstrap)}
+
+    def statistic(weight: Floats) -> Floats:
+        found = []
+        for rows in np.array_split(weight, -(-len(weight) * len(pairs.pair) // BLOCK_PAIRS)):
+            kappa = of_pairs(np.ascontiguousarray(rows.T))
+            defined = np.isfinite(kappa)
+            found.append(quotient(np.where(defined, kappa, 0.0).sum(axis=0), defined.sum(axis=0).astype(np.float64)))
+        return np.concatenate(found)
+
+    shared = np.unique(pairs.unit)
+    ones = np.ones(len(shared), dtype=np.int64)
+    bounds = bootstrap.interval(_on(shared, pairs.units, statistic), ones, centred=pairs.count > 1)
+    return {**row, **bootstrap.stated(bounds)}
+
+
+def _over_raters(pairs: Pairs, weight: Floats, own: bool, whole: Group, bootstrap: Bootstrap) -> Interval:
+    """The interval of the mean kappa over raters, or over raters and items.
+
+    Raters and units that are part of no pair are drawn too, as they are for the other coefficients.
+    """
+    # The pairs of the whole group are the same, in the same order; only units and raters have other numbers.
+    numbered, names = Pairs.of(whole)
+    pairs = replace(pairs, unit=numbered.unit, units=numbered.units, raters=numbered.raters)
+    of_pairs = kappas(pairs, weight, own)
+    one, other = pairs.raters.T
+
+    def statistic(copies: Floats, drawn: Floats) -> Floats:
+        kappa = of_pairs(drawn)
+        defined = np.isfinite(kappa)
+        times = copies[one] * copies[other] * defined
+        return quotient(np.sum(times * np.where(defined, kappa, 0.0), axis=0), np.sum(times, axis=0))
+
+    width = max(pairs.units, len(pairs.pair))
+    # Two raters share few items, and a resample shows even fewer different ones, which moves their kappa.
+    return rater_interval(
+        statistic,
+        bootstrap,
+        raters=len(names),
+        units=pairs.units,
+        width=width,
+        limits=(-1.0, 1.0),
+        centred=pairs.count > 1,
+    )
+
+
+def _on(shared: Ints, units: int, statistic: Statistic) -> Statistic:
+    """The statistic for weights on the units that two raters share; no other unit matters."""
+
+    def spread(weight: Floats) -> Floats:
+        everywhere = np.zeros((len(weight), units))
+        everywhere[:, shared] = weight
+        return statistic(everywhere)
+
+    return spread
+
+
+def _pair_rows(
+    group: Group, name: str, weighting: Weights | None, min_items: int, bootstrap: Bootstrap
+) -> list[dict[str, Any]]:
+    pairs, names = Pairs.of(group)
+    items = pairs.sums(np.ones(len(pairs.pair)), np.ones(len(pairs.pair)))
+    statistic = _pair_statistic(pairs, name, weighting)
+    estimates = statistic(np.ones(pairs.units))
+    bounds: list[tuple[float | None, float | None]] = [(None, None)] * pairs.count
+    if bootstrap.ci == "items" and pairs.count:
+        drawn = weights(pairs.units, bootstrap.resamples, bootstrap.seed)
+        replicates = np.array([statistic(row) for block in drawn for row in block])
+        bounds = [percentile(column, bootstrap.confidence) for column in replicates.T]
+    undefined = CERTAIN if name == "kappa" else CONSTANT
+    rows = []
+    for index in np.flatnonzero(items >= max(min_items, 1)).tolist():
+        a, b = pairs.raters[index].tolist()
+        found = bool(np.isfinite(estimates[index]))
+        rows.append(
+            {
+                **group.key,
+                "rater_a": names[a],
+                "rater_b": names[b],
+                "estimate": float(estimates[index]) if found else None,
+                "low": bounds[index][0] if found else None,
+                "high": bounds[index][1] if found else None,
+                "over": "items" if found and bounds[index][0] is not None else None,
+                "items": int(items[index]),
+                "raters": 2,
+                "judgments": 2 * int(items[index]),
+                "left_out": group.left_out,
+                "reason": None if found else undefined,
+            }
+        )
+    return rows
+
+
+def _pair_statistic(pairs: Pairs, name: str, weighting: Weights | None) -> Callable[[Floats], Floats]:
+    """A statistic of every pair of raters as a function of the weights of units."""
+    if name == "kappa":
+        of_pairs = kappas(pairs, weight_matrix(weighting, pairs.values), own=True)
+        return lambda drawn: of_pairs(drawn[:, None])[:, 0]
+    x, y = pairs.values[pairs.first], pairs.values[pairs.second]
+    if name in ("agreement", "difference"):
+        amount = (x == y).astype(np.float64) if name == "agreement" else np.abs(x - y)
+
+        def mean(drawn: Floats) -> Floats:
+            on = drawn[pairs.unit]
+            total = pairs.sums(np.ones(len(on)), on)
+            result = np.full(pairs.count, np.nan)
+            np.divide(pairs.sums(amount, on), total, out=result, where=total > 0)
+            return result
+
+        return mean
+    if name == "pearson":
+        return lambda drawn: _correlation(pairs, x, y, drawn[pairs.unit])
+    orders = [np.lexsort((side, pairs.pair)) for side in (pairs.first, pairs.second)]
+
+    def spearman(drawn: Floats) -> Floats:
+        on = drawn[pairs.unit]
+        first = _ranks(pairs.pair, pairs.first, orders[0], on)
+        second = _ranks(pairs.pair, pairs.second, orders[1], on)
+        return _correlation(pairs, first, second, on)
+
+    return spearman
+
+
+def _correlation(pairs: Pairs, x: Floats, y: Floats, on: Floats) -> Floats:
+    """Pearson's correlation within every pair of raters, around the pair's own means."""
+    total = np.maximum(pairs.sums(np.ones(len(on)), on), 1)
+    x = x - (pairs.sums(x, on) / total)[pairs.pair]
+    y = y - (pairs.sums(y, on) / total)[pairs.pair]
+    spread = pairs.sums(x * x, on) * pairs.sums(y * y, on)
+    result = np.full(pairs.count, np.nan)
+    np.divide(pairs.sums(x * y, on), np.sqrt(spread), out=result, where=spread > 1e-18)
+    return result
+
+
+def _ranks(pair: Ints, side: Ints, order: Ints, on: Floats) -> Floats:
+    """Mid-ranks of answers among those of the same pair of raters, an answer drawn twice counting twice."""
+    weight = on[order]
+    tie = np.flatnonzero(np.r_[True, (np.diff(pair[order]) != 0) | (np.diff(side[order]) != 0)])
+    amount = np.add.reduceat(weight, tie)
+    middle = np.cumsum(amount) - amount / 2  # ranks of other pairs before are a constant that drops out
+    ranks = np.empty(len(on))
+    ranks[order] = np.repeat(middle, np.diff(np.r_[tie, len(on)]))
+    return ranks

@@ -1,0 +1,1 @@
+"""Relations: correlations of questions, comparisons of groups, and rankings of systems."""

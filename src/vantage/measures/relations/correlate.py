@@ -1,0 +1,182 @@
+"""Correlations between questions, and of questions with outside variables, on aggregated scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations, product
+from typing import Any, Final, Literal
+
+import numpy as np
+import polars as pl
+
+from vantage.errors import InputError
+from vantage.measures.base import measure, table
+from vantage.measures.intervals import Method
+from vantage.measures.multiplicity import Correction, adjusted
+from vantage.measures.parts import Part, Rounding, check_level, counts, names, parts, rounded
+from vantage.measures.presentation import Against, Column, Extremes, View
+from vantage.measures.ratings import By, Judgments
+from vantage.measures.relations.correlations import (
+    Correlation,
+    check_correlation,
+    coefficient,
+    p_value,
+    weighted_correlation,
+)
+from vantage.measures.reliability.shared_raters import Covariance, independent_items
+from vantage.measures.resampling import Resampled, Resampling, item_codes
+
+VIEW: Final = View(
+    "Correlations of item scores",
+    symbol="r",
+    columns={"estimate": Column("correlation", digits=2), "p": Column(digits=3), "p_adjusted": Column("p (corrected)")},
+    show=("first", "second", "estimate", "items", "p_adjusted"),
+    says=(
+        Against(
+            0.0,
+            above="Scores rise together for {rows}",
+            below="Scores run against each other for {rows}",
+            within="No correlation is shown for {rows}",
+            label="{first} and {second}",
+        ),
+        Extremes(most="The strongest correlation is that of {rows}", label="{first} and {second}"),
+    ),
+    method="Relations are {correlation} correlations of item scores (the {aggregate} of an item's answers).",
+)
+
+
+@measure("correlate", "relations", view=VIEW)
+def correlate(
+    data: Judgments,
+    *,
+    by: By = (),
+    outside: By = (),
+    order: Mapping[str, Sequence[str]] | None = None,
+    correlation: Correlation = "pearson",
+    aggregate: Literal["mean", "median"] = "mean",
+    rounding: Rounding = "none",
+    correction: Correction = "none",
+    ci: Resampled = "auto",
+    interval: Method = "percentile",
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """Correlations of item scores between every two questions, and of each question with outside columns.
+
+    The score of an item on a question is the mean or median of its answers, after `rounding`. `outside`
+    names numeric columns, or columns of words whose `order` from low to high is given
+    (`order={"stance": ["against", "none", "favour"]}`; other words are left out). Rows without a value on
+    either side are left out pair by pair. The interval resamples items; `p` is two-sided for no association
+    and `p_adjusted` corrects it over all rows of the result. Two questions answered by the same raters correlate by
+    chance more often than independent items would: `independent_items` is what the items are worth for `p`
+    (Dutilleul 1993, from the variance components of both questions).
+
+    >>> answers = {"item": [1, 2, 3, 1, 2, 3], "question": ["trust"] * 3 + ["skill"] * 3, "rater": ["a"] * 6,
+    ...            "value": [1, 2, 3, 2, 1, 3]}
+    >>> correlate(answers, correlation="spearman", ci="none").select("first", "second", "estimate").rows()
+    [('skill', 'trust', 0.5)]
+    """
+    check_correlation(correlation)
+    if aggregate not in {"mean", "median"}:
+        raise InputError(f"aggregate '{aggregate}' is not known", remedy="use mean or median")
+    how = Resampling(ci, interval, resamples, confidence, seed)
+    others = names(outside)
+    rows: list[dict[str, Any]] = []
+    for part in parts(data, by, extra=others):
+        for question, answers in part.frame.group_by("question"):
+            check_level(part.scales.get(str(question[0])), answers, "a correlation")
+        questions = part.frame["question"].unique().sort().to_list()
+        scores = _scores(part.answered, aggregate, rounding, others, order or {})
+        pairs = [*combinations(questions, 2), *product(questions, others)]
+        if not pairs:
+            raise InputError(
+                "there is only one question to correlate", remedy="name item columns with the option outside"
+            )
+        rows += [_pair(part, scores, pair, correlation, how) for pair in pairs]
+    for row, p in zip(rows, adjusted([row["p"] for row in rows], correction), strict=True):
+        row["p_adjusted"] = p
+    return table(rows, names(by))
+
+
+def _scores(
+    answered: pl.DataFrame,
+    aggregate: str,
+    rounding: Rounding,
+    outside: Sequence[str],
+    order: Mapping[str, Sequence[str]],
+) -> dict[str, pl.DataFrame]:
+    """A score per item and condition for every question and every outside column."""
+    keys = ["item", "condition"]
+    centre = pl.col("value").mean() if aggregate == "mean" else pl.col("value").median()
+    scored = answered.group_by([*keys, "question"]).agg(centre.alias("score")).sort([*keys, "question"])
+    scored = scored.with_columns(pl.Series("score", rounded(scored["score"].to_numpy(), rounding)))
+    scores = {str(q): part.select([*keys, "score"]) for (q,), part in scored.group_by("question")}
+    for column in outside:
+        if column in scores:
+            raise InputError(f"'{column}' is both a question and a column", remedy="rename the column")
+        outer = answered.select([*keys, _numbers(answered[column], order.get(column)).alias("score")])
+        scores[column] = _one_per_item(outer.drop_nulls("score").unique(), column)
+    return scores
+
+
+def _one_per_item(outer: pl.DataFrame, column: str) -> pl.DataFrame:
+    twice = outer.select("item", "condition").is_duplicated()
+    if twice.any():
+        item = outer.filter(twice)["item"][0]
+        raise InputError(f"column '{column}' has two values for item '{item}'", remedy="use a column of the items")
+    return outer
+
+
+def _numbers(series: pl.Series, order: Sequence[str] | None) -> pl.Series:
+    if order is not None:
+        places = {str(word): float(place) for place, word in enumerate(order)}
+        return series.cast(pl.String).replace_strict(places, default=None, return_dtype=pl.Float64)
+    if not (series.dtype.is_numeric() or series.dtype in {pl.Boolean, pl.Null}):
+        raise InputError(
+            f"column '{series.name}' holds words",
+            remedy=f"give their order with order={{'{series.name}': [...]}}",
+        )
+    return series.cast(pl.Float64).fill_nan(None)
+
+
+def _independent(asked: pl.DataFrame, both: pl.DataFrame, questions: tuple[str, str]) -> float | None:
+    """What the items of two questions are worth as independent ones; null where that cannot be estimated."""
+    units = both.select("item", "condition").with_row_index("__unit")
+    answers = asked.filter(pl.col("value").is_not_null()).join(units, on=["item", "condition"], how="semi")
+    raters = answers.select("rater").unique().sort("rater").with_row_index("__rater")
+    found = [Covariance.of(answers.filter(pl.col("question") == q), units, raters) for q in questions]
+    if found[0] is None or found[1] is None:
+        return None
+    return independent_items(found[0], found[1])
+
+
+def _pair(
+    part: Part,
+    scores: Mapping[str, pl.DataFrame],
+    pair: tuple[str, str],
+    method: Correlation,
+    how: Resampling,
+) -> dict[str, Any]:
+    """The row of one pair of questions, or of a question and an outside column."""
+    first, second = pair
+    row: dict[str, Any] = {**part.key, "first": first, "second": second, "correlation": method, "p": None}
+    row["independent_items"] = None
+    asked = part.frame.filter(pl.col("question").is_in([first, second]))
+    keys = ["item", "condition"]
+    empty = part.frame.select(keys).clear().with_columns(pl.lit(0.0).alias("score"))
+    both = scores.get(first, empty).join(scores.get(second, empty), on=keys, suffix="_second").sort(keys)
+    used = asked.filter(pl.col("value").is_not_null()).join(both, on=keys, how="semi")
+    answers = asked["value"].count()
+    row |= counts(used, asked, without_partner=answers - len(used))
+    x, y = both["score"].to_numpy(), both["score_second"].to_numpy()
+    if len(both) < 2:
+        return {**row, "reason": "fewer than two items have both scores"}
+    estimate = coefficient(x, y, method)
+    if not np.isfinite(estimate):
+        return {**row, "reason": "one of the two does not vary"}
+    position, items = item_codes(both["item"])
+    worth = None if second not in part.frame["question"].unique() else _independent(asked, both, (first, second))
+    row["independent_items"] = worth
+    bounds = how.intervals(items, lambda w: weighted_correlation(x, y, w[:, position], method)[:, None])[0]
+    return {**row, "p": p_value(x, y, method, worth), "estimate": estimate, **how.stated(bounds)}

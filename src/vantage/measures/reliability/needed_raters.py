@@ -1,0 +1,171 @@
+"""How reliable the mean of k raters is, and how many raters a target needs.
+
+Two ways lead there: the reliability of one rater with the prophecy formula, which also looks beyond the raters at
+hand, and random subsets of the raters at hand, which assumes no formula.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import Any, Final, Literal, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from vantage.errors import InputError
+from vantage.measures.base import measure, table
+from vantage.measures.canonical import canonical, paired
+from vantage.measures.intervals import OVER, Bootstrap, Over, percentile
+from vantage.measures.presentation import Column, Fact, View
+from vantage.measures.rater_bootstrap import Choice
+from vantage.measures.ratings import By, Group, Judgments, groups
+from vantage.measures.reliability.one_rater import OneRater, stepped_up
+from vantage.measures.reliability.split_half import pearson_rows, rounding_error, same_sizes
+
+NEEDED: Final = ("needed", "needed_low", "needed_high", "needed_consistent")
+Curve: TypeAlias = Literal["prophecy", "subsample"]
+
+
+VIEW: Final = View(
+    "Reliability of the mean of k raters",
+    columns={
+        "estimate": Column("reliability", digits=2),
+        "needed": Column("raters needed", interval=("needed_low", "needed_high")),
+    },
+    chart="curve",
+    chart_options={"x": "k", "x_label": "raters", "label": "reliability"},
+    says=(
+        Fact(
+            "Raters that an item needs for a reliability of {target}: {rows}.",
+            row="{question} {needed} (95 % CI {needed_low} to {needed_high})",
+        ),
+    ),
+    method="How many raters an item needs follows from the reliability of one rater (Spearman, 1910; Brown, 1910).",
+    sources=("spearman1910", "brown1910"),
+)
+
+
+@measure("needed-raters", "reliability", view=VIEW)
+def needed_raters(
+    data: Judgments,
+    *,
+    by: By = (),
+    target: float = 0.8,
+    up_to: int = 10,
+    method: Curve = "prophecy",
+    ci: Over = "auto",
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """The reliability of the mean of k = 1, 2 … `up_to` raters, and the smallest k that reaches `target`.
+
+    `prophecy` takes ρ, the reliability of one rater, from a one-way analysis of variance, ICC(1) of Shrout
+    and Fleiss (1979) with Donner's (1986) mean group size for unequal numbers of answers, and steps it up to
+    kρ / (1 + (k − 1)ρ) (Spearman 1910; Brown 1910). A negative ρ counts as zero. `needed_low` and `needed_high`
+    follow from the interval `low`…`high`: over items a bootstrap; over raters or both from the variance components
+    of items, raters and error (see `components`), the default where at least ten raters judged several items each.
+
+    ρ charges the raters with all they differ by. `rater_share` is the part of the variance that is their bias: some
+    are always stricter. Bias does not matter where the same raters judge every item: `consistent` is the reliability
+    then, σ²ᵢ / (σ²ᵢ + σ²ₑ/k), and `needed_consistent` the number of raters for it.
+
+    `subsample` draws k answers and k others from every unit that has 2k, correlates their means over units,
+    and averages over `resamples` draws; `split_low`…`split_high` holds the middle of the draws, which is no
+    confidence interval. It ends where fewer than
+    three units have 2k answers. `units` says on how many units each row rests.
+
+    >>> ratings = [[1, 2, 3, 4, 5], [1, 3, 3, 4, 4], [2, 2, 3, 5, 5], [3, 2, 4, 1, 5]]
+    >>> needed_raters(ratings, up_to=2, target=0.9).select("k", "estimate", "needed").rows()
+    [(1, 0.54..., 8), (2, 0.70..., 8)]
+    """
+    if not 0 < target < 1:
+        raise InputError(f"the target {target} is not between 0 and 1", remedy="use for example 0.8")
+    if not 0 < confidence < 1:
+        raise InputError(f"confidence {confidence} is not between 0 and 1", remedy="use for example 0.95")
+    if up_to < 1 or resamples < 1:
+        raise InputError("up_to and resamples must be at least 1", remedy="use for example 10 and 1000")
+    if method not in ("prophecy", "subsample"):
+        raise InputError(f"method '{method}' is not known", remedy="use prophecy or subsample")
+    chosen = Choice.of(data, by, Bootstrap(ci, "percentile", resamples, confidence, seed, OVER))
+    rows: list[dict[str, Any]] = []
+    for whole in groups(data, by):
+        group = paired(whole)
+        if group.scale is not None:
+            group.level("interval")
+        about: dict[str, Any] = {**group.key, "k": None, "target": target, **dict.fromkeys(NEEDED)}
+        about |= {"units": group.ratings.units, **group.counts}
+        if group.ratings.units < 3:
+            reason = "fewer than three items have two answers"
+            found: list[dict[str, Any]] = [{"k": k, "reason": reason} for k in range(1, up_to + 1)]
+        elif method == "prophecy":
+            found = _prophecy(group, target=target, up_to=up_to, how=chosen[group.key])
+        else:
+            found = _subsample(group, target=target, up_to=up_to, how=chosen[group.key])
+        rows += [{**about, **row} for row in found]
+    return table(rows, by).with_columns(pl.col(NEEDED).cast(pl.Int64))
+
+
+def raters_for(target: float, reliability: float | None) -> int | None:
+    """The smallest number of raters whose mean reaches the target; null where no number does.
+
+    >>> raters_for(0.75, 0.5)
+    3
+    """
+    if reliability is None or reliability <= 0:
+        return None
+    # A target that is met exactly must not need one more rater because of rounding.
+    return max(1, ceil(target * (1 - reliability) / (reliability * (1 - target)) - 1e-9))
+
+
+def _prophecy(group: Group, *, target: float, up_to: int, how: Bootstrap) -> list[dict[str, Any]]:
+    found = OneRater.of(group, how)
+    one, alone, low, high = found.reliability, found.consistent, found.low, found.high
+    if not np.isfinite(one):
+        return [{"k": k, "reason": "the answers do not vary"} for k in range(1, up_to + 1)]
+    # The more reliable one rater is, the fewer are needed: the bounds change places.
+    needed = dict(zip(NEEDED, (raters_for(target, r) for r in (one, high, low, alone)), strict=True))
+    return [
+        {
+            "k": k,
+            **needed,
+            "rater_share": found.rater_share,
+            "consistent": None if alone is None else stepped_up(alone, k),
+            "estimate": stepped_up(one, k),
+            **found.how.stated((_stepped(low, k), _stepped(high, k))),
+        }
+        for k in range(1, up_to + 1)
+    ]
+
+
+def _stepped(reliability: float | None, k: int) -> float | None:
+    return None if reliability is None else stepped_up(reliability, k)
+
+
+def _subsample(group: Group, *, target: float, up_to: int, how: Bootstrap) -> list[dict[str, Any]]:
+    resamples = how.resamples
+    ratings = canonical(group).ratings
+    sizes = [same.answers[same.row] for same in same_sizes(ratings)]
+    rng = np.random.default_rng(how.seed)
+    units = {k: sum(len(a) for a in sizes if a.shape[1] >= 2 * k) for k in range(1, up_to + 1)}
+    possible = [k for k in units if units[k] >= 3]
+    found = {k: np.full(resamples, np.nan) for k in possible}
+    for i in range(resamples):
+        running = [np.cumsum(rng.permuted(answers, axis=1), axis=1) for answers in sizes]
+        for k in possible:
+            usable = [sums for sums in running if sums.shape[1] >= 2 * k]
+            first = np.concatenate([sums[:, k - 1] for sums in usable])
+            second = np.concatenate([sums[:, 2 * k - 1] - sums[:, k - 1] for sums in usable])
+            found[k][i] = pearson_rows(first[None], second[None], rounding_error(ratings.value))[0]
+    rows: list[dict[str, Any]] = []
+    for k, count in units.items():
+        row: dict[str, Any] = {"k": k, "units": count}
+        if k not in found:
+            rows.append({**row, "reason": f"fewer than three items have {2 * k} answers"})
+        elif not np.isfinite(found[k]).any():
+            rows.append({**row, "reason": "the means do not vary from item to item"})
+        else:
+            low, high = percentile(found[k], how.confidence)
+            rows.append({**row, "estimate": float(np.nanmean(found[k])), "split_low": low, "split_high": high})
+    needed = next((row["k"] for row in rows if (row.get("estimate") or 0) >= target), None)
+    return [{**row, "needed": needed} for row in rows]

@@ -1,0 +1,384 @@
+"""Split-half reliability: how well one half of the answers to each item predicts the other half.
+
+Over a thousand random splits the same few sets of answers are halved again and again. On a scale of five
+points, five answers make only 126 different sets with ten halvings each, so all halvings are computed once
+and a split is one random number per item. Where many items share a set, how often each halving occurs is
+multinomial, and 200,000 items cost as much as 126 sets.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+from math import comb
+from typing import Any, Final, Literal, TypeAlias, get_args
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from vantage.errors import InputError
+from vantage.measures.base import measure, table
+from vantage.measures.canonical import canonical, paired
+from vantage.measures.intervals import OVER, Bootstrap, Over, blocks, percentile
+from vantage.measures.presentation import Column, Extremes, View
+from vantage.measures.rater_bootstrap import Choice
+from vantage.measures.ratings import By, Floats, Group, Ints, Judgments, Ratings, groups
+from vantage.measures.relations.correlations import midranks
+from vantage.measures.reliability.one_rater import OneRater
+
+Bools: TypeAlias = NDArray[np.bool_]
+Split = Literal["annotations", "raters"]
+Average = Literal["mean", "median"]
+Correlation = Literal["pearson", "spearman"]
+
+TABLE_CELLS: Final = 2**22
+"""How many answers a table of all halvings may hold; beyond that, answers are shuffled instead."""
+PATTERN_UNITS: Final = 4
+"""From how many units per halving of a set it is cheaper to draw counts of units than units."""
+BLOCK_CELLS: Final = 2**18
+"""How many half-scores are held at once: enough to amortise a NumPy call, few enough for the cache."""
+
+
+VIEW: Final = View(
+    "Split-half reliability of an item's score",
+    symbol="r",
+    columns={"estimate": Column("split-half reliability", digits=2), "sd": Column(digits=3)},
+    show=("estimate", "items", "raters"),
+    notes=("How well the scores from one half of the ratings predict those from the other half.",),
+    says=(
+        Extremes(
+            most="Scores are most reliable for {rows}",
+            least="Scores are least reliable for {rows}",
+            alike="The reliability of the scores does not tell the questions apart ({range})",
+        ),
+    ),
+    method="Reliability is the correlation of the scores of two random halves of the ratings, averaged over splits.",
+    sources=("spearman1910",),
+)
+
+
+@measure("split-half", "reliability", view=VIEW)
+def split_half(
+    data: Judgments,
+    *,
+    by: By = (),
+    split: Split = "annotations",
+    aggregate: Average = "mean",
+    correlation: Correlation = "pearson",
+    spearman_brown: bool = False,
+    splits: int = 1000,
+    ci: Over = "auto",
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """Split-half reliability: the correlation of two random halves of the answers, over many splits.
+
+    With `split="annotations"` the answers to each unit are shuffled and the first ⌊n/2⌋ stand against the
+    rest; with `split="raters"` one half of the raters stands against the other, the same in every unit.
+    Each half is reduced to its mean or median and the two columns are correlated. `estimate` is the mean
+    over the splits, `sd` their standard deviation, and `split_low`…`split_high` holds 95 % of them: it shows how much
+    the luck of the split matters, not how much another sample of items or raters would.
+
+    `low`…`high` is the confidence interval, over both by default where at least ten raters judged several items each,
+    otherwise over items: that of the reliability of one rater (see `needed_raters`), carried over by the number of
+    raters that makes the estimate out of it (Spearman 1910; Brown 1910).
+
+    `spearman_brown=True` steps each correlation r up to the reliability of all answers together: 2r / (1 + r) for
+    equal halves (Spearman 1910; Brown 1910), and Horst's (1951) formula for shares p and q = 1 − p,
+    r (√(r² + 4pq(1 − r²)) − r) / (2pq(1 − r²)). Units with one answer have no second half and are `unpaired`.
+
+    >>> ratings = [[1, 2, 3, 4, 5], [1, 3, 3, 4, 4], [2, 2, 3, 5, 5], [1, 2, 4, 4, 5]]
+    >>> split_half(ratings, splits=100).select("estimate", "sd").row(0)
+    (0.95..., 0.02...)
+    """
+    _check(splits, split=split, aggregate=aggregate, correlation=correlation)
+    chosen = Choice.of(data, by, Bootstrap(ci, "percentile", resamples, confidence, seed, OVER))
+    rows = []
+    for whole in groups(data, by):
+        group = paired(whole)
+        if group.scale is not None:
+            group.level("interval")
+        row: dict[str, Any] = {**group.key, "estimate": None, "sd": None, "splits": 0, **group.counts}
+        if reason := _too_little(group, split):
+            rows.append({**row, "reason": reason})
+            continue
+        rng = np.random.default_rng(seed)
+        ratings = canonical(group).ratings
+        if split == "annotations":
+            found = _by_annotation(ratings, aggregate, correlation, splits, rng)
+            sizes = np.bincount(ratings.unit).astype(np.float64)
+            product = np.full(len(found), np.mean((sizes // 2) * (sizes - sizes // 2) / sizes**2))
+        else:
+            found, product = _by_rater(ratings, aggregate, correlation, splits, rng)
+        if spearman_brown:
+            found = whole_test(found, product)
+        defined = found[np.isfinite(found)]
+        if len(defined) == 0:
+            rows.append({**row, "reason": "the halves do not vary from item to item"})
+            continue
+        low, high = percentile(defined)
+        sd = float(defined.std(ddof=1)) if len(defined) > 1 else None
+        estimate, same = float(defined.mean()), split == "raters"
+        row |= {"estimate": estimate, "sd": sd, "splits": len(defined), "split_low": low, "split_high": high}
+        bounds = OneRater.of(group, chosen[group.key], same_raters=same).carried(estimate, same_raters=same)
+        if ci != "none" and bounds["low"] is None:
+            bounds["reason"] = "no interval: the answers of one rater have no reliability to carry over"
+        rows.append({**row, **bounds})
+    return table(rows, by)
+
+
+def _check(splits: int, *, split: str, aggregate: str, correlation: str) -> None:
+    if splits < 1:
+        raise InputError(f"{splits} splits cannot be drawn", remedy="ask for at least one")
+    for name, given, known in (
+        ("split", split, get_args(Split)),
+        ("aggregate", aggregate, get_args(Average)),
+        ("correlation", correlation, get_args(Correlation)),
+    ):
+        if given not in known:
+            raise InputError(f"{name} '{given}' is not known", remedy=f"use {' or '.join(known)}")
+
+
+def _too_little(group: Group, split: Split) -> str | None:
+    if group.ratings.units < 3:
+        return "fewer than three items have two answers"
+    if split == "raters" and group.frame["rater"].n_unique() < 2:
+        return "there is one rater only"
+    return None
+
+
+def whole_test(half: Floats, product: Floats) -> Floats:
+    """The reliability of all answers from the correlation of two halves, whose shares have this product (Horst 1951).
+
+    One answer against two, of which each has the reliability .3:
+
+    >>> whole_test(np.array([np.sqrt(0.3 * 0.6 / 1.3)]), np.array([2 / 9])).round(4).tolist()
+    [0.5625]
+    """
+    rest = np.maximum(1 - half**2, 0.0)
+    above = half * (np.sqrt(half**2 + 4 * product * rest) - half)
+    found = np.full_like(half, np.nan)
+    np.divide(above, 2 * product * rest, out=found, where=rest > 1e-12)
+    return np.where((rest <= 1e-12) & (half > 0), 1.0, found)
+
+
+@dataclass(frozen=True, slots=True)
+class Same:
+    """The units with the same number of answers: each distinct set of answers once, in rising order."""
+
+    answers: Floats
+    """One row per distinct set."""
+    row: Ints
+    """Which row each unit has."""
+
+
+def same_sizes(ratings: Ratings) -> list[Same]:
+    """Units grouped by their number of answers, in an order that depends on the answers alone.
+
+    >>> unit, rater, value = np.array([0, 0, 1, 2, 2]), np.array([0, 1, 0, 0, 1]), np.array([2.0, 1, 5, 1, 2])
+    >>> [(same.answers.tolist(), same.row.tolist()) for same in same_sizes(Ratings.of(unit, rater, value))]
+    [([[5.0]], [0]), ([[1.0, 2.0]], [0, 0])]
+    """
+    ratings = ratings.sorted_by_unit()
+    points, place = np.unique(ratings.value, return_inverse=True)
+    count = np.bincount(ratings.unit, minlength=ratings.units)
+    start = np.cumsum(count) - count
+    found = []
+    for size in np.flatnonzero(np.bincount(count)).tolist():
+        block = np.sort(place.reshape(-1)[start[count == size][:, None] + np.arange(size)], axis=1)
+        if len(points) ** size < 2**63:
+            # A set of answers is a number written in as many digits as it has answers.
+            digits = len(points) ** np.arange(size - 1, -1, -1)
+            _, first, row = np.unique(block @ digits, return_index=True, return_inverse=True)
+            sets = block[first]
+        else:
+            sets, row = np.unique(block, axis=0, return_inverse=True)
+        found.append(Same(points[sets], np.sort(row.reshape(-1))))
+    return found
+
+
+def _by_annotation(
+    ratings: Ratings, aggregate: Average, correlation: Correlation, splits: int, rng: np.random.Generator
+) -> Floats:
+    sizes = same_sizes(ratings)
+    halvings = [_halvings(same.answers, aggregate) for same in sizes]
+    known = [halves for halves in halvings if halves is not None]
+    negligible = rounding_error(ratings.value)
+    if len(known) == len(halvings) and PATTERN_UNITS * sum(a.size for a, _ in known) < ratings.units:
+        return _by_pattern(sizes, known, correlation, splits, negligible=negligible, rng=rng)
+    points: Floats | None = None
+    if correlation == "spearman" and len(known) == len(halvings):
+        # Only the order of half-scores matters: with all of them known beforehand, ranking is counting.
+        points = np.unique(np.concatenate([half.ravel() for halves in known for half in halves]))
+        halvings = [(np.searchsorted(points, a), np.searchsorted(points, b)) for a, b in known]
+    found = []
+    step = max(1, BLOCK_CELLS // ratings.units)
+    for begin in range(0, splits, step):
+        rows = min(step, splits - begin)
+        parts = [_drawn(same, halves, aggregate, rows, rng) for same, halves in zip(sizes, halvings, strict=True)]
+        first = np.concatenate([part[0] for part in parts], axis=1)
+        second = np.concatenate([part[1] for part in parts], axis=1)
+        if correlation == "spearman":
+            first, second = _ranks(first, points), _ranks(second, points)
+        found.append(pearson_rows(first, second, negligible))
+    return np.concatenate(found)
+
+
+def _by_pattern(
+    sizes: list[Same],
+    halvings: list[tuple[Any, Any]],
+    correlation: Correlation,
+    splits: int,
+    *,
+    negligible: float,
+    rng: np.random.Generator,
+) -> Floats:
+    """The same from counts: how many of the units with the same answers are halved in which way."""
+    first = np.concatenate([a.ravel() for a, _ in halvings])
+    second = np.concatenate([b.ravel() for _, b in halvings])
+    found = []
+    for rows in blocks(len(first), splits):
+        drawn = []
+        for same, (halves, _) in zip(sizes, halvings, strict=True):
+            sets, ways = halves.shape
+            counts = rng.multinomial(np.bincount(same.row), np.full(ways, 1 / ways), (rows, sets))
+            drawn.append(counts.reshape(rows, -1))
+        weight = np.concatenate(drawn, axis=1).astype(np.float64)
+        a, b = first[None], second[None]
+        if correlation == "spearman":
+            a, b = midranks(first, weight), midranks(second, weight)
+        found.append(pearson_rows(a, b, negligible, weight))
+    return np.concatenate(found)
+
+
+def _halvings(answers: Floats, aggregate: Average) -> tuple[Any, Any] | None:
+    """Both half-scores under every way to halve each set of answers; null where they are too many."""
+    sets, size = answers.shape
+    ways = comb(size, size // 2)
+    if sets * ways * size > TABLE_CELLS:
+        return None
+    first = np.array(list(combinations(range(size), size // 2)), dtype=np.int64)
+    rest = np.array([np.setdiff1d(np.arange(size), chosen) for chosen in first])
+    return _score(answers[:, first], aggregate), _score(answers[:, rest], aggregate)
+
+
+def _drawn(
+    same: Same, halves: tuple[Any, Any] | None, aggregate: Average, rows: int, rng: np.random.Generator
+) -> tuple[Any, Any]:
+    """The half-scores of each unit under a random split, one row per iteration."""
+    if halves is not None:
+        ways = halves[0].shape[1]
+        drawn = rng.integers(0, ways, (rows, len(same.row)), dtype=np.int32)
+        drawn += (same.row * ways).astype(np.int32)
+        return halves[0].ravel()[drawn], halves[1].ravel()[drawn]
+    half = same.answers.shape[1] // 2
+    answers = same.answers[same.row]
+    first, second = np.empty((2, rows, len(answers)))
+    for i in range(rows):
+        shuffled = rng.permuted(answers, axis=1)
+        first[i], second[i] = _score(shuffled[:, :half], aggregate), _score(shuffled[:, half:], aggregate)
+    return first, second
+
+
+def _score(answers: Floats, aggregate: Average) -> Floats:
+    scores: Floats = np.median(answers, axis=-1) if aggregate == "median" else np.mean(answers, axis=-1)
+    return scores
+
+
+def _by_rater(
+    ratings: Ratings, aggregate: Average, correlation: Correlation, splits: int, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """The correlation under each split of the raters, and the mean product of the halves' shares of the answers."""
+    halves = _rater_means if aggregate == "mean" else _rater_medians
+    negligible = rounding_error(ratings.value)
+    sizes = np.bincount(ratings.unit, minlength=ratings.units)
+    found, products = [], []
+    step = max(1, BLOCK_CELLS // ratings.units)
+    for begin in range(0, splits, step):
+        rows = min(step, splits - begin)
+        chosen = np.array([rng.permutation(ratings.coders) < ratings.coders // 2 for _ in range(rows)])
+        for first, second, who in zip(*halves(ratings, chosen), chosen, strict=True):
+            both = np.isfinite(first) & np.isfinite(second)
+            a, b = first[None, both], second[None, both]
+            if correlation == "spearman":
+                a, b = _ranks(a), _ranks(b)
+            found.append(pearson_rows(a, b, negligible)[0] if both.sum() > 2 else np.nan)
+            taken = np.bincount(ratings.unit, weights=who[ratings.coder], minlength=ratings.units)[both] / sizes[both]
+            products.append(float(np.mean(taken * (1 - taken))) if both.any() else 0.25)
+    return np.array(found), np.array(products)
+
+
+def _rater_means(ratings: Ratings, chosen: Bools) -> tuple[Floats, Floats]:
+    """Each unit's mean over the chosen raters and over the others, one row per choice; NaN for no answer."""
+    from scipy.sparse import coo_array
+
+    shape = (ratings.units, ratings.coders)
+    place = (ratings.unit, ratings.coder)
+    answers = coo_array((np.ones(len(ratings)), place), shape).tocsr()
+    values = coo_array((ratings.value, place), shape).tocsr()
+    means = []
+    for side in (chosen, ~chosen):
+        who = side.T.astype(np.float64)
+        count = (answers @ who).T
+        means.append(np.divide((values @ who).T, count, out=np.full(count.shape, np.nan), where=count > 0))
+    return means[0], means[1]
+
+
+def _rater_medians(ratings: Ratings, chosen: Bools) -> tuple[Floats, Floats]:
+    """The same with medians."""
+    order = np.lexsort((ratings.value, ratings.unit))
+    rater, value = ratings.coder[order], ratings.value[order]
+    size = np.bincount(ratings.unit, minlength=ratings.units)
+    begin = np.cumsum(size) - size
+    medians = np.full((2, len(chosen), ratings.units), np.nan)
+    for half, side in zip(medians, (chosen, ~chosen), strict=True):
+        for out, who in zip(half, side, strict=True):
+            taken = who[rater]
+            count = np.add.reduceat(taken, begin, dtype=np.int64)
+            some = count > 0
+            # What is taken keeps its order: the answers of one unit stay together, rising.
+            rising = value[taken]
+            start, count = (np.cumsum(count) - count)[some], count[some]
+            out[some] = (rising[start + (count - 1) // 2] + rising[start + count // 2]) / 2
+    return medians[0], medians[1]
+
+
+def _ranks(scores: Any, points: Floats | None = None) -> Floats:
+    """Mid-ranks within each row; `scores` are positions in `points` where those are known."""
+    ranks = np.empty(scores.shape)
+    for row, out in zip(scores, ranks, strict=True):
+        codes = row if points is not None else np.unique(row, return_inverse=True)[1].reshape(-1)
+        count = np.bincount(codes)
+        out[:] = np.cumsum(count)[codes] - (count[codes] - 1) / 2
+    return ranks
+
+
+def rounding_error(value: Floats) -> float:
+    """A variance that is rounding error: halves that differ by less do not differ."""
+    return float((1e-12 * np.abs(value).max()) ** 2)
+
+
+def pearson_rows(first: Floats, second: Floats, negligible: float, weight: Floats | None = None) -> Floats:
+    """The correlation of each row of one matrix with that row of the other; NaN where one is constant.
+
+    `weight` says how often each pair occurs in each row; a single row of pairs serves all rows of weights.
+
+    >>> pearson_rows(np.array([[1.0, 2.0, 3.0]]), np.array([[1.0, 2.0, 2.0]]), 0.0).round(3)
+    array([0.866])
+    """
+    if weight is None:
+        first = first - first.mean(axis=1, keepdims=True)
+        second = second - second.mean(axis=1, keepdims=True)
+        left, right, n = first, second, np.full(len(first), first.shape[1])
+    else:
+        n = weight.sum(axis=1)
+        first = first - (np.einsum("ij,ij->i", weight, np.broadcast_to(first, weight.shape)) / n)[:, None]
+        second = second - (np.einsum("ij,ij->i", weight, np.broadcast_to(second, weight.shape)) / n)[:, None]
+        left, right = weight * first, weight * second
+    a, b = np.einsum("ij,ij->i", left, first), np.einsum("ij,ij->i", right, second)
+    defined = (a > n * negligible) & (b > n * negligible)
+    cross = np.einsum("ij,ij->i", left, second)
+    found: Floats = np.divide(cross, np.sqrt(a * b), out=np.full(len(n), np.nan), where=defined)
+    return found

@@ -1,0 +1,120 @@
+"""The answers as a mean plus crossed random effects, and the variances of these by Henderson's Method I.
+
+Sums of squares by factor are set equal to their expectations, which are linear in the variances also when the design is
+unbalanced (Henderson 1953; Searle, Casella and McCulloch 1992, section 5.3). The work is linear in the answers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from vantage.measures.codes import dense
+from vantage.measures.ratings import UNIT, By, Floats, Ints
+from vantage.measures.reliability.reml import restricted_likelihood
+from vantage.measures.resampling import item_codes
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """A random effect: which of its levels each answer has, and whether a level belongs to one item."""
+
+    name: str
+    code: Ints
+    levels: int
+    in_item: bool
+
+    @classmethod
+    def of(cls, name: str, code: Ints, in_item: bool) -> Factor:
+        """A factor with its levels renumbered."""
+        code, levels = dense(code)
+        return cls(name, code, levels, in_item)
+
+
+@dataclass(frozen=True, slots=True)
+class Design:
+    """The answers, in the order of units, raters and samples, with their level of every factor."""
+
+    value: Floats
+    factors: list[Factor]
+
+    @classmethod
+    def of(cls, used: pl.DataFrame, traits: list[str] | None = None, interaction: bool = False) -> Design:
+        """The factors that a table of answers has."""
+        used = used.sort([*UNIT, "rater", "sample"])
+        unit = _code(used, UNIT)
+        rater = _code(used, ["rater"])
+        factors = [Factor.of("item", unit, True), Factor.of("rater", rater, False)]
+        for name in traits or ():
+            code = _code(used, [name])
+            factors.append(Factor.of(name, code, False))
+            if interaction:
+                factors.append(Factor.of(f"item × {name}", _crossed(unit, code), True))
+        pairs = Factor.of("item × rater", _crossed(unit, rater), True)
+        if pairs.levels < len(used):
+            factors.append(pairs)
+        value = used["value"].to_numpy()
+        return cls(value - value.mean() if len(value) else value, factors)
+
+    @property
+    def names(self) -> list[str]:
+        """The components, the residual last."""
+        return [*(factor.name for factor in self.factors), "residual"]
+
+    def problem(self) -> str | None:
+        """Why the components cannot be estimated, if so."""
+        for factor in self.factors:
+            if factor.levels < 2:
+                return f"there are fewer than two levels of {factor.name}"
+        return None
+
+    def variances(self) -> Floats:
+        """One variance per component, unbiased and therefore negative at times; NaN where they cannot be told apart."""
+        n = len(self.value)
+        count = len(self.factors)
+        # Rows: the sum of squares of each factor, then of the single answers; columns: each variance.
+        left, right = np.full((count + 1, count + 1), float(n)), np.empty(count + 1)
+        sizes = [np.bincount(factor.code, minlength=factor.levels).astype(np.float64) for factor in self.factors]
+        for row, factor in enumerate(self.factors):
+            totals = np.bincount(factor.code, weights=self.value, minlength=factor.levels)
+            right[row], left[row, -1] = (totals**2 / sizes[row]).sum(), factor.levels
+            for column, other in enumerate(self.factors):
+                level, shared = _cells(factor.code, other.code)
+                left[row, column] = (shared**2 / sizes[row][level]).sum()
+        right[-1] = (self.value**2).sum()
+        left[:, :-1] -= [float((size**2).sum()) / n for size in sizes]
+        left[:, -1] -= 1.0
+        right -= self.value.sum() ** 2 / n
+        if np.linalg.cond(left / np.abs(left).max()) >= 1e10:
+            return np.full(count + 1, np.nan)
+        return np.asarray(np.linalg.solve(left, right))
+
+    def likeliest(self) -> Floats:
+        """The variances of restricted maximum likelihood, none below zero."""
+        start = np.nan_to_num(self.variances(), nan=float(self.value.var()))
+        return restricted_likelihood(self.value, [factor.code for factor in self.factors], start)
+
+
+def shares(variances: Floats) -> Floats:
+    """Each component's share of the total, one row per row of variances; negative ones count as zero."""
+    positive = np.clip(variances, 0, None)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(positive / positive.sum(axis=1, keepdims=True))
+
+
+def _cells(code: Ints, other: Ints) -> tuple[Ints, Floats]:
+    """Each pair of levels that occurs: its level of the first factor, and its size."""
+    pair = _crossed(code, other)
+    codes, size = np.unique(pair, return_counts=True)
+    return codes // (int(other.max(initial=0)) + 1), size.astype(np.float64)
+
+
+def _code(used: pl.DataFrame, columns: By) -> Ints:
+    """Codes in the order of the values, whatever the order of the rows."""
+    return item_codes(used.select(pl.struct(list(columns)).rank("dense").alias("code"))["code"])[0]
+
+
+def _crossed(first: Ints, second: Ints) -> Ints:
+    return first * (int(second.max(initial=0)) + 1) + second

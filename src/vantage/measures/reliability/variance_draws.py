@@ -1,0 +1,257 @@
+"""How far variance components may lie from their estimates: draws from generalised pivotal quantities.
+
+A sum of squares over its expectation is χ² distributed, whatever the variances are. Drawing the χ² and solving for the
+variances gives values that fit the data (Weerahandi 1993; for two crossed factors Burdick, Borror and Montgomery 2005),
+and any function of them, a share or a reliability, has an interval from the same draws. With gaps the rater variance
+solves Σ zⱼ² / (dⱼσ² + σₑ²) = χ², the exact pivot of Harville and Fenech (1985), where z are the raters' sums, items
+eliminated, along the eigenvectors of their design. Few raters give few degrees of freedom and long intervals.
+
+The levels of a trait are not a sample of levels: their variance is that of these levels, from the non-central χ² of
+what lies between them. Effects that are not normal have other degrees of freedom (Bonett 2006): they are divided by
+(kurtosis − 1)/2, estimated where there are twenty or more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from vantage.measures.codes import dense
+from vantage.measures.intervals import Bounds
+from vantage.measures.ratings import Floats, Ints
+from vantage.measures.reliability.variance_design import Design, Factor
+
+DRAWS: Final = 2000
+EXACT: Final = 600
+"""Up to so many raters the design is decomposed; beyond, raters are taken as if they met the same items."""
+NORMAL: Final = 3.0
+MANY: Final = 20
+"""From how many effects on their kurtosis is estimated."""
+
+
+def variance_draws(design: Design, over: str = "both", *, draws: int = DRAWS, seed: int = 0) -> Floats:
+    """One row per draw and one column per component of the design, the residual last.
+
+    Over `items` the raters' effects stay as they are, over `raters` those of the items.
+
+    >>> from vantage.measures.ratings import judgments_frame
+    >>> table = judgments_frame(np.random.default_rng(0).normal(size=(8, 30)) + np.arange(30))
+    >>> found = variance_draws(Design.of(table))
+    >>> found.shape, bool(np.quantile(found[:, 0], 0.025) < 77.5 < np.quantile(found[:, 0], 0.975))
+    ((2000, 3), True)
+    """
+    rng = np.random.default_rng(seed)
+    found: dict[str, Floats] = {}
+    factors = {factor.name: factor for factor in design.factors}
+    item, rater = factors["item"], factors["rater"]
+    unit, who, value = item.code, rater.code, design.value
+    extra = np.zeros(draws)
+    if pairs := factors.get("item × rater"):
+        within, freedom = _around(value, pairs.code)
+        found["residual"] = within / _chi_squared(rng, freedom, draws)
+        sizes = np.bincount(pairs.code)
+        first = np.unique(pairs.code, return_index=True)[1]
+        value = np.bincount(pairs.code, weights=value) / sizes
+        unit, who = unit[first], who[first]
+        extra = found["residual"] * float(np.mean(1 / sizes))
+    table = Crossed.of(unit, who, value, item.levels, rater.levels)
+    traits = [factor for factor in design.factors if not factor.in_item and factor.name != "rater"]
+    crossed = [factor for factor in design.factors if factor.in_item and factor.name not in ("item", "item × rater")]
+    squares, freedom = table.residual, table.freedom
+    adjusted = value - table.effect[who]
+    between: dict[str, tuple[float, float, float]] = {}
+    for factor in crossed:
+        code = factor.code if pairs is None else factor.code[first]
+        sum_of_squares, degrees, per_variance = _within_items(adjusted, unit, code)
+        between[factor.name] = (sum_of_squares, degrees, per_variance)
+        squares, freedom = squares - sum_of_squares, freedom - degrees
+    error = max(squares, 0.0) / _chi_squared(rng, max(freedom, 1.0), draws)
+    for name, (sum_of_squares, degrees, per_variance) in between.items():
+        mean_square = sum_of_squares / _chi_squared(rng, degrees, draws) if degrees > 0 else error
+        found[name] = np.maximum(mean_square - error, 0.0) * degrees / max(per_variance, 1e-300)
+    noise = error + sum((found[name] for name in between), np.zeros(draws))
+    if pairs is None:
+        found["residual"] = error
+    else:
+        found["item × rater"] = np.maximum(error - extra, 0.0)
+    groups = [_of_raters(factor, rater) for factor in traits]
+    found["rater"] = table.rater_variance(noise, groups, rng if over != "items" else None)
+    for factor, group in zip(traits, groups, strict=True):
+        found[factor.name] = table.trait_variance(group, found["rater"], noise, rng)
+    found["item"] = table.item_variance(noise, rng if over != "raters" else None)
+    return np.column_stack([found[name] for name in design.names])
+
+
+@dataclass(frozen=True, slots=True)
+class Crossed:
+    """Answers in an additive model of items and raters: what is left, and the two kinds of effects."""
+
+    residual: float
+    freedom: float
+    z: Floats
+    """The raters' sums, items eliminated, along the axes of their design: of variance d·σ² + σₑ²."""
+    d: Floats
+    axes: Floats | None
+    effect: Floats
+    """The raters' effects, by least squares within items."""
+    information: Floats
+    """How many answers' worth of comparison within items each rater has."""
+    item_effect: Floats
+    per_item: Floats
+
+    @classmethod
+    def of(cls, unit: Ints, rater: Ints, value: Floats, units: int, raters: int) -> Crossed:
+        """Eliminates the items, then decomposes what is left of the raters."""
+        from scipy.sparse import coo_array, diags_array
+
+        size = np.bincount(unit, minlength=units).astype(np.float64)
+        given = np.bincount(rater, minlength=raters).astype(np.float64)
+        means = np.bincount(unit, weights=value, minlength=units) / size
+        sums = np.bincount(rater, weights=value - means[unit], minlength=raters)
+        met = coo_array((np.ones(len(unit)), (unit, rater)), (units, raters)).tocsr()
+        information = given - np.asarray((met.multiply(met)).T @ (1 / size))
+        axes: Floats | None = None
+        if raters <= EXACT:
+            left = np.diag(given) - (met.T @ (diags_array(1 / size) @ met)).toarray()
+            d, axes = np.linalg.eigh(left)
+            real = d > 1e-9 * max(float(d.max()), 1e-300)
+            d, axes = d[real], axes[:, real]
+            z = (axes.T @ sums) / np.sqrt(d)
+            effect = axes @ (z / np.sqrt(d))
+        else:
+            known = information > 1e-9
+            effect = np.divide(sums, information, out=np.zeros(raters), where=known)
+            d = information[known]
+            z = (effect[known] - effect[known].mean()) * np.sqrt(d)
+        squares = float(np.square(value - means[unit]).sum() - np.square(z).sum())
+        item_effect = np.bincount(unit, weights=value - effect[rater], minlength=units) / size
+        return cls(squares, len(value) - units - len(z), z, d, axes, effect, information, item_effect, size)
+
+    def rater_variance(self, noise: Floats, groups: list[Ints], rng: np.random.Generator | None) -> Floats:
+        """Draws of the variance between raters within the levels of their traits."""
+        z, taken = self.z, 0
+        middle = float(np.median(noise))
+        if groups:
+            typical = _solved(np.square(self.z), self.d, np.array([middle]), np.array([float(len(z))]))[0]
+            columns = np.column_stack([np.eye(int(group.max()) + 1)[group] for group in groups])
+            axes = self.axes if self.axes is not None else np.eye(len(self.effect))[:, self.information > 1e-9]
+            scale = 1 / np.sqrt(self.d * typical + middle)
+            design = (np.sqrt(self.d)[:, None] * (axes.T @ columns)) * scale[:, None]
+            fitted, _, taken, _ = np.linalg.lstsq(design, z * scale, rcond=1e-9)
+            z = z - (design @ fitted) / scale
+        freedom = max(len(z) - int(taken), 1)
+        if rng is None:
+            target = np.full(len(noise), float(freedom))
+        else:
+            target = _chi_squared(rng, freedom, len(noise), _kurtosis(z, self.d, middle, freedom))
+        return _solved(np.square(z), self.d, noise, target)
+
+    def trait_variance(self, group: Ints, raters: Floats, noise: Floats, rng: np.random.Generator) -> Floats:
+        """Draws of the variance between the levels of a trait, which are these and no others."""
+        from scipy.special import chndtr, chndtrinc
+
+        known = self.information > 1e-9
+        level, levels = dense(group[known])
+        if levels < 2:
+            return np.zeros(len(raters))
+        spread = raters[:, None] + noise[:, None] / self.information[known]  # of one rater's effect
+        which = np.eye(levels)[level]
+        weight = (1 / np.maximum(spread, 1e-300)) @ which
+        mean = ((self.effect[known] / np.maximum(spread, 1e-300)) @ which) / weight
+        grand = (mean * weight).sum(axis=1, keepdims=True) / weight.sum(axis=1, keepdims=True)
+        between = (weight * np.square(mean - grand)).sum(axis=1)
+        chance = rng.random(len(raters))
+        beyond = chndtr(between, levels - 1, 0.0) > chance
+        shift = np.zeros(len(raters))
+        shift[beyond] = chndtrinc(np.minimum(between[beyond], 1e4), levels - 1, chance[beyond])
+        shift = np.where(between > 1e4, between, shift)
+        return np.asarray(shift / (levels - 1) / weight.mean(axis=1))
+
+    def item_variance(self, noise: Floats, rng: np.random.Generator | None) -> Floats:
+        """Draws of the variance between items."""
+        apart = self.item_effect - np.average(self.item_effect, weights=self.per_item)
+        sizes, kind = np.unique(self.per_item, return_inverse=True)
+        squares = np.bincount(kind.reshape(-1), weights=np.square(apart) * self.per_item).astype(np.float64)
+        freedom = len(apart) - 1
+        target = np.full(len(noise), float(freedom))
+        if rng is not None:
+            scaled = apart * np.sqrt(self.per_item)
+            kurtosis = _kurtosis(scaled, self.per_item, float(np.median(noise)), freedom)
+            target = _chi_squared(rng, freedom, len(noise), kurtosis)
+        return _solved(squares, sizes, noise, target)
+
+
+def _solved(squares: Floats, d: Floats, noise: Floats, target: Floats) -> Floats:
+    """The variance σ² ≥ 0 at which F(σ²) = Σ squares / (d σ² + noise) is the target, for each noise and target.
+
+    1/F is a harmonic mean of straight lines and so concave: Newton's method climbs to the solution from below, and
+    takes a single step where all d are the same.
+    """
+    largest = float((squares / d).sum())
+    if largest == 0:
+        return np.zeros(len(noise))
+    noise = np.maximum(noise, 1e-12 * largest)
+    goal = 1 / np.maximum(target, 1e-300)
+    variance = np.zeros(len(noise))
+    for _ in range(100):
+        inverse = 1 / (variance[:, None] * d + noise[:, None])
+        value = inverse @ squares
+        with np.errstate(divide="ignore", invalid="ignore"):
+            step = (goal - 1 / value) * np.square(value) / (np.square(inverse) @ (squares * d))
+        step = np.where(step > 0, step, 0.0)
+        variance += step
+        if (step <= 1e-9 * variance).all():
+            break
+    return variance
+
+
+def _chi_squared(rng: np.random.Generator, freedom: float, draws: int, kurtosis: float = NORMAL) -> Floats:
+    """χ² of so many degrees of freedom, spread like the variance of effects with this kurtosis."""
+    effective = freedom * 2 / (kurtosis - 1)
+    return np.maximum(rng.chisquare(effective, draws), 1e-12) * (freedom / effective)
+
+
+def _kurtosis(z: Floats, d: Floats, noise: float, freedom: float) -> float:
+    """The kurtosis of effects, of which z shows d σ² beside noise; that of normal ones where effects are few."""
+    if len(z) < MANY:
+        return NORMAL
+    typical = _solved(np.square(z), d, np.array([noise]), np.array([float(freedom)]))[0]
+    standard = z / np.sqrt(np.maximum(d * typical + noise, 1e-300))
+    found = float(np.mean(standard**4) / max(float(np.mean(standard**2)) ** 2, 1e-300))
+    return float(np.clip(found, NORMAL, 30.0))  # short tails are not taken on trust from few effects
+
+
+def _around(value: Floats, code: Ints) -> tuple[float, float]:
+    """The sum of squares around the means of levels, and its degrees of freedom."""
+    size = np.bincount(code)
+    mean = np.bincount(code, weights=value) / size
+    return float(np.square(value - mean[code]).sum()), float(len(value) - len(size))
+
+
+def _within_items(value: Floats, unit: Ints, code: Ints) -> tuple[float, float, float]:
+    """What groups differ by within items: sum of squares, degrees of freedom, and what a unit of variance adds."""
+    code, _ = dense(code)
+    whole, _ = _around(value, unit)
+    within, _ = _around(value, code)
+    size = np.bincount(code).astype(np.float64)
+    of_cell = np.zeros(len(size), dtype=np.int64)
+    of_cell[code] = unit
+    per_item = np.bincount(unit).astype(np.float64)
+    degrees = float(len(size) - len(np.unique(unit)))
+    return whole - within, degrees, float(len(value) - (np.square(size) / per_item[of_cell]).sum())
+
+
+def _of_raters(trait: Factor, rater: Factor) -> Ints:
+    """The level of a trait that each rater has."""
+    level = np.zeros(rater.levels, dtype=np.int64)
+    level[rater.code] = trait.code
+    return level
+
+
+def interval_of(drawn: Floats, estimate: float, confidence: float) -> Bounds:
+    """The bounds of a function of the drawn variances; an estimate from other equations never falls outside them."""
+    tail = (1 - confidence) / 2
+    low, high = np.nanquantile(drawn, [tail, 1 - tail])
+    return min(float(low), estimate), max(float(high), estimate)

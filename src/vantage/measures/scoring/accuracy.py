@@ -1,0 +1,239 @@
+"""Accuracy against a reference: how often, and how nearly, raters give the answer that is taken as right.
+
+The label set is that of the scale, or of the whole table where there is no scale; it never shrinks to the
+labels of a subset, so that two groups are always averaged over the same classes. An answer that is missing
+is left out or counted wrong, as asked, and every row says which. Counted wrong, it is a miss for the class of
+its reference, and never a class of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, Literal
+
+import numpy as np
+import polars as pl
+
+from vantage.errors import InputError, nearest
+from vantage.measures.base import measure, table
+from vantage.measures.intervals import Method
+from vantage.measures.parts import Part, Rounding, check_level, names, partitioned, scales_of
+from vantage.measures.presentation import Column, View
+from vantage.measures.ratings import By, Judgments
+from vantage.measures.resampling import Resampled, Resampling
+from vantage.measures.scoring.references import PEOPLE, Reference, against, one_against_the_others
+from vantage.measures.scoring.scores import (
+    METRICS,
+    NUMERIC,
+    Metric,
+    Missing,
+    Rules,
+    Scores,
+    chosen,
+    label_set,
+    shown,
+    without_reference,
+)
+from vantage.scales import Scale
+
+_MANY_CLASSES: Final = 50
+"""A plain table with more distinct answers than this is taken for continuous unless classes are asked for."""
+
+
+ACCURACY_VIEW: Final = View(
+    "Accuracy against the reference",
+    columns={"estimate": Column(digits=2)},
+    show=("metric", "average", "class", "estimate", "items", "judgments"),
+    method="Raters were scored against the reference by {metric}.",
+)
+
+
+@measure("accuracy", "accuracy", view=ACCURACY_VIEW, pools=False)
+def accuracy(
+    data: Judgments,
+    *,
+    by: By = (),
+    reference: Reference = "majority",
+    metric: str | Sequence[str] | None = None,
+    within: float = 1.0,
+    missing: Missing = "left_out",
+    opt_outs: Missing = "left_out",
+    rounding: Rounding = "none",
+    labels: Sequence[float] | None = None,
+    zero_division: float | None = 0.0,
+    raters: Sequence[str] | None = None,
+    people: Sequence[str] | None = None,
+    match: By = ("item", "question"),
+    per: Literal["mean", "person"] = "mean",
+    ceiling: bool = False,
+    ci: Resampled = "auto",
+    interval: Method = "percentile",
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """How well raters hit a reference: gold labels, aggregated people, or each person in turn.
+
+    With TP, FP, FN of a class: precision TP / (TP + FP), recall TP / (TP + FN), F1 2TP / (2TP + FP + FN);
+    `macro` is their plain mean over the label set, `weighted` the mean by how often the reference has the
+    class, `micro` pools all classes. `within` is the share of answers at most that far from the reference
+    (metric `within`). `kappa` is Cohen's (1960); `quadratic_kappa` weights by squared differences of codes
+    (Cohen 1968). `mae`, `rmse`, `pearson`, `spearman` and `kendall` compare codes; a nominal scale has none.
+
+    `metric` names one or several of these (all that the scale allows, by default). `missing` says what a
+    refused, unparsed or failed answer is, `opt_outs` the same for "ambiguous" and "not mentioned": left
+    out, or wrong. For metrics of codes both are always left out, since a missing answer has no distance.
+
+    A class without any denominator (never predicted, or never in the reference) is null in its own
+    row; in the averages it counts as `zero_division`, or is left out with None. Averages of people often
+    lie between the answers: `rounding` puts them on the scale, without it class metrics are null.
+
+    With `reference="each"` the estimate is the plain mean over people, or one row per person (`per`).
+
+    Nobody reaches people who disagree among themselves. `ceiling=True` puts beside every estimate what a person
+    reaches: each one (fifty drawn at random where there are more) against the same reference made by the others.
+
+    >>> answers = {"item": ["a", "b", "c", "d"], "rater": ["m"] * 4, "value": [1, 0, 1, 1]}
+    >>> gold = {"item": ["a", "b", "c", "d"], "value": [1, 0, 0, 1]}
+    >>> accuracy(answers, reference=gold, metric=["accuracy", "f1_macro"], ci="none").select(
+    ...     "metric", "average", pl.col("estimate").round(3)).rows()
+    [('accuracy', None, 0.75), ('f1', 'macro', 0.733)]
+    """
+    _check(metric, missing, opt_outs, per)
+    how = Resampling(ci, interval, resamples, confidence, seed)
+    frame = against(data, reference, by=by, raters=raters, people=people, match=match, rounding=rounding)
+    word = reference if isinstance(reference, str) else None
+    apart = word == "each" and per == "person"
+    # A mean that was not rounded is no answer, so it does not widen the label set of a plain table.
+    between = word in {"mean", "median"} and rounding == "none"
+    seen = frame.with_columns(pl.lit(None, dtype=pl.Float64).alias("gold")) if between else frame
+    alone = None
+    if ceiling:
+        if word not in PEOPLE:
+            raise InputError("a ceiling needs a reference that people make", remedy=f"use {', '.join(PEOPLE)}")
+        alone = one_against_the_others(data, word, by=by, people=people, match=match, rounding=rounding, seed=seed)
+    rows: list[dict[str, Any]] = []
+    for key, part in partitioned(frame, names(by)):
+        scale = _one_scale(part, scales_of(data))
+        wanted = [metric] if isinstance(metric, str) else metric
+        codes = label_set(seen, scale, labels)
+        rules = Rules(codes, within, missing, opt_outs, zero_division)
+        metrics = chosen(wanted, scale, len(codes), _looks_continuous(seen, scale, labels))
+        if any(m.name in NUMERIC for m in metrics):
+            check_level(scale, part, f"the metric {next(m.name for m in metrics if m.name in NUMERIC)}")
+        persons = part["person"].unique().drop_nulls().sort().to_list() if word == "each" else [None]
+        for group in [[person] for person in persons] if apart else [persons]:
+            rated = part.filter(pl.col("person").is_in(group)) if word == "each" else part
+            found = Scores.of(rated, rules, group).rows(metrics, how, rated, scale)
+            if alone is not None:
+                found = [
+                    {**row, "ceiling": top}
+                    for row, top in zip(found, _ceilings(alone, key, rules, metrics), strict=True)
+                ]
+            named = {"person": group[0]} if apart else {}
+            stated = ({"missing": missing if m.classifies else "left_out"} for m in metrics)
+            rows += [{**key, **named, **said, **row} for said, row in zip(stated, found, strict=True)]
+    return table(_columns_first(rows, names(by)), names(by))
+
+
+CONFUSION_VIEW: Final = View(
+    "Answers given where the reference has which answer",
+    columns={"estimate": Column("share", percent=True, digits=0)},
+)
+
+
+@measure("confusion", "accuracy", view=CONFUSION_VIEW, pools=False)
+def confusion(
+    data: Judgments,
+    *,
+    by: By = (),
+    reference: Reference = "majority",
+    rounding: Rounding = "none",
+    raters: Sequence[str] | None = None,
+    people: Sequence[str] | None = None,
+    match: By = ("item", "question"),
+) -> pl.DataFrame:
+    """Which answers were given where the reference has which: counts, and shares of each reference class.
+
+    One row per pair of classes of the label set, those that never occur included. Missing answers have
+    rows of their own, with their status and without a predicted class. `estimate` is the share among
+    all judgments with that reference, missing ones included; `judgments` the count.
+
+    >>> answers = {"item": ["a", "b", "c"], "rater": ["m"] * 3, "value": [1, 0, 1]}
+    >>> gold = {"item": ["a", "b", "c"], "value": [1, 0, 0]}
+    >>> confusion(answers, reference=gold).select("reference", "predicted", "judgments").rows()
+    [('0', '0', 1), ('0', '1', 1), ('1', '0', 0), ('1', '1', 1)]
+    """
+    frame = against(data, reference, by=by, raters=raters, people=people, match=match, rounding=rounding)
+    rows: list[dict[str, Any]] = []
+    for key, part in partitioned(frame, names(by)):
+        scale = _one_scale(part, scales_of(data))
+        known = part.filter(pl.col("gold").is_not_null())
+        codes = [float(code) for code in label_set(frame, scale, None)]
+        off_scale = sorted(set(known["gold"].unique()) - set(codes))
+        status = pl.when(pl.col("value").is_null()).then(pl.col("status").cast(pl.String)).otherwise(pl.lit("answered"))
+        cells = known.group_by("gold", "value", status.alias("state")).agg(
+            pl.len().alias("n"),
+            pl.col("item").n_unique().alias("items"),
+            pl.col("rater").n_unique().alias("raters"),
+        )
+        found = {(gold, value, state): counted for gold, value, state, *counted in cells.iter_rows()}
+        states = sorted({state for _, value, state in found if value is None})
+        for gold in [*codes, *off_scale]:
+            total = known.filter(pl.col("gold") == gold).height
+            pairs = [(value, "answered") for value in codes] + [(None, state) for state in states]
+            for value, state in pairs:
+                n, items, judges = found.get((gold, value, state), (0, 0, 0))
+                row: dict[str, Any] = {
+                    "reference": shown(gold, scale),
+                    "predicted": None if value is None else shown(value, scale),
+                    "status": state,
+                    "estimate": n / total if total else None,
+                    "items": items,
+                    "raters": judges,
+                    "judgments": n,
+                    "left_out": without_reference(part),
+                    "reason": None if total else "the reference never has this class",
+                }
+                rows.append({**key, **row})
+    return table(rows, names(by))
+
+
+def _ceilings(alone: pl.DataFrame, key: dict[str, Any], rules: Rules, metrics: Sequence[Metric]) -> list[float | None]:
+    """What a person reaches in each metric, on average over people; null where nobody can be scored."""
+    mine = alone.filter([pl.col(name).eq_missing(value) for name, value in key.items()]) if key else alone
+    scores = []
+    for _, rated in partitioned(mine, ["rater"]):
+        persons = rated["person"].unique().sort().to_list()
+        each = Scores.of(rated, rules, persons)
+        if each.items:
+            scores.append(each.values(np.ones((1, each.items)), metrics)[0])
+    found = np.array(scores).reshape(len(scores), len(metrics))
+    known = np.isfinite(found)
+    return [float(found[known[:, m], m].mean()) if known[:, m].any() else None for m in range(len(metrics))]
+
+
+def _looks_continuous(frame: pl.DataFrame, scale: Scale | None, labels: Sequence[float] | None) -> bool:
+    if scale is not None:
+        return scale.range is not None
+    return labels is None and len(label_set(frame, None, None)) > _MANY_CLASSES
+
+
+def _one_scale(part: pl.DataFrame, scales: dict[str, Scale]) -> Scale | None:
+    return Part({}, part, scales, ()).scale()
+
+
+def _columns_first(rows: list[dict[str, Any]], by: Sequence[str]) -> list[dict[str, Any]]:
+    first = ("person", "metric", "average", "class", "missing", "wrong", "ceiling")
+    return [{**{c: row[c] for c in (*by, *first) if c in row}, **row} for row in rows]
+
+
+def _check(metric: str | Sequence[str] | None, missing: str, opt_outs: str, per: str) -> None:
+    for name in [metric] if isinstance(metric, str) else metric or ():
+        if name not in METRICS:
+            raise InputError(f"metric '{name}' is not known", remedy=nearest(name, METRICS))
+    for option, value in (("missing", missing), ("opt_outs", opt_outs)):
+        if value not in {"left_out", "wrong"}:
+            raise InputError(f"{option} '{value}' is not known", remedy="use left_out or wrong")
+    if per not in {"mean", "person"}:
+        raise InputError(f"per '{per}' is not known", remedy="use mean or person")

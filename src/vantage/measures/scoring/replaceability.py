@@ -1,0 +1,356 @@
+"""Can a model stand in for a person? The alternative annotator test (Calderon, Reichart and Dror 2025)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from vantage.errors import InputError, nearest
+from vantage.measures.base import measure, table
+from vantage.measures.intervals import Method
+from vantage.measures.multiplicity import Correction, adjusted
+from vantage.measures.parts import Part, check_level, names, parts
+from vantage.measures.presentation import Column, Fact, View
+from vantage.measures.ratings import By, Floats, Judgments
+from vantage.measures.resampling import Resampled, Resampling, item_codes
+from vantage.measures.scoring.references import has_column
+from vantage.measures.scoring.scores import Missing
+from vantage.scales import Level
+
+Alignment: TypeAlias = Literal["accuracy", "rmse", "mae"]
+
+_SMALL: Final = 30
+"""With fewer items than this, differences are not taken for normal and signed ranks are tested."""
+
+
+VIEW: Final = View(
+    "Alternative annotator test: how often a model agrees with people as well as one of them does",
+    columns={
+        "estimate": Column("people it could replace", percent=True, digits=0),
+        "advantage": Column("advantage probability", digits=2, interval=("advantage_low", "advantage_high")),
+        "tested": Column("people tested"),
+    },
+    show=("model", "estimate", "advantage", "tested", "passes", "reason"),
+    notes=("A model passes when it could replace half of the people or more.",),
+    says=(
+        Fact(
+            "People whom a model could replace, of those it was tested against: {rows}.",
+            row="{model} {estimate} of {tested}",
+        ),
+    ),
+    method="The alternative annotator test asked whether a model could stand in for a person, with ε = {epsilon} "
+    "(Calderon et al., 2025).",
+    sources=("calderon2025",),
+)
+
+
+@measure("alt-test", "replaceability", view=VIEW, pools=False)
+def alt_test(
+    data: Judgments,
+    *,
+    by: By = (),
+    models: Sequence[str] | None = None,
+    people: Sequence[str] | None = None,
+    alignment: Alignment | None = None,
+    level: Level | None = None,
+    epsilon: float = 0.1,
+    test: Literal["t", "wilcoxon"] | None = None,
+    correction: Correction = "by",
+    q: float = 0.05,
+    min_items: int = 30,
+    min_people: int = 2,
+    missing: Missing = "left_out",
+    match: By = ("item", "question"),
+    per: Literal["model", "person"] = "model",
+    ci: Resampled = "auto",
+    interval: Method = "percentile",
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """The alternative annotator test: does the model agree with people as well as one of them does?
+
+    Each person is left out in turn. On every item they share with the model, the one whose answer is
+    better aligned with the remaining people wins; both win a tie. `alignment` is the share of equal answers
+    (`accuracy`, for nominal scales), minus the root mean squared difference (`rmse`, the default for
+    ordered ones) or minus the mean absolute difference (`mae`). The model may replace the person if its
+    share of wins, its advantage probability, is above the person's less `epsilon`: what the model saves in
+    time and money. The authors suggest 0.2 for experts, 0.15 for skilled and 0.1 for crowd annotators.
+
+    The one-sided test of the paired differences is Student's t, or Wilcoxon's signed ranks with fewer than
+    30 items; `correction` controls false discoveries over people at rate `q` (Benjamini and Yekutieli
+    2001). The winning rate, `estimate`, is the share of tested people whom the model may replace; it passes
+    at one half or more. `advantage` is the mean advantage probability over them, with its interval over
+    items: the number to compare models by. With `per="person"` there is a row for each person, whose
+    `estimate` is the model's advantage probability against them.
+
+    Items with fewer than `min_people` people are not used, and people with fewer than `min_items` shared
+    items are not tested; the row says so. Where all differences are equal, the test is decided by whether
+    they are below `epsilon`. A model's repeated samples have their alignment averaged. Items that the
+    model left unanswered are left out, or lost with `missing="wrong"`.
+
+    >>> import numpy as np
+    >>> people = np.tile([0, 1, 1, 0], (3, 10)).astype(float)
+    >>> people[0, :20] = 1 - people[0, :20]
+    >>> table = np.vstack([people, people[1]])
+    >>> alt_test(table, alignment="accuracy", models=["3"]).select("estimate", "passes", "advantage").rows()
+    [(1.0, True, 1.0)]
+    """
+    _check(alignment, epsilon, test, per)
+    how = Resampling(ci, interval, resamples, confidence, seed)
+    keys = names(match)
+    with_kind = models is None or people is None
+    rows: list[dict[str, Any]] = []
+    extra = [*keys, "kind"] if with_kind and has_column(data, "kind") else keys
+    for part in parts(data, by, extra=extra):
+        chosen = alignment or _alignment(part, level)
+        if chosen != "accuracy":
+            check_level(part.scale(), part.frame, f"alignment by {chosen}")
+        persons, tested = _sides(part.frame, models, people)
+        if tested.is_empty():
+            rows.append({**part.key, "model": None, "reason": "no model was asked in this group"})
+            continue
+        meetings = Meetings.of(persons, keys, chosen, min_people)
+        for model in tested["rater"].unique().sort():
+            mine = tested.filter(pl.col("rater") == model)
+            trial = Trial.of(meetings, mine, chosen, missing)
+            verdicts = trial.verdicts(epsilon, test, correction, q, min_items)
+            head = {**part.key, "model": str(model)}
+            options = {"alignment": chosen, "epsilon": epsilon}
+            left_out = _left_out(persons, mine, trial, missing)
+            if per == "person":
+                rows += [{**head, **row, **options, "left_out": left_out} for row in trial.person_rows(verdicts, how)]
+            else:
+                rows.append({**head, **trial.summary(verdicts, how), **options, "left_out": left_out})
+    if rows and all(row["model"] is None for row in rows):
+        raise InputError("all raters are people, so there is no model to test", remedy="name it with the option models")
+    return table(rows, names(by))
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One model against each person left out in turn: who won on which item."""
+
+    wins: pl.DataFrame
+    """One row per person and item: `person`, the keys, `model_wins`, `person_wins` (1 or 0)."""
+    people: list[str]
+
+    @classmethod
+    def of(cls, meetings: Meetings, model: pl.DataFrame, alignment: Alignment, missing: Missing) -> Trial:
+        """The comparisons on all items that the model was asked about and enough people answered."""
+        keys = meetings.keys
+        answered = model.filter(pl.col("value").is_not_null())
+        replies = answered.select([*keys, pl.col("value").alias("reply"), pl.int_range(pl.len()).alias("take")])
+        asked = (answered if missing == "left_out" else model).select(keys).unique()
+        met = meetings.others.join(replies, on=keys, nulls_equal=True)
+        mine = _aligned(met, [*keys, "person"], pl.col("reply"), alignment).rename({"score": "mine"})
+        wins = (
+            meetings.scores.join(asked, on=keys, how="semi", nulls_equal=True)
+            .join(mine, on=[*keys, "person"], how="left", nulls_equal=True)
+            .sort([*keys, "person"])
+        )
+        # No reply counts as worse than any answer.
+        model_score = wins["mine"].fill_null(-np.inf).to_numpy()
+        person_score = wins["score"].to_numpy()
+        tied = np.isclose(model_score, person_score, rtol=1e-9, atol=1e-12)
+        return cls(
+            wins.select("person", *keys).with_columns(
+                pl.Series("model_wins", (tied | (model_score > person_score)).astype(np.float64)),
+                pl.Series("person_wins", (tied | (person_score > model_score)).astype(np.float64)),
+            ),
+            meetings.people,
+        )
+
+    def verdicts(
+        self, epsilon: float, test: str | None, correction: Correction, q: float, min_items: int
+    ) -> list[dict[str, Any]]:
+        """The test of every person, in the order of their names."""
+        parted = {str(p): rows for (p,), rows in self.wins.group_by("person")}
+        rows: list[dict[str, Any]] = []
+        for person in self.people:
+            wins = parted.get(person, self.wins.clear())
+            row: dict[str, Any] = {"person": person, "shared": len(wins), "test": None, "p": None}
+            if len(wins) < max(min_items, 2):
+                few = f"{len(wins)} shared items, fewer than the {max(min_items, 2)} that a test needs"
+                rows.append({**row, "reason": few})
+                continue
+            difference = (wins["person_wins"] - wins["model_wins"]).to_numpy()
+            name = test or ("t" if len(difference) >= _SMALL else "wilcoxon")
+            rows.append({**row, "test": name, "p": _p_value(difference, epsilon, name)})
+        for row, p in zip(rows, adjusted([row["p"] for row in rows], correction), strict=True):
+            row["p_adjusted"] = p
+            row["replaceable"] = None if p is None else p <= q
+        return rows
+
+    def person_rows(self, verdicts: Sequence[dict[str, Any]], how: Resampling) -> list[dict[str, Any]]:
+        """One row per person: the two advantage probabilities and the verdict."""
+        rows = []
+        for verdict in verdicts:
+            wins = self.wins.filter(pl.col("person") == verdict["person"])
+            row = {**verdict, "person_advantage": None, **_rests_on(wins, 1)}
+            if len(wins):
+                row["person_advantage"] = wins["person_wins"].mean()
+            if verdict["p"] is not None:
+                row |= _advantage(wins, [verdict["person"]], how)
+            rows.append(row)
+        return rows
+
+    def summary(self, verdicts: Sequence[dict[str, Any]], how: Resampling) -> dict[str, Any]:
+        """One row for the model: winning rate, verdict and mean advantage probability."""
+        tested = [v["person"] for v in verdicts if v["p"] is not None]
+        wins = self.wins.filter(pl.col("person").is_in(tested))
+        row: dict[str, Any] = {
+            "people": len(self.people),
+            "tested": len(tested),
+            "passes": None,
+            "advantage": None,
+            "advantage_low": None,
+            "advantage_high": None,
+            "advantage_over": None,
+            **_rests_on(wins, len(tested)),
+        }
+        if not tested:
+            return {**row, "reason": "no person shares enough items with the model and with other people"}
+        rate = float(np.mean([v["replaceable"] for v in verdicts if v["p"] is not None]))
+        advantage = _advantage(wins, tested, how)
+        named = {"advantage": "estimate", "advantage_low": "low", "advantage_high": "high", "advantage_over": "over"}
+        return {**row, **{k: advantage[v] for k, v in named.items()}, "passes": rate >= 0.5, "estimate": rate}
+
+
+@dataclass(frozen=True, slots=True)
+class Meetings:
+    """Who met whom: every person's answer beside the other people's answers to the same item."""
+
+    others: pl.DataFrame
+    """One row per person, item and other person's answer (`other`)."""
+    scores: pl.DataFrame
+    """One row per person and item: how well their answer is aligned with the others' (`score`)."""
+    people: list[str]
+    keys: list[str]
+
+    @classmethod
+    def of(cls, persons: pl.DataFrame, keys: list[str], alignment: Alignment, min_people: int) -> Meetings:
+        """The meetings on all items that enough people answered."""
+        answers = persons.filter(pl.col("value").is_not_null()).select(
+            [*keys, pl.col("rater").cast(pl.String).alias("person"), pl.col("value")]
+        )
+        enough = pl.col("person").n_unique().over(keys) >= max(min_people, 2)
+        answers = answers.filter(enough).with_columns(pl.int_range(pl.len()).alias("take"))
+        rest = answers.select([*keys, pl.col("person").alias("other_person"), pl.col("value").alias("other")])
+        pairs = answers.join(rest, on=keys, nulls_equal=True).filter(pl.col("person") != pl.col("other_person"))
+        scores = _aligned(pairs, [*keys, "person"], pl.col("value"), alignment)
+        # A person who answered twice is left out once.
+        first = pl.col("take") == pl.col("take").min().over([*keys, "person"])
+        others = pairs.filter(first).select([*keys, "person", "other"])
+        return cls(others, scores, sorted({str(p) for p in persons["rater"]}), keys)
+
+
+def _aligned(rows: pl.DataFrame, keys: Sequence[str], answer: pl.Expr, alignment: Alignment) -> pl.DataFrame:
+    """Alignment of an answer with the `other` answers of the same keys, averaged over repeated `take`s."""
+    if alignment == "accuracy":
+        score = (answer == pl.col("other")).mean()
+    elif alignment == "rmse":
+        score = -((answer - pl.col("other")) ** 2).mean().sqrt()
+    else:
+        score = -(answer - pl.col("other")).abs().mean()
+    takes = rows.group_by([*keys, "take"]).agg(score.alias("score"))
+    return takes.group_by(list(keys)).agg(pl.col("score").mean())
+
+
+def _p_value(difference: Floats, epsilon: float, test: str) -> float:
+    """One-sided p-value of "the person wins more often than the model, by epsilon or more"."""
+    from scipy import stats
+
+    shifted = difference - epsilon
+    if np.ptp(shifted) == 0:
+        return 0.0 if shifted[0] < 0 else 1.0
+    if test == "t":
+        return float(stats.ttest_1samp(shifted, 0.0, alternative="less").pvalue)
+    # Ties and zeros rule the exact distribution out; the normal approximation with their correction holds.
+    return float(stats.wilcoxon(shifted, alternative="less", method="approx").pvalue)
+
+
+def _advantage(wins: pl.DataFrame, people: Sequence[str], how: Resampling) -> dict[str, Any]:
+    """The model's advantage probability, averaged over people, with its interval over items."""
+    position, items = item_codes(wins["item"] if "item" in wins.columns else pl.Series(range(len(wins))))
+    sums = []
+    for person in people:
+        mask = (wins["person"] == person).to_numpy()
+        won = np.bincount(position[mask], weights=wins["model_wins"].to_numpy()[mask], minlength=items)
+        sums.append((won, np.bincount(position[mask], minlength=items).astype(np.float64)))
+    won_by, met_by = (np.column_stack(columns) for columns in zip(*sums, strict=True))
+
+    def mean_advantage(weight: Floats) -> Floats:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            each = (weight @ won_by) / (weight @ met_by)
+        met = np.isfinite(each)
+        return np.asarray((np.where(met, each, 0.0).sum(axis=1) / np.maximum(met.sum(axis=1), 1))[:, None])
+
+    bounds = how.intervals(items, mean_advantage)[0]
+    return {"estimate": float(mean_advantage(np.ones((1, items)))[0, 0]), **how.stated(bounds)}
+
+
+def _rests_on(wins: pl.DataFrame, people: int) -> dict[str, Any]:
+    items = wins["item"].n_unique() if "item" in wins.columns else len(wins)
+    return {"items": items, "raters": people + 1, "judgments": len(wins)}
+
+
+def _left_out(persons: pl.DataFrame, model: pl.DataFrame, trial: Trial, missing: Missing) -> dict[str, int]:
+    """Judgments without a value by status, and answers of people that met no model or no other person."""
+    unanswered = persons.filter(pl.col("value").is_null())
+    if missing == "left_out":
+        unanswered = pl.concat([unanswered, model.filter(pl.col("value").is_null())])
+    left_out = dict(unanswered["status"].cast(pl.String).value_counts().iter_rows())
+    if alone := persons["value"].count() - len(trial.wins):
+        left_out["unmatched"] = alone
+    return dict(sorted(left_out.items()))
+
+
+def _sides(
+    frame: pl.DataFrame, models: Sequence[str] | None, people: Sequence[str] | None
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The judgments of the people, and of the models under test."""
+    rater = pl.col("rater").cast(pl.String)
+    known = frame["rater"].cast(pl.String).unique().to_list()
+    for name in [*(models or ()), *(people or ())]:
+        if str(name) not in known:
+            raise InputError(f"there is no rater '{name}'", remedy=nearest(str(name), known))
+    if models is None and people is None and "kind" not in frame.columns:
+        raise InputError(
+            "the table does not say which raters are models",
+            remedy="add a column 'kind', or name them with the option models",
+        )
+    if people is not None:
+        person = rater.is_in([str(p) for p in people])
+    elif "kind" in frame.columns:
+        person = pl.col("kind").cast(pl.String) == "person"
+    else:
+        person = pl.lit(True)
+    model = rater.is_in([str(m) for m in models]) if models is not None else ~person
+    return frame.filter(person & ~model), frame.filter(model)
+
+
+def _alignment(part: Part, level: Level | None) -> Alignment:
+    scale = part.scale()
+    asked = level or (scale.level if scale is not None else None)
+    if asked is None:
+        raise InputError(
+            "a plain table does not say its level of measurement",
+            remedy="pass alignment='accuracy', 'rmse' or 'mae', or a level",
+        )
+    return "accuracy" if asked == "nominal" else "rmse"
+
+
+def _check(alignment: str | None, epsilon: float, test: str | None, per: str) -> None:
+    if alignment not in {None, "accuracy", "rmse", "mae"}:
+        raise InputError(f"alignment '{alignment}' is not known", remedy="use accuracy, rmse or mae")
+    if test not in {None, "t", "wilcoxon"}:
+        raise InputError(f"test '{test}' is not known", remedy="use t or wilcoxon")
+    if per not in {"model", "person"}:
+        raise InputError(f"per '{per}' is not known", remedy="use model or person")
+    if not 0 <= epsilon < 1:
+        raise InputError(f"epsilon {epsilon} is not between 0 and 1", remedy="use for example 0.1")

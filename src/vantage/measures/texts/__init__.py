@@ -1,0 +1,1 @@
+"""Texts: what answers in words say (keywords, dictionaries, diversity), and maps and clusters of items."""

@@ -1,0 +1,410 @@
+"""Variation: how much the answers to one item differ, and in which direction.
+
+Nothing here calls disagreement noise. A unit is an item under one question and one condition, as in
+`ratings`; the average over units has an interval over items, and that of entropy and ambiguity over raters
+too, where a rater who is drawn twice counts twice in every unit.
+"""
+
+from __future__ import annotations
+
+from typing import Final, Literal, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from vantage.errors import InputError
+from vantage.measures.base import measure
+from vantage.measures.canonical import Named, canonical
+from vantage.measures.codes import dense, encode
+from vantage.measures.intervals import OVER, Method, Over
+from vantage.measures.parts import (
+    Part,
+    Rounding,
+    counts,
+    neutral_point,
+    parts,
+    rounded,
+    scales_of,
+    stacked,
+    unit_table,
+)
+from vantage.measures.presentation import Column, Extremes, View
+from vantage.measures.rater_bootstrap import Answers, Choice, Formula, Resamples, quotient
+from vantage.measures.ratings import UNIT, By, Floats, Group, Judgments, judgments_frame
+from vantage.measures.resampling import Resampled, Resampling, item_codes, mean_with_interval
+from vantage.scales import OPT_OUTS, Scale
+
+Per: TypeAlias = Literal["mean", "item"]
+"""One row per group (the average, with an interval), or one row per unit."""
+Base: TypeAlias = Literal["nats", "bits", "k"]
+
+_OPTED_OUT: Final = pl.col("status").cast(pl.String).is_in(list(OPT_OUTS))
+_CATEGORY: Final = pl.coalesce(
+    pl.col("value").rank("dense").cast(pl.Float64),
+    pl.col("status")
+    .cast(pl.String)
+    .replace_strict({status: -1.0 - i for i, status in enumerate(OPT_OUTS)}, default=0.0),
+)
+"""A number for each answer and each kind of opt-out; a value is a category whatever its status says."""
+
+
+ENTROPY_VIEW: Final = View(
+    "Entropy of the answers to an item",
+    columns={"estimate": Column("entropy", digits=2)},
+    chart="points",
+    notes=("0 where all raters agree; higher values mean that answers are spread more evenly.",),
+    says=(
+        Extremes(most="Answers are spread most widely for {rows}", least="Answers are spread least widely for {rows}"),
+    ),
+    method="Variation within an item is the Shannon entropy of its answers (Shannon, 1948).",
+    sources=("shannon1948",),
+)
+
+
+@measure("entropy", "variation", view=ENTROPY_VIEW)
+def entropy(
+    data: Judgments,
+    *,
+    by: By = (),
+    base: Base = "nats",
+    normalise: bool = False,
+    opt_outs: bool = False,
+    per: Per = "mean",
+    ci: Over = "auto",
+    interval: Method = "percentile",
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """Shannon entropy of the answers to each unit, on average over units (Shannon 1948).
+
+    H = −Σ p log p over the shares p of the answers. `base` is the logarithm: natural (`nats`), 2 (`bits`),
+    or the number of categories k (`k`), which `normalise` asks for as well: 0 is unanimity, 1 an even
+    spread over all categories. k counts the options of the scale, or the distinct answers of the whole
+    table where there is no scale, plus the opt-outs when `opt_outs` makes them categories of their own.
+    Otherwise opt-outs are left out. Units without any answer are left out of the average.
+
+    `ci` resamples items, raters or both (see `vantage.measures.alpha`). Copies of a rater give the same answer, so a
+    resample of raters has less entropy than as many other raters would have. Resamples that involve raters
+    are therefore moved by their mean bias: their spread makes the interval, around the estimate.
+
+    >>> votes = {"item": ["a"] * 4, "rater": [1, 2, 3, 4], "value": [0, 0, 1, 1]}
+    >>> entropy(votes, base="bits")["estimate"].to_list()
+    [1.0]
+    """
+    if base not in {"nats", "bits", "k"}:
+        raise InputError(f"base '{base}' is not known", remedy="use nats, bits or k")
+    how = Resampling(ci, interval, resamples, confidence, seed, OVER)
+    known = _categories(data, opt_outs) if normalise or base == "k" else {}
+    chosen = Choice.of(data, by, how)
+    rows, frames = [], []
+    for part in parts(data, by):
+        scale = part.scale()
+        used = pl.col("value").is_not_null() | (_OPTED_OUT & opt_outs)
+        if scale is not None and scale.range is not None:
+            answered = part.frame.filter(used)
+            reason = "the scale is continuous, so answers do not fall into categories"
+            rows.append({**part.key, **_based_on(answered, part, used), "reason": reason})
+            continue
+        units = _unit_entropy(part.frame.filter(used))
+        divisor = pl.lit(np.log(2) if base == "bits" else 1.0)
+        if normalise or base == "k":
+            by_question = {q: np.log(max(k, 2)) for q, k in known.items()}
+            divisor = pl.col("question").replace_strict(by_question, return_dtype=pl.Float64)
+        units = units.with_columns(pl.col("estimate") / divisor)
+        if per == "item":
+            frames.append(unit_table(units, part, by, UNIT, (), used))
+        else:
+            each = chosen[part.key]
+            row = _average(units, part, used, each)
+            if each.ci in ("raters", "both") and len(units):
+                named, answers = _answers(part.frame.filter(used), _CATEGORY)
+                by_unit = named.units.with_columns(divisor.alias("divisor"))["divisor"].to_numpy()
+                row |= answers.interval(_entropy_over_raters(by_unit), each, limits=(0.0, np.inf), centred=True)
+            rows.append(row)
+    return stacked(rows, frames, by)
+
+
+AMBIGUITY_VIEW: Final = View(
+    "Share of raters who found an item ambiguous",
+    columns={"estimate": Column("ambiguous", percent=True)},
+    chart="points",
+    says=(
+        Extremes(
+            most="Items were called ambiguous most often for {rows}",
+            least="Items were called ambiguous least often for {rows}",
+        ),
+    ),
+)
+
+
+@measure("ambiguity", "variation", view=AMBIGUITY_VIEW)
+def ambiguity(
+    data: Judgments,
+    *,
+    by: By = (),
+    per: Per = "mean",
+    ci: Over = "auto",
+    interval: Method = "percentile",
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """The share of raters who found the item ambiguous, among those who answered or said so.
+
+    Refusals, unparsed replies and "not mentioned" are left out and counted. The average gives every unit
+    the same weight, however many raters it had. `ci` resamples items, raters or both.
+
+    >>> votes = {"item": ["a", "a"], "rater": [1, 2], "value": [0, None], "status": ["answered", "ambiguous"]}
+    >>> ambiguity(votes)["estimate"].to_list()
+    [0.5]
+    """
+    chosen = Choice.of(data, by, Resampling(ci, interval, resamples, confidence, seed, OVER))
+    rows, frames = [], []
+    for part in parts(data, by):
+        doubtful = pl.col("status").cast(pl.String) == "ambiguous"
+        used = pl.col("value").is_not_null() | doubtful
+        units = part.frame.filter(used).group_by(UNIT).agg(doubtful.mean().alias("estimate")).sort(UNIT)
+        if per == "item":
+            frames.append(unit_table(units, part, by, UNIT, (), used))
+        else:
+            each = chosen[part.key]
+            row = _average(units, part, used, each, share=True)
+            if each.ci in ("raters", "both") and len(units):
+                _, answers = _answers(part.frame.filter(used), doubtful.cast(pl.Float64))
+                row |= answers.interval(_share_over_raters, each, limits=(0.0, 1.0))
+            rows.append(row)
+    return stacked(rows, frames, by)
+
+
+SPLIT_ITEMS_VIEW: Final = View(
+    "Items whose raters are split",
+    columns={"estimate": Column("split", percent=True)},
+    method="An item is split when at least {share} of its answers are low and at least as many are high.",
+)
+
+
+@measure("split-items", "variation", view=SPLIT_ITEMS_VIEW)
+def split_items(
+    data: Judgments,
+    *,
+    by: By = (),
+    share: float = 0.25,
+    neutral: float | None = None,
+    per: Per = "mean",
+    ci: Resampled = "auto",
+    interval: Method = "percentile",
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """Items whose raters are split: at least `share` of the answers are low and at least as many high.
+
+    Low and high are the lowest and the highest coarse band of the scale. Without bands, or with `neutral`
+    given, they are below and above the neutral point: zero where the scale has both signs or is unknown,
+    else its middle. The average is the share of split units; item by item, `estimate` is the smaller of
+    the two shares and `split` says whether it reaches the mark.
+
+    >>> votes = {"item": ["a"] * 4 + ["b"] * 4, "rater": [1, 2, 3, 4] * 2,
+    ...          "value": [-2, -1, 1, 3, 1, 1, 2, 0]}
+    >>> split_items(votes, per="item").select("item", "low_share", "high_share", "split").rows()
+    [('a', 0.5, 0.5, True), ('b', 0.0, 0.75, False)]
+    """
+    if not 0 < share <= 0.5:
+        raise InputError(f"share {share} is not above 0 and at most 0.5", remedy="use for example 0.25")
+    how = Resampling(ci, interval, resamples, confidence, seed)
+    rows, frames = [], []
+    for part in parts(data, by):
+        used = pl.col("value").is_not_null()
+        units = (
+            _sides(part.answered, part.scale(), neutral)
+            .group_by(UNIT)
+            .agg(
+                (pl.col("side") < 0).mean().alias("low_share"),
+                (pl.col("side") > 0).mean().alias("high_share"),
+            )
+            .with_columns(pl.min_horizontal("low_share", "high_share").alias("estimate"))
+            .with_columns((pl.col("estimate") >= share - 1e-12).alias("split"))
+            .sort(UNIT)
+        )
+        if per == "item":
+            frames.append(unit_table(units, part, by, UNIT, ("low_share", "high_share", "split"), used))
+        else:
+            split = units.with_columns(pl.col("split").cast(pl.Float64).alias("estimate"))
+            rows.append(_average(split, part, used, how, share=True))
+    return stacked(rows, frames, by)
+
+
+OPPOSED_ITEMS_VIEW: Final = View(
+    "Items whose questions point in opposite directions",
+    columns={"estimate": Column("opposed", percent=True)},
+)
+
+
+@measure("opposed-items", "variation", view=OPPOSED_ITEMS_VIEW)
+def opposed_items(
+    data: Judgments,
+    *,
+    by: By = (),
+    aggregate: Literal["mean", "median", "votes"] = "mean",
+    rounding: Rounding = "none",
+    beyond: float = 0.0,
+    neutral: float | None = None,
+    per: Per = "mean",
+    ci: Resampled = "auto",
+    interval: Method = "percentile",
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """Items whose questions point in opposite directions: one aggregated score is high, another low.
+
+    The score of an item on a question is the mean or the median of its answers, after `rounding`, or the
+    number of high minus the number of low answers (`votes`, neutral ones ignored). It points somewhere
+    when it is away from the neutral point (see `split_items`) by more than zero and by at least `beyond`.
+    Only items with answers to two or more questions count. Item by item, `estimate` is 1 or 0.
+
+    >>> votes = {"item": ["a", "a", "b", "b"], "question": ["trust", "skill"] * 2, "rater": [1] * 4,
+    ...          "value": [-2, 1, 2, 3]}
+    >>> opposed_items(votes, ci="none")["estimate"].to_list()
+    [0.5]
+    """
+    if aggregate not in {"mean", "median", "votes"}:
+        raise InputError(f"aggregate '{aggregate}' is not known", remedy="use mean, median or votes")
+    how = Resampling(ci, interval, resamples, confidence, seed)
+    keys = ("item", "condition")
+    rows, frames = [], []
+    for part in parts(data, by):
+        used = pl.col("value").is_not_null()
+        units = (
+            _directions(part, aggregate, rounding, beyond, neutral)
+            .group_by(keys)
+            .agg(
+                pl.col("question").n_unique().alias("questions"),
+                ((pl.col("direction") > 0).any() & (pl.col("direction") < 0).any()).cast(pl.Float64).alias("estimate"),
+            )
+            .filter(pl.col("questions") > 1)
+            .sort(keys)
+        )
+        if per == "item":
+            frames.append(unit_table(units, part, by, keys, ("questions",), used))
+        else:
+            row = _average(units, part, used, how, "no item has answers to two questions", share=True)
+            rows.append({**part.key, "opposed": int(units["estimate"].sum()), **row})
+    return stacked(rows, frames, by)
+
+
+def _unit_entropy(used: pl.DataFrame) -> pl.DataFrame:
+    """Entropy in nats of every unit; opt-outs among the rows are categories by their status."""
+    # A value is a category whatever its status says; the status only names the kinds of opt-out.
+    kind = pl.when(pl.col("value").is_null()).then(pl.col("status").cast(pl.String)).otherwise(pl.lit(""))
+    unit, count = dense(encode(used, UNIT))
+    category = encode(used.select("value", kind.alias("kind")), ["value", "kind"])
+    categories = int(category.max(initial=0)) + 1
+    cells, n = np.unique(unit * categories + category, return_counts=True)
+    of_cell = cells // categories
+    share = n / np.bincount(unit, minlength=count)[of_cell]
+    entropies = np.bincount(of_cell, weights=-share * np.log(share), minlength=count)
+    first = np.unique(unit, return_index=True)[1]
+    # Unanimity leaves a negative zero.
+    return used[first].select(UNIT).with_columns(pl.Series("estimate", np.abs(entropies))).sort(UNIT)
+
+
+def _answers(used: pl.DataFrame, category: pl.Expr) -> tuple[Named, Answers]:
+    """The rows as answers in categories, whose units are drawn with their items."""
+    named = canonical(Group({}, used.with_columns(category.alias("value")), {}, None))
+    return named, Answers.named(named, item_codes(named.units["item"])[0])
+
+
+def _entropy_over_raters(divisor: Floats) -> Formula:
+    """Mean entropy as a function of how often raters and units are drawn, with the divisor of each unit."""
+
+    def formula(resamples: Resamples) -> Floats:
+        cells, size = resamples.cells, resamples.size
+        # −Σ (W/m) log (W/m) with m = ΣW is log m − Σ W log W / m; log 0 meets a factor of 0.
+        surprise = resamples.per_unit(cells * np.log(np.where(cells > 0, cells, 1.0)))
+        entropies = np.log(np.where(size > 0, size, 1.0)) - quotient(surprise, size, empty=0)
+        return resamples.mean(entropies / divisor[:, None], (size > 0).astype(np.float64))
+
+    return formula
+
+
+def _share_over_raters(resamples: Resamples) -> Floats:
+    """The mean share of the answers with value 1."""
+    positive = resamples.answers.values[resamples.answers.cell_column, None] == 1
+    return resamples.mean_of_units(resamples.per_unit(resamples.cells * positive), resamples.size)
+
+
+def _categories(data: Judgments, opt_outs: bool) -> dict[str, int]:
+    """How many categories each question has: of its scale, or seen in the whole table, never per group."""
+    scales = scales_of(data)
+    frame = judgments_frame(data)
+    if scales:
+        return {q: len(s.codes) + (len(s.opt_outs) if opt_outs else 0) for q, s in scales.items()}
+    values = frame["value"].drop_nulls().n_unique()
+    declined = frame.filter(_OPTED_OUT)["status"].n_unique() if opt_outs else 0
+    return dict.fromkeys(frame["question"].unique(), values + declined)
+
+
+def _sides(answered: pl.DataFrame, scale: Scale | None, neutral: float | None) -> pl.DataFrame:
+    """The answers with their side: −1 low, 1 high, 0 neither."""
+    if scale is not None and scale.bands and neutral is None:
+        bands = sorted(scale.bands, key=lambda band: next(c for c in _probes(scale) if band.holds(c)))
+        codes = answered["value"].unique().to_list()
+        sides = {code: int(bands[-1].holds(code)) - int(bands[0].holds(code)) for code in codes}
+        side = pl.col("value").replace_strict(sides, return_dtype=pl.Int8) if sides else pl.lit(0, dtype=pl.Int8)
+    else:
+        middle = neutral_point(scale) if neutral is None else neutral
+        side = (pl.col("value") - middle).sign().cast(pl.Int8)
+    return answered.with_columns(side.alias("side"))
+
+
+def _probes(scale: Scale) -> Floats:
+    """Points from the lowest to the highest end that meet every band."""
+    low, high = scale.ends
+    edges = [e for b in scale.bands for e in (b.at_least, b.above, b.below, b.at_most) if e is not None]
+    points = np.unique([low, high, *scale.codes, *(e for e in edges if low <= e <= high)])
+    return np.sort(np.concatenate([points, (points[1:] + points[:-1]) / 2]))
+
+
+def _directions(part: Part, aggregate: str, rounding: Rounding, beyond: float, neutral: float | None) -> pl.DataFrame:
+    """The direction of every item on every question: −1, 0 or 1."""
+    scored = []
+    for (question,), answers in part.answered.partition_by("question", as_dict=True).items():
+        scale = part.scales.get(str(question))
+        middle = neutral_point(scale) if neutral is None else neutral
+        if aggregate == "votes":
+            score = (
+                _sides(answers, scale, neutral).group_by(UNIT).agg(pl.col("side").cast(pl.Int64).sum().alias("score"))
+            )
+            score, middle = score.with_columns(pl.col("score").cast(pl.Float64)), 0.0
+        else:
+            centre = pl.col("value").mean() if aggregate == "mean" else pl.col("value").median()
+            score = answers.group_by(UNIT).agg(centre.alias("score"))
+        away = rounded(score["score"].to_numpy(), rounding) - middle
+        direction = np.where(np.abs(away) >= max(beyond, 1e-12), np.sign(away), 0.0)
+        scored.append(score.with_columns(pl.Series("direction", direction)))
+    empty = part.frame.select(UNIT).clear().with_columns(pl.lit(0.0).alias("score"), pl.lit(0.0).alias("direction"))
+    return pl.concat(scored) if scored else empty
+
+
+def _average(
+    units: pl.DataFrame,
+    part: Part,
+    used: pl.Expr,
+    how: Resampling,
+    reason: str = "no item has an answer",
+    *,
+    share: bool = False,
+) -> dict[str, object]:
+    """The row of a group: the mean over its units with an interval over items, or why there is none."""
+    rows = part.frame.filter(used).join(units, on=[c for c in UNIT if c in units.columns], how="semi", nulls_equal=True)
+    based_on = {**part.key, **_based_on(rows, part, used)}
+    if len(units) == 0:
+        return {**based_on, "reason": reason}
+    return {**based_on, **mean_with_interval(units["item"], units["estimate"].to_numpy(), how, share=share)}
+
+
+def _based_on(rows: pl.DataFrame, part: Part, used: pl.Expr) -> dict[str, object]:
+    unused = part.frame.filter(~used)["status"].cast(pl.String).value_counts()
+    return {**counts(rows, rows.clear()), "left_out": dict(sorted(unused.iter_rows()))}

@@ -1,0 +1,205 @@
+from __future__ import annotations
+
+import warnings
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from vantage import InputError
+from vantage.measures.reliability.components import components
+from vantage.measures.reliability.d_study import d_study
+from vantage.measures.reliability.needed_raters import needed_raters, raters_for
+from vantage.measures.reliability.one_rater import stepped_up
+from vantage.measures.reliability.split_half import split_half
+
+SHROUT_FLEISS_1979 = np.array([[9, 6, 8, 7, 10, 6], [2, 1, 4, 1, 5, 2], [5, 3, 6, 2, 6, 4], [8, 2, 8, 6, 9, 7]])
+"""Table 2 of Shrout and Fleiss (1979): four judges (rows) and six targets."""
+
+
+def random_matrix(seed: int, raters: int = 6, items: int = 60, noise: float = 1.0) -> Any:
+    rng = np.random.default_rng(seed)
+    matrix = np.rint(3 + rng.normal(0, 1, items) + rng.normal(0, noise, (raters, items)))
+    matrix[rng.random(matrix.shape) < 0.3] = np.nan
+    return matrix
+
+
+def one_way(answers: list[list[float]]) -> float:
+    """ICC(1) by its definition, for lists of answers of any length."""
+    n = np.array([len(a) for a in answers])
+    grand = np.concatenate([np.asarray(a) for a in answers]).mean()
+    between = sum(len(a) * (np.mean(a) - grand) ** 2 for a in answers) / (len(answers) - 1)
+    within = sum(np.sum((np.asarray(a) - np.mean(a)) ** 2) for a in answers) / (n.sum() - len(answers))
+    size = (n.sum() - (n**2).sum() / n.sum()) / (len(answers) - 1)
+    return float((between - within) / (between + (size - 1) * within))
+
+
+def first(frame: pl.DataFrame, k: int = 1) -> dict[str, Any]:
+    return frame.filter(pl.col("k") == k).row(0, named=True)
+
+
+def test_the_example_of_shrout_and_fleiss() -> None:
+    found = needed_raters(SHROUT_FLEISS_1979.astype(float), up_to=4)
+    # Published as ICC(1,1) = .17 and ICC(1,4) = .44.
+    assert first(found)["estimate"] == pytest.approx(0.17, abs=0.005)
+    assert first(found, 4)["estimate"] == pytest.approx(0.44, abs=0.005)
+    assert found["k"].to_list() == [1, 2, 3, 4]
+
+
+def test_pingouin_gives_the_same_reliability() -> None:
+    matrix = np.random.default_rng(0).integers(1, 6, (4, 25)) + np.linspace(0, 3, 25)
+    raters, items = np.indices(matrix.shape)
+    long = pd.DataFrame({"item": items.ravel(), "rater": raters.ravel(), "value": matrix.ravel()})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        table = import_module("pingouin").intraclass_corr(long, "item", "rater", "value")
+    icc = table["ICC"].to_numpy()
+    found = needed_raters(matrix, up_to=4)
+    assert first(found)["estimate"] == pytest.approx(icc[0], abs=1e-9)
+    assert first(found, 4)["estimate"] == pytest.approx(icc[3], abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_unequal_numbers_of_answers_follow_the_definition(seed: int) -> None:
+    matrix = random_matrix(seed)
+    answers = [column[np.isfinite(column)].tolist() for column in matrix.T]
+    expected = one_way([a for a in answers if len(a) > 1])
+    found = first(needed_raters(matrix))
+    assert found["estimate"] == pytest.approx(expected, abs=1e-9)
+    assert found["low"] < expected < found["high"]
+    assert found["units"] == sum(len(a) > 1 for a in answers)
+    assert found["left_out"].get("unpaired", 0) == sum(len(a) == 1 for a in answers)
+
+
+def test_the_interval_is_that_of_a_bootstrap_over_items_by_hand() -> None:
+    matrix = random_matrix(7)
+    answers = [a for a in (c[np.isfinite(c)].tolist() for c in matrix.T) if len(a) > 1]
+    rng = np.random.default_rng(0)
+    drawn = [one_way([answers[i] for i in rng.integers(0, len(answers), len(answers))]) for _ in range(500)]
+    found = first(needed_raters(matrix, resamples=3000, ci="items"))
+    assert found["over"] == "items"
+    low, high = np.quantile(drawn, [0.025, 0.975])
+    assert (found["low"], found["high"]) == pytest.approx((low, high), abs=0.03)
+
+
+@given(st.floats(0.01, 0.99), st.floats(0.01, 0.99))
+def test_the_needed_number_is_the_smallest(target: float, reliability: float) -> None:
+    k = raters_for(target, reliability)
+    assert k is not None
+    assert stepped_up(reliability, k) >= target - 1e-7
+    assert k == 1 or stepped_up(reliability, k - 1) < target
+
+
+def test_prophecy_and_need_agree_in_the_table() -> None:
+    found = needed_raters(random_matrix(1), target=0.7, up_to=30)
+    reached = found.filter(pl.col("estimate") >= 0.7)["k"].min()
+    assert found["needed"].unique().to_list() == [reached]
+    row = first(found)
+    assert row["needed_low"] <= row["needed"] <= row["needed_high"]
+    assert found["estimate"].is_sorted()
+
+
+def test_subsamples_agree_with_the_prophecy_and_with_split_halves() -> None:
+    rng = np.random.default_rng(3)
+    matrix = rng.normal(0, 1, 300) + rng.normal(0, 1, (8, 300))
+    model = needed_raters(matrix, up_to=5)
+    drawn = needed_raters(matrix, up_to=5, method="subsample", resamples=200, target=0.75)
+    for k in (1, 2, 3, 4):
+        assert first(drawn, k)["estimate"] == pytest.approx(first(model, k)["estimate"], abs=0.03)
+    halves = split_half(matrix, splits=400).row(0, named=True)
+    assert first(drawn, 4)["estimate"] == pytest.approx(halves["estimate"], abs=0.005)
+    assert first(drawn, 5)["reason"] == "fewer than three items have 10 answers"
+    assert drawn["needed"].unique().to_list() == [3]
+
+
+def test_a_target_that_the_raters_at_hand_do_not_reach_is_null() -> None:
+    found = needed_raters(random_matrix(2), method="subsample", resamples=50, target=0.99)
+    assert found["needed"].null_count() == len(found)
+    assert found.schema["needed"] == pl.Int64
+
+
+@pytest.mark.parametrize("method", ["prophecy", "subsample"])
+def test_the_order_of_rows_makes_no_difference(method: Any) -> None:
+    matrix = random_matrix(4)
+    rater, item = np.nonzero(np.isfinite(matrix))
+    frame = pl.DataFrame(
+        {"item": [f"i{i}" for i in item], "rater": [f"r{r}" for r in rater], "value": matrix[rater, item]}
+    )
+    shuffled = frame.sample(fraction=1, shuffle=True, seed=1)
+    options: Any = {"method": method, "resamples": 60}
+    assert needed_raters(frame, **options).equals(needed_raters(shuffled, **options))
+    moved = needed_raters(frame.with_columns(3 * pl.col("value") - 50), **options)
+    assert moved["estimate"].to_list() == pytest.approx(needed_raters(frame, **options)["estimate"].to_list())
+
+
+@pytest.mark.parametrize("method", ["prophecy", "subsample"])
+def test_what_is_undefined_is_null_with_a_reason(method: Any) -> None:
+    same = needed_raters(np.full((3, 5), 0.1), method=method, resamples=5, up_to=1)
+    assert same["estimate"].to_list() == [None]
+    assert "vary" in same["reason"][0]
+    one = needed_raters(np.ones((1, 5)), method=method, resamples=5, up_to=2)
+    assert one["reason"].to_list() == ["fewer than three items have two answers"] * 2
+    assert one["needed"].to_list() == [None, None]
+    nothing = pl.DataFrame({"item": ["a"], "rater": ["x"], "value": pl.Series([None], dtype=pl.Float64)})
+    assert needed_raters(nothing, method=method)["estimate"].null_count() == 10
+
+
+def test_items_that_differ_less_than_raters_have_no_reliability() -> None:
+    matrix = np.array([[1.0, 5.0, 1.0, 5.0], [5.0, 1.0, 5.0, 1.0]])
+    found = needed_raters(matrix, up_to=3)
+    assert found["estimate"].to_list() == [0.0, 0.0, 0.0]
+    assert found["needed"].to_list() == [None, None, None]
+
+
+@pytest.mark.parametrize(
+    "options", [{"target": 1.0}, {"up_to": 0}, {"method": "guess"}, {"confidence": 0.0}, {"resamples": 0}]
+)
+def test_unknown_options_are_refused(options: Any) -> None:
+    with pytest.raises(InputError):
+        needed_raters(np.ones((2, 4)), **options)
+
+
+def test_bias_is_apart_from_error_and_the_need_has_an_interval() -> None:
+    rng = np.random.default_rng(5)
+    matrix = rng.normal(0, 1, 120) + rng.normal(0, 0.7, (15, 1)) + rng.normal(0, 1, (15, 120))
+    row = first(needed_raters(matrix, target=0.8))
+    item, rater, error = components(matrix, ci="none")["variance"].to_list()
+    assert row["over"] == "both"
+    assert row["rater_share"] == pytest.approx(rater / (item + rater + error))
+    assert row["consistent"] == pytest.approx(item / (item + error))
+    assert row["needed_consistent"] == raters_for(0.8, item / (item + error))
+    assert row["needed_low"] <= row["needed_consistent"] < row["needed"] <= row["needed_high"]
+    assert row["low"] < 1 / 2.49 < row["high"]
+    over_items = first(needed_raters(matrix, target=0.8, ci="items"))
+    assert over_items["needed_high"] - over_items["needed_low"] < row["needed_high"] - row["needed_low"]
+    assert first(needed_raters(matrix, ci="none"))["needed_low"] is None
+
+
+def test_the_decision_study_follows_from_the_components() -> None:
+    rng = np.random.default_rng(2)
+    item, rater, sample = (grid.ravel() for grid in np.indices((50, 6, 3)))
+    value = rng.normal(size=50)[item] + 0.6 * rng.normal(size=6)[rater]
+    value += 0.5 * rng.normal(size=(50, 6))[item, rater] + 0.8 * rng.normal(size=len(item))
+    data = pl.DataFrame({"item": item, "rater": rater, "sample": sample, "value": value})
+    i, r, cell, noise = components(data, ci="none")["variance"].to_list()
+    found = d_study(data, raters=[1, 4], samples=[1, 2])
+    for k, m, relative, absolute in found.select("raters_each", "samples_each", "estimate", "dependability").rows():
+        assert relative == pytest.approx(i / (i + cell / k + noise / (k * m)))
+        assert absolute == pytest.approx(i / (i + r / k + cell / k + noise / (k * m)))
+    assert (found["low"] <= found["estimate"]).all()
+    assert (found["estimate"] <= found["high"]).all()
+    assert (found["dependability_low"] <= found["dependability"]).all()
+    of_raters = d_study(data, score="rater", items=[10], ci="none").row(0, named=True)
+    assert of_raters["estimate"] == pytest.approx(r / (r + cell / 10 + noise / 10))
+    once = d_study(data.filter(sample=0), samples=[2], raters=[1]).row(0, named=True)
+    assert once["estimate"] is None
+    assert "answered twice" in once["reason"]
+    wrong: list[dict[str, Any]] = [{"score": "pair"}, {"raters": [0]}, {"samples": []}]
+    for options in wrong:
+        with pytest.raises(InputError):
+            d_study(data, **options)

@@ -1,0 +1,353 @@
+"""Accuracy, confusion tables, and the references they are measured against."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from sklearn import metrics as sklearn_metrics
+
+from vantage.corpora import Corpus
+from vantage.errors import InputError
+from vantage.instruments import Instrument
+from vantage.measures.intervals import weights
+from vantage.measures.scoring.accuracy import accuracy, confusion
+from vantage.scales import OptOut, Scale
+
+LABELS = [0.0, 1.0, 2.0]
+pairs = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 2)), min_size=2, max_size=12)
+
+
+def tables(gold: Any, predicted: Any) -> tuple[pl.DataFrame, pl.DataFrame]:
+    items = [f"i{i}" for i in range(len(gold))]
+    answers = pl.DataFrame({"item": items, "rater": ["m"] * len(items), "value": predicted}, strict=False)
+    answers = answers.with_columns(pl.col("value").cast(pl.Float64))
+    status = pl.when(pl.col("value").is_null()).then(pl.lit("unparsed")).otherwise(pl.lit("answered"))
+    reference = pl.DataFrame({"item": items, "value": [float(g) for g in gold]})
+    return answers.with_columns(status.alias("status")), reference
+
+
+def found(frame: pl.DataFrame) -> dict[str, float | None]:
+    rows = frame.select("metric", "average", "class", "estimate").iter_rows()
+    return {"_".join(part for part in (m, a, c) if part): estimate for m, a, c, estimate in rows}
+
+
+@settings(max_examples=20)
+@given(pairs, st.sampled_from([0.0, 1.0]))
+def test_class_metrics_agree_with_scikit_learn(rows: list[tuple[int, int]], zero: float) -> None:
+    gold, predicted = zip(*rows, strict=True)
+    answers, reference = tables(gold, predicted)
+    ours = found(accuracy(answers, reference=reference, labels=LABELS, zero_division=zero, ci="none"))
+    assert ours["accuracy"] == pytest.approx(sklearn_metrics.accuracy_score(gold, predicted))
+    options = {"labels": [0, 1, 2], "zero_division": zero}
+    functions = {
+        "precision": sklearn_metrics.precision_score,
+        "recall": sklearn_metrics.recall_score,
+        "f1": sklearn_metrics.f1_score,
+    }
+    for name, function in functions.items():
+        for average in ("macro", "weighted", "micro"):
+            expected = function(gold, predicted, average=average, **options)
+            assert ours[f"{name}_{average}"] == pytest.approx(expected), (name, average)
+        for label, expected in enumerate(function(gold, predicted, average=None, **options)):
+            estimate = ours[f"{name}_class_{label}"]
+            assert estimate is None or estimate == pytest.approx(expected), (name, label)
+
+
+@settings(max_examples=20)
+@given(pairs)
+def test_metrics_of_codes_agree_with_scipy_and_scikit_learn(rows: list[tuple[int, int]]) -> None:
+    gold, predicted = (np.array(side, dtype=float) for side in zip(*rows, strict=True))
+    answers, reference = tables(gold, predicted)
+    ours = found(accuracy(answers, reference=reference, labels=LABELS, ci="none"))
+    assert ours["mae"] == pytest.approx(np.abs(gold - predicted).mean())
+    assert ours["rmse"] == pytest.approx(np.sqrt(((gold - predicted) ** 2).mean()))
+    assert ours["within"] == pytest.approx((np.abs(gold - predicted) <= 1).mean())
+    varies = np.ptp(gold) > 0 and np.ptp(predicted) > 0
+    peers = {"pearson": stats.pearsonr, "spearman": stats.spearmanr, "kendall": stats.kendalltau}
+    for name, peer in peers.items():
+        if not varies:
+            assert ours[name] is None
+        else:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                assert ours[name] == pytest.approx(peer(gold, predicted)[0], abs=1e-9)
+    if len({*gold, *predicted}) > 1:
+        for name, weights in (("kappa", None), ("quadratic_kappa", "quadratic")):
+            peer_kappa = sklearn_metrics.cohen_kappa_score(gold, predicted, weights=weights, labels=[0, 1, 2])
+            assert ours[name] == pytest.approx(peer_kappa, abs=1e-9)
+    else:
+        assert ours["kappa"] is None
+        assert ours["quadratic_kappa"] is None
+
+
+def test_an_unparsed_answer_counted_wrong_is_a_miss_and_no_class() -> None:
+    answers, reference = tables([0, 0, 1, 1], [0, None, 1, 1])
+    left_out = accuracy(answers, reference=reference, ci="none")
+    wrong = accuracy(answers, reference=reference, missing="wrong", ci="none")
+    assert found(left_out)["accuracy"] == 1.0
+    assert found(left_out)["f1_macro"] == 1.0
+    scores = found(wrong)
+    assert scores["accuracy"] == 0.75
+    assert scores["precision_class_0"] == 1.0
+    assert scores["recall_class_0"] == 0.5
+    # F1 of class 0 is 2 / 3; the mean is over two classes and not over three.
+    assert scores["f1_macro"] == pytest.approx((2 / 3 + 1) / 2)
+    first = wrong.filter(metric="accuracy").row(0, named=True)
+    assert (first["missing"], first["wrong"], first["judgments"]) == ("wrong", 1, 4)
+    assert first["left_out"] == {"unparsed": 0}
+    error = wrong.filter(metric="mae").row(0, named=True)
+    assert (error["missing"], error["wrong"], error["judgments"]) == ("left_out", 0, 3)
+    assert error["left_out"] == {"unparsed": 1}
+
+
+@settings(max_examples=20)
+@given(st.lists(st.tuples(st.integers(0, 2), st.one_of(st.none(), st.integers(0, 2))), min_size=1, max_size=12))
+def test_missing_answers_counted_wrong_by_brute_force(rows: list[tuple[int, int | None]]) -> None:
+    gold, predicted = zip(*rows, strict=True)
+    answers, reference = tables(gold, predicted)
+    ours = found(accuracy(answers, reference=reference, labels=LABELS, missing="wrong", ci="none"))
+    f1 = []
+    for label in range(3):
+        hit = sum(g == p == label for g, p in rows)
+        claimed, wanted = sum(p == label for _, p in rows), sum(g == label for g, _ in rows)
+        f1.append(2 * hit / (claimed + wanted) if claimed + wanted else 0.0)
+    assert ours["accuracy"] == pytest.approx(sum(g == p for g, p in rows) / len(rows))
+    assert ours["f1_macro"] == pytest.approx(np.mean(f1))
+
+
+def test_the_label_set_is_that_of_the_table_and_not_of_a_group() -> None:
+    answers, reference = tables([0, 1, 2], [0, 1, 2])
+    answers = answers.with_columns(part=pl.Series(["x", "x", "y"]))
+    rows = accuracy(answers, by="part", reference=reference, metric="f1_macro", ci="none")
+    assert rows["estimate"].to_list() == pytest.approx([2 / 3, 1 / 3])
+    open_ended = accuracy(answers, by="part", reference=reference, metric="f1_macro", zero_division=None, ci="none")
+    assert open_ended["estimate"].to_list() == [1.0, 1.0]
+
+
+def test_an_empty_class_is_null_with_a_reason() -> None:
+    answers, reference = tables([0, 0], [0, 0])
+    rows = accuracy(answers, reference=reference, labels=[0, 1], metric=["precision_class", "recall_class", "f1_class"])
+    empty = rows.filter(pl.col("class") == "1")
+    assert empty["estimate"].is_null().all()
+    assert empty["reason"].to_list() == [
+        "this class is never predicted",
+        "the reference never has this class",
+        "the class occurs neither in the answers nor in the reference",
+    ]
+
+
+def test_the_interval_of_accuracy_is_that_of_a_share() -> None:
+    rng = np.random.default_rng(0)
+    gold = rng.integers(0, 2, 400)
+    predicted = np.where(rng.random(400) < 0.8, gold, 1 - gold)
+    answers, reference = tables(gold, predicted)
+    for interval in ("percentile", "bca"):
+        row = accuracy(answers, reference=reference, metric="accuracy", interval=interval).row(0, named=True)
+        error = 1.96 * np.sqrt(row["estimate"] * (1 - row["estimate"]) / 400)
+        assert (row["low"], row["high"]) == pytest.approx((row["estimate"] - error, row["estimate"] + error), abs=0.008)
+
+
+def test_replicates_equal_recomputation() -> None:
+    """The interval from sums is the one from scoring resampled rows."""
+    rng = np.random.default_rng(3)
+    gold, predicted = rng.integers(0, 3, 40), rng.integers(0, 3, 40)
+    answers, reference = tables(gold, predicted)
+    names = ["f1_macro", "kappa", "spearman", "kendall", "quadratic_kappa"]
+    rows = accuracy(answers, reference=reference, metric=names, labels=LABELS, resamples=60, seed=4)
+    order = np.argsort([f"i{i}" for i in range(40)])
+    (block,) = weights(40, 60, 4)
+    drawn = [np.repeat(order, row.astype(int)) for row in block]
+
+    def interval(score: Any) -> list[float]:
+        values = [score(gold[d], predicted[d]) for d in drawn]
+        return [float(v) for v in np.quantile(values, [0.025, 0.975])]
+
+    f1 = {"average": "macro", "labels": [0, 1, 2], "zero_division": 0}
+    expected = [
+        interval(lambda g, p: sklearn_metrics.f1_score(g, p, **f1)),
+        interval(sklearn_metrics.cohen_kappa_score),
+        interval(lambda g, p: stats.spearmanr(g, p)[0]),
+        interval(lambda g, p: stats.kendalltau(g, p)[0]),
+        interval(lambda g, p: sklearn_metrics.cohen_kappa_score(g, p, weights="quadratic")),
+    ]
+    for row, bounds in zip(rows.select("low", "high").iter_rows(), expected, strict=True):
+        assert row == pytest.approx(bounds, abs=1e-9)
+
+
+def people_and_model() -> pl.DataFrame:
+    """Three people and a model on four items; item d has no majority."""
+    answers = {"p1": [1, 0, 1, 0], "p2": [1, 0, 0, 1], "p3": [1, 1, 1, 2], "m": [1, 0, 0, 0]}
+    return pl.DataFrame(
+        [
+            (item, rater, "model" if rater == "m" else "person", float(value))
+            for rater, values in answers.items()
+            for item, value in zip("abcd", values, strict=True)
+        ],
+        schema=["item", "rater", "kind", "value"],
+        orient="row",
+    )
+
+
+def test_majority_of_people_leaves_ties_out() -> None:
+    row = accuracy(people_and_model(), metric="accuracy", ci="none").row(0, named=True)
+    assert row["estimate"] == pytest.approx(2 / 3)
+    assert (row["items"], row["left_out"]) == (3, {"no_reference": 1})
+
+
+def test_mean_of_people_needs_rounding_for_classes() -> None:
+    data = people_and_model()
+    unrounded = accuracy(data, reference="mean", metric=["accuracy", "mae"], ci="none")
+    assert unrounded["estimate"][0] is None
+    assert "rounding" in unrounded["reason"][0]
+    assert unrounded["estimate"][1] == pytest.approx(np.mean([0, 1 / 3, 2 / 3, 1]))
+    rounded = accuracy(data, reference="mean", rounding="half_up", metric="accuracy", ci="none")
+    assert rounded["estimate"][0] == pytest.approx(0.5)
+
+
+def test_each_person_in_turn() -> None:
+    data = people_and_model()
+    each = accuracy(data, reference="each", per="person", metric="accuracy", ci="none")
+    assert dict(each.select("person", "estimate").rows()) == {"p1": 0.75, "p2": 0.75, "p3": 0.25}
+    mean = accuracy(data, reference="each", metric="accuracy").row(0, named=True)
+    assert mean["estimate"] == pytest.approx(np.mean([0.75, 0.75, 0.25]))
+    assert mean["low"] <= mean["estimate"] <= mean["high"]
+
+
+def test_a_person_under_test_is_not_part_of_the_reference() -> None:
+    data = people_and_model()
+    alone = accuracy(data, raters=["p3"], reference="majority", metric="accuracy", ci="none").row(0, named=True)
+    # The others, p1 and p2, agree on items a and b.
+    assert (alone["estimate"], alone["items"]) == (0.5, 2)
+    named = accuracy(data.drop("kind"), people=["p1"], raters=["m"], metric="accuracy", ci="none")
+    assert named["estimate"][0] == 0.75
+
+
+def corpus() -> Corpus:
+    scale = Scale.labels("no", "yes", opt_outs=[OptOut("ambiguous", "cannot tell")])
+    return Corpus(
+        items=pl.DataFrame({"item": ["a", "b", "c"], "text": ["a", "b", "c"], "gold": ["yes", "no", "yes"]}),
+        raters=pl.DataFrame({"rater": ["p", "m"], "kind": ["person", "model"]}),
+        judgments=pl.DataFrame(
+            {
+                "item": ["a", "b", "c"] * 2,
+                "rater": ["p"] * 3 + ["m"] * 3,
+                "question": ["q"] * 6,
+                "value": [1.0, 0.0, 0.0, 1.0, 0.0, None],
+                "status": ["answered"] * 5 + ["ambiguous"],
+            }
+        ),
+        instruments=Instrument.of_questions("test", "Test", {"q": scale}),
+    )
+
+
+def test_a_corpus_has_gold_labels_in_words_and_opt_outs_apart() -> None:
+    data = corpus()
+    rows = accuracy(data, by="rater", reference="gold", metric="accuracy", ci="none")
+    assert dict(rows.select("rater", "estimate").rows()) == {"m": 1.0, "p": pytest.approx(2 / 3)}
+    wrong = accuracy(data, by="rater", reference="gold", metric="accuracy", opt_outs="wrong", ci="none")
+    assert dict(wrong.select("rater", "estimate").rows())["m"] == pytest.approx(2 / 3)
+    everything = accuracy(data, reference="majority", ci="none")
+    assert set(everything["metric"]) == {"accuracy", "kappa", "precision", "recall", "f1"}
+    assert set(everything["class"].drop_nulls()) == {"no", "yes"}
+    with pytest.raises(InputError, match="'q' has a nominal scale"):
+        accuracy(data, reference="gold", metric="mae")
+
+
+def test_confusion_counts_every_pair_and_every_status() -> None:
+    table = confusion(corpus(), by="rater", reference="gold")
+    of_model = table.filter(rater="m").select("reference", "predicted", "status", "judgments", "estimate").rows()
+    assert of_model == [
+        ("no", "no", "answered", 1, 1.0),
+        ("no", "yes", "answered", 0, 0.0),
+        ("no", None, "ambiguous", 0, 0.0),
+        ("yes", "no", "answered", 0, 0.0),
+        ("yes", "yes", "answered", 1, 0.5),
+        ("yes", None, "ambiguous", 1, 0.5),
+    ]
+
+
+@settings(max_examples=20)
+@given(pairs)
+def test_confusion_agrees_with_scikit_learn(rows: list[tuple[int, int]]) -> None:
+    gold, predicted = zip(*rows, strict=True)
+    answers, reference = tables(gold, predicted)
+    labels = sorted({*gold, *predicted})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the peer warns of a single label
+        expected = sklearn_metrics.confusion_matrix(gold, predicted, labels=labels)
+    assert confusion(answers, reference=reference)["judgments"].to_list() == expected.ravel().tolist()
+
+
+def test_people_alone_leave_nobody_under_test() -> None:
+    with pytest.raises(InputError, match="none is under test"):
+        accuracy(people_and_model().filter(kind="person"))
+
+
+def test_nothing_to_compare_is_null_with_a_reason() -> None:
+    answers, reference = tables([0, 1], [None, None])
+    rows = accuracy(answers, reference=reference)
+    assert rows["estimate"].is_null().all()
+    assert set(rows["reason"]) == {"no judgment has both an answer and a reference"}
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"metric": "f2"}, "metric 'f2'"),
+        ({"missing": "ignored"}, "missing 'ignored'"),
+        ({"per": "item"}, "per 'item'"),
+        ({"reference": "gold"}, "neither a column"),
+        ({"reference": "majority"}, "which raters are people"),
+        ({"raters": ["x"], "reference": {"item": ["i0"], "value": [1]}}, "no rater 'x'"),
+        ({"reference": {"item": ["i0", "i0"], "value": [1, 2]}}, "item 'i0' twice"),
+        ({"reference": {"item": ["i0"]}}, "no column 'value'"),
+        ({"reference": {"item": ["i0"], "value": ["yes"]}}, "reference 'yes'"),
+    ],
+)
+def test_bad_input_is_told_in_one_sentence(options: dict[str, Any], said: str) -> None:
+    answers, _ = tables([0, 1], [0, 1])
+    with pytest.raises(InputError, match=said):
+        accuracy(answers, **options)
+
+
+@pytest.mark.data
+def test_third_party_votes_against_the_authors_of_isarcasmeval(data_dir: Path) -> None:
+    """Five outside readers against the authors' own labels (SemEval-2022 task 6, English test set)."""
+    file = data_dir / "social-cognition" / "isarcasmeval" / "third-party" / "english_task_a.csv"
+    if not file.exists():
+        pytest.skip("the iSarcasmEval third-party votes are not among the data")
+    votes = pl.read_csv(file)
+    answers, reference = tables(votes["sarcasm_ref"], (votes["#humans_sarcasm"] >= 3).cast(pl.Float64))
+    ours = found(accuracy(answers, reference=reference, ci="none"))
+    assert ours["accuracy"] == pytest.approx(0.855, abs=5e-4)
+    assert ours["f1_class_1"] == pytest.approx(0.613, abs=5e-4)
+    assert ours["f1_macro"] == pytest.approx(0.762, abs=5e-4)
+    assert ours["kappa"] == pytest.approx(0.530, abs=5e-4)
+
+
+@pytest.mark.parametrize("reference", ["majority", "mean", "each"])
+def test_the_ceiling_is_what_a_person_reaches_against_the_others(reference: str) -> None:
+    rng = np.random.default_rng(0)
+    table = np.where(rng.random((5, 30)) < 0.75, rng.integers(0, 2, 30), rng.integers(0, 2, (5, 30))).astype(float)
+    rater, item = (grid.ravel() for grid in np.indices((6, 30)))
+    value = np.vstack([table, rng.integers(0, 2, 30)]).ravel()
+    data = pl.DataFrame({"item": item, "rater": [f"r{r}" for r in rater], "value": value})
+    people = [f"r{r}" for r in range(5)]
+    metric = "mae" if reference == "mean" else "accuracy"
+    row = accuracy(data, reference=reference, people=people, metric=metric, ceiling=True).row(0, named=True)
+    by_hand = []
+    for person in people:
+        others = [p for p in people if p != person]
+        alone = accuracy(data, reference=reference, people=others, raters=[person], metric=metric, ci="none")
+        by_hand.append(alone["estimate"][0])
+    assert row["ceiling"] == pytest.approx(np.mean(by_hand))
+    with pytest.raises(InputError, match="reference that people make"):
+        accuracy(data, reference={"item": [0], "value": [1]}, ceiling=True)

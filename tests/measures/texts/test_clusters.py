@@ -1,0 +1,117 @@
+"""k-means, names from positions, and the number of clusters."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.cluster import KMeans
+from sklearn.metrics import silhouette_score
+
+from vantage.errors import InputError
+from vantage.measures.texts.clusters import described, k_table, kmeans, lloyd, position_names, silhouette
+
+CENTRES = np.array([[4.4, 2.4], [2.2, 4.2], [1.8, 1.8], [4.4, 4.4], [3.1, 3.0]])
+
+
+def planted(each: int = 8, spread: float = 0.1, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    return np.repeat(CENTRES, each, axis=0) + rng.normal(0, spread, (5 * each, 2))
+
+
+def names(n: int) -> list[str]:
+    return [f"g{i:02}" for i in range(n)]
+
+
+def test_planted_clusters_are_found_and_named_by_position() -> None:
+    points = planted()
+    found = kmeans(names(len(points)), points)
+    assert set(found.names) == {"HC-LW", "LC-HW", "LC-LW", "HC-HW", "MC-MW"}
+    truth = np.repeat(["HC-LW", "LC-HW", "LC-LW", "HC-HW", "MC-MW"], 8)
+    assert [found.of(item) for item in found.items] == truth.tolist()
+
+
+def test_a_centroid_is_the_mean_of_its_members_on_every_axis() -> None:
+    points = np.random.default_rng(1).uniform(1, 5, (60, 2))
+    found = kmeans(names(60), points)
+    table = found.table()
+    for row in table.iter_rows(named=True):
+        inside = np.array([found.of(item) == row["cluster"] for item in found.items])
+        assert [row["competence"], row["warmth"]] == pytest.approx(points[inside].mean(axis=0).tolist())
+        assert row["items"] == inside.sum()
+
+
+@settings(max_examples=8)
+@given(st.integers(0, 10_000), st.integers(2, 7))
+def test_as_good_as_the_peer_and_no_cluster_is_lost(seed: int, k: int) -> None:
+    points = np.random.default_rng(seed).uniform(1, 5, (50, 2))
+    found = kmeans(names(50), points, k=k)
+    peer = KMeans(n_clusters=k, n_init=10, random_state=0).fit(points)
+    assert found.inertia <= peer.inertia_ * 1.002
+    assert len(set(found.names)) == k
+    assert set(found.labels.tolist()) == set(range(k))
+
+
+def test_the_same_seed_gives_the_same_clusters_in_any_order_of_items() -> None:
+    points = np.random.default_rng(3).uniform(1, 5, (40, 2))
+    found = kmeans(names(40), points)
+    order = np.random.default_rng(4).permutation(40)
+    again = kmeans([names(40)[i] for i in order], points[order])
+    assert {item: found.of(item) for item in found.items} == {item: again.of(item) for item in again.items}
+
+
+def test_clusters_that_would_share_a_name_are_numbered() -> None:
+    points = np.array([[4.5, 2.0], [4.6, 2.1], [3.5, 1.5], [3.4, 1.4], [1.0, 1.0], [1.1, 1.1]])
+    found = kmeans(names(6), points, k=3)
+    assert sorted(found.names) == ["HC-LW 1", "HC-LW 2", "LC-LW"]
+    assert described("HC-LW 2") == "high competence, low warmth (2)"
+
+
+def test_half_a_point_apart_is_mixed_and_less_is_not() -> None:
+    points = np.array([[3.0, 3.0], [4.0, 4.0], [2.0, 2.0]])
+    assert position_names(np.array([[3.5, 3.0], [3.4, 3.0]]), points, scale=(1, 5)) == ("HC-LW", "MC-MW")
+
+
+@pytest.mark.parametrize("k", [2, 3, 4])
+def test_silhouette_is_that_of_the_peer(k: int) -> None:
+    points = np.random.default_rng(k).normal(size=(30, 2))
+    labels = lloyd(points[None], k)[0][0]
+    assert silhouette(points, labels) == pytest.approx(silhouette_score(points, labels))
+
+
+def test_an_item_alone_in_its_cluster_counts_as_nought() -> None:
+    points = np.array([[0.0, 0.0], [0.1, 0.0], [9.0, 9.0]])
+    labels = np.array([0, 0, 1])
+    assert silhouette(points, labels) == pytest.approx(silhouette_score(points, labels))
+
+
+def test_gap_and_silhouette_are_largest_at_the_planted_number() -> None:
+    table = k_table(planted(12, 0.05), most=7, references=20)
+    assert table.sort("gap", descending=True)["k"][0] == 5
+    assert table["silhouette"][0] is None
+    assert table.sort("silhouette", descending=True, nulls_last=True)["k"][0] == 5
+
+
+def test_the_rule_of_the_gap_chooses_the_number_of_far_clusters() -> None:
+    rng = np.random.default_rng(0)
+    points = np.repeat(np.array([[1.0, 1.0], [5.0, 5.0]]), 20, axis=0) + rng.normal(0, 0.1, (40, 2))
+    assert k_table(points, most=4, references=20).filter("chosen")["k"].to_list() == [2]
+
+
+def test_the_table_ends_before_every_item_is_alone() -> None:
+    assert k_table(np.array([[1.0, 1.0], [2.0, 2.0], [3.0, 1.0]]))["k"].to_list() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    ("points", "k", "says"),
+    [
+        (np.ones((3, 2)), 5, "3 items cannot make 5 clusters"),
+        (np.ones((9, 2)), 2, "only 1 different"),
+        (np.array([[1.0, np.nan]] * 6), 2, "without a score"),
+        (np.ones((3, 2)), 0, "0 clusters"),
+    ],
+)
+def test_what_cannot_be_clustered_is_refused(points: np.ndarray, k: int, says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        kmeans(names(len(points)), points, k=k)
