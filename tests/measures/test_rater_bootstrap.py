@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 import vantage
 from vantage.errors import InputError
 from vantage.measures.intervals import OVER, percentile, wilson
-from vantage.measures.rater_bootstrap import FEW_RATERS, ONE_RATER, Answers, Resamples
-from vantage.measures.rater_variance import LEFT_OUT, RaterVariance
+from vantage.measures.rater_bootstrap import ONE_RATER, Answers, Resamples
+from vantage.measures.rater_variance import FEW_RATERS, LEFT_OUT, RaterVariance
 from vantage.measures.ratings import groups
 
 N = float("nan")

@@ -166,7 +166,7 @@ def jackknife(statistic: Statistic, multiplicity: Ints, seed: int = 0) -> Floats
     return np.concatenate(estimates)
 
 
-def wilson(count: float, n: int, confidence: float) -> tuple[float, float]:
+def wilson(count: float, n: float, confidence: float) -> tuple[float, float]:
     """The interval of a share by inverting the score test (Wilson 1927); never a point, even at 0 and at 1.
 
     >>> [round(bound, 4) for bound in wilson(0, 1500, 0.95)]

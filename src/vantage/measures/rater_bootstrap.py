@@ -34,7 +34,7 @@ from vantage.measures.intervals import (
     percentile,
     weights,
 )
-from vantage.measures.rater_variance import LIMITS, RaterVariance, Weighted, left_out_together
+from vantage.measures.rater_variance import FEW_RATERS, LIMITS, RaterVariance, Weighted, left_out_together
 from vantage.measures.ratings import (
     By,
     Floats,
@@ -59,7 +59,6 @@ Between: TypeAlias = Callable[[Ints, Ints], Floats]
 How = TypeVar("How", bound=Bootstrap)
 
 ONE_RATER: Final = "there is no other rater, so raters cannot be resampled"
-FEW_RATERS: Final = "no interval: fewer than three raters can be left out, so that nothing is known about other raters"
 
 
 @dataclass(frozen=True)
@@ -160,6 +159,7 @@ class Answers:
         *,
         limits: tuple[float, float] = LIMITS,
         centred: bool = False,
+        share: bool = False,
         over_items: Callable[[], Floats] | None = None,
     ) -> Interval:
         """The interval of a coefficient over raters, or over raters and what is drawn with units."""
@@ -176,6 +176,7 @@ class Answers:
             width=len(self.unit),
             limits=limits,
             centred=centred,
+            share=share,
             over_items=over_items,
         )
 
@@ -263,31 +264,36 @@ def rater_interval(
     width: int,
     limits: tuple[float, float] = LIMITS,
     centred: bool = False,
+    share: bool = False,
     over_items: Callable[[], Floats] | None = None,
 ) -> Interval:
     """The interval of a statistic of how often raters and units are drawn, null where raters are too few.
 
-    `width` is how many numbers it holds per resample, and `limits` what it never exceeds.
-    `centred` moves the replicates over raters so that their mean is the estimate, for a statistic that copies push to
-    one side. `over_items` gives the replicates of a bootstrap over items, where there is a faster way to them.
+    `width` is how many numbers it holds per resample, and `limits` what it never exceeds. `centred` moves the
+    replicates over raters so that their mean is the estimate, for a statistic that copies push to one side. For a
+    `share` of units that have something or not, copies make no sense at all, and raters are left out instead.
+    `over_items` gives the replicates of a bootstrap over items, where there is a faster way to them.
     """
     if raters < 2:
         return {"low": None, "high": None, "reason": ONE_RATER}
     everyone, every = np.ones((raters, 1)), np.ones((units, 1))
     estimate = float(statistic(everyone, every)[0])
-    if bootstrap.ci == "both":
+    if bootstrap.ci == "both" or share:
         over_raters = RaterVariance.of(statistic, raters=raters, units=units, width=width, seed=bootstrap.seed)
         if over_raters is None:
             return {"low": None, "high": None, "reason": FEW_RATERS}
+        if bootstrap.ci == "raters":
+            return bootstrap.stated(over_raters.around(estimate, bootstrap.confidence, limits))
         replicates = over_items() if over_items is not None else _over_items(statistic, bootstrap, raters, units, width)
-        return bootstrap.stated(over_raters.widened(replicates, estimate, units, bootstrap.confidence, limits))
+        bounds = over_raters.widened(replicates, estimate, units, bootstrap.confidence, limits, share=share)
+        return bootstrap.stated(bounds)
     rng = np.random.default_rng(bootstrap.seed)
     found = []
     for count in blocks(width, bootstrap.resamples):
-        copies = np.empty((raters, count))
+        times = np.empty((raters, count))
         for index in range(count):
-            copies[:, index] = np.bincount(rng.integers(0, raters, raters), minlength=raters)
-        found.append(statistic(copies, every))
+            times[:, index] = np.bincount(rng.integers(0, raters, raters), minlength=raters)
+        found.append(statistic(times, every))
     replicates = np.concatenate(found)
     if centred:
         replicates = moved(replicates, estimate)
@@ -322,11 +328,12 @@ def either_interval(
     *,
     limits: tuple[float, float] = LIMITS,
     centred: bool = False,
+    share: bool = False,
 ) -> Interval:
     """The interval over raters where there are answers to resample, otherwise that over items."""
     if answers is not None:
         over_items = partial(bootstrap.replicates, statistic, counts.multiplicity)
-        return answers.interval(formula, bootstrap, limits=limits, centred=centred, over_items=over_items)
+        return answers.interval(formula, bootstrap, limits=limits, centred=centred, share=share, over_items=over_items)
     return bootstrap.stated(bootstrap.interval(statistic, counts.multiplicity))
 
 

@@ -10,18 +10,22 @@ changes the estimate by Σᵢ ψᵢⱼ over items; with random weights u of mean
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final, Self, TypeAlias
 
 import numpy as np
+import polars as pl
 
-from vantage.measures.intervals import Bounds, blocks
+from vantage.measures.intervals import Bounds, blocks, wilson
 from vantage.measures.ratings import Floats, Ints
 
 LEFT_OUT: Final = 100
 """So many raters are left out one by one; more are left out in so many random groups."""
+LEFT_OUT_TABLES: Final = 30
+"""The same for statistics that are computed from a new table each time."""
 LIMITS: Final = (-np.inf, np.inf)
+FEW_RATERS: Final = "no interval: fewer than three raters can be left out, so that nothing is known about other raters"
 
 Weighted: TypeAlias = Callable[[Floats, Floats], Floats]
 """A statistic of raters' weights (raters × columns) and items' weights (items × columns): one number per column.
@@ -40,7 +44,7 @@ class RaterVariance:
     """One less than what was left out in turn."""
 
     @classmethod
-    def of(cls, statistic: Weighted, *, raters: int, units: int, width: int, seed: int) -> RaterVariance | None:
+    def of(cls, statistic: Weighted, *, raters: int, units: int, width: int, seed: int) -> Self | None:
         """Leaves raters out in turn; null where fewer than three of them leave an estimate.
 
         `width` is how many numbers the statistic holds per column.
@@ -67,7 +71,7 @@ class RaterVariance:
         return cls.from_estimates(without)
 
     @classmethod
-    def from_estimates(cls, without: Floats) -> RaterVariance | None:
+    def from_estimates(cls, without: Floats) -> Self | None:
         """From the estimates without each group of raters: with the items as they are, then with random weights."""
         without = without[:, np.isfinite(without).all(axis=0)]
         groups = without.shape[1]
@@ -78,6 +82,22 @@ class RaterVariance:
         total = shrinkage * float(np.square(effect[0]).sum())
         noise = shrinkage * float(np.square(effect[1:] - effect[0]).sum(axis=1).mean())
         return cls(total, noise, groups - 1)
+
+    @classmethod
+    def of_tables(cls, statistics: Sequence[Callable[[Floats], Floats]], items: int, seed: int) -> list[Self | None]:
+        """From statistics of item weights, one for the table without each group of raters.
+
+        Each takes rows of weights and gives one column per estimate; there is one variance for each of these.
+
+        >>> means = [lambda weight, x=x: (weight @ x / weight.sum(axis=1))[:, None] for x in np.eye(4) + 1]
+        >>> [round(found.total, 6) for found in RaterVariance.of_tables(means, 4, seed=0)]
+        [0.0]
+        """
+        rng = np.random.default_rng(seed)
+        repeats = max(2, -(-LEFT_OUT // max(len(statistics), 1)))
+        weights = np.vstack([np.ones(items), rng.multinomial(items, np.full(items, 1 / items), repeats)])
+        without = np.stack([statistic(weights) for statistic in statistics], axis=1)
+        return [cls.from_estimates(without[:, :, column]) for column in range(without.shape[2])]
 
     def around(self, estimate: float, confidence: float, limits: tuple[float, float] = LIMITS) -> Bounds:
         """The interval over raters, with these items."""
@@ -91,10 +111,13 @@ class RaterVariance:
         units: int,
         confidence: float,
         limits: tuple[float, float] = LIMITS,
+        *,
+        share: bool = False,
     ) -> Bounds:
         """The interval over raters and items: that of the bootstrap over items around the estimate, longer by as much.
 
-        Its length follows the t distribution with Satterthwaite's (1946) degrees of freedom, since raters are few.
+        Its length follows the t distribution with Satterthwaite's (1946) degrees of freedom, since raters are few. A
+        `share` of units has Wilson's interval of as many fewer units.
         """
         defined = replicates[np.isfinite(replicates)]
         if len(defined) == 0 or units < 2:
@@ -102,6 +125,8 @@ class RaterVariance:
         items = float(defined.var())
         added = max(self.total - self.noise, 0.0)
         variance = items * units / (units - 1) + added
+        if share and items == 0:
+            return wilson(estimate * units, units, confidence)
         if variance == 0:
             return estimate, estimate
         unsure = (self.total**2 / self.freedom if added > 0 else 0.0) + items**2 / (units - 1)
@@ -109,8 +134,10 @@ class RaterVariance:
         if items < 1e-6 * variance:
             low, high = -longer * variance**0.5, longer * variance**0.5
         else:
-            tail = (1 - confidence) / 2
             longer *= (variance / items) ** 0.5 / _quantile(np.inf, confidence)
+            if share:
+                return wilson(estimate * units / longer**2, units / longer**2, confidence)
+            tail = (1 - confidence) / 2
             low, high = longer * (np.quantile(defined, [tail, 1 - tail]) - defined.mean())
         low, high = min(low, 0.0), max(high, 0.0)
         return float(max(limits[0], estimate + low)), float(min(limits[1], estimate + high))
@@ -123,6 +150,26 @@ def left_out_together(raters: int, rng: np.random.Generator, groups: int = LEFT_
     [0, 1, 2]
     """
     return np.arange(raters) if raters <= groups else rng.permutation(raters) % groups
+
+
+def without_raters(frame: pl.DataFrame, seed: int, rater: str = "rater") -> Iterator[pl.DataFrame]:
+    """The table without each rater in turn, or without each of thirty groups of raters.
+
+    >>> table = pl.DataFrame({"rater": ["a", "b", "b"], "value": [1, 2, 3]})
+    >>> [part["value"].to_list() for part in without_raters(table, seed=0)]
+    [[2, 3], [1]]
+    """
+    names = frame[rater].drop_nulls().unique().sort()
+    group = left_out_together(len(names), np.random.default_rng(seed), LEFT_OUT_TABLES)
+    groups = pl.DataFrame({rater: names, "__group": group})
+    marked = frame.join(groups, on=rater, how="left")
+    for number in range(int(group.max(initial=-1)) + 1):
+        yield marked.filter(pl.col("__group").ne_missing(number)).drop("__group")
+
+
+def several_items(answered: pl.DataFrame) -> int:
+    """How many raters judged several items."""
+    return int((answered.group_by("rater").agg(pl.col("item").n_unique())["item"] > 1).sum())
 
 
 def _quantile(freedom: float, confidence: float) -> float:
