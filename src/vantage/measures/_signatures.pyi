@@ -181,7 +181,9 @@ def icc(
     data: Judgments,
     *,
     by: By = ...,
+    ci: Over = ...,
     confidence: float = ...,
+    seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
 ) -> pl.DataFrame: ...
