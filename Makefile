@@ -3,16 +3,18 @@ PYTHON ?= python3
 BIN    := .venv/bin
 DATA   ?= ../shared/data
 WORKERS ?= auto
+SLOW   ?=
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test explore lint docs reference bench clean
+.PHONY: demo test explore lint docs reference mutate bench clean
 
 demo: .venv/.ready
 	$(BIN)/vantage demo
 
+# `make test SLOW=yes` runs the tests marked slow as well, as CI does.
 # One thread for each worker: more would only wait for each other.
 test: .venv/.ready-dev
-	OMP_NUM_THREADS=1 VANTAGE_DATA="$${VANTAGE_DATA-$(DATA)}" $(BIN)/python -m pytest -n $(WORKERS)
+	OMP_NUM_THREADS=1 VANTAGE_DATA="$${VANTAGE_DATA-$(DATA)}" $(BIN)/python -m pytest -n $(WORKERS) $(if $(SLOW),,-m "not slow")
 
 # Property tests with other and more examples than in `make test`.
 explore: .venv/.ready-dev
@@ -22,6 +24,10 @@ lint: .venv/.ready-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Small changes that the nearest tests must notice; by hand, since it takes long.
+mutate: .venv/.ready-dev
+	VANTAGE_DATA="$${VANTAGE_DATA-$(abspath $(DATA))}" $(BIN)/python -m tools.mutate
 
 bench: .venv/.ready-dev
 	$(BIN)/python -m benchmarks

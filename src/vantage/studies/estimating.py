@@ -11,7 +11,7 @@ from vantage.errors import InputError, VantageError
 from vantage.raters.chat import ChatRater
 from vantage.raters.models import nothing_sent
 from vantage.runs.forecast import Forecast
-from vantage.runs.plan import Plan
+from vantage.runs.plan import RunPlan
 from vantage.studies.base import O, Study
 from vantage.studies.execution import STORE, Context
 from vantage.studies.running import prepared
@@ -19,7 +19,7 @@ from vantage.studies.running import prepared
 if TYPE_CHECKING:
     from vantage.corpora import Corpus
     from vantage.instruments import Instrument
-    from vantage.runs.options import Options as RunOptions
+    from vantage.runs.options import RunOptions
 
 
 UNTRAINED: Final = "How long raters take to be trained is not estimated."
@@ -41,7 +41,7 @@ class Planning(Context[O]):
     forecast: Forecast = field(default_factory=Forecast)
     trained: list[Training] = field(default_factory=list)
 
-    def asks(self, plan: Plan, assumption: str = "") -> bool:
+    def asks(self, plan: RunPlan, assumption: str = "") -> bool:
         """Adds a plan to the estimate."""
         self.forecast.add(plan, assumption)
         return False
@@ -62,7 +62,7 @@ class Planning(Context[O]):
     ) -> Corpus:
         """The corpus as it is; what would be asked is added to the estimate."""
         chosen = [raters] if isinstance(raters, ChatRater) else list(raters)
-        self.asks(Plan.of(corpus, chosen, instrument, questions=questions, condition=condition))
+        self.asks(RunPlan.of(corpus, chosen, instrument, questions=questions, condition=condition))
         return corpus
 
 

@@ -18,11 +18,11 @@ from vantage.report.folder import Report
 from vantage.report.parts import Result
 from vantage.report.record import Record
 from vantage.runs.execution import Outcome, run
-from vantage.runs.options import Options as RunOptions
-from vantage.runs.plan import Plan
+from vantage.runs.options import RunOptions
+from vantage.runs.plan import RunPlan
 from vantage.runs.rating import added
-from vantage.runs.store import Store
-from vantage.runs.tally import Tally
+from vantage.runs.store import RunStore
+from vantage.runs.tally import RunTally
 
 if TYPE_CHECKING:
     from vantage.corpora import Corpus
@@ -95,7 +95,7 @@ class Context(Generic[O]):
         """
         return ask(self, corpus, raters, instrument, questions=questions, condition=condition)
 
-    def asks(self, plan: Plan, assumption: str = "") -> bool:
+    def asks(self, plan: RunPlan, assumption: str = "") -> bool:
         """Whether to ask what a plan says, for studies that ask in other ways than with `rate`.
 
         A context that only plans adds it to its estimate instead; `assumption` says why it may be more than is needed.
@@ -150,7 +150,7 @@ def ask(
 ) -> Corpus:
     """The corpus with the judgments of raters; what is there when it is cut off stays in the context."""
     chosen = [raters] if isinstance(raters, ChatRater) else list(raters)
-    plan = Plan.of(corpus, chosen, instrument, questions=questions, condition=condition)
+    plan = RunPlan.of(corpus, chosen, instrument, questions=questions, condition=condition)
     planned = context.record.planned
     for part in plan.parts:
         judgments = len(part.corpus.items) * len(part.asked) * part.rater.samples
@@ -169,15 +169,15 @@ def ask(
     return corpus
 
 
-def store_of(context: Context[Any]) -> Store:
+def store_of(context: Context[Any]) -> RunStore:
     """The store of the study's folder; one that is gone afterwards where there is no folder."""
-    return Store(context.folder / STORE) if context.folder else Store.temporary()
+    return RunStore(context.folder / STORE) if context.folder else RunStore.temporary()
 
 
-def _advancing(moved: Callable[[int], None]) -> Callable[[Tally], None]:
+def _advancing(moved: Callable[[int], None]) -> Callable[[RunTally], None]:
     told = 0
 
-    def advance(tally: Tally) -> None:
+    def advance(tally: RunTally) -> None:
         nonlocal told
         ended = tally.skipped + tally.conversations
         if ended > told:
@@ -206,7 +206,7 @@ def stored_calls(folder: Path) -> int | None:
     if not path.is_file():
         return None
     try:
-        with Store(path, read_only=True) as store:
+        with RunStore(path, read_only=True) as store:
             return store.count()
     except VantageError:
         return None

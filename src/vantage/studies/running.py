@@ -18,7 +18,7 @@ from vantage.studies.execution import STORE, Context, Progress, stored_calls
 
 if TYPE_CHECKING:
     from vantage.corpora import Corpus
-    from vantage.runs.options import Options as RunOptions
+    from vantage.runs.options import RunOptions
 
 C = TypeVar("C", bound=Context[Any])
 _IDENTITY: Final = ("study", "data", "models", "seed")
