@@ -13,7 +13,7 @@ from tests.context.script_writer import ScriptWriter
 from tests.studies.appraisals.release import write as write_appraisals
 from tests.studies.perseval.made import write as write_perseval
 from tests.studies.stereomap.planted import recorded
-from tests.studies.test_demo import placing
+from tests.studies.test_demo import answering
 from tests.studies.wcsent.release import write as write_wcsent
 from vantage.studies import Context, run
 
@@ -34,8 +34,8 @@ def context(folder: Path, patch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 
 def demo(_: Path, patch: pytest.MonkeyPatch) -> dict[str, Any]:
-    patch.setattr(Context, "rate", placing())
-    return {}
+    patch.setattr(Context, "rate", answering(1.0))
+    return {"asked": 40}
 
 
 def perseval(folder: Path, _: pytest.MonkeyPatch) -> dict[str, Any]:

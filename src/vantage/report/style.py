@@ -72,8 +72,8 @@ class Drawable(Protocol):
 
 
 @contextmanager
-def house() -> Iterator[None]:
-    """The house style, while a figure is made and while it is written."""
+def figure_style() -> Iterator[None]:
+    """The settings of all figures, while one is made and while it is written."""
     import matplotlib as mpl
     from cycler import cycler
 
@@ -147,7 +147,7 @@ def drawn(figure: Drawable, palette: Mapping[str, str] | None = None) -> Drawn:
     """A figure as SVG and PDF, in the colours of its report; the same figure gives the same bytes."""
     token = _REPORT.set(palette or {})
     try:
-        with house():
+        with figure_style():
             drawing = figure.draw()
             svg, pdf = io.BytesIO(), io.BytesIO()
             nothing = dict.fromkeys(("Date", "Creator"))
@@ -211,7 +211,7 @@ def markers(names: Sequence[Any]) -> dict[Any, str]:
 
 
 def _fonts() -> list[str]:
-    """The fonts of the house that this machine has; DejaVu Sans comes with Matplotlib and is always there."""
+    """The fonts of figures that this machine has; DejaVu Sans comes with Matplotlib and is always there."""
     from matplotlib.font_manager import fontManager
 
     known = set(fontManager.get_font_names())

@@ -48,7 +48,7 @@ class Context(Generic[O]):
         options: The study's own options.
         data: The published data or the corpus folder that was named with `--data`.
         models: The models that were named with `--model`.
-        seed: The seed of everything that is drawn by lot.
+        seed: Random seed.
         settings: Settings of the models, such as `base_url`.
         folder: Where the results go; null for a run that leaves nothing behind.
         record: What the report will state about this run.
