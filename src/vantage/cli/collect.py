@@ -53,9 +53,7 @@ def serve(
     study: StudyFile = None,
     mapping: TextColumns = None,
     port: Annotated[int, typer.Option(help="The port to listen on.", min=1, max=65535)] = 8000,
-    host: Annotated[
-        str, typer.Option(help="The address to listen on; 0.0.0.0 for other machines.")
-    ] = "127.0.0.1",
+    host: Annotated[str, typer.Option(help="The address to listen on; 0.0.0.0 for other machines.")] = "127.0.0.1",
     database: Database = None,
     workers: Annotated[int, typer.Option(help="Number of processes that serve the study.", min=1, max=64)] = 1,
     root_path: Annotated[str, typer.Option(metavar="PREFIX", help="The study's path behind a reverse proxy.")] = "",
