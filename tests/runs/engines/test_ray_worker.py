@@ -14,7 +14,7 @@ from vantage._version import __version__
 from vantage.raters.conversation import Ask
 from vantage.raters.models.base import Message, Request
 from vantage.runs import RunOptions
-from vantage.runs.engines.ray_worker import Handed, Told, Worker
+from vantage.runs.engines.ray_worker import Handed, Worker, WorkerReport
 
 
 def handed(count: int) -> list[Handed]:
@@ -37,7 +37,7 @@ def worker(endpoint: Endpoint) -> Iterator[Callable[..., Worker]]:
         assert ended(one).done
 
 
-def ended(one: Worker) -> Told:
+def ended(one: Worker) -> WorkerReport:
     """What a worker tells last when it is told to stop."""
     told, limit = one.exchange([], stop=True), time.monotonic() + 20
     while not told.done and time.monotonic() < limit:
@@ -45,9 +45,9 @@ def ended(one: Worker) -> Told:
     return told
 
 
-def until(one: Worker, count: int) -> list[Told]:
+def until(one: Worker, count: int) -> list[WorkerReport]:
     """Exchanges until so many requests have ended."""
-    told: list[Told] = []
+    told: list[WorkerReport] = []
     limit = time.monotonic() + 20
     while sum(len(each.ended) for each in told) < count and time.monotonic() < limit:
         told.append(one.exchange([], stop=False))
