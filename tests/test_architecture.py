@@ -25,10 +25,10 @@ ORDER = [
     "raters",
     "interop",
     "runs",
-    "context",
     "collect",
     "report",
     "studies",
+    "context",
     "scaffold",
     "cli",
 ]

@@ -119,7 +119,7 @@ def test_maps_that_are_compared_share_axes_and_a_small_one_is_enlarged() -> None
         for n in range(10)
     ]
     frame = pl.DataFrame(rows).with_columns(warmth_low=pl.col("warmth") - 0.3, warmth_high=pl.col("warmth") + 0.3)
-    figure = draw("map", frame, {"panel": "who", "own_axes": True})
+    figure = draw("map", frame, {"panel": "who"})
     people, model, enlarged, rest = figure.axes
     assert not rest.axison
     assert (people.get_xlim(), people.get_ylim()) == (model.get_xlim(), model.get_ylim())

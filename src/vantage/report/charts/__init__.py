@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vantage.errors import InputError
 from vantage.plugins import Plugins
-from vantage.report.style import PALETTE, Drawable, assigned, figure_style
+from vantage.report.style import PALETTE, assigned, figure_style
 
 if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure as Drawing
+
+    from vantage.report.parts import Figure
 
 CHARTS: Final = {
     "map": "maps:group_map",
@@ -30,12 +32,11 @@ CHARTS: Final = {
     "curve": "curves:curve",
     "lattice": "lattices:lattice",
     "forest": "forest:forest",
+    "wright": "wright:wright",
 }
 """Kinds of charts and where they are drawn."""
 COLOURED: Final = {"map": "cluster", "points": "series", "bars": "series", "curve": "series", "shares": "part"}
 """The option of a chart that names the column of what has colours."""
-RETIRED: Final = {("map", "own_axes")}
-"""Options of earlier versions, which stored reports may still have; they have no effect."""
 
 
 def chart(name: str) -> Callable[..., Drawing]:
@@ -69,16 +70,14 @@ def draw(name: str, data: pl.DataFrame, options: Mapping[str, Any]) -> Drawing:
     function = chart(name)
     try:
         with figure_style():
-            return function(
-                data, **{option: value for option, value in options.items() if (name, option) not in RETIRED}
-            )
+            return function(data, **options)
     except TypeError as error:
         if "unexpected keyword" not in str(error):
             raise
         raise InputError(f"chart '{name}': {error}", remedy=f"see {function.__module__}.{name}") from None
 
 
-def palette(figures: Iterable[Drawable]) -> dict[str, str]:
+def palette(figures: Iterable[Figure]) -> dict[str, str]:
     """The colours of a report: every series keeps its own through all figures, and people have theirs."""
     groups = []
     for figure in figures:
