@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import polars as pl
 
-from vantage.errors import InputError
+from vantage.errors import InputError, nearest
 
 ROW: Final = "__row"
 """The column of `Rows` with the number of the row in the file."""
@@ -134,7 +134,13 @@ def check_column(path: Path, columns: Sequence[str], name: str, purpose: str = "
     """Refuses a table without a column."""
     if name not in columns:
         what = f" for {purpose}" if purpose else ""
-        raise InputError(f"there is no column '{name}'{what}", file=path, remedy=f"it has {_names(columns)}")
+        raise InputError(f"there is no column '{name}'{what}", file=path, remedy=close_to(name, columns))
+
+
+def close_to(name: str, columns: Sequence[str]) -> str:
+    """The column that may have been meant, or all that there are."""
+    close = nearest(name, columns)
+    return close if close.startswith("did you mean") else f"it has {_names(columns)}"
 
 
 def _names(names: Sequence[str]) -> str:
