@@ -80,7 +80,7 @@ def test_check(
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ((), "no study was given"),
+        ((), "no study given"),
         (("{folder}/nowhere",), "the folder has no study yet"),
         (("{folder}", "--database", "mysql://x/y"), "neither a SQLite file"),
         (("{folder}", "--database", "{folder}/new.sqlite"), "there is no study in this database"),

@@ -43,7 +43,7 @@ def test_a_study_runs_from_the_command_line(vantage: Vantage, tmp_path: Path) ->
     ("words", "sentence"),
     [
         (("smal",), "did you mean 'small'"),
-        (("small",), "where should the results go"),
+        (("small",), "no folder for the results given"),
         (("small", "--item", "3", "--out", "x"), "no option --item; did you mean 'items'"),
         (("small", "--items", "many", "--out", "x"), "--items takes a whole number"),
         (("small", "--set", "items", "--out", "x"), "--set takes NAME=VALUE"),
@@ -72,7 +72,7 @@ def test_an_interrupted_run_says_how_it_goes_on(
     monkeypatch.setattr(execution.Context, "rate", interrupted)
     done = vantage(*words, "--out", tmp_path / "out")
     assert done.code == 130
-    assert "the same command, given again, goes on" in done.err
+    assert "run the same command again" in done.err
     assert vantage("report", tmp_path / "out").code == 0
 
 

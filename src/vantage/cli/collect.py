@@ -66,7 +66,7 @@ def serve(
         raise InputError("No instrument given", remedy="pass --instrument NAME or --study FILE")
     if folder is not None and (mapping or folder.is_file()):
         folder, _ = texts_or_corpus(folder, None, instrument, mapping)
-        typer.echo(f"The texts are in {folder}, and the judgments will be.")
+        typer.echo(f"Texts and judgments are kept in {folder}.")
     found = _study(folder, instrument, study, database)
     with _opened(found, database) as desk:
         if not desk.has_password():
@@ -114,7 +114,9 @@ def export(
 
     found = _study(folder, instrument, study, database)
     if only and to is None:
-        raise InputError("--only would replace the corpus by what was collected", remedy="say where to write with --to")
+        raise InputError(
+            "--only would replace the corpus with the collected judgments", remedy="say where to write with --to"
+        )
     with _opened(found, database) as desk:
         corpus, checks = desk.corpus(platform_ids=platform_ids), desk.checks()
     collected = len(corpus.judgments)
@@ -236,7 +238,7 @@ def _study(folder: Path | None, instrument: str | None, file: Path | None, datab
             )
         return found
     if folder is None:
-        raise InputError("no study was given", remedy="give a corpus folder and --instrument, or --study FILE")
+        raise InputError("no study given", remedy="give a corpus folder and --instrument, or --study FILE")
     if instrument is not None:
         return Study.of(folder, instrument)
     if database is None:
@@ -257,7 +259,7 @@ def _opened(study: Study, database: str | None) -> Any:
 
 
 def _new_password(desk: Desk) -> None:
-    """A password for the dashboard, made and told once; only its hash is kept."""
+    """A password for the dashboard, made and printed once; only its hash is kept."""
     import secrets
 
     made = secrets.token_urlsafe(9)

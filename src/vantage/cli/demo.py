@@ -16,7 +16,7 @@ def demo(
 ) -> None:
     """Map 24 groups with a small model, measure agreement, and write a report: a first look, offline.
 
-    The report stands in demo/report.html; every step can be interrupted and goes on when the command is given again.
+    The report is demo/report.html. An interrupted demo resumes when you run the command again.
     """
     from vantage.cli.study import finished, resumable, working
     from vantage.studies.running import run
