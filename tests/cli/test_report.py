@@ -47,7 +47,7 @@ def test_bad_folders_are_named(vantage: Vantage, study: Path, tmp_path: Path) ->
     (tmp_path / "empty").mkdir()
     assert "neither a study nor a corpus" in vantage("report", tmp_path / "empty").err
     assert "no folder given" in vantage("report").err
-    assert "takes two folders" in vantage("report", study, "--compare", study, study).err
+    assert "takes exactly two folders" in vantage("report", study, "--compare", study, study).err
     data = json.loads((study / "study.json").read_text())
     (study / "study.json").write_text(json.dumps({**data, "format": 2}))
     done = vantage("report", study)

@@ -142,7 +142,7 @@ def convert(text: str, hint: Any, flag: str) -> Any:
         except ValueError:
             what = "a whole number" if hint is int else "a number"
             raise InputError(f"{flag} takes {what}, not '{text}'") from None
-    if hint in (str, Any):
+    if hint in (str, Any, object):
         return text
     raise InputError(f"{flag} can only be given from Python")
 
@@ -207,7 +207,7 @@ def values_of(hint: Any) -> str:
         return " or ".join(kinds)
     if get_origin(hint) is Literal:
         return "|".join(str(choice) for choice in get_args(hint))
-    names = {bool: "on or off", int: "a whole number", float: "a number", str: "a word"}
+    names = {bool: "on or off", int: "a whole number", float: "a number", str: "a word", object: "a word"}
     return "a list: a,b,c" if _is_list(hint) else names.get(hint, _FROM_PYTHON)
 
 

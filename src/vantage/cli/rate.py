@@ -316,7 +316,7 @@ class _Asking:
         if outcome.interrupted or outcome.tally.ended:
             ended = "interrupted" if outcome.interrupted else outcome.tally.ended
             # After a limit that was given, the same command would only end again.
-            again = "" if outcome.tally.capped else "; the same command, given again, goes on from there"
+            again = "" if outcome.tally.capped else "; run the same command again to resume"
             typer.echo(f"vantage: {ended.rstrip('.')}{again}.", err=True)
             raise typer.Exit(130 if outcome.interrupted else 1)
 
