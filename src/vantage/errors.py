@@ -10,7 +10,7 @@ class VantageError(Exception):
 
 
 class InputError(VantageError, ValueError):
-    """Bad input, told in one sentence that names the place and the remedy.
+    """Bad input: one sentence that names the place and the remedy.
 
     The command line prints it and ends with exit code 2.
 

@@ -59,7 +59,7 @@ def train(
     name: Annotated[str, typer.Option(help="The rater's id in the corpus.")] = "",
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     checkpoints: Annotated[
-        Path | None, typer.Option(help="A folder of checkpoints, to resume an interrupted training.")
+        Path | None, typer.Option(help="A folder with checkpoints; an interrupted training resumes from it.")
     ] = None,
     save: Annotated[Path | None, typer.Option(help="Save the rater in this folder.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a saved rater.")] = False,
