@@ -1,4 +1,4 @@
-"""Sentences are true to their numbers: planted differences are claimed, turn round with the data, and noise has none."""
+"""Sentences are true to their numbers: planted effects are claimed, turn round with the data, and noise has none."""
 
 from __future__ import annotations
 
