@@ -92,8 +92,8 @@ def curves(part: Statements) -> list[Figure]:
         return found.rename({"captured": "estimate"})
 
     words = (
-        "how much of people's doubt lies in the items flagged first, by the share of items that are flagged; the band is "
-        "the middle 95 % of random flags"
+        "how much of people's doubt lies in the items flagged first, by the share of items that are flagged; the band "
+        "is the middle 95 % of random flags"
     )
     axes = {"x_label": "share of items flagged", "label": "share of people's doubt captured", "height": 3.4}
     return list(_drawn(part, "curves", words, captured, axes))
