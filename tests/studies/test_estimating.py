@@ -29,7 +29,7 @@ CASES: dict[str, dict[str, Any]] = {
     "stereomap": {"form": "short", "groups": "nurses, lawyers, pupils", "k": 2, "runs": 2, "variants": "bare"},
     "appraisals": {"posts": 2, "runs": 2},
     "perseval": {"methods": "none", "texts": 4, "shown": 2, "retrieval": "tfidf"},
-    "demo": {"groups": 3},
+    "demo": {"asked": 3},
 }
 
 

@@ -14,7 +14,7 @@ from tests.studies.context.pipeline.script_writer import CONVERSATION, ScriptWri
 from vantage import ChatRater, Corpus, Instrument
 from vantage.errors import InputError
 from vantage.raters.models.base import ModelError
-from vantage.runs import Options, RunEnded, Store
+from vantage.runs import RunEnded, RunOptions, RunStore
 from vantage.studies.context.pipeline.controls import Contexts
 from vantage.studies.context.pipeline.generation import generate
 
@@ -210,7 +210,7 @@ def test_what_is_stored_is_not_asked_again(corpus: Corpus, tmp_path: Path) -> No
 def test_a_generation_that_was_cut_off_goes_on(corpus: Corpus, tmp_path: Path, after: int) -> None:
     broken = ScriptWriter()
     broken.stop_after = after
-    with Store(tmp_path / "runs.sqlite") as store:
+    with RunStore(tmp_path / "runs.sqlite") as store:
         with pytest.raises((KeyboardInterrupt, ModelError)):
             written(corpus, broken, store=store)
         finished = set(store.select("SELECT question, item FROM calls"))
@@ -243,7 +243,7 @@ def test_progress_counts_every_item_once(corpus: Corpus) -> None:
 
 
 def test_a_run_that_costs_too_much_ends(corpus: Corpus) -> None:
-    options = Options(max_cost=0.0, prices={"writer": {"input": 1.0, "output": 1.0}})
+    options = RunOptions(max_cost=0.0, prices={"writer": {"input": 1.0, "output": 1.0}})
     with pytest.raises(RunEnded):
         written(corpus, options=options)
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.studies.context.pipeline.script_writer import ScriptWriter
 from vantage import ChatRater, Instrument
-from vantage.runs import Store
+from vantage.runs import RunStore
 from vantage.scales import Scale
 from vantage.studies.context.pipeline.dialogue import SpokenTurn
 from vantage.studies.context.pipeline.verification import (
@@ -29,7 +29,7 @@ CANDIDATES = [
 
 def test_each_candidate_gets_its_own_verdict_and_cost() -> None:
     verifier = ScriptWriter("v", lambda step, item, _: "1" if (step, item) == ("natural-flow", "b") else "4")
-    with Store.temporary() as store:
+    with RunStore.temporary() as store:
         found = verified(Asking(store), ChatRater(verifier), CANDIDATES, QUESTION)
     assert found["a"].reason == ""
     assert found["b"].reason == "natural-flow is 1, below 4"
@@ -40,7 +40,7 @@ def test_each_candidate_gets_its_own_verdict_and_cost() -> None:
 def test_a_verifier_may_be_asked_everything_at_once() -> None:
     reply = '{"label-alignment": 5, "natural-flow": 4, "redundancy": 3}'
     verifier = ScriptWriter("v", lambda *_: reply)
-    with Store.temporary() as store:
+    with RunStore.temporary() as store:
         found = verified(Asking(store), ChatRater(verifier, "together"), CANDIDATES, QUESTION)
     assert {verdict.reason for verdict in found.values()} == {"redundancy is 3, below 4"}
     assert len(verifier.asked) == 2
@@ -48,7 +48,7 @@ def test_a_verifier_may_be_asked_everything_at_once() -> None:
 
 def test_the_writer_is_not_told_what_it_wrote_for() -> None:
     writer = ScriptWriter("w", lambda *_: "ambiguous")
-    with Store.temporary() as store:
+    with RunStore.temporary() as store:
         found = own_labels(Asking(store), ChatRater(writer), CANDIDATES, SARCASM, QUESTION)
     assert found["a"].reason == "written for yes, labelled ambiguous"
     assert found["a"].value is None

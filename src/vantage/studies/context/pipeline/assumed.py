@@ -11,7 +11,7 @@ from typing import Final
 
 import polars as pl
 
-from vantage.runs import Plan
+from vantage.runs import RunPlan
 from vantage.studies.context.pipeline.record import COST
 from vantage.studies.context.pipeline.verification import QUALITY
 from vantage.studies.context.pipeline.writing import Asking
@@ -38,11 +38,11 @@ class Assumed(Asking):
         attempts: How often a context is written at most; the last one passes.
     """
 
-    asks: Callable[[Plan, str], object] = lambda *_: None
+    asks: Callable[[RunPlan, str], object] = lambda *_: None
     attempts: int = 1
     _checked: int = field(default=0, init=False)
 
-    def carried(self, plan: Plan) -> pl.DataFrame:
+    def carried(self, plan: RunPlan) -> pl.DataFrame:
         """Judgments that were not made."""
         self.asks(plan, ASSUMPTION)
         (part,) = plan.parts

@@ -20,7 +20,7 @@ from vantage.instruments import Instrument, Question
 from vantage.raters.chat import ChatRater
 from vantage.raters.models import load_model
 from vantage.raters.models.base import ChatModel
-from vantage.runs import Options, Plan, Store
+from vantage.runs import RunOptions, RunPlan, RunStore
 from vantage.studies.context.pipeline.assumed import Assumed
 from vantage.studies.context.pipeline.attempts import Attempts
 from vantage.studies.context.pipeline.controls import (
@@ -64,11 +64,11 @@ def generate(
     labels: Labels = None,
     turns: str | None = None,
     wording: str | Path = "",
-    store: Store | str | Path | None = None,
+    store: RunStore | str | Path | None = None,
     seed: int = 0,
-    options: Options | None = None,
+    options: RunOptions | None = None,
     progress: Callable[[int], None] | None = None,
-    asks: Callable[[Plan, str], object] | None = None,
+    asks: Callable[[RunPlan, str], object] | None = None,
 ) -> Contexts:
     """Conversations around the statements of a corpus, each with its statement in it, word for word.
 
@@ -113,7 +113,7 @@ def generate(
     known = dict(original_labels(corpus, asked, labels).iter_rows())
     statements = list(_statements(texts, asked, known, control, record))
     with ExitStack() as stack:
-        loads = asks is None and (options or Options()).engine == "local"
+        loads = asks is None and (options or RunOptions()).engine == "local"
         writes = _opened(as_rater(generator, temperature=TEMPERATURE, seed=seed), stack, loads=loads)
         checks = writes if verifier is None else as_rater(verifier, seed=seed)
         checks = _as_verifier(checks, writes, stack, loads=loads)

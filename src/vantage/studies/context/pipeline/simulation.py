@@ -20,8 +20,8 @@ from vantage.instruments import Instrument, Question
 from vantage.raters.asked import relevance_instrument
 from vantage.raters.models.base import ChatModel
 from vantage.raters.prompts import RELEVANT
-from vantage.runs import Options, Outcome, Part, Plan, RunEnded, Store, added, run
-from vantage.runs.tally import Tally
+from vantage.runs import Outcome, PlanPart, RunEnded, RunOptions, RunPlan, RunStore, added, run
+from vantage.runs.tally import RunTally
 from vantage.studies.context.pipeline.controls import STATIC
 from vantage.studies.context.pipeline.readers import Simulator, find_method
 from vantage.studies.context.pipeline.record import COST
@@ -39,7 +39,7 @@ class Cost:
     completion_tokens: int | None = 0
 
     @classmethod
-    def of_runs(cls, store: Store, numbers: Sequence[int]) -> Cost:
+    def of_runs(cls, store: RunStore, numbers: Sequence[int]) -> Cost:
         """All calls that runs rest on, in whatever sitting they were made and whoever asked for them first."""
         every = pl.concat([cls.of_items(store, number) for number in numbers])
         calls, prompt, completion = every.select(pl.col(COST).sum()).row(0)
@@ -47,7 +47,7 @@ class Cost:
         return cls(calls, prompt or None, completion if prompt else None)
 
     @staticmethod
-    def of_items(store: Store, number: int) -> pl.DataFrame:
+    def of_items(store: RunStore, number: int) -> pl.DataFrame:
         """The calls and tokens of each item of a run."""
         rows = store.select(
             "SELECT item, COUNT(*), SUM(prompt_tokens), SUM(completion_tokens) FROM calls "
@@ -91,8 +91,8 @@ def simulate(
     *,
     question: str = "",
     condition: str = STATIC,
-    store: Store | str | Path | None = None,
-    options: Options | None = None,
+    store: RunStore | str | Path | None = None,
+    options: RunOptions | None = None,
     progress: Callable[[int], None] | None = None,
 ) -> Simulation:
     """Lets simulated readers answer one question about every item.
@@ -119,7 +119,7 @@ def simulate(
             asked = gate if first else _passed(corpus, parts, gate) if gate else parts
             if not asked:
                 continue
-            outcome = finished(Plan(tuple(asked)), opened, options, progress)
+            outcome = finished(RunPlan(tuple(asked)), opened, options, progress)
             runs.append(outcome.run)
             notes |= {note: None for judged in outcome.judged for note in judged.notes}
             corpus = added(corpus, *outcome.judged)
@@ -130,10 +130,10 @@ def simulate(
 
 def simulation_plan(
     corpus: Corpus, instrument: Instrument | str, simulator: Simulator, method: str, *, condition: str = STATIC
-) -> Plan:
+) -> RunPlan:
     """The most that `simulate` may ask: every persona about every item, however relevant it finds it."""
     _, gate, parts = _parts(corpus, instrument, simulator, method, "", condition)
-    return Plan((*gate, *parts))
+    return RunPlan((*gate, *parts))
 
 
 def _parts(
@@ -143,33 +143,33 @@ def _parts(
     method: str,
     question: str,
     condition: str,
-) -> tuple[Question, list[Part], list[Part]]:
+) -> tuple[Question, list[PlanPart], list[PlanPart]]:
     """The question, what is asked of selective personas whose options are scored beforehand, and what is asked then."""
     how = simulator if isinstance(simulator, Simulator) else Simulator(simulator)
     used = Instrument.load(instrument) if isinstance(instrument, str) else instrument
     asked = used.question(question) if question else used.questions[0]
     where = condition if condition in used.conditions else ""
-    parts = [Part(rater, corpus, used, (asked.id,), where) for rater in how.raters(find_method(method))]
+    parts = [PlanPart(rater, corpus, used, (asked.id,), where) for rater in how.raters(find_method(method))]
     if not how.gates(method):
         return asked, [], parts
     gate = scored_relevance(used)
-    return asked, [Part(part.rater, corpus, gate, (gate.questions[0].id,), where) for part in parts], parts
+    return asked, [PlanPart(part.rater, corpus, gate, (gate.questions[0].id,), where) for part in parts], parts
 
 
-def opened_store(store: Store | str | Path | None) -> AbstractContextManager[Store]:
+def opened_store(store: RunStore | str | Path | None) -> AbstractContextManager[RunStore]:
     """A store as it was given, or that of a file; one that is gone afterwards without either."""
-    if isinstance(store, Store):
+    if isinstance(store, RunStore):
         return nullcontext(store)
-    return Store(store) if store is not None else Store.temporary()
+    return RunStore(store) if store is not None else RunStore.temporary()
 
 
 def finished(
-    plan: Plan, store: Store, options: Options | None = None, progress: Callable[[int], None] | None = None
+    plan: RunPlan, store: RunStore, options: RunOptions | None = None, progress: Callable[[int], None] | None = None
 ) -> Outcome:
     """The outcome of a plan that was carried out to its end; one that was cut off or ended early is an error."""
     done = 0
 
-    def advance(tally: Tally) -> None:
+    def advance(tally: RunTally) -> None:
         nonlocal done
         if progress is not None and tally.conversations > done:
             progress(tally.conversations - done)
@@ -183,7 +183,7 @@ def finished(
     return outcome
 
 
-def _passed(corpus: Corpus, parts: Sequence[Part], gate: Sequence[Part]) -> list[Part]:
+def _passed(corpus: Corpus, parts: Sequence[PlanPart], gate: Sequence[PlanPart]) -> list[PlanPart]:
     """What is left to ask once relevance was scored: each persona about the items relevant to it."""
     relevant = corpus.judgments.filter(pl.col("question") == gate[0].asked[0], pl.col("expected") >= RELEVANT)
     touched = {str(rater): items["item"] for (rater,), items in relevant.group_by("rater")}

@@ -14,7 +14,7 @@ from vantage.raters.chat import ChatRater
 from vantage.raters.conversation import ASK_AGAIN
 from vantage.raters.models.base import ChatModel, Request
 from vantage.raters.prompts import Prompter, Shot
-from vantage.runs import Options, Plan, Store
+from vantage.runs import RunOptions, RunPlan, RunStore
 from vantage.studies.context.pipeline.simulation import Cost, finished
 from vantage.studies.context.pipeline.wording import STEPS, Wording
 
@@ -106,8 +106,8 @@ class Asking:
         condition: What keeps the runs of one control apart from those of another.
     """
 
-    store: Store | None
-    options: Options | None = None
+    store: RunStore | None
+    options: RunOptions | None = None
     tell: Callable[[str], None] = lambda _: None
     condition: str = ""
 
@@ -129,9 +129,9 @@ class Asking:
         corpus = Corpus(items, nobody, nothing, instrument)
         apart = replace(rater, name=f"{rater.id}/{self.condition}") if self.condition else rater
         where = self.condition if condition is None else condition
-        return self.carried(Plan.of(corpus, apart, instrument, questions=questions, condition=where))
+        return self.carried(RunPlan.of(corpus, apart, instrument, questions=questions, condition=where))
 
-    def carried(self, plan: Plan) -> pl.DataFrame:
+    def carried(self, plan: RunPlan) -> pl.DataFrame:
         """What a plan gives. Whatever the store holds is not asked again, and costs are those of all sittings."""
         assert self.store is not None  # noqa: S101 - only an estimate has none
         outcome = finished(plan, self.store, self.options)
