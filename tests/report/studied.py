@@ -8,12 +8,12 @@ from typing import Any, Final
 
 import pytest
 
-from tests.context.planted import Planted, planted_corpus
-from tests.context.script_writer import ScriptWriter
 from tests.studies.appraisals.release import write as write_appraisals
+from tests.studies.context.pipeline.planted import Planted, planted_corpus
+from tests.studies.context.pipeline.script_writer import ScriptWriter
 from tests.studies.perseval.made import write as write_perseval
 from tests.studies.stereomap.planted import recorded
-from tests.studies.test_demo import placing
+from tests.studies.test_demo import answering
 from tests.studies.wcsent.release import write as write_wcsent
 from vantage.studies import Context, run
 from vantage.studies.stereomap.groups import reference_groups
@@ -26,7 +26,7 @@ def appraisals(folder: Path, _: pytest.MonkeyPatch) -> dict[str, Any]:
 
 def context(folder: Path, patch: pytest.MonkeyPatch) -> dict[str, Any]:
     known: dict[str, Any] = {"planted": Planted(), "writer": ScriptWriter()}
-    for place in ("vantage.raters.chat.load_model", "vantage.context.generation.load_model"):
+    for place in ("vantage.raters.chat.load_model", "vantage.studies.context.pipeline.generation.load_model"):
         patch.setattr(place, lambda spec, **_: known[spec])
     planted_corpus(["clear", "clear", "ambiguous", "ambiguous"] * 2).write(folder / "data" / "sarcasm")
     few = {"tasks": "sarcasm", "items": 8, "persona_count": 5, "answers": "scoring", "runs": 1, "resamples": 20}
@@ -35,8 +35,8 @@ def context(folder: Path, patch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 
 def demo(_: Path, patch: pytest.MonkeyPatch) -> dict[str, Any]:
-    patch.setattr(Context, "rate", placing())
-    return {}
+    patch.setattr(Context, "rate", answering(1.0))
+    return {"asked": 40}
 
 
 def perseval(folder: Path, _: pytest.MonkeyPatch) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from vantage.report.overview import corpus_report
 from vantage.report.record import Record, versions
 from vantage.runs.audit import Case, save
 from vantage.runs.profiles import keep
-from vantage.runs.store import Store
+from vantage.runs.store import RunStore
 
 
 def test_a_record_survives_json_and_forgets_what_it_does_not_know() -> None:
@@ -56,7 +56,7 @@ def test_what_is_known_of_models_is_in_the_record_and_on_the_page(tmp_path: Path
     cases = [Case((str(n), "q", "m0"), "m0", "code", 1.0, "q", "4", "4", "4" if n else "5") for n in range(4)]
     save(folder, cases)
     rater = ChatRater("openai:m1", settings={"base_url": "http://localhost:1"})
-    with Store(folder / "runs.sqlite") as store:
+    with RunStore(folder / "runs.sqlite") as store:
         keep(store, rater, Profile("m1", "2026-01-01", schema="held", logprobs=5, window=4096))
     report = corpus_report(Corpus.read(folder))
     assert [row["model"] for row in report.record.asked] == ["m0", "m1"]

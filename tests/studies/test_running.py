@@ -14,8 +14,8 @@ from vantage import Corpus
 from vantage.errors import InputError
 from vantage.raters.models.recorded import RecordedModel
 from vantage.report import Report, Result
-from vantage.runs.options import Options as RunOptions
-from vantage.runs.store import Store
+from vantage.runs.options import RunOptions
+from vantage.runs.store import RunStore
 from vantage.studies import Context, run
 from vantage.studies.execution import StudyStopped
 from vantage.studies.running import redraw
@@ -199,5 +199,5 @@ def test_progress_and_warnings_reach_the_caller(tmp_path: Path) -> None:
 
 def test_every_reply_is_in_the_store(tmp_path: Path) -> None:
     run(STUDY, out=tmp_path / "out", models=[recorded(tmp_path / "m.csv")], items=3)
-    with Store(tmp_path / "out" / "runs.sqlite", read_only=True) as store:
+    with RunStore(tmp_path / "out" / "runs.sqlite", read_only=True) as store:
         assert store.count() == 3

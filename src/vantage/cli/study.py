@@ -42,7 +42,7 @@ def study(
         list[str] | None,
         typer.Option("--set", metavar="OPTION=VALUE", help="An option of the study; also --option VALUE."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of everything that is drawn by lot.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     setting: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="A setting of the models, such as threads=2.")
     ] = None,
@@ -74,7 +74,7 @@ def study(
         return
     from vantage.cli.rate import number
     from vantage.raters.prices import read_prices
-    from vantage.runs.options import Options
+    from vantage.runs.options import RunOptions
     from vantage.studies.base import find
     from vantage.studies.own import is_path, load
     from vantage.studies.running import run
@@ -90,7 +90,7 @@ def study(
     if base_url:
         settings["base_url"] = base_url
     known = read_prices(prices) if prices else {}
-    carried = Options(concurrency=concurrency, prices=known, max_cost=max_cost, fail_on=fail_on)
+    carried = RunOptions(concurrency=concurrency, prices=known, max_cost=max_cost, fail_on=fail_on)
     wanted: dict[str, Any] = {"out": out, "data": data, "models": model or (), "seed": seed, "settings": settings}
     if estimate:
         from vantage.studies.estimating import preview

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from collections.abc import Sequence
 import polars as pl
+from typing import Any
 from typing import Literal
 from vantage.measures.aggregation.labels import Method as LabelsMethod
 from vantage.measures.aggregation.labels import Model
@@ -13,6 +14,9 @@ from vantage.measures.agreement.rater_pairs import PairStatistic
 from vantage.measures.intervals import Method
 from vantage.measures.intervals import Over
 from vantage.measures.kinds import Kinds
+from vantage.measures.models.explain import Family
+from vantage.measures.models.explain import Show
+from vantage.measures.models.facets import Show as FacetsShow
 from vantage.measures.multiplicity import Correction
 from vantage.measures.parts import Rounding
 from vantage.measures.ratings import By
@@ -169,7 +173,7 @@ def unanimity(
     *,
     by: By = ...,
     coarse: bool | Literal['sign'] = ...,
-    ci: Resampled = ...,
+    ci: Over = ...,
     interval: Method = ...,
     resamples: int = ...,
     confidence: float = ...,
@@ -181,7 +185,9 @@ def icc(
     data: Judgments,
     *,
     by: By = ...,
+    ci: Over = ...,
     confidence: float = ...,
+    seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
 ) -> pl.DataFrame: ...
@@ -332,7 +338,7 @@ def split_items(
     share: float = ...,
     neutral: float | None = ...,
     per: Per = ...,
-    ci: Resampled = ...,
+    ci: Over = ...,
     interval: Method = ...,
     resamples: int = ...,
     confidence: float = ...,
@@ -349,7 +355,7 @@ def opposed_items(
     beyond: float = ...,
     neutral: float | None = ...,
     per: Per = ...,
-    ci: Resampled = ...,
+    ci: Over = ...,
     interval: Method = ...,
     resamples: int = ...,
     confidence: float = ...,
@@ -371,7 +377,7 @@ def distance(
     match: By = ...,
     per: Per = ...,
     relabellings: int = ...,
-    ci: Resampled = ...,
+    ci: Over = ...,
     interval: Method = ...,
     resamples: int = ...,
     confidence: float = ...,
@@ -404,7 +410,7 @@ def accuracy(
     match: By = ...,
     per: Literal['mean', 'person'] = ...,
     ceiling: bool = ...,
-    ci: Resampled = ...,
+    ci: Over = ...,
     interval: Method = ...,
     resamples: int = ...,
     confidence: float = ...,
@@ -520,6 +526,45 @@ def components(
     kinds: Kinds = ...,
     include_excluded: bool = ...,
 ) -> pl.DataFrame: ...
+def explain(
+    data: Judgments,
+    *,
+    traits: By = ...,
+    question: str | None = ...,
+    by: By = ...,
+    family: Family = ...,
+    interactions: By = ...,
+    base: Mapping[str, str] | None = ...,
+    show: Show = ...,
+    permutations: int = ...,
+    confidence: float = ...,
+    seed: int = ...,
+    kinds: Kinds = ...,
+    include_excluded: bool = ...,
+) -> pl.DataFrame: ...
+def facets(
+    data: Judgments,
+    *,
+    question: str | None = ...,
+    by: By = ...,
+    thresholds: Literal['common', 'question', 'rater'] = ...,
+    show: FacetsShow = ...,
+    confidence: float = ...,
+    kinds: Kinds = ...,
+    include_excluded: bool = ...,
+) -> pl.DataFrame: ...
+def dif(
+    data: Judgments,
+    *,
+    between: str,
+    values: Sequence[Any] | None = ...,
+    question: str | None = ...,
+    by: By = ...,
+    correction: Correction = ...,
+    confidence: float = ...,
+    kinds: Kinds = ...,
+    include_excluded: bool = ...,
+) -> pl.DataFrame: ...
 def alt_test(
     data: Judgments,
     *,
@@ -537,7 +582,7 @@ def alt_test(
     missing: Missing = ...,
     match: By = ...,
     per: Literal['model', 'person'] = ...,
-    ci: Resampled = ...,
+    ci: Over = ...,
     interval: Method = ...,
     resamples: int = ...,
     confidence: float = ...,

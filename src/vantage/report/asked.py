@@ -13,7 +13,7 @@ from vantage.corpora import Corpus
 from vantage.errors import VantageError
 from vantage.runs.audit import accuracies, load
 from vantage.runs.profiles import profiles
-from vantage.runs.store import NAME, Store
+from vantage.runs.store import NAME, RunStore
 
 
 def asked_models(corpus: Corpus, folders: Iterable[Path | None] = ()) -> list[dict[str, Any]]:
@@ -61,7 +61,7 @@ def _profiled(folder: Path) -> list[dict[str, Any]]:
         return []
     wanted = ("model", "schema", "logprobs", "thinks", "window", "repeats", "probed")
     try:
-        with Store(folder / NAME, read_only=True) as store:
+        with RunStore(folder / NAME, read_only=True) as store:
             return [{name: value for name, value in asdict(one).items() if name in wanted} for one in profiles(store)]
     except VantageError:
         return []

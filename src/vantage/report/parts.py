@@ -230,9 +230,10 @@ class Dialogue(Shown):
     def table(self) -> Table:
         """The turns as a table."""
         turns = list(self.turns)
-        if self.statement and self.statement not in (text for _, text in turns):
+        if self.statement and not any(self.statement in text for _, text in turns):
             turns.append(("", self.statement))
-        rows = [(n, speaker, text, text == self.statement) for n, (speaker, text) in enumerate(turns, 1)]
+        judged = [bool(self.statement) and self.statement in text for _, text in turns]
+        rows = [(n, *turn, said) for n, (turn, said) in enumerate(zip(turns, judged, strict=True), 1)]
         types = {"turn": pl.Int64, "speaker": pl.String, "text": pl.String, "judged": pl.Boolean}
         frame = pl.DataFrame(rows, schema=types, orient="row")
         shown = ["turn", "speaker", "text", *(["judged"] if self.statement else [])]

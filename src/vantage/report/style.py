@@ -54,8 +54,8 @@ class Drawn:
 
 
 @contextmanager
-def house() -> Iterator[None]:
-    """The house style, while a figure is made and while it is written."""
+def figure_style() -> Iterator[None]:
+    """The settings of all figures, while one is made and while it is written."""
     import matplotlib as mpl
     from cycler import cycler
 
@@ -129,7 +129,7 @@ def drawn(figure: Figure, palette: Mapping[str, str] | None = None) -> Drawn:
     """A figure as SVG and PDF, in the colours of its report; the same figure gives the same bytes."""
     token = _REPORT.set(palette or {})
     try:
-        with house():
+        with figure_style():
             drawing = figure.draw()
             # Laid out once for both files.
             drawing.draw_without_rendering()
@@ -197,7 +197,7 @@ def markers(names: Sequence[Any]) -> dict[Any, str]:
 
 
 def _fonts() -> list[str]:
-    """The fonts of the house that this machine has; DejaVu Sans comes with Matplotlib and is always there."""
+    """The fonts of figures that this machine has; DejaVu Sans comes with Matplotlib and is always there."""
     from matplotlib.font_manager import fontManager
 
     known = set(fontManager.get_font_names())

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from vantage.errors import InputError, VantageError
 from vantage.raters.models import nothing_sent
 from vantage.runs.forecast import Forecast
-from vantage.runs.plan import Plan
+from vantage.runs.plan import RunPlan
 from vantage.studies.base import O, Study
 from vantage.studies.execution import STORE, Context
 from vantage.studies.running import prepared
 
 if TYPE_CHECKING:
-    from vantage.runs.options import Options as RunOptions
+    from vantage.runs.options import RunOptions
 
 
 UNTRAINED: Final = "How long raters take to be trained is not estimated."
@@ -38,7 +38,7 @@ class Planning(Context[O]):
     forecast: Forecast = field(default_factory=Forecast)
     trained: list[Training] = field(default_factory=list)
 
-    def asks(self, plan: Plan, assumption: str = "") -> bool:
+    def asks(self, plan: RunPlan, assumption: str = "") -> bool:
         """Adds a plan to the estimate."""
         self.forecast.add(plan, assumption)
         return False

@@ -18,10 +18,10 @@ from vantage.report.folder import Report
 from vantage.report.parts import Result
 from vantage.report.record import Record
 from vantage.runs.execution import Outcome, run
-from vantage.runs.options import Options as RunOptions
-from vantage.runs.plan import Plan
+from vantage.runs.options import RunOptions
+from vantage.runs.plan import RunPlan
 from vantage.runs.rating import added
-from vantage.runs.store import Store
+from vantage.runs.store import RunStore
 from vantage.studies.base import O
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ class Context(Generic[O]):
         Replies in the folder are not asked for again, so an interrupted run can be resumed.
         """
         chosen = [raters] if isinstance(raters, ChatRater) else list(raters)
-        plan = Plan.of(corpus, chosen, instrument, questions=questions, condition=condition)
+        plan = RunPlan.of(corpus, chosen, instrument, questions=questions, condition=condition)
         if not self.asks(plan):
             return corpus
         planned = self.record.planned
@@ -114,7 +114,7 @@ class Context(Generic[O]):
             raise StudyStopped(f"{outcome.tally.ended.rstrip('.')}; run the same command again to resume.")
         return corpus
 
-    def asks(self, plan: Plan, assumption: str = "") -> bool:
+    def asks(self, plan: RunPlan, assumption: str = "") -> bool:
         """Whether to ask what a plan says, for studies that ask in other ways than with `rate`.
 
         A context that only plans adds it to its estimate instead; `assumption` says why it may be more than is needed.
@@ -151,9 +151,9 @@ class StudyStopped(VantageError):  # noqa: N818 - nothing is wrong with the inpu
     """A run that stopped early, because too many calls failed or it would have cost too much."""
 
 
-def store_of(context: Context[Any]) -> Store:
+def store_of(context: Context[Any]) -> RunStore:
     """The store of the study's folder; a temporary one where there is no folder."""
-    return Store(context.folder / STORE) if context.folder else Store.temporary()
+    return RunStore(context.folder / STORE) if context.folder else RunStore.temporary()
 
 
 def _advancing(moved: Callable[[int], None]) -> Callable[[int], None]:
@@ -187,7 +187,7 @@ def stored_calls(folder: Path) -> int | None:
     if not path.is_file():
         return None
     try:
-        with Store(path, read_only=True) as store:
+        with RunStore(path, read_only=True) as store:
             return store.count()
     except VantageError:
         return None

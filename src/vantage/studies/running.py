@@ -18,7 +18,7 @@ from vantage.studies.execution import STORE, Context, Progress, stored_calls
 
 if TYPE_CHECKING:
     from vantage.corpora import Corpus
-    from vantage.runs.options import Options as RunOptions
+    from vantage.runs.options import RunOptions
 
 C = TypeVar("C", bound=Context[Any])
 _IDENTITY: Final = ("study", "data", "models", "seed")
@@ -46,7 +46,7 @@ def run(
         out: The folder; without it nothing is written.
         data: The published data or corpus folder that the study reads.
         models: The models that are asked, such as `embedded` or `openai:NAME`.
-        seed: The random seed.
+        seed: Random seed.
         settings: Settings of the models, such as `base_url`; never keys.
         progress: What shows how far the work has come.
         carried: How models are called: concurrency, limits of cost and of failures (`vantage.runs.Options`).

@@ -41,6 +41,7 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "heat": ("heat", {"row": "name", "column": "series", "diverging": True}),
     "bump": ("bump", {"name": "name", "stage": "stage", "highlight": ["trust"]}),
     "lattice": ("lattice", {"sets": "name", "panel": "series"}),
+    "forest": ("forest", {"category": "name", "expected": "high", "panel": "series", "reference": "low"}),
     "curve": ("curve", {"x": "x", "series": "series", "reference": 0.5, "limits": (0, 1)}),
 }
 

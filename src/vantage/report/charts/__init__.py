@@ -1,4 +1,4 @@
-"""Charts: one function per kind, from a frame and plain options to a Matplotlib figure in the house style.
+"""Charts: one function per kind, from a frame and plain options to a Matplotlib figure in the style of all figures.
 
 May import `report.style` and `report.cells`. A chart takes the names of columns and of labels as keywords, never
 draws with pyplot, and takes every text from data through `style.label`. The next chart is a function in a module
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vantage.errors import InputError
 from vantage.plugins import Plugins
-from vantage.report.style import PALETTE, assigned, house
+from vantage.report.style import PALETTE, assigned, figure_style
 
 if TYPE_CHECKING:
     import polars as pl
@@ -31,6 +31,8 @@ CHARTS: Final = {
     "bump": "ranks:bump",
     "curve": "curves:curve",
     "lattice": "lattices:lattice",
+    "forest": "forest:forest",
+    "wright": "wright:wright",
 }
 """Kinds of charts and where they are drawn."""
 COLOURED: Final = {"map": "cluster", "points": "series", "bars": "series", "curve": "series", "shares": "part"}
@@ -67,7 +69,7 @@ def draw(name: str, data: pl.DataFrame, options: Mapping[str, Any]) -> Drawing:
     """
     function = chart(name)
     try:
-        with house():
+        with figure_style():
             return function(data, **options)
     except TypeError as error:
         if "unexpected keyword" not in str(error):
