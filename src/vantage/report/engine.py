@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from string import Formatter
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self
+from typing import Any, Final, Protocol, Self
 
 import polars as pl
 
@@ -14,13 +14,11 @@ from vantage.corpora import Corpus
 from vantage.errors import InputError
 from vantage.measures import find
 from vantage.measures.presentation import Column, View
+from vantage.report.entries import SectionSpec, Show
 from vantage.report.parts import Finding, Part, Section
 from vantage.report.references import ALWAYS
 from vantage.report.sentences import Statement, decide
 from vantage.report.views import Presented, interval_words, present, used_options, who_of, with_view
-
-if TYPE_CHECKING:
-    from vantage.report.recipe import SectionSpec, Show
 
 Function = Callable[[Any], Any]
 PEOPLE: Final = ("person", "slot")
