@@ -8,6 +8,7 @@ import pytest
 from tests.report.made import made
 from tests.report.truth import check_all
 from vantage import InputError
+from vantage.documents import Document
 from vantage.measures import alpha, registry, split_half
 from vantage.measures.base import REGISTRY, measure, table
 from vantage.measures.presentation import Against, Extremes, Fact
@@ -148,6 +149,20 @@ def test_every_measure_says_how_it_is_shown_and_cites_works_that_are_there() -> 
         assert set(found.view.sources) <= set(entries()), name
         for rule in found.view.says:
             assert isinstance(rule, Against | Extremes | Fact), name
+
+
+@pytest.mark.parametrize("name", ["appraisals", "demo", "stereomap", "wcsent"])
+def test_notes_and_texts_are_whole_sentences(name: str) -> None:
+    """A comma in a list of YAML parts one sentence into two."""
+    document = Document.bundled(f"vantage.studies.{name}", "recipe.yaml").data
+    for section in document["sections"]:
+        for entry in section["show"]:
+            for text in [*listed(entry.get("notes")), *listed(section.get("text"))]:
+                assert text.rstrip().endswith((".", "}")), text
+
+
+def listed(texts: str | list[str] | None) -> list[str]:
+    return [texts] if isinstance(texts, str) else texts or []
 
 
 @pytest.mark.parametrize(

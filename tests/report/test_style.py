@@ -34,12 +34,12 @@ def test_colours_stand_out_in_the_light_and_in_the_dark(colour: str) -> None:
 
 def test_the_same_figure_gives_the_same_bytes() -> None:
     figure = Figure("a", "c", "alt", "points", frame(), {"category": "question"})
-    assert drawn(figure) == drawn(figure)
+    assert drawn(figure.draw) == drawn(figure.draw)
 
 
 def test_hostile_labels_make_a_sound_figure() -> None:
     figure = Figure("a", "c", "alt", "points", frame(HOSTILE), {"category": "question", "label": HOSTILE})
-    files = drawn(figure)
+    files = drawn(figure.draw)
     assert "<img" not in files.svg
     assert files.pdf.startswith(b"%PDF")
 
@@ -47,7 +47,7 @@ def test_hostile_labels_make_a_sound_figure() -> None:
 def test_a_missing_font_is_no_reason_to_fail(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.setattr(font_manager.fontManager.__class__, "get_font_names", lambda self: [])
     with caplog.at_level(logging.WARNING):
-        files = drawn(Figure("a", "c", "alt", "points", frame("日本"), {"category": "question"}))
+        files = drawn(Figure("a", "c", "alt", "points", frame("日本"), {"category": "question"}).draw)
     assert "日本" in files.svg
 
 
@@ -83,7 +83,7 @@ def test_a_series_has_one_colour_through_all_figures_of_a_report() -> None:
     ]
     found = palette(figures)
     assert found["people"] == PEOPLE
-    svgs = [drawn(figure, found).svg for figure in figures]
+    svgs = [drawn(figure.draw, found).svg for figure in figures]
     for name in ("m1", "m2", "people"):
         assert all(found[name] in svg for svg in svgs[:2])
     assert found["m2"] in svgs[2]

@@ -62,7 +62,8 @@ def compare(first: str | Path, second: str | Path, out: str | Path = "comparison
         ],
         figures=[
             [
-                figure_view(figure, drawn(figure, colours).svg, f"{side}-", base) | {"number": place, "label": label}
+                figure_view(figure, drawn(figure.draw, colours).svg, f"{side}-", base)
+                | {"number": place, "label": label}
                 for side, figure, base, label in zip("ab", pair, bases, labels, strict=True)
             ]
             for place, pair in enumerate(figures, 1)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from string import Formatter
-from typing import TYPE_CHECKING, Any, Final, Protocol, Self
+from typing import Any, Final, Protocol, Self
 
 import polars as pl
 
@@ -14,13 +14,11 @@ from vantage.corpora import Corpus
 from vantage.errors import InputError
 from vantage.measures import find
 from vantage.measures.presentation import Column, View
+from vantage.report.entries import SectionSpec, Show
 from vantage.report.parts import Finding, Part, Section
 from vantage.report.references import ALWAYS
 from vantage.report.sentences import Statement, decide
 from vantage.report.views import Presented, interval_words, present, used_options, who_of, with_view
-
-if TYPE_CHECKING:
-    from vantage.report.recipe import SectionSpec, Show
 
 Function = Callable[[Any], Any]
 PEOPLE: Final = ("person", "slot")
@@ -214,30 +212,31 @@ class Engine:
 
 
 def decided(made: Sequence[Written], most: int = HEADLINES) -> tuple[list[Section], list[Finding]]:
-    """The sections with their sentences, corrected over all of them, and the strongest, which open the report."""
+    """The sections with their sentences, corrected over all of them, and those that open the report.
+
+    Where there are too many, one sentence of each statement comes before the second of any, and statements that claim
+    something come before those that do not.
+    """
     said = iter(decide([one for section in made for one, _ in section.statements]))
     sections: list[Section] = []
-    opening: list[tuple[int, Finding]] = []
+    opening: list[tuple[tuple[int, int, float], int, Finding]] = []
     for section in made:
         own: list[Finding] = []
         for _, rank in section.statements:
             sentences = next(said)
             own += sentences
-            opening += [(rank, sentence) for sentence in sentences if rank]
+            for place, sentence in enumerate(sorted(sentences, key=_strength)) if rank else ():
+                behind, p = _strength(sentence)
+                opening.append(((place, rank + behind, p), rank, sentence))
         sections.append(Section(section.title, section.text, section.parts, own))
-    strongest = sorted(opening, key=lambda one: _strength(*one))[:most]
-    kept = [one for one in opening if any(one is other for other in strongest)]
-    return sections, [sentence for _, sentence in sorted(kept, key=lambda one: one[0])]
+    kept = sorted(opening, key=lambda one: one[0])[:most]
+    return sections, [sentence for _, _, sentence in sorted(kept, key=lambda one: one[1])]
 
 
-def _strength(rank: int, finding: Finding) -> tuple[int, float]:
-    """By what sentences are chosen where too many could open a report.
-
-    Their place, which falls where nothing is claimed, and the smallest p value behind them.
-    """
+def _strength(finding: Finding) -> tuple[int, float]:
+    """By how many places a sentence falls behind, for claiming nothing, and the smallest p value behind it."""
     claims = not finding.evidence or not all(one.rule.endswith(UNDECIDED) for one in finding.evidence)
-    smallest = min((one.p for one in finding.evidence if one.p is not None), default=1.0)
-    return rank + (0 if claims else _BEHIND), smallest
+    return 0 if claims else _BEHIND, min((one.p for one in finding.evidence if one.p is not None), default=1.0)
 
 
 def _in_order(frame: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:

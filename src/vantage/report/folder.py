@@ -67,7 +67,7 @@ class Report(Shown):
         check(folder)
         result = self.result
         colours = palette(result.figures)
-        files = {figure.name: drawn(figure, colours) for figure in result.figures}
+        files = {figure.name: drawn(figure.draw, colours) for figure in result.figures}
         tables = [*result.tables, *(dialogue.table() for dialogue in result.dialogues)]
         put_folder(folder / "tables", _each(tables, _put_table), ours=TABLE_FILES, overwrite=True)
         put_folder(

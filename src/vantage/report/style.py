@@ -10,7 +10,7 @@ import io
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -21,8 +21,6 @@ from vantage.report.cells import minus, printable, shortened
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
-
-    from vantage.report.parts import Figure
 
 INK: Final = "#1d2126"
 """The colour of text and axes; the page replaces it by its own, in the light and in the dark."""
@@ -125,12 +123,12 @@ def panels(
     return figure, all_axes[:count], columns
 
 
-def drawn(figure: Figure, palette: Mapping[str, str] | None = None) -> Drawn:
-    """A figure as SVG and PDF, in the colours of its report; the same figure gives the same bytes."""
+def drawn(draw: Callable[[], Drawing], palette: Mapping[str, str] | None = None) -> Drawn:
+    """What is drawn as SVG and PDF, in the colours of its report; the same figure gives the same bytes."""
     token = _REPORT.set(palette or {})
     try:
         with figure_style():
-            drawing = figure.draw()
+            drawing = draw()
             # Laid out once for both files.
             drawing.draw_without_rendering()
             drawing.set_layout_engine("none")

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, TypeVar
 
 from vantage.errors import VantageError
 from vantage.raters.chat import ChatRater
@@ -22,12 +22,12 @@ from vantage.runs.options import RunOptions
 from vantage.runs.plan import RunPlan
 from vantage.runs.rating import added
 from vantage.runs.store import RunStore
-from vantage.studies.base import O
 
 if TYPE_CHECKING:
     from vantage.corpora import Corpus
     from vantage.instruments import Instrument
 
+O = TypeVar("O")  # noqa: E741 - the options of a study
 STORE: Final = "runs.sqlite"
 
 

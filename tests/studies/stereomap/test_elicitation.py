@@ -238,7 +238,12 @@ def test_every_turn_goes_through_the_context() -> None:
 def test_only_a_schema_keeps_a_model_from_refusing(replies: str, held: bool) -> None:
     raters: list[Any] = []
     context = _context([], first="nothing", runs=1, replies=replies)
-    context.rate = lambda corpus, rater, *_, **__: (raters.append(rater), corpus)[1]  # type: ignore[func-returns-value]
+
+    def rate(corpus: Corpus, rater: Any, *_: object, **__: object) -> Corpus:
+        raters.append(rater)
+        return corpus
+
+    context.rate = rate
     elicit(context, CORPUS, EXTENDED)
     for one in raters:
         (call, *_) = rater(type(one), style=one.style.name).plan(CORPUS, EXTENDED, questions=["friendly", "honest"])

@@ -48,6 +48,8 @@ def curve(
         width: The width in inches.
         height: The height in inches.
     """
+    from matplotlib.ticker import MaxNLocator
+
     need(frame, x, y, series)
     if nothing(frame, x, y):
         return no_data()
@@ -75,6 +77,8 @@ def curve(
         all_axes[0].set_xscale("log")
     for axes in all_axes[-columns:]:
         axes.set_xlabel(short(x_label or x))
+        if frame[x].dtype.is_integer() and not logarithmic:
+            axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     for axes in all_axes[::columns]:
         axes.set_ylabel(short(label or y))
     if limits:
