@@ -12,7 +12,7 @@ from vantage.cli.output import Json, print_json, print_rows, show
 from vantage.cli.rate import number
 
 if TYPE_CHECKING:
-    from vantage.raters.models.probe import Profile
+    from vantage.raters.models.probe import ModelProfile
 
 app = typer.Typer(
     help="Find out which settings and outputs a model supports.", no_args_is_help=True, rich_markup_mode=None
@@ -71,7 +71,7 @@ def profiles(
     from vantage.runs.store import RunStore
 
     with RunStore(store, read_only=True) as opened:
-        found: list[Profile] = kept(opened)
+        found: list[ModelProfile] = kept(opened)
     if not found and not as_json:
         typer.echo("There are no profiles in this store.")
         return

@@ -23,11 +23,11 @@ def project(name: Name, as_json: Json = False) -> None:
     """Make a project folder.
 
     It holds an instrument, a small table of ratings, a study, a file for asking people, and a README with commands
-    that run as they stand.
+    to follow.
     """
     from vantage.scaffold.writing import new_project
 
-    _told(new_project(name), f"Go on with: cd {name}, then read README.md; it has the commands.", as_json=as_json)
+    _told(new_project(name), f"Next: cd {name}, and follow README.md.", as_json=as_json)
 
 
 @app.command()

@@ -119,7 +119,7 @@ def read_traits(path: str | Path, rater_column: str | None = None, *, encoding: 
     if ids.n_unique() < len(ids):
         index = (~ids.is_first_distinct()).arg_max() or 0
         raise InputError(
-            f"rater '{ids[index]}' stands twice",
+            f"duplicate rater '{ids[index]}'",
             file=table.path,
             row=table.row(index),
             column=rater_column,

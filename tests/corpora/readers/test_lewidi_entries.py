@@ -46,7 +46,7 @@ def test_judgments_of_an_annotator_who_stands_twice() -> None:
         ("x", "ironic", "Ann1", 1.0),
         ("x", "ironic", "Ann2", 0.0),
     ]
-    with pytest.raises(InputError, match="annotator 'Ann1' stands twice, with 1 and 0"):
+    with pytest.raises(InputError, match="annotator 'Ann1' has two answers, 1 and 0"):
         list(item.judgments("x", INSTRUMENT, {"ironic": ["1", "1", "0"]}))
 
 

@@ -477,7 +477,7 @@ def _slow_rows(path: Path, lines: Iterable[str], form: _Form, *, checked: bool) 
 
 
 def read_json(path: Path, encoding: str = "utf-8") -> Any:
-    """A JSON file; one that ends too early or is not JSON is told with its line."""
+    """A JSON file; one that ends too early or is not JSON is an error with its line."""
     text = text_of(path, encoding)
     if not text.strip():
         raise InputError("the file is empty", file=path, remedy="check that it was saved")

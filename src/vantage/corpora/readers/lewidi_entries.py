@@ -132,7 +132,7 @@ class LewidiEntry:
         answers: Mapping[str, Sequence[str]],
         spellings: Mapping[str, str] | None = None,
     ) -> Iterator[Judgment]:
-        """Every annotator's answers; an annotator who stands twice with one answer is counted once."""
+        """Every annotator's answers; duplicate answers of an annotator are counted once."""
         spellings = spellings or {}
         raters = self.raters()
         for question, given in answers.items():
@@ -144,7 +144,7 @@ class LewidiEntry:
                     yield item, question, rater, code
                 elif known[rater] != code:
                     told = f"{show_code(known[rater])} and {show_code(code)}"
-                    raise self.fault(f"annotator '{rater}' stands twice, with {told}")
+                    raise self.fault(f"annotator '{rater}' has two answers, {told}")
                 known[rater] = code
 
     def judgments_2025(self, instrument: Instrument) -> Iterator[Judgment]:

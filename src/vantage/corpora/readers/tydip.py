@@ -49,7 +49,7 @@ def read(path: Path) -> Corpus:
             notes=(
                 "Each score summarises several raters who are not told apart in the release; there is no context.",
                 "Names and links are masked as <person> and <url>.",
-                "Three sentences stand in both splits, and twelve stand twice in train with different "
+                "Three sentences are in both splits, and twelve are there twice in train with different "
                 "scores; all are kept as items of their own.",
                 "binary is polite or impolite for the top and bottom quarter, null in between. The released "
                 "binary files give both rows of a repeated sentence its first score, which puts one score "
