@@ -1,9 +1,9 @@
 """Every block of the documentation is run or says why not, page by page, and prints what the page says.
 
 A `python` block is run, and prints what its comments `# → …` show, in this order. A `sh` block is run. A `console`
-block is a transcript: lines with `$` are run and print the other lines. Above one that cannot be run a comment says why,
-`<!-- not run: it needs … -->`; its `vantage` commands are still parsed. `<!-- printed -->` above a `text` block says
-that the block before it prints this. An ellipsis `…` leaves something out.
+block is a transcript: lines with `$` are run and print the other lines. Above one that cannot be run a comment says
+why, `<!-- not run: it needs … -->`; its `vantage` commands are still parsed. `<!-- printed -->` above a `text` block
+says that the block before it prints this. An ellipsis `…` leaves something out.
 """
 
 from __future__ import annotations
