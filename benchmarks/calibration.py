@@ -217,7 +217,9 @@ def sizes(design: Design, replications: int, seed: int = 0) -> dict[str, list[bo
         same = pl.concat([again[0], again[1].with_columns(frame["item"], frame["rater"])])
         note("correlate, two questions", _row(vantage.measures.correlate(same, ci="none"))["p"] < 0.05)
         if n % 2 == 0:
-            distance = _row(vantage.measures.distance(traits, between="trait", relabellings=39, resamples=50))
+            distance = _row(
+                vantage.measures.distance(traits, between="trait", relabellings=39, ci="items", resamples=50)
+            )
             note("distance, p over raters", distance["p"] <= 0.05)
             share = _row(
                 vantage.measures.components(traits, trait="trait", interaction=False, seed=n), component="trait"
