@@ -6,7 +6,7 @@ WORKERS ?= auto
 SLOW   ?=
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test explore lint docs reference bench clean
+.PHONY: demo test explore lint docs reference mutate bench clean
 
 demo: .venv/.ready
 	$(BIN)/vantage demo
@@ -24,6 +24,10 @@ lint: .venv/.ready-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+# Small changes that the nearest tests must notice; by hand, since it takes long.
+mutate: .venv/.ready-dev
+	VANTAGE_DATA="$${VANTAGE_DATA-$(abspath $(DATA))}" $(BIN)/python -m tools.mutate
 
 bench: .venv/.ready-dev
 	$(BIN)/python -m benchmarks

@@ -1,7 +1,7 @@
 """Vantage measures how people and language models judge text when there is no single right answer.
 
 The names below are the public ones. They are loaded when first used, so that `import vantage` stays light.
-Measures are functions of `vantage.measures`: `vantage.measures.alpha(corpus)`.
+Measures are functions of `vantage.measures`: `vantage.measures.alpha(corpus)`; the models of ratings are here too.
 """
 
 from typing import TYPE_CHECKING
@@ -56,7 +56,10 @@ _HOMES = {
     "corpus": "vantage.corpora.frames",
     "demo_corpus": "vantage.corpora.bundled",
     "describe": "vantage.corpora.describe",
+    "dif": "vantage.measures.models.dif",
+    "explain": "vantage.measures.models.explain",
     "export": "vantage.corpora.writers",
+    "facets": "vantage.measures.models.facets",
     "fit": "vantage.raters.trained",
     "fit_pairs": "vantage.raters.trained",
     "load": "vantage.corpora.readers",
@@ -70,10 +73,11 @@ _HOMES = {
     "to_pandas": "vantage.notebook.frames",
 }
 _MOVED = {
-    **dict.fromkeys(_MEASURES, "vantage.measures"),
+    **{name: "vantage.measures" for name in _MEASURES if name not in _HOMES},
     **dict.fromkeys(("Band", "OptOut", "Option"), "vantage.scales"),
     **dict.fromkeys(("PairRater", "TrainedRater"), "vantage.raters.trained"),
-    **dict.fromkeys(("Reply", "parse_replies", "parse_reply"), "vantage.raters.replies"),
+    **dict.fromkeys(("parse_replies", "parse_reply"), "vantage.raters.replies"),
+    "Reply": "vantage.raters.replies:ParsedReply",
 }
 """Names that were public here; they go on working, with a warning that says where they are now."""
 

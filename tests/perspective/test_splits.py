@@ -120,7 +120,7 @@ def test_an_unsound_split_is_refused() -> None:
     told: dict[str, Any] = {name: getattr(good, name) for name in Split.__dataclass_fields__}
     with pytest.raises(VantageError, match="a test text is in training"):
         Split(**{**told, "train": pl.concat([good.train, good.test.with_columns(rater=pl.lit(min(good.train_users)))])})
-    with pytest.raises(VantageError, match="stands twice"):
+    with pytest.raises(VantageError, match="duplicate pairs"):
         Split(**{**told, "train": pl.concat([good.train, good.train])})
 
 

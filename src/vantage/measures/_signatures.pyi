@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from collections.abc import Sequence
 import polars as pl
+from typing import Any
 from typing import Literal
 from vantage.measures.aggregation.labels import Method as LabelsMethod
 from vantage.measures.aggregation.labels import Model
@@ -13,6 +14,9 @@ from vantage.measures.agreement.rater_pairs import PairStatistic
 from vantage.measures.intervals import Method
 from vantage.measures.intervals import Over
 from vantage.measures.kinds import Kinds
+from vantage.measures.models.explain import Family
+from vantage.measures.models.explain import Show
+from vantage.measures.models.facets import Show as FacetsShow
 from vantage.measures.multiplicity import Correction
 from vantage.measures.parts import Rounding
 from vantage.measures.ratings import By
@@ -519,6 +523,45 @@ def components(
     ci: Over = ...,
     confidence: float = ...,
     seed: int = ...,
+    kinds: Kinds = ...,
+    include_excluded: bool = ...,
+) -> pl.DataFrame: ...
+def explain(
+    data: Judgments,
+    *,
+    traits: By = ...,
+    question: str | None = ...,
+    by: By = ...,
+    family: Family = ...,
+    interactions: By = ...,
+    base: Mapping[str, str] | None = ...,
+    show: Show = ...,
+    permutations: int = ...,
+    confidence: float = ...,
+    seed: int = ...,
+    kinds: Kinds = ...,
+    include_excluded: bool = ...,
+) -> pl.DataFrame: ...
+def facets(
+    data: Judgments,
+    *,
+    question: str | None = ...,
+    by: By = ...,
+    thresholds: Literal['common', 'question', 'rater'] = ...,
+    show: FacetsShow = ...,
+    confidence: float = ...,
+    kinds: Kinds = ...,
+    include_excluded: bool = ...,
+) -> pl.DataFrame: ...
+def dif(
+    data: Judgments,
+    *,
+    between: str,
+    values: Sequence[Any] | None = ...,
+    question: str | None = ...,
+    by: By = ...,
+    correction: Correction = ...,
+    confidence: float = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
 ) -> pl.DataFrame: ...

@@ -12,8 +12,9 @@ import numpy as np
 import polars as pl
 
 from vantage.measures.codes import dense
+from vantage.measures.models.crossed import Crossed
+from vantage.measures.models.gaussian import Gaussian
 from vantage.measures.ratings import UNIT, By, Floats, Ints
-from vantage.measures.reliability.reml import restricted_likelihood
 from vantage.measures.resampling import item_codes
 
 
@@ -94,7 +95,9 @@ class Design:
     def likeliest(self) -> Floats:
         """The variances of restricted maximum likelihood, none below zero."""
         start = np.nan_to_num(self.variances(), nan=float(self.value.var()))
-        return restricted_likelihood(self.value, [factor.code for factor in self.factors], start)
+        ratio = np.clip(start[:-1], 0, None) / max(start[-1], 1e-3 * start.max(), 1e-12)
+        design = Crossed([factor.code for factor in self.factors])
+        return Gaussian(self.value, np.ones((len(self.value), 1)), design).fit(np.sqrt(ratio)).variances
 
 
 def shares(variances: Floats) -> Floats:

@@ -1,0 +1,203 @@
+"""`vantage.dif`: differential item functioning, or which items a group reads differently, given its severity."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+from scipy.special import chdtrc, ndtri
+
+from vantage.errors import InputError
+from vantage.measures.base import measure, table
+from vantage.measures.models.crossed import Crossed
+from vantage.measures.models.explain import MANY_POINTS, has_column, one_question
+from vantage.measures.models.facets import Facets
+from vantage.measures.models.gaussian import Gaussian
+from vantage.measures.multiplicity import Correction, adjusted
+from vantage.measures.parts import Part, check_level, counts, names, parts, two_values
+from vantage.measures.presentation import Against, Column, View
+from vantage.measures.ratings import By, Floats, Ints, Judgments
+
+FARTHEST: Final = 12.0
+"""The farthest location, in logits, that is looked at."""
+
+VIEW: Final = View(
+    "Items that two groups read differently",
+    columns={
+        "estimate": Column("difference", digits=2, signed=True, interval=("low", "high")),
+        "logits": Column(digits=2, signed=True),
+        "p_adjusted": Column("p (corrected)", digits=3),
+    },
+    show=("item", "text", "first", "second", "estimate", "logits", "p", "p_adjusted", "judgments"),
+    notes=("Differences are in points of the scale, beyond the two groups' general severity.",),
+    says=(
+        Against(
+            0.0,
+            above="{first} rate higher than {second}, given their severity: {rows}",
+            below="{first} rate lower than {second}, given their severity: {rows}",
+            p="p",
+            label="{item}",
+        ),
+    ),
+    method="Differential item functioning was tested by {correction}-corrected score tests in a rating scale model.",
+    sources=("holland1993", "benjamini1995"),
+)
+
+
+@measure("dif", "models", view=VIEW, pools=False)
+def dif(
+    data: Judgments,
+    *,
+    between: str,
+    values: Sequence[Any] | None = None,
+    question: str | None = None,
+    by: By = (),
+    correction: Correction = "bh",
+    confidence: float = 0.95,
+) -> pl.DataFrame:
+    """Which items do two groups rate differently, given how severe their raters are in general?
+
+    `between` is a trait, `kind` (people against models) or `rater`; of more than two values, `values` names two. All
+    raters are placed on one scale (see `facets`; by a linear model where the scale has more than twenty points), which
+    takes their severity out. Then each item's location is compared between the two groups by a score test: with
+    residuals U and their variance V in each group, χ² = U₁²(1/V₁ + 1/V₂) on one degree of freedom. `estimate` is the
+    difference of the mean answers that raters of equal severity would give in the two groups, in points of the scale;
+    `logits` the same on the scale of locations. `p_adjusted` bounds the share of false discoveries (Benjamini and
+    Hochberg 1995). `shift` is the difference in general severity (second group less first): how differently they use
+    the scale.
+
+    >>> rng = np.random.default_rng(0)
+    >>> item, rater = (grid.ravel() for grid in np.indices((30, 40)))
+    >>> value = np.digitize(rng.logistic(size=1200) + 2.5 * ((item == 7) & (rater < 20)), [-1.0, 1.0])
+    >>> frame = pl.DataFrame({"item": item, "rater": rater, "value": value, "group": np.where(rater < 20, "a", "b")})
+    >>> dif(frame, between="group").filter(pl.col("p_adjusted") < 0.05)["item"].to_list()
+    [7]
+    """
+    extra = [between, *(column for column in ("kind", "text") if has_column(data, column) and column != between)]
+    rows: list[dict[str, Any]] = []
+    for part in parts(data, by, extra=extra):
+        chosen = part if question is None else one_question(part, question)
+        first, second = two_values(chosen.answered, between, values)
+        made = _compared(chosen, between, (first, second), confidence)
+        rows += [{**part.key, **row} for row in made]
+    for row, p in zip(rows, adjusted([row["p"] for row in rows], correction), strict=True):
+        row["p_adjusted"] = p
+    return table(rows, names(by)).with_columns(pl.col("p", "p_adjusted").cast(pl.Float64))
+
+
+def _compared(part: Part, between: str, groups: tuple[Any, Any], confidence: float) -> list[dict[str, Any]]:
+    """One row per item that both groups rated."""
+    many = part.answered["value"].n_unique() > MANY_POINTS
+    scored = _Linear(part) if many else _Ordinal(part)
+    frame = scored.frame
+    side = np.where((frame[between] == groups[0]).fill_null(value=False).to_numpy(), 0, 2)
+    side[(frame[between] == groups[1]).fill_null(value=False).to_numpy()] = 1
+    there = side < 2
+    item, size = scored.item, scored.size
+    both = (np.bincount(item[side == 0], minlength=size) > 0) & (np.bincount(item[side == 1], minlength=size) > 0)
+    if not both.any():
+        raise InputError(
+            f"no item was rated by both '{groups[0]}' and '{groups[1]}'",
+            remedy="choose other values, or another column",
+        )
+    location, moved = scored.locations(there)
+    residual, variance = scored.residuals(location)
+    sums = [[np.bincount(item[side == g], x[side == g], size) for g in (0, 1)] for x in (residual, variance)]
+    (u_first, _), (v_first, v_second) = sums
+    with np.errstate(divide="ignore", invalid="ignore"):
+        information = v_first * v_second / (v_first + v_second)
+        logits = u_first / information
+        se = 1 / np.sqrt(information)
+    shares = v_second / np.maximum(v_first + v_second, 1e-300)
+    reach = float(ndtri((1 + confidence) / 2))
+    points = [scored.points(location, shares, logits + step * reach * se) for step in (0, -1, 1)]
+    severity = [float(scored.severity[side == g].mean()) for g in (0, 1)]
+    labels = _labels(frame, item, size)
+    answers = [np.bincount(item[side == g], minlength=size) for g in (0, 1)]
+    common = counts(frame.filter(there), part.frame)
+    rows = []
+    for n in np.flatnonzero(both).tolist():
+        row = {**labels[n], "first": str(groups[0]), "second": str(groups[1])}
+        row |= {"first_answers": int(answers[0][n]), "second_answers": int(answers[1][n])}
+        row |= {"shift": severity[1] - severity[0], **common, "judgments": int(answers[0][n] + answers[1][n])}
+        if not moved[n]:
+            rows.append({**row, "p": None, "reason": "everyone gave the same end of the scale"})
+            continue
+        p = float(chdtrc(1, logits[n] ** 2 * information[n]))
+        ends = {"estimate": points[0][n], "low": points[1][n], "high": points[2][n], "logits": logits[n], "se": se[n]}
+        rows.append({**row, **{name: float(value) for name, value in ends.items()}, "p": p})
+    return rows
+
+
+def _labels(frame: pl.DataFrame, item: Ints, size: int) -> list[dict[str, Any]]:
+    """The name, and the text where there is one, of each item."""
+    first = np.zeros(size, dtype=np.int64)
+    first[item[::-1]] = np.arange(len(item))[::-1]
+    return frame[first].select([column for column in ("item", "text") if column in frame.columns]).to_dicts()
+
+
+class _Ordinal:
+    """Answers in a rating scale model."""
+
+    def __init__(self, part: Part) -> None:
+        self.model = Facets.of(part, "common")
+        self.frame, fit = self.model.frame, self.model.fit
+        self.item, self.size, self.severity = fit.answers.item, fit.answers.items, fit.offset
+        self._fit = fit
+
+    def locations(self, there: Any) -> tuple[Floats, Any]:
+        """The likeliest location of each item from some of its answers, and where that is finite."""
+        item, category = self.item[there], self._fit.answers.category[there]
+        sums = np.bincount(item, category, self.size)
+        top = np.bincount(item, minlength=self.size) * self._fit.answers.steps
+        location = self._fit.items[0].copy()
+        for _ in range(40):
+            residual, variance = self.residuals(location)
+            step = np.bincount(item, residual[there], self.size) / np.maximum(
+                np.bincount(item, variance[there], self.size), 1e-9
+            )
+            location = np.clip(location + np.clip(step, -1, 1), -FARTHEST, FARTHEST)
+            if np.abs(step[(sums > 0) & (sums < top)]).max(initial=0) < 1e-8:
+                break
+        return location, (sums > 0) & (sums < top)
+
+    def residuals(self, location: Floats) -> tuple[Floats, Floats]:
+        """What each answer has beyond its expectation, and the variance of that."""
+        expected, variance = self._fit.expected(location[self.item] - self._fit.offset)
+        return self._fit.answers.category - expected, variance
+
+    def points(self, location: Floats, shares: Floats, logits: Floats) -> Floats:
+        """A difference of locations in points of the scale, for raters of severity 0."""
+        at = location + self.model.origin
+        return self.model.expected(at + shares * logits) - self.model.expected(at - (1 - shares) * logits)
+
+
+class _Linear:
+    """Answers in a linear model, for scales of many points."""
+
+    def __init__(self, part: Part) -> None:
+        check_level(part.scale(), part.frame, "a difference of means")
+        self.frame = part.answered.sort("item", "rater", "question", "condition", "sample")
+        codes = [self.frame[name].rank("dense").to_numpy().astype(np.int64) - 1 for name in ("item", "rater")]
+        value = self.frame["value"].to_numpy()
+        fit = Gaussian(value, np.ones((len(value), 1)), Crossed(codes)).fit(np.array([1.0, 0.4]))
+        self.item, self.size = codes[0], int(codes[0].max()) + 1
+        self.severity = -fit.effects[1][0][codes[1]]
+        self._left, self._residual = value + self.severity, fit.residual
+
+    def locations(self, there: Any) -> tuple[Floats, Any]:
+        """The mean of each item's answers, freed from their raters' severity."""
+        size = np.bincount(self.item[there], minlength=self.size)
+        sums = np.bincount(self.item[there], self._left[there], self.size)
+        return sums / np.maximum(size, 1), size > 0
+
+    def residuals(self, location: Floats) -> tuple[Floats, Floats]:
+        """What each answer has beyond its item, in units of the residual variance, and the variance of that."""
+        return (self._left - location[self.item]) / self._residual, np.full(len(self.item), 1 / self._residual)
+
+    def points(self, location: Floats, shares: Floats, logits: Floats) -> Floats:
+        """Differences are in points already."""
+        del location, shares
+        return logits

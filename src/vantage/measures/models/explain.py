@@ -1,0 +1,396 @@
+"""`vantage.explain`: which traits, kinds of raters and conditions explain the answers, given who judged what."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Any, Final, Literal, TypeAlias
+
+import numpy as np
+import polars as pl
+from scipy.special import chdtrc, stdtr, stdtrit
+
+from vantage.errors import InputError, nearest
+from vantage.measures.base import measure, table
+from vantage.measures.models.crossed import Crossed
+from vantage.measures.models.cumulative import Cumulative, CumulativeFit
+from vantage.measures.models.gaussian import Gaussian, GaussianFit
+from vantage.measures.models.terms import Prepared, Term, prepare
+from vantage.measures.parts import Part, check_level, counts, names, parts
+from vantage.measures.presentation import Against, Column, View
+from vantage.measures.ratings import By, Floats, Ints, Judgments, judgments_query
+from vantage.scales import Scale, show_code
+
+Family: TypeAlias = Literal["auto", "gaussian", "ordinal", "binary"]
+Show: TypeAlias = Literal["effects", "variance", "raters", "items", "interactions"]
+MANY_POINTS: Final = 20
+"""A scale of more points has no cumulative model: each of its thresholds would be a parameter."""
+FEW_RATERS: Final = 5
+"""With fewer raters there is no permutation test."""
+
+VIEW: Final = View(
+    "What explains the answers",
+    columns={
+        "estimate": Column("effect", digits=2, signed=True, interval=("low", "high")),
+        "points": Column("effect in points", digits=2, signed=True, interval=("points_low", "points_high")),
+        "se": Column("standard error", digits=3),
+        "difference": Column("largest difference", digits=2, interval=("difference_low", "difference_high")),
+        "excluded": Column(digits=2),
+        "p": Column(digits=3),
+    },
+    show=("term", "level", "versus", "points", "p", "p_lr", "p_permutation", "raters"),
+    notes=(
+        "Effects are in points of the scale, with everything else in the model held equal.",
+        "The p value of a term is that of a permutation of its values over raters, where there is one.",
+    ),
+    says=(
+        Against(
+            0.0,
+            above="{term}: {higher} give higher answers than {lower}[ about {rows}]",
+            within="{term}: no evidence of a difference[ about {rows}]; more than {excluded} points is excluded",
+            value="difference",
+            low="difference_low",
+            high="difference_high",
+            p="p",
+            result="{difference} points between {higher} and {lower}, {difference_low} to {difference_high}",
+        ),
+    ),
+    method="Answers were regressed on traits with crossed random effects of items and raters.",
+    sources=("bates2015",),
+)
+
+
+@measure("explain", "models", view=VIEW)
+def explain(
+    data: Judgments,
+    *,
+    traits: By = (),
+    question: str | None = None,
+    by: By = (),
+    family: Family = "auto",
+    interactions: By = (),
+    base: Mapping[str, str] | None = None,
+    show: Show = "effects",
+    permutations: int = 999,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """Which traits, kinds of raters and conditions explain the answers: a mixed model with crossed items and raters.
+
+    Items and raters are random effects; `traits`, the kind of a rater (people, and every model by its name, with
+    `kinds="all"`) and the condition, where there are several, are fixed ones. `interactions` such as `item:gender` let
+    groups differ from item to item, at random. A trait of numbers with more than eight values is a slope, shown per
+    standard deviation of raters. People without a trait are left out and counted, models are not.
+
+    `family`: `gaussian` (restricted maximum likelihood), `ordinal` (cumulative logits, Laplace approximation) or
+    `binary`; by default binary on a scale of two points, else gaussian.
+
+    `show` chooses the table: `effects` has a row per term with its tests and the largest difference between two of its
+    levels (intervals hold for all pairs at once, Bonferroni), and rows per level against the mean of all levels and
+    against the `base` (by default the most frequent). `points` are points of the scale whatever the family: there, the
+    mean of the answers if everyone had that level. `p_lr` is a likelihood-ratio test; `p_permutation` permutes the
+    trait over raters, `p` is the latter where there is one. `variance` has the variances with intervals; `raters`,
+    `items` and `interactions` have shrunken estimates of each level.
+
+    >>> from vantage import demo_corpus
+    >>> rows = explain(demo_corpus(), question="trust", show="variance")
+    >>> rows.select("component", pl.col("estimate").round(2)).rows()
+    [('item', 2.16), ('rater', 0.5), ('residual', 0.84)]
+    """
+    if show not in ("effects", "variance", "raters", "items", "interactions"):
+        raise InputError(f"show '{show}' is not known", remedy="use effects, variance, raters, items or interactions")
+    columns, wanted = names(traits), names(interactions)
+    kinds = has_column(data, "kind")
+    rows: list[dict[str, Any]] = []
+    for part in parts(data, by, extra=[*columns, *(["kind"] if kinds else [])]):
+        chosen = one_question(part, question)
+        scale = chosen.scale()
+        if scale is None or len(scale.codes) != 2:
+            check_level(scale, chosen.frame, "a model of ratings")
+        ready = prepare(chosen.answered, columns, wanted, dict(base or {}), kinds=kinds)
+        model = Explanation(ready, _family(family, scale, ready), scale)
+        based_on = counts(ready.frame, chosen.frame, **ready.left_out)
+        how = _How(confidence, permutations, seed)
+        made = model.effects(how) if show == "effects" else model.variance(how) if show == "variance" else None
+        if made is None:
+            made = model.levels(show, how)
+        rows += [{**part.key, **based_on, **row, "family": model.family} for row in made]
+    return table(rows, names(by))
+
+
+@dataclass(frozen=True, slots=True)
+class _How:
+    confidence: float
+    permutations: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """One model of the answers to one question."""
+
+    ready: Prepared
+    family: str
+    scale: Scale | None
+
+    @cached_property
+    def design(self) -> Crossed:
+        """The random effects; those of a single level are refused."""
+        for name, code in self.ready.codes.items():
+            if int(code.max(initial=-1)) < 1:
+                raise InputError(
+                    f"there are fewer than two {name}s with answers, so their variance has no estimate",
+                    remedy="choose a question that several raters answered about several items",
+                )
+        return Crossed(list(self.ready.codes.values()))
+
+    @cached_property
+    def fit(self) -> GaussianFit | CumulativeFit:
+        """The fit from which estimates come: restricted maximum likelihood, or Laplace."""
+        return self._fitted(None, reml=True)
+
+    @cached_property
+    def likeliest(self) -> GaussianFit | CumulativeFit:
+        """The fit by maximum likelihood, which likelihood-ratio tests compare."""
+        return self._fitted(None, reml=False) if self.family == "gaussian" else self.fit
+
+    @cached_property
+    def _model(self) -> Gaussian | Cumulative:
+        value = self.ready.frame["value"].to_numpy()
+        if np.ptp(value) == 0:
+            raise InputError(
+                "all answers are the same, so there is nothing to explain", remedy="choose another question"
+            )
+        if self.family == "gaussian":
+            return Gaussian(value, self.ready.matrix, self.design)
+        return Cumulative(value, self.ready.matrix, self.design)
+
+    def _fitted(self, columns: Ints | None, *, reml: bool) -> GaussianFit | CumulativeFit:
+        start = np.array([1.0 if name == "item" else 0.4 for name in self.ready.codes])
+        if isinstance(self._model, Cumulative):
+            return self._model.fit(start, columns)
+        if columns is not None or not reml:
+            start = self.fit.theta
+        return self._model.fit(start, columns, reml=reml)
+
+    def effects(self, how: _How) -> list[dict[str, Any]]:
+        """One row per term, and two per level: against the mean of the levels, and against the base."""
+        fit = self.fit
+        rows: list[dict[str, Any]] = []
+        intercept = np.eye(1, self.ready.matrix.shape[1])
+        if isinstance(fit, CumulativeFit):
+            codes = [show_code(code) for code in fit.model.codes.tolist()]
+            for place, (value, se) in enumerate(zip(fit.thresholds, fit.threshold_errors, strict=True)):
+                named = {"term": "threshold", "level": f"{codes[place]}|{codes[place + 1]}", "versus": "zero"}
+                rows.append({**named, **_spread("", float(value), float(se**2), np.inf, how), "se": float(se)})
+        else:
+            rows.append({"term": "mean", "level": "all", "versus": "zero", **self._contrast(intercept[0], np.inf, how)})
+        people = int(self.ready.codes["rater"].max()) + 1
+        inside = sum(len(term.columns) for term in self.ready.terms if term.of_raters)
+        for term in self.ready.terms:
+            freedom = float(max(people - 1 - inside, 1)) if term.of_raters else np.inf
+            means, covariance = fit.margins(term.contrasts, self.ready.matrix[:, term.columns])
+            rows.append({"term": term.name, **self._joint(term, means, covariance, freedom, how)})
+            number = {level: place for place, level in enumerate(term.levels)}
+            base = number[term.base]
+            for level, place in number.items():
+                size = self._raters_with(term, place)
+                whole = np.eye(len(number))[place] - (
+                    1 / len(number) if term.number is None else np.eye(len(number))[base]
+                )
+                single = np.eye(len(number))[place] - np.eye(len(number))[base]
+                for versus, weights in (("mean of levels", whole), (term.base, single)):
+                    if not weights.any() or (term.number is not None and versus == "mean of levels"):
+                        continue
+                    shown = _spread(
+                        "points", float(weights @ means), float(weights @ covariance @ weights), freedom, how
+                    )
+                    row = self._contrast(weights @ term.contrasts, freedom, how)
+                    rows.append({"term": term.name, "level": level, "versus": versus, **row, **shown, "raters": size})
+        return rows
+
+    def _contrast(self, weights: Floats, freedom: float, how: _How) -> dict[str, Any]:
+        """A linear combination of the fixed effects, with its interval and its p value."""
+        estimate = float(weights @ self.fit.beta)
+        variance = float(weights @ self.fit.covariance @ weights)
+        row = _spread("", estimate, variance, freedom, how)
+        se = float(np.sqrt(variance))
+        p = 2 * float(stdtr(min(freedom, 1e9), -abs(estimate) / se)) if se > 0 else None
+        return {"estimate": row["estimate"], "se": se, "low": row["low"], "high": row["high"], "p": p}
+
+    def _joint(self, term: Term, means: Floats, covariance: Floats, freedom: float, how: _How) -> dict[str, Any]:
+        """The tests of a term, and the largest difference between two of its levels in points of the scale."""
+        pairs = list(combinations(range(len(term.levels)), 2))
+        places = max(pairs, key=lambda pair: abs(means[pair[0]] - means[pair[1]]))
+        first, second = sorted(places, key=lambda place: -means[place])
+        variance = float(covariance[first, first] + covariance[second, second] - 2 * covariance[first, second])
+        corrected = _How(1 - (1 - how.confidence) / len(pairs), how.permutations, how.seed)
+        ends = _spread("difference", float(means[first] - means[second]), variance, freedom, corrected)
+        kept = np.setdiff1d(np.arange(self.ready.matrix.shape[1]), term.columns)
+        without = self._fitted(kept, reml=False)
+        statistic = max(2 * (self.likeliest.log_likelihood - without.log_likelihood), 0.0)
+        p_lr = float(chdtrc(len(term.columns), statistic))
+        p_permutation = self._permutation(term, without, how)
+        row = self._contrast(term.contrasts[first] - term.contrasts[second], freedom, corrected)
+        return {
+            "level": f"{term.levels[first]} − {term.levels[second]}",
+            "versus": "largest difference",
+            **row,
+            "points": ends["difference"],
+            "points_low": ends["difference_low"],
+            "points_high": ends["difference_high"],
+            "p": p_lr if p_permutation is None else p_permutation,
+            "statistic": statistic,
+            "df": len(term.columns),
+            "p_lr": p_lr,
+            "p_permutation": p_permutation,
+            "higher": term.levels[first],
+            "lower": term.levels[second],
+            **ends,
+            "excluded": max(abs(ends["difference_low"]), abs(ends["difference_high"])),
+        }
+
+    def _permutation(self, term: Term, without: GaussianFit | CumulativeFit, how: _How) -> float | None:
+        """The share of permutations of a term's values over raters that explain as much as the values themselves.
+
+        What the model without the term leaves of each rater is a score; groups are compared by their sums of scores, in
+        units of the scores' variance. The observed arrangement counts as one of the permutations (Phipson and Smyth
+        2010).
+        """
+        rater = self.ready.codes["rater"]
+        there = (rater >= 0) & (term.code >= 0)
+        if not term.of_raters or not there.any() or how.permutations < 1:
+            return None
+        first = np.unique(rater[there], return_index=True)[1]
+        people = rater[there][first]
+        if len(people) < FEW_RATERS or (len(np.unique(term.code[there])) < 2 and term.number is None):
+            return None
+        size = int(rater.max()) + 1
+        score = np.bincount(rater[there], without.scores[there], size)[people]
+        information = np.bincount(rater[there], without.information[there], size)[people]
+        variance = without.variances[list(self.ready.codes).index("rater")]
+        weight = information / (1 + variance * information)
+        score = score - weight * score.sum() / weight.sum()
+        values = term.code[there][first] if term.number is None else term.number[there][first]
+        rng = np.random.default_rng(how.seed)
+        observed = _between(score, weight, values[None], term.number is None)[0]
+        beyond, blocks = 0, max(1, 4_000_000 // len(people))
+        for start in range(0, how.permutations, blocks):
+            rows = min(blocks, how.permutations - start)
+            order = np.argsort(rng.random((rows, len(people))), axis=1)
+            beyond += int(np.sum(_between(score, weight, values[order], term.number is None) >= observed * (1 - 1e-9)))
+        return (1 + beyond) / (how.permutations + 1)
+
+    def _raters_with(self, term: Term, place: int) -> int:
+        there = pl.Series(term.code == place) if term.number is None else pl.Series(term.code >= 0)
+        return self.ready.frame.filter(there)["rater"].n_unique()
+
+    def variance(self, how: _How) -> list[dict[str, Any]]:
+        """One row per component, with the log-likelihood of the model."""
+        fit = self.fit
+        component = [*self.ready.codes, *(["residual"] if self.family == "gaussian" else [])]
+        apart = int(self.design.components().max(initial=0)) + 1
+        reason = None
+        if apart > 1:
+            parts = self.ready.frame.with_columns(__part=pl.Series(self.design.components()))
+            raters = parts.group_by("__part").agg(pl.col("rater").unique().sort()).sort("__part")["rater"].to_list()
+            shown = "; ".join(", ".join(map(str, some[:3])) + (" …" if len(some) > 3 else "") for some in raters[:4])
+            reason = (
+                f"raters fall into {apart} parts that share no items ({shown}{' …' if apart > 4 else ''}); differences "
+                "between parts are told from differences between items by assumption only"
+            )
+        rows = []
+        total = float(sum(fit.variances))
+        for name, value, (low, high) in zip(
+            component, fit.variances, fit.variance_intervals(how.confidence), strict=True
+        ):
+            size = int(self.ready.codes[name].max()) + 1 if name in self.ready.codes else None
+            row = {"component": name, "estimate": float(value), "low": low, "high": high, "levels": size}
+            row |= {"sd": float(np.sqrt(value)), "share": float(value / total) if self.family == "gaussian" else None}
+            rows.append({**row, "log_likelihood": fit.log_likelihood, "reason": reason})
+        return rows
+
+    def levels(self, show: str, how: _How) -> list[dict[str, Any]]:
+        """The shrunken estimate of every rater, item, or item within a group."""
+        interactions = [name for name in self.ready.codes if name not in ("item", "rater")]
+        wanted = {"raters": ["rater"], "items": ["item"], "interactions": interactions}[show]
+        if not wanted:
+            raise InputError("the model has no interactions", remedy="pass interactions, such as item:gender")
+        reach = float(stdtrit(1e9, (1 + how.confidence) / 2))
+        rows = []
+        for name in wanted:
+            mean, error = self.fit.effects[list(self.ready.codes).index(name)]
+            code = self.ready.codes[name]
+            _, first = np.unique(code, return_index=True)
+            first = first[code[first] >= 0]
+            label = "rater" if name == "rater" else "item"
+            own = {label: self.ready.frame[label].gather(first).to_list()}
+            if name not in ("item", "rater"):
+                own["level"] = self.ready.frame[name.removeprefix("item × ")].gather(first).cast(pl.String).to_list()
+            size = np.bincount(code[code >= 0])
+            for n, (value, se) in enumerate(zip(mean.tolist(), error.tolist(), strict=True)):
+                named = {column: values[n] for column, values in own.items()}
+                ends = {"estimate": value, "se": se, "low": value - reach * se, "high": value + reach * se}
+                rows.append({**named, **ends, "judgments": int(size[n])})
+        return rows
+
+
+def one_question(part: Part, question: str | None) -> Part:
+    """The answers to one question; several questions must be told apart."""
+    asked = part.frame["question"].unique().sort().to_list()
+    if question is not None:
+        if question not in asked:
+            raise InputError(f"there is no question '{question}'", remedy=nearest(question, asked))
+        return Part(part.key, part.frame.filter(pl.col("question") == question), part.scales, part.statuses)
+    if len(asked) > 1:
+        shown = ", ".join(f"'{one}'" for one in asked[:6])
+        raise InputError(
+            f"a model is of one question, and there are {len(asked)} ({shown})",
+            remedy="choose one, or group by question",
+        )
+    return part
+
+
+def _family(asked: str, scale: Scale | None, ready: Prepared) -> str:
+    value = ready.frame["value"]
+    points = value.n_unique()
+    two = len(scale.codes) == 2 if scale is not None and scale.codes else points == 2
+    if asked == "auto":
+        return "binary" if two else "gaussian"
+    if asked not in ("gaussian", "ordinal", "binary"):
+        raise InputError(f"family '{asked}' is not known", remedy="use gaussian, ordinal or binary")
+    if asked == "binary" and points > 2:
+        raise InputError(f"the answers have {points} values, not two", remedy="use family ordinal or gaussian")
+    if asked == "ordinal" and points > MANY_POINTS:
+        raise InputError(f"an ordinal model of {points} points has too many thresholds", remedy="use family gaussian")
+    return asked
+
+
+def has_column(data: Judgments, column: str) -> bool:
+    """Whether judgments have a column of their own, of their items or of their raters."""
+    try:
+        judgments_query(data, [column])
+    except InputError:
+        return False
+    return True
+
+
+def _spread(name: str, estimate: float, variance: float, freedom: float, how: _How) -> dict[str, float]:
+    """An estimate with its interval, under names of their own."""
+    reach = float(stdtrit(min(freedom, 1e9), (1 + how.confidence) / 2)) * float(np.sqrt(max(variance, 0.0)))
+    prefix = f"{name}_" if name else ""
+    return {name or "estimate": estimate, f"{prefix}low": estimate - reach, f"{prefix}high": estimate + reach}
+
+
+def _between(score: Floats, weight: Floats, values: Any, grouped: bool) -> Floats:
+    """How much of the scores each row of values explains: squared sums by group, in units of their variance."""
+    if not grouped:
+        centred = values - (values @ weight / weight.sum())[:, None]
+        return np.asarray(np.square(centred @ score) / np.maximum(np.square(centred) @ weight, 1e-300))
+    out = np.zeros(len(values))
+    for level in np.unique(values[0]):
+        there = values == level
+        out += np.square(there @ score) / np.maximum(there @ weight, 1e-300)
+    return out

@@ -1,0 +1,351 @@
+"""`vantage.facets`: items, raters, questions and conditions on one scale of logits, people and models alike."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final, Literal, TypeAlias
+
+import numpy as np
+import polars as pl
+from scipy.optimize import brentq
+from scipy.special import ndtri
+
+from vantage.corpora.schema import PEOPLE
+from vantage.errors import InputError
+from vantage.measures.base import measure, table
+from vantage.measures.codes import dense, encode
+from vantage.measures.models.crossed import Crossed
+from vantage.measures.models.explain import MANY_POINTS, has_column, one_question
+from vantage.measures.models.rasch import LOOSE, Answers, Rasch, fit
+from vantage.measures.parts import Part, check_level, counts, names, parts
+from vantage.measures.presentation import Column, Extremes, View
+from vantage.measures.ratings import By, Floats, Ints, Judgments
+from vantage.scales import Scale, show_code
+
+Show: TypeAlias = Literal["raters", "items", "thresholds", "summary", "curve", "ruler"]
+SHOWS: Final = ("raters", "items", "thresholds", "summary", "curve", "ruler")
+EXTREME: Final = 0.3
+"""How many points a rater who gave only the lowest or the highest answer is moved inwards, in sum (Wright 1998)."""
+
+VIEW: Final = View(
+    "Raters on one scale",
+    symbol="severity",
+    columns={
+        "estimate": Column("severity", digits=2, signed=True, interval=("low", "high")),
+        "infit": Column(digits=2),
+        "outfit": Column(digits=2),
+        "range_use": Column("use of the range", digits=2),
+        "fair": Column("fair average", digits=2),
+        "observed": Column("observed mean", digits=2),
+    },
+    show=("rater", "kind", "estimate", "infit", "outfit", "range_use", "fair", "observed", "judgments", "reason"),
+    notes=(
+        "Severity is in logits; people have 0 on average, and stricter raters more.",
+        "Infit and outfit are 1 where a rater is as consistent as the model expects, and above 1 where less.",
+        "The fair average is what a rater would give an average item; a use of the range below 1 keeps to the middle.",
+    ),
+    says=(
+        Extremes(
+            most="The strictest rater is {rows}",
+            least="The most lenient rater is {rows}",
+            alike="The severity of raters does not tell them apart ({range} logits)",
+            label="{rater}",
+        ),
+    ),
+    method="Items and raters were placed on one scale by a many-facet rating scale model.",
+    sources=("andrich1978", "linacre1989"),
+)
+
+
+@measure("facets", "models", view=VIEW, pools=False)
+def facets(
+    data: Judgments,
+    *,
+    question: str | None = None,
+    by: By = (),
+    thresholds: Literal["common", "question", "rater"] = "common",
+    show: Show = "raters",
+    confidence: float = 0.95,
+) -> pl.DataFrame:
+    """Items and raters on one scale: severity, consistency, use of the range, and fair averages.
+
+    The many-facet rating scale model (Linacre 1989): the log-odds of an answer over the next lower one are the item's
+    location less the rater's severity, less those of question and condition where there are several, less a threshold.
+    Every kind of rater is used, models and personas beside people, and people have severity 0 on average. Estimates are
+    by marginal maximum likelihood: items are drawn from a normal distribution, raters are fixed.
+
+    `thresholds`: `common` (rating scale model), or of each `question` or `rater` (partial credit model), which are
+    drawn towards the common ones where there are few answers.
+
+    `show` chooses the table. `raters`: severity in logits, `infit` and `outfit` (mean squares, weighted by information
+    or not; each answer is compared with what the item's other answers predict), `range_use` (the slope of a rater's
+    answers on the predicted ones: below 1 for a rater who keeps to the middle), `fair` (the answer to an average item).
+    `items`: location, and the `fair` average: the mean answer of raters of severity 0, whoever happened to rate.
+    `thresholds`: where two neighbouring answers are equally likely. `summary`: separation reliability of raters and
+    items, and the fit. `curve`: the expected answer by location. `ruler`: everything that the Wright map draws.
+
+    A rater who gave only the lowest or only the highest answer has no finite severity: it is estimated from a sum moved
+    inwards by 0.3 points, and `reason` says so.
+
+    >>> from vantage import demo_corpus
+    >>> rows = facets(demo_corpus(), question="trust")
+    >>> rows.sort("estimate").select("rater", pl.col("estimate", "range_use").round(1)).row(0)
+    ('r9', -2.8, -0.0)
+    """
+    if show not in SHOWS:
+        raise InputError(f"show '{show}' is not known", remedy=f"use {', '.join(SHOWS)}")
+    kinds = has_column(data, "kind")
+    rows: list[dict[str, Any]] = []
+    for part in parts(data, by, extra=["kind"] if kinds else []):
+        chosen = part if question is None else one_question(part, question)
+        model = Facets.of(chosen, thresholds)
+        based_on = counts(model.frame, chosen.frame)
+        rows += [{**part.key, **based_on, **row} for row in model.rows(show, confidence)]
+    return table(rows, names(by))
+
+
+@dataclass(frozen=True)
+class Facets:
+    """A fitted model, and the names of what it has estimates of."""
+
+    frame: pl.DataFrame
+    """The answers that the fit rests on: those of extreme raters are in `extreme`."""
+    extreme: pl.DataFrame
+    codes: Floats
+    scale: Scale | None
+    fit: Rasch
+    labels: dict[str, pl.DataFrame]
+    """One row per level of each facet (`rater`, `question`, `condition`), and of `item`."""
+
+    @classmethod
+    def of(cls, part: Part, thresholds: str) -> Facets:
+        """The model of a group's answers."""
+        if thresholds not in LOOSE:
+            raise InputError(f"thresholds '{thresholds}' are not known", remedy=f"use {', '.join(LOOSE)}")
+        scale = part.scale()
+        if scale is None or len(scale.codes) != 2:
+            check_level(scale, part.frame, "a rating scale model")
+        frame = part.answered
+        if "kind" not in frame.columns:
+            frame = frame.with_columns(kind=pl.lit("person"))
+        points = frame["value"].n_unique()
+        if points < 2 or points > MANY_POINTS:
+            raise InputError(
+                f"a rating scale model needs 2 to {MANY_POINTS} different answers, and there are {points}",
+                remedy="use vantage.explain with family gaussian" if points > 2 else "choose another question",
+            )
+        frame, extreme = _without_extremes(frame.sort("item", "rater", "question", "condition", "sample"))
+        _check_connected(frame)
+        codes, category = np.unique(frame["value"].to_numpy(), return_inverse=True)
+        varied = ["rater", *(name for name in ("question", "condition") if frame[name].n_unique() > 1)]
+        levels = {name: dense(encode(frame, [name]))[0] for name in ("item", *varied)}
+        own = levels[thresholds] if thresholds in levels else np.zeros(len(frame), dtype=np.int64)
+        loose = LOOSE[thresholds] if thresholds in levels else 0.0
+        answers = Answers(category.astype(np.int64), levels["item"], [levels[name] for name in varied], own, loose)
+        labels = {}
+        for name, code in levels.items():
+            first = np.unique(code, return_index=True)[1]
+            labels[name] = frame[first].select(name, "kind")
+        return cls(frame, extreme, codes, scale, fit(answers), labels)
+
+    @cached_property
+    def shift(self) -> dict[str, float]:
+        """The mean of each facet, of people among raters, which the items take over."""
+        people = self.labels["rater"]["kind"].cast(pl.String).is_in(PEOPLE).to_numpy()
+        people = people if people.any() else np.ones_like(people)
+        names = [name for name in self.labels if name != "item"]
+        shifts = {name: float(values.mean()) for name, values in zip(names, self.fit.facets, strict=True)}
+        return {**shifts, "rater": float(self.fit.facets[0][people].mean())}
+
+    @cached_property
+    def thresholds(self) -> Floats:
+        """The thresholds of each group, with mean zero over all groups: items take over the rest."""
+        return np.asarray(self.fit.thresholds - self.fit.thresholds.mean())
+
+    @property
+    def origin(self) -> float:
+        """The mean location of the items, at severity 0."""
+        return -float(self.fit.thresholds.mean()) - sum(self.shift.values())
+
+    def expected(self, location: Floats, group: int | None = None) -> Floats:
+        """The expected answer, in codes, at some locations; over all groups of thresholds unless one is named."""
+        cumulative = np.pad(np.cumsum(self.thresholds, axis=1), ((0, 0), (1, 0)))
+        rows = cumulative if group is None else cumulative[group : group + 1]
+        raw = location[:, None, None] * np.arange(len(self.codes)) - rows
+        p = np.exp(raw - raw.max(axis=2, keepdims=True))
+        return np.asarray((p / p.sum(axis=2, keepdims=True)).mean(axis=1) @ self.codes)
+
+    def rows(self, show: str, confidence: float) -> list[dict[str, Any]]:
+        """The rows of one of the tables."""
+        reach = float(ndtri((1 + confidence) / 2))
+        if show == "ruler":
+            raters, items = self.raters(reach), self.items(reach)
+            steps = [row for row in self.steps() if row["estimate"] is not None and row["group"] is None]
+            return [
+                *({"facet": row["kind"], "name": str(row["rater"]), **row} for row in raters),
+                *({"facet": "item", "name": str(row["item"]), **row} for row in items),
+                *({"facet": "threshold", "name": row["threshold"], **row} for row in steps),
+            ]
+        tables = {"raters": self.raters, "items": self.items}
+        if show in tables:
+            return tables[show](reach)
+        return {"thresholds": self.steps, "summary": self.summary, "curve": self.curve}[show]()
+
+    def raters(self, reach: float) -> list[dict[str, Any]]:
+        """One row per level of every facet but items."""
+        out = []
+        residual, variance, predicted = self.fit.residuals
+        category = self.fit.answers.category
+        for number, (name, code) in enumerate(self._facet_codes()):
+            values, errors = self.fit.facets[number], self.fit.facet_errors[number]
+            n = len(values)
+            terms = (np.ones(len(code)), residual**2, variance, residual**2 / variance)
+            sums = [np.bincount(code, weights, n) for weights in terms]
+            centred = predicted - (np.bincount(code, predicted, n) / sums[0])[code]
+            slope = np.bincount(code, centred * category, n) / np.maximum(np.bincount(code, centred**2, n), 1e-9)
+            observed = np.bincount(code, self.frame["value"].to_numpy(), n) / sums[0]
+            severity = values - self.shift[name]
+            if self.fit.answers.groups == n and np.array_equal(self.fit.answers.group, code):
+                fair = [float(self.expected(self.origin - severity[g : g + 1], g)[0]) for g in range(n)]
+            else:
+                fair = self.expected(self.origin - severity).tolist()
+            for place, (label, kind) in enumerate(self.labels[name].iter_rows()):
+                middle, margin = float(severity[place]), reach * float(errors[place])
+                out.append(
+                    {
+                        **({"rater": label, "kind": str(kind)} if name == "rater" else {name: label}),
+                        "estimate": middle,
+                        "se": float(errors[place]),
+                        "low": middle - margin,
+                        "high": middle + margin,
+                        "infit": float(sums[1][place] / sums[2][place]),
+                        "outfit": float(sums[3][place] / sums[0][place]),
+                        "range_use": float(slope[place]),
+                        "fair": fair[place],
+                        "observed": float(observed[place]),
+                        "judgments": int(sums[0][place]),
+                    }
+                )
+        return [*out, *self._extremes(reach)]
+
+    def _extremes(self, reach: float) -> list[dict[str, Any]]:
+        """The raters that gave only the lowest or only the highest answer."""
+        out = []
+        where = {item: place for place, item in enumerate(self.labels["item"]["item"])}
+        for (rater, kind), given in self.extreme.group_by("rater", "kind", maintain_order=True):
+            places = [where[item] for item in given["item"] if item in where]
+            at = self.fit.items[0][places] + self.origin
+            top = given["value"][0] == self.codes[-1]
+            low, high = self.codes[0], self.codes[-1]
+            goal = len(places) * high - EXTREME if top else len(places) * low + EXTREME
+            answer, end = float(given["value"][0]), "highest" if top else "lowest"
+            row: dict[str, Any] = {"rater": rater, "kind": str(kind), "observed": answer, "judgments": len(given)}
+            reason = f"gave only the {end} answer ({show_code(answer)}), so the severity is a bound"
+            if not places:
+                out.append({**row, "reason": f"{reason}; no one else rated these items"})
+                continue
+            severity = float(brentq(lambda s, at=at, goal=goal: self.expected(at - s).sum() - goal, -60, 60))
+            slope = float((self.expected(at - severity + 0.01) - self.expected(at - severity - 0.01)).sum() / 0.02)
+            se = 1 / np.sqrt(max(slope, 1e-6))
+            ends = {"estimate": severity, "se": se, "low": severity - reach * se, "high": severity + reach * se}
+            fair = float(self.expected(np.array([self.origin - severity]))[0])
+            out.append({**row, **ends, "fair": fair, "range_use": 0.0, "reason": reason})
+        return out
+
+    def items(self, reach: float) -> list[dict[str, Any]]:
+        """One row per item."""
+        mean, spread = self.fit.items
+        mean = mean + self.origin
+        code = self.fit.answers.item
+        size = np.bincount(code)
+        observed = np.bincount(code, self.frame["value"].to_numpy()) / size
+        ends = [self.expected(mean + sign * reach * spread) for sign in (0, -1, 1)]
+        return [
+            {
+                "item": item,
+                "estimate": float(mean[n]),
+                "se": float(spread[n]),
+                "low": float(mean[n] - reach * spread[n]),
+                "high": float(mean[n] + reach * spread[n]),
+                **dict(zip(("fair", "fair_low", "fair_high"), (float(values[n]) for values in ends), strict=True)),
+                "observed": float(observed[n]),
+                "judgments": int(size[n]),
+            }
+            for n, item in enumerate(self.labels["item"]["item"])
+        ]
+
+    def steps(self) -> list[dict[str, Any]]:
+        """One row per threshold: of all answers together, and of each group with its own."""
+        groups: list[tuple[str | None, Floats]] = [(None, self.thresholds.mean(axis=0))]
+        if self.fit.answers.groups:
+            name = next(n for n, code in self._facet_codes() if np.array_equal(code, self.fit.answers.group))
+            groups += list(zip(map(str, self.labels[name][name]), self.thresholds, strict=True))
+        answered = self.codes.tolist()
+        unused = [code for code in (self.scale.codes if self.scale is not None else ()) if code not in answered]
+        rows = []
+        for group, values in groups:
+            for step, value in enumerate(values.tolist()):
+                label = f"{show_code(answered[step])}|{show_code(answered[step + 1])}"
+                disordered = step > 0 and value < values[step - 1]
+                reason = f"below the threshold before it: {show_code(answered[step])} is never the likeliest answer"
+                row = {"group": group, "threshold": label, "estimate": value}
+                rows.append({**row, "reason": reason if disordered else None})
+        nobody = {"group": None, "estimate": None, "reason": "nobody gave this answer"}
+        return [*rows, *({**nobody, "threshold": show_code(code)} for code in unused)]
+
+    def _facet_codes(self) -> list[tuple[str, Ints]]:
+        return list(zip([name for name in self.labels if name != "item"], self.fit.answers.facets, strict=True))
+
+    def summary(self) -> list[dict[str, Any]]:
+        """The separation reliability of raters and items: how much of the variance of estimates is not error."""
+        severity, errors = self.fit.facets[0], self.fit.facet_errors[0]
+        mean, spread = self.fit.items
+        rows = []
+        for name, values, error, shrunken in (("rater", severity, errors, False), ("item", mean, spread, True)):
+            noise = float(np.square(error).mean())
+            total = float(self.fit.sigma**2 if shrunken else values.var(ddof=1)) if len(values) > 1 else 0.0
+            true = max(total - noise, 0.0)
+            row = {"facet": name, "levels": len(values), "sd": float(np.sqrt(total))}
+            row |= {"separation": float(np.sqrt(true / noise)), "estimate": true / total if total else None}
+            rows.append({**row, "log_likelihood": self.fit.log_likelihood})
+        return rows
+
+    def curve(self) -> list[dict[str, Any]]:
+        """The expected answer at locations that cover items and raters."""
+        reach = 3 * self.fit.sigma + 2
+        grid = np.linspace(self.origin - reach, self.origin + reach, 61)
+        answers = self.expected(grid).tolist()
+        return [{"location": x, "estimate": y} for x, y in zip(grid.tolist(), answers, strict=True)]
+
+
+def _without_extremes(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The answers apart from those of raters who gave only the lowest or only the highest of them, and theirs."""
+    kept, out = frame, frame.clear()
+    while True:
+        low, high = kept["value"].min(), kept["value"].max()
+        ends = kept.group_by("rater").agg(pl.col("value").min().alias("low"), pl.col("value").max().alias("high"))
+        single = ends.filter((pl.col("low") == pl.col("high")) & pl.col("low").is_in([low, high]))["rater"]
+        if not len(single):
+            return kept, out
+        gone = pl.col("rater").is_in(single.implode())
+        out, kept = pl.concat([out, kept.filter(gone)]), kept.filter(~gone)
+        if kept["value"].n_unique() < 2:
+            raise InputError("every rater gave one answer only, so there is no scale", remedy="choose another question")
+
+
+def _check_connected(frame: pl.DataFrame) -> None:
+    """Refuses raters that share no items with the others, naming the parts."""
+    if frame["rater"].n_unique() < 2 or frame["item"].n_unique() < 2:
+        raise InputError("a rating scale model needs two raters and two items", remedy="choose another question")
+    parts_ = Crossed([dense(encode(frame, ["item"]))[0], dense(encode(frame, ["rater"]))[0]]).components()
+    if parts_.max() == 0:
+        return
+    raters = frame.with_columns(__part=pl.Series(parts_)).group_by("__part").agg(pl.col("rater").unique().sort())
+    listed = raters.sort(pl.col("rater").list.len(), descending=True)["rater"].to_list()
+    shown = "; ".join(", ".join(map(str, some[:4])) + (" …" if len(some) > 4 else "") for some in listed[:4])
+    raise InputError(
+        f"raters fall into {len(listed)} parts that share no items, so they have no common scale: {shown}"
+        + (" …" if len(listed) > 4 else ""),
+        remedy="measure each part by itself, with by or where",
+    )

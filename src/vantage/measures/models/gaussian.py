@@ -1,0 +1,265 @@
+"""Linear mixed models with crossed random effects, by (restricted) maximum likelihood.
+
+The deviance is profiled over the fixed effects and the residual variance (Bates, Mächler, Bolker and Walker 2015): with
+M = [X, y]′V⁻¹[X, y] it is log|V| + log|X′V⁻¹X| + (n − p)(1 + log(2πr²/(n − p))), where r² is the part of y′V⁻¹y that X
+leaves. All that an evaluation needs are sums over levels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+from scipy.linalg import solve_triangular
+from scipy.sparse import csr_array, hstack
+from scipy.special import gammaincinv
+
+from vantage.errors import InputError
+from vantage.measures.models.crossed import DENSE, Crossed, Factored
+from vantage.measures.ratings import Floats, Ints
+
+STEP: Final = 1e-5
+"""The step of the finite differences by which the deviance is minimised."""
+GRAMS: Final = 2 * 10**7
+"""The most numbers to which a design is reduced before the search begins."""
+ZERO: Final = 1e-4
+"""A relative standard deviation below this is reported as zero."""
+
+
+class Gaussian:
+    """The data of a model in sums, from which any subset of the fixed effects is fitted.
+
+    >>> answers = np.array([[1.0, 2, 3, 4], [2, 3, 4, 5], [1, 3, 3, 5]])
+    >>> rater, item = (grid.ravel() for grid in np.indices(answers.shape))
+    >>> fit = Gaussian(answers.ravel(), np.ones((12, 1)), Crossed([item, rater])).fit(np.ones(2))
+    >>> fit.variances.round(3).tolist(), fit.beta.round(3).tolist()
+    ([1.889, 0.222, 0.111], [3.0])
+    """
+
+    def __init__(self, value: Floats, fixed: Floats, design: Crossed) -> None:
+        self.design, self.fixed, self.value = design, fixed, value
+        self.centre = float(value.mean())
+        sides = np.column_stack([fixed, value - self.centre])
+        self._first = design.sums(design.chain[0], sides)
+        self._rest = design.rest_sums(sides)
+        self._inner = sides.T @ sides
+
+    @cached_property
+    def _grams(self) -> tuple[Floats, Ints, Floats, Floats] | None:
+        """What small designs are reduced to once; null where that would be large.
+
+        The distinct sizes of the eliminated levels, how many levels have each, and the sums of squares and products of
+        the other columns: within levels of each size, and in total.
+        """
+        design = self.design
+        mass = design.sums(design.chain[0], design.plain[0])
+        first = mass[: design.levels[design.chain[0]]]
+        sizes, place, counts = np.unique(first, return_inverse=True, return_counts=True)
+        width = design.columns + len(self._inner)
+        if len(design.chain) > 1 or len(sizes) * width**2 > GRAMS or width > DENSE:
+            return None
+        table = hstack([design.plain[1], csr_array(self._first)], format="csr")[: len(first)]
+        grams = np.stack([(rows.T @ rows).toarray() for rows in (table[place == c] for c in range(len(sizes)))])
+        total = np.zeros((width, width))
+        between, cut = design.plain[2], design.columns
+        total[:cut, :cut] = np.diag(between) if isinstance(between, np.ndarray) else between.toarray()
+        total[:cut, cut:], total[cut:, :cut], total[cut:, cut:] = self._rest, self._rest.T, self._inner
+        return sizes, counts, grams.reshape(len(sizes), -1), total
+
+    def profiled(self, theta: Floats) -> tuple[float, Floats]:
+        """log|V| and [X, y]′V⁻¹[X, y] at these relative standard deviations."""
+        if self._grams is None:
+            factored = Factored(self.design, theta)
+            return factored.log_determinant, factored.quadratic(self._first, self._rest, self._inner)
+        sizes, counts, grams, total = self._grams
+        squared = theta[self.design.chain[0]] ** 2
+        left = total - (squared / (1 + squared * sizes) @ grams).reshape(total.shape)
+        log_determinant, cut = float(counts @ np.log1p(squared * sizes)), self.design.columns
+        if not cut:
+            return log_determinant, left
+        scale = np.concatenate([self.design.spread(k, theta[k]) for k in self.design.rest])
+        inner = left[:cut, :cut] * (scale[:, None] * scale)
+        inner.flat[:: cut + 1] += 1.0
+        factor = np.linalg.cholesky(inner)
+        side = solve_triangular(factor, scale[:, None] * left[:cut, cut:], lower=True, check_finite=False)
+        return log_determinant + 2 * float(np.log(np.diagonal(factor)).sum()), left[cut:, cut:] - side.T @ side
+
+    def fit(self, start: Floats, columns: Ints | None = None, *, reml: bool = True) -> GaussianFit:
+        """The likeliest relative standard deviations, searched for from `start`, with some of the fixed effects."""
+        from scipy.optimize import minimize
+
+        kept = np.arange(self.fixed.shape[1]) if columns is None else columns
+
+        def deviance(theta: Floats) -> float:
+            return GaussianFit(self, theta, kept, reml).deviance
+
+        bounds = [(0.0, 1e4)] * len(start)
+        options = {"eps": STEP, "ftol": 1e-12, "gtol": 1e-5, "maxiter": 200}
+        search = minimize(deviance, np.clip(start, 0.02, 50.0), method="L-BFGS-B", bounds=bounds, options=options)
+        if (not search.success and "ABNORMAL" not in str(search.message)) or not np.isfinite(search.fun):
+            raise InputError(
+                f"the model did not converge after {search.nit} iterations of L-BFGS-B ({search.message})",
+                remedy="leave out an interaction or a trait, or use more ratings",
+            )
+        theta = np.where(search.x < ZERO, 0.0, search.x)
+        return GaussianFit(self, theta, kept, reml)
+
+
+@dataclass(frozen=True)
+class GaussianFit:
+    """A linear mixed model at one set of relative standard deviations."""
+
+    model: Gaussian
+    theta: Floats
+    columns: Ints
+    reml: bool
+
+    @cached_property
+    def factored(self) -> Factored:
+        """The covariance of the answers."""
+        return Factored(self.model.design, self.theta)
+
+    @cached_property
+    def _solved(self) -> tuple[Floats, Floats, float, float]:
+        """Fixed effects, the inverse of X′V⁻¹X, log|V| (plus log|X′V⁻¹X| under REML), the residual sum of squares."""
+        log_determinant, products = self.model.profiled(self.theta)
+        kept = products[np.ix_(self.columns, self.columns)]
+        side = products[self.columns, -1]
+        inverse = np.asarray(np.linalg.inv(kept), dtype=np.float64)
+        beta = inverse @ side
+        log_determinant += float(np.linalg.slogdet(kept)[1]) if self.reml else 0.0
+        return beta, inverse, log_determinant, max(float(products[-1, -1] - side @ beta), 1e-300)
+
+    @property
+    def freedom(self) -> int:
+        """The number of answers, less that of fixed effects under REML."""
+        return self.model.design.n - (len(self.columns) if self.reml else 0)
+
+    @cached_property
+    def deviance(self) -> float:
+        """Minus twice the (restricted) log-likelihood, as lme4 defines it."""
+        _, _, log_determinant, squares = self._solved
+        return float(log_determinant + self.freedom * (1 + np.log(2 * np.pi * squares / self.freedom)))
+
+    @property
+    def residual(self) -> float:
+        """The residual variance."""
+        return self._solved[3] / self.freedom
+
+    @property
+    def variances(self) -> Floats:
+        """The variance of each factor and, last, of the residual."""
+        return np.append(np.square(self.theta), 1.0) * self.residual
+
+    @property
+    def beta(self) -> Floats:
+        """The fixed effects; the first column must be the intercept."""
+        shifted = self._solved[0].copy()
+        shifted[0] += self.model.centre
+        return shifted
+
+    @property
+    def covariance(self) -> Floats:
+        """The covariance of the fixed effects."""
+        return self._solved[1] * self.residual
+
+    @cached_property
+    def effects(self) -> list[tuple[Floats, Floats]]:
+        """Shrunken estimates (BLUPs) of the levels of each factor, and their conditional standard errors."""
+        residual = self.model.value - self.model.fixed[:, self.columns] @ self.beta
+        sizes = self.model.design.levels
+        means = self.factored.effects(residual)
+        errors = [np.sqrt(self.factored.level_variance(k) * self.residual) for k in range(len(sizes))]
+        return [(mean[:n], error[:n]) for mean, error, n in zip(means, errors, sizes, strict=True)]
+
+    @property
+    def log_likelihood(self) -> float:
+        """The (restricted) log-likelihood."""
+        return -self.deviance / 2
+
+    @cached_property
+    def scores(self) -> Floats:
+        """The derivative of the log-likelihood by each answer's predictor: its residual over the residual variance."""
+        left = self.model.value - self.model.fixed[:, self.columns] @ self.beta
+        for code, effect in zip(self.model.design.codes, self.factored.effects(left), strict=True):
+            left = left - effect[code]
+        return left / self.residual
+
+    @property
+    def information(self) -> Floats:
+        """The information of each answer on its predictor."""
+        return np.full(self.model.design.n, 1 / self.residual)
+
+    def margins(self, levels: Floats, own: Floats) -> tuple[Floats, Floats]:
+        """The mean answer at each level of a term, from its rows of contrasts, and the covariance of these means.
+
+        `own` has the columns of the term; in a linear model it does not matter which answers are averaged over.
+        """
+        del own
+        return levels @ self.beta, levels @ self.covariance @ levels.T
+
+    def variance_intervals(self, confidence: float) -> list[tuple[float, float]]:
+        """An interval of each variance, from the curvature of the likelihood.
+
+        Where a component is positive it has the distribution of a scaled χ² whose degrees of freedom match its standard
+        error (Satterthwaite 1946); one that is zero has the upper end at which the likelihood, with the other
+        components as they are, falls by what the confidence allows.
+        """
+        from scipy.optimize import brentq
+
+        free = [k for k, theta in enumerate(self.theta) if theta > 0]
+        centre = np.log(self.variances[[*free, -1]])
+
+        def unprofiled(logs: Floats) -> float:
+            theta = self.theta.copy()
+            theta[free] = np.exp((logs[:-1] - logs[-1]) / 2)
+            at = GaussianFit(self.model, theta, self.columns, self.reml)
+            change = logs[-1] - np.log(at.residual)
+            return float(at.deviance + self.freedom * (change + np.exp(-change) - 1))
+
+        errors = np.sqrt(np.clip(np.diagonal(np.linalg.pinv(hessian(unprofiled, centre, 0.05) / 2)), 0, None))
+        tail = (1 - confidence) / 2
+        out = []
+        for k, variance in enumerate(self.variances):
+            place = k if k < len(self.theta) else None
+            if place is None or place in free:
+                error = errors[free.index(place) if place is not None else -1]
+                freedom = 2 / max(float(error) ** 2, 1e-12)
+                low, high = (freedom * variance / max(chi_squared(p, freedom), 1e-300) for p in (1 - tail, tail))
+                out.append((low, high))
+                continue
+
+            def excess(theta: float, k: int = k) -> float:
+                changed = self.theta.copy()
+                changed[k] = theta
+                at = GaussianFit(self.model, changed, self.columns, self.reml)
+                return at.deviance - self.deviance - chi_squared(confidence, 1)
+
+            top = 0.01
+            while excess(top) < 0 and top < 100:
+                top *= 2
+            end = brentq(excess, top / 2 if top > 0.01 else 0.0, top, xtol=1e-4)
+            out.append((0.0, float(end) ** 2 * self.residual))
+        return out
+
+
+def chi_squared(p: float, freedom: float) -> float:
+    """The quantile of a χ² distribution."""
+    return 2 * float(gammaincinv(freedom / 2, p))
+
+
+def hessian(function: Callable[[Floats], float], centre: Floats, step: float) -> Floats:
+    """Second derivatives by central differences."""
+    n = len(centre)
+    out = np.empty((n, n))
+    shifts = np.eye(n) * step
+    middle = function(centre)
+    for i in range(n):
+        out[i, i] = (function(centre + shifts[i]) - 2 * middle + function(centre - shifts[i])) / step**2
+        for j in range(i):
+            corners = [function(centre + a * shifts[i] + b * shifts[j]) * a * b for a in (1, -1) for b in (1, -1)]
+            out[i, j] = out[j, i] = sum(corners) / (4 * step**2)
+    return out

@@ -1,0 +1,181 @@
+"""The fixed and random parts of a model of ratings: from a table with traits to a matrix of contrasts.
+
+Categorical terms are coded as deviations from the mean of their levels, so that the intercept is the grand mean and
+an answer of a model, which has no gender, can stand at the mean of all levels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+import polars as pl
+
+from vantage.corpora.schema import PEOPLE
+from vantage.errors import InputError, nearest
+from vantage.measures.codes import encode
+from vantage.measures.ratings import Floats, Ints
+
+GROUPS: Final = 8
+"""A trait of numbers with more values than this is a slope, not a set of groups."""
+SINGLED: Final = 20
+"""Raters of a kind other than people are levels of their own up to this number, and random effects beyond."""
+KIND: Final = "kind"
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A fixed effect: its columns in the matrix and, one row per level, the contrasts that give the level's effect."""
+
+    name: str
+    levels: list[str]
+    base: str
+    columns: Ints
+    contrasts: Floats
+    code: Ints
+    """The level of each answer; −1 where it has none."""
+    number: Floats | None = None
+    """The standardised value of each answer, where the term is a slope."""
+    of_raters: bool = True
+    """Whether it is constant within raters."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A table of answers, ready to be fitted."""
+
+    frame: pl.DataFrame
+    matrix: Floats
+    terms: list[Term]
+    codes: dict[str, Ints]
+    """The random effects: the level of each answer by name, −1 where it has none."""
+    left_out: dict[str, int]
+
+
+def prepare(
+    answered: pl.DataFrame, traits: Sequence[str], interactions: Sequence[str], base: dict[str, str], *, kinds: bool
+) -> Prepared:
+    """The matrices of a model: answers without a trait, and levels of a single rater, are left out and counted."""
+    kind = pl.col(KIND).cast(pl.String) if kinds else pl.lit("person")
+    frame = answered.with_columns(__person=kind.is_in(PEOPLE), __kind=kind)
+    others = frame.filter(~pl.col("__person")).group_by("__kind").agg(pl.col("rater").n_unique())
+    crowds = others.filter(pl.col("rater") > SINGLED)["__kind"].to_list()
+    if not frame["__person"].any():
+        # Without people the models are the raters, and their differences are what is random.
+        frame = frame.with_columns(__person=pl.lit(value=True))
+    person = pl.when(pl.col("__person")).then(pl.lit("person"))
+    crowd = pl.col("__kind").is_in(crowds)
+    named = person.when(crowd).then(pl.col("__kind")).otherwise(pl.col("rater").cast(pl.String))
+    frame = frame.with_columns(__kind=named, __random=pl.col("__person") | pl.col("__kind").is_in(crowds))
+    missing = frame["__person"] & pl.Series(np.zeros(len(frame), dtype=np.bool_))
+    for trait in traits:
+        missing = missing | (frame["__person"] & frame[trait].is_null())
+    left_out = {"no_trait": int(missing.sum())}
+    frame = frame.filter(~missing)
+    rare = 0
+    for trait in traits:
+        if _slope(frame[trait]):
+            continue
+        sizes = frame.filter("__person").group_by(trait).agg(pl.col("rater").n_unique().alias("n"))
+        single = sizes.filter((pl.col("n") < 2) & pl.col(trait).is_not_null())[trait]
+        if len(sizes) > 1 and len(single) == len(sizes):
+            raise InputError(
+                f"every value of trait '{trait}' belongs to a single rater, so the trait is the rater",
+                remedy="group its values into fewer, or leave the trait out",
+            )
+        kept = ~frame[trait].is_in(single.implode()).fill_null(value=False)
+        rare += int((~kept).sum())
+        frame = frame.filter(kept)
+    left_out["single_rater"] = rare
+    terms, columns = [], [np.ones(len(frame))]
+    for trait in traits:
+        if _slope(frame[trait]):
+            terms.append(_number(frame, trait, columns))
+        else:
+            terms.append(_levels(frame, trait, frame[trait].cast(pl.String), columns, base.get(trait)))
+    if frame["__kind"].n_unique() > 1:
+        terms.append(_levels(frame, KIND, frame["__kind"], columns, base.get(KIND, "person")))
+    if frame["condition"].n_unique() > 1:
+        terms.append(_levels(frame, "condition", frame["condition"], columns, base.get("condition")))
+    matrix = np.column_stack(columns)
+    _check_rank(matrix, terms)
+    width = matrix.shape[1]
+    terms = [replace(t, contrasts=np.pad(t.contrasts, ((0, 0), (0, width - t.contrasts.shape[1])))) for t in terms]
+    item = encode(frame, ["item", "question"])
+    rater = np.full(len(frame), -1, dtype=np.int64)
+    random = frame["__random"].to_numpy()
+    rater[random] = encode(frame.filter("__random"), ["rater"])
+    codes = {"item": item, "rater": rater}
+    for interaction in interactions:
+        codes |= _interaction(interaction, item, terms)
+    return Prepared(frame, matrix, terms, codes, {name: n for name, n in left_out.items() if n})
+
+
+def _slope(column: pl.Series) -> bool:
+    return column.dtype.is_numeric() and column.n_unique() > GROUPS
+
+
+def _number(frame: pl.DataFrame, trait: str, columns: list[Floats]) -> Term:
+    of_rater = frame.filter("__person").unique("rater")[trait].cast(pl.Float64)
+    mean, spread = float(of_rater.mean() or 0), float(of_rater.std() or 1)  # type: ignore[arg-type]
+    value = ((frame[trait].cast(pl.Float64) - mean) / spread).fill_null(0.0).to_numpy()
+    place = len(columns)
+    columns.append(value)
+    contrasts = np.zeros((2, place + 1))
+    contrasts[1, place] = 1.0
+    code = np.where(frame["__person"].to_numpy() & frame[trait].is_not_null().to_numpy(), 0, -1)
+    levels = [f"{mean:.3g}", f"{mean + spread:.3g}"]
+    return Term(trait, levels, levels[0], np.array([place]), contrasts, code, value, _constant(frame, trait))
+
+
+def _levels(frame: pl.DataFrame, name: str, values: pl.Series, columns: list[Floats], base: str | None) -> Term:
+    """A term with one level per value, coded as deviations from their mean."""
+    levels = values.drop_nulls().unique().sort().to_list()
+    if len(levels) < 2:
+        only = f"('{levels[0]}')" if levels else "(none)"
+        raise InputError(f"trait '{name}' has only one level {only}", remedy="leave it out")
+    if base is not None and base not in levels:
+        raise InputError(f"trait '{name}' has no level '{base}' to compare with", remedy=nearest(base, levels))
+    place = {level: number for number, level in enumerate(levels)}
+    code = values.replace_strict(place, default=-1, return_dtype=pl.Int64).fill_null(-1).to_numpy()
+    start = len(columns)
+    columns.extend((code == number).astype(np.float64) - (code == len(levels) - 1) for number in range(len(levels) - 1))
+    contrasts = np.zeros((len(levels), len(columns)))
+    contrasts[: len(levels) - 1, start:] = np.eye(len(levels) - 1)
+    contrasts[-1, start:] = -1.0
+    common = values.drop_nulls().value_counts(sort=True)
+    first = base or str(common.sort("count", values.name, descending=[True, False])[values.name][0])
+    own = frame.with_columns(values.alias("__own"))
+    return Term(name, levels, first, np.arange(start, len(columns)), contrasts, code, None, _constant(own, "__own"))
+
+
+def _constant(frame: pl.DataFrame, column: str) -> bool:
+    per_rater = frame.group_by("rater").agg(pl.col(column).drop_nulls().n_unique().alias("n"))
+    return bool((per_rater["n"] <= 1).all())
+
+
+def _interaction(name: str, item: Ints, terms: Sequence[Term]) -> dict[str, Ints]:
+    trait = name.removeprefix("item:")
+    known = {term.name: term for term in terms if term.number is None}
+    if trait not in known or not name.startswith("item:"):
+        choices = [f"item:{one}" for one in known] or ["none: there is no trait with levels"]
+        raise InputError(f"interaction '{name}' is not possible", remedy=nearest(name, choices))
+    code = known[trait].code
+    pairs, there = item * (int(code.max()) + 1) + code, code >= 0
+    out = np.full(len(item), -1, dtype=np.int64)
+    out[there] = np.unique(pairs[there], return_inverse=True)[1]
+    return {f"item × {trait}": out}
+
+
+def _check_rank(matrix: Floats, terms: Sequence[Term]) -> None:
+    """Refuses a term that the terms before it determine."""
+    upper = np.linalg.qr(matrix, mode="r")
+    lost = np.abs(np.diagonal(upper)) < 1e-8 * max(1.0, float(np.abs(upper).max()))
+    for term in terms:
+        if lost[term.columns].any():
+            raise InputError(
+                f"'{term.name}' cannot be told apart from the other terms: the same raters share their levels",
+                remedy=f"leave out '{term.name}' or one of the others",
+            )

@@ -1,0 +1,172 @@
+"""The Wright map: raters and items side by side on one ruler of logits, with the thresholds between answers.
+
+Up to `NAMED` raters or items are drawn one by one, with their names and intervals; more become a histogram with the
+typical interval beside it, and only the outermost are named. Models, personas and trained raters always keep their
+names.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import polars as pl
+
+from vantage.report.charts.empty import no_data
+from vantage.report.charts.frames import need, nothing
+from vantage.report.inline import TIP
+from vantage.report.style import FAINT, INK, PAGE, canvas, colours, markers
+from vantage.report.style import label as short
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure as Drawing
+
+NAMED: Final = 30
+"""The most raters, or items, that are drawn one by one."""
+OUTERMOST: Final = 3
+"""How many at each end of a histogram are named."""
+NAME: Final = 18
+"""How many characters of a name are shown."""
+CROWDS: Final = ("person", "slot", "item")
+
+
+def wright(frame: pl.DataFrame, *, width: float = PAGE, height: float = 4.6) -> Drawing:
+    """Raters to the left and items to the right of one ruler; thresholds are dashed lines through both.
+
+    Args:
+        frame: One row per rater, item and threshold, as `vantage.facets(…, show="ruler")` gives it: `facet` (the kind
+        of a
+            rater, `item` or `threshold`), `name`, `estimate`, `low` and `high`.
+        width: The width in inches.
+        height: The height in inches.
+    """
+    need(frame, "facet", "name", "estimate")
+    if nothing(frame, "estimate"):
+        return no_data()
+    known = frame.drop_nulls("estimate").with_columns(pl.col("estimate").cast(pl.Float64))
+    steps = known.filter(pl.col("facet") == "threshold")
+    items = known.filter(pl.col("facet") == "item")
+    raters = known.filter(~pl.col("facet").is_in(["item", "threshold"]))
+    kinds = raters["facet"].unique(maintain_order=True).to_list()
+    ink, shape = {**colours(kinds), "item": INK}, {**markers(kinds), "item": "o"}
+    people = raters.filter(pl.col("facet").is_in(CROWDS))
+    others = raters.filter(~pl.col("facet").is_in(CROWDS)).sort("facet", "estimate")
+    panels = [("people", people), ("models", others), ("items", items)]
+    panels = [(title, part) for title, part in panels if len(part)]
+    shares = [1.4 if len(part) > NAMED else 0.5 + 0.055 * min(len(part), NAMED) for _, part in panels]
+    figure, all_axes = canvas(width, height, 1, len(panels), sharey=True, gridspec_kw={"width_ratios": shares})
+    bottom, top = _limits(known)
+    for axes, (title, part) in zip(all_axes, panels, strict=True):
+        if len(part) > NAMED:
+            _crowd(axes, part, ink[part["facet"][0]], mirrored=title == "people")
+        else:
+            _single(axes, part, ink, shape, (bottom, top))
+        for at in steps["estimate"]:
+            axes.axhline(at, color=FAINT, linewidth=0.7, linestyle=(0, (4, 3)), zorder=0)
+        among = part["facet"].unique(maintain_order=True).to_list()
+        if len(among) > 1:
+            for kind in among:
+                axes.plot([], [], linestyle="", marker=shape[kind], color=ink[kind], markersize=4.2, label=short(kind))
+            axes.legend(loc="lower center", fontsize=7, handletextpad=0.1, borderaxespad=0.1)
+        named = title.removesuffix("s") if len(part) == 1 else "raters beside them" if len(among) > 1 else title
+        axes.set_title(f"{len(part):,} {'person' if named == 'people' and len(part) == 1 else named}", loc="left")
+        axes.set_xticks([])
+        axes.spines["bottom"].set_visible(False)
+        axes.spines["left"].set_visible(axes is all_axes[0])
+        axes.tick_params(axis="y", length=3 if axes is all_axes[0] else 0)
+    _name_thresholds(all_axes[-1], steps, 0.03 * (top - bottom))
+    all_axes[0].set_ylim(bottom, top)
+    all_axes[0].set_ylabel("logits (up: stricter raters, higher items)")
+    return figure
+
+
+def _name_thresholds(axes: Axes, steps: pl.DataFrame, apart: float) -> None:
+    """The two answers that each threshold lies between, at the right margin, moved where two would overlap."""
+    last = -np.inf
+    for name, at in steps.sort("estimate").select("name", "estimate").iter_rows():
+        last = max(at, last + apart)
+        axes.annotate(
+            short(name.replace("|", " | ")), (1, last), xycoords=("axes fraction", "data"), xytext=(4, 0),
+            textcoords="offset points", va="center", fontsize=7, color=FAINT, annotation_clip=False,
+        )  # fmt: skip
+
+
+def _limits(known: pl.DataFrame) -> tuple[float, float]:
+    """The ends of the ruler: all estimates, and intervals as far as they do not dwarf them."""
+    values = known["estimate"]
+    low, high = float(values.min()), float(values.max())  # type: ignore[arg-type]
+    margin = 0.06 * max(high - low, 1.0)
+    reach = 0.35 * max(high - low, 1.0)
+    ends = [known[name].drop_nulls() if name in known.columns else values for name in ("low", "high")]
+    bottom, top = (
+        float(series.quantile(q) or 0.0) if len(series) else 0.0 for series, q in zip(ends, (0.02, 0.98), strict=True)
+    )
+    return max(min(low, bottom), low - reach) - margin, min(max(high, top), high + reach) + margin
+
+
+def _single(
+    axes: Axes, part: pl.DataFrame, ink: dict[Any, str], shape: dict[Any, str], limits: tuple[float, float]
+) -> None:
+    """One point with its interval and its name each, sorted from low to high; names are above, or below at the top."""
+    room = 0.12 * (limits[1] - limits[0])
+    rows = part.sort("estimate").to_dicts()
+    for place, row in enumerate(rows):
+        colour, marker = ink[row["facet"]], shape[row["facet"]]
+        if row.get("low") is not None:
+            axes.plot([place, place], [row["low"], row["high"]], color=colour, linewidth=1.1, alpha=0.75)
+        axes.plot(
+            [place], [row["estimate"]], marker=marker, markersize=4.2, color=colour, markeredgewidth=0, gid=_tip(row)
+        )
+        low, high = (row[end] if row.get(end) is not None else row["estimate"] for end in ("low", "high"))
+        above = high + room < limits[1]
+        axes.annotate(
+            short(row["name"], NAME), (place, high if above else low), xytext=(0, 3 if above else -3),
+            textcoords="offset points", rotation=90, ha="center", va="bottom" if above else "top", fontsize=6.2,
+        )  # fmt: skip
+    axes.set_xlim(-0.8, len(rows) - 0.2)
+
+
+def _crowd(axes: Axes, part: pl.DataFrame, colour: str, *, mirrored: bool) -> None:
+    """A histogram along the ruler, with the outermost named and the typical interval beside it."""
+    values = part["estimate"].to_numpy()
+    step = max(np.ptp(values) / 30, 1e-6)
+    edges = np.arange(values.min() - step / 2, values.max() + step, step)
+    place = np.digitize(values, edges) - 1
+    sizes = np.bincount(place, minlength=len(edges))
+    most = int(sizes.max())
+    names = part["name"].to_list()
+    for bin_, size in enumerate(sizes.tolist()):
+        if size:
+            inside = [short(names[n], NAME) for n in np.flatnonzero(place == bin_)[:8]]
+            listed = ", ".join(inside) + (f" and {size - len(inside):,} more" if size > len(inside) else "")
+            tip = f"{TIP}{size:,} from {edges[bin_]:.2f} to {edges[bin_] + step:.2f}: {listed}"
+            axes.barh(edges[bin_] + step / 2, size, height=0.9 * step, color=colour, alpha=0.7, linewidth=0)
+            axes.patches[-1].set_gid(tip)
+    order = np.argsort(values)
+    for end, chosen in (("lowest", order[:OUTERMOST]), ("highest", order[-OUTERMOST:])):
+        listed = ", ".join(short(names[n], NAME) for n in (chosen if end == "lowest" else chosen[::-1]))
+        at = values[chosen].min() if end == "lowest" else values[chosen].max()
+        axes.annotate(
+            listed, (0, at), xytext=(-4 if mirrored else 4, -7 if end == "lowest" else 7), textcoords="offset points",
+            ha="right" if mirrored else "left", va="center", fontsize=6.2, color=INK,
+        )  # fmt: skip
+    if {"low", "high"} <= set(part.columns):
+        half = float(((part["high"] - part["low"]) / 2).median() or 0.0)  # type: ignore[arg-type]
+        middle = float(np.median(values))
+        axes.errorbar(
+            [1.12 * most], [middle], yerr=[half], color=colour, linewidth=1.1, marker="o", markersize=3, capsize=2
+        )
+        axes.annotate(
+            "typical interval", (1.12 * most, middle - half), xytext=(0, -3), textcoords="offset points", ha="center",
+            va="top", fontsize=6.2, color=FAINT,
+        )  # fmt: skip
+    axes.set_xlim((1.35 * most, 0) if mirrored else (0, 1.35 * most))
+
+
+def _tip(row: dict[str, Any]) -> str:
+    """What the browser shows where the pointer rests on a point."""
+    ends = f", {row['low']:.2f} to {row['high']:.2f}" if row.get("low") is not None else ""
+    fit = f", infit {row['infit']:.2f}" if row.get("infit") is not None else ""
+    fair = f", fair average {row['fair']:.2f}" if row.get("fair") is not None else ""
+    return f"{TIP}{short(row['name'], 60)}: {row['estimate']:.2f}{ends}{fit}{fair}"

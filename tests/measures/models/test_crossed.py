@@ -1,0 +1,77 @@
+"""The linear algebra of crossed random effects, against the matrices written out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from vantage.measures.models import crossed
+from vantage.measures.models.crossed import Crossed, Factored
+
+
+def designs() -> dict[str, list[Any]]:
+    rng = np.random.default_rng(0)
+    n = 120
+    item, rater = rng.integers(0, 15, n), rng.integers(0, 8, n)
+    group = rater % 2
+    within = np.unique(item * 2 + group, return_inverse=True)[1]
+    pair = np.unique(item * 8 + rater, return_inverse=True)[1]
+    return {
+        "two factors": [item, rater],
+        "item × group": [item, within, rater],
+        "a chain of three": [item, within, pair, rater, group],
+        "two raters without an effect": [item, np.where(rater < 2, -1, rater - 2)],
+        "more raters than items": [item, rng.integers(0, 40, n)],
+    }
+
+
+def dense(codes: list[Any], theta: Any, weight: Any) -> tuple[Any, list[Any]]:
+    """V and the indicator matrices."""
+    indicators = [np.where(code[:, None] >= 0, code[:, None] == np.arange(code.max() + 1), 0.0) for code in codes]
+    covariance = np.diag(1 / weight) + sum(t**2 * z @ z.T for t, z in zip(theta, indicators, strict=True))
+    return covariance, indicators
+
+
+@pytest.mark.parametrize("name", designs())
+def test_everything_equals_the_matrices_written_out(name: str) -> None:
+    codes, rng = designs()[name], np.random.default_rng(1)
+    n = len(codes[0])
+    theta, weight, residual = rng.uniform(0.3, 1.5, len(codes)), rng.uniform(0.3, 2, n), rng.normal(size=n)
+    covariance, indicators = dense(codes, theta, weight)
+    inverse = np.linalg.inv(covariance)
+    design = Crossed(codes)
+    found = Factored(design, theta, weight)
+    assert found.log_determinant == pytest.approx(np.linalg.slogdet(covariance)[1] + np.log(weight).sum())
+    sides = rng.normal(size=(n, 3))
+    weighted = weight[:, None] * sides
+    sums = design.sums(design.chain[0], weighted), design.rest_sums(weighted), sides.T @ weighted
+    np.testing.assert_allclose(found.quadratic(*sums), sides.T @ inverse @ sides, atol=1e-10)
+    random = covariance - np.diag(1 / weight)
+    np.testing.assert_allclose(found.predictor_variance(), np.diagonal(random - random @ inverse @ random), atol=1e-10)
+    for k, (t, z) in enumerate(zip(theta, indicators, strict=True)):
+        np.testing.assert_allclose(
+            found.effects(residual)[k][: z.shape[1]], t**2 * z.T @ inverse @ residual, atol=1e-10
+        )
+        expected = t**2 - t**4 * np.diagonal(z.T @ inverse @ z)
+        np.testing.assert_allclose(found.level_variance(k)[: z.shape[1]], expected, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", designs())
+def test_designs_too_large_to_factorise_are_solved_by_iteration(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    codes = designs()[name]
+    theta, weight = np.full(len(codes), 0.7), np.ones(len(codes[0]))
+    exact = Factored(Crossed(codes), theta)
+    residual = np.random.default_rng(2).normal(size=len(weight))
+    effects = exact.effects(residual)
+    monkeypatch.setattr(crossed, "DENSE", 0)
+    monkeypatch.setattr(crossed, "PROBES", 400)
+    found = Factored(Crossed(codes), theta)
+    assert found.log_determinant == pytest.approx(exact.log_determinant, abs=0.1)
+    for one, other in zip(found.effects(residual), effects, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-7)
+
+
+def test_separate_parts_of_a_design_are_found() -> None:
+    assert Crossed([np.array([0, 0, 1, 2]), np.array([0, 1, 1, 2])]).components().tolist() == [0, 0, 0, 1]

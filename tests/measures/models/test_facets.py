@@ -1,0 +1,160 @@
+"""`vantage.facets`: planted parameters are recovered, and agree with raschpy; degenerate designs are named."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+from vantage.errors import InputError
+from vantage.measures.models.facets import facets
+from vantage.measures.models.rasch import Answers, Rasch
+
+TAU = np.array([-1.3, -0.2, 0.3, 1.2])
+
+
+def planted(
+    seed: int = 0, *, items: int = 300, raters: int = 20, each: int = 8, sigma: float = 1.2
+) -> tuple[pl.DataFrame, Any, Any]:
+    """Answers of a rating scale model, with their severities and locations."""
+    rng = np.random.default_rng(seed)
+    severity, location = np.linspace(-1, 1, raters), rng.normal(0, sigma, items)
+    item = np.repeat(np.arange(items), each)
+    rater = np.argsort(rng.random((items, raters)), axis=1)[:, :each].ravel()
+    raw = (location[item] - severity[rater])[:, None] * np.arange(5) - np.concatenate([[0], np.cumsum(TAU)])
+    p = np.exp(raw)
+    value = ((p / p.sum(axis=1, keepdims=True)).cumsum(axis=1) < rng.random((len(item), 1))).sum(axis=1)
+    return pl.DataFrame({"item": item, "rater": rater, "value": value.astype(float)}), severity, location
+
+
+def test_planted_parameters_are_recovered() -> None:
+    data, severity, location = planted()
+    rows = facets(data).sort("rater")
+    error = rows["estimate"].to_numpy() - severity
+    assert np.abs(error).max() < 0.35
+    assert np.sqrt(np.mean(error**2)) < 1.5 * rows["se"].mean()  # type: ignore[operator]
+    assert rows["infit"].mean() == pytest.approx(1.0, abs=0.05)
+    assert rows["outfit"].mean() == pytest.approx(1.0, abs=0.05)
+    assert rows["range_use"].mean() == pytest.approx(1.0, abs=0.05)
+    assert facets(data, show="thresholds")["estimate"].to_list() == pytest.approx(list(TAU), abs=0.2)
+    items = facets(data, show="items").sort("item")
+    truth, low, high = location - location.mean(), items["low"].to_numpy(), items["high"].to_numpy()
+    assert np.mean((low < truth) & (truth < high)) > 0.9
+    summary = facets(data, show="summary")
+    assert summary["sd"][1] == pytest.approx(1.2, abs=0.15)
+    assert summary["estimate"].min() > 0.7  # type: ignore[operator]
+
+
+def test_estimates_are_those_of_raschpy() -> None:
+    pandas, raschpy = pytest.importorskip("pandas"), pytest.importorskip("raschpy.rsm")
+    data, _, _ = planted(3, items=2500, raters=6, each=6)
+    wide = data.pivot(on="rater", index="item", values="value", sort_columns=True).drop("item").cast(pl.Int64)
+    peer = raschpy.RSM(pandas.DataFrame(wide.to_dict(as_series=False)), max_score=4)
+    peer.calibrate()
+    # Two consistent estimators of the same model: pairwise composite and marginal likelihood.
+    severity = np.asarray(peer.items, dtype=float)
+    rows = facets(data).sort("rater")
+    np.testing.assert_allclose(rows["estimate"], severity - severity.mean(), atol=0.02)
+    np.testing.assert_allclose(facets(data, show="thresholds")["estimate"], np.asarray(peer.thresholds), atol=0.02)
+    # The same formulas to the last digit, at the same parameters.
+    category = np.array([float(peer.cat_prob(0.7, 0.2, k, TAU)) for k in range(5)])
+    model = Rasch(
+        Answers(np.array([4]), np.array([0]), [np.array([0])], np.array([0])),
+        np.concatenate([[0.0], TAU, [0.2]]), np.zeros(1), np.ones(1),
+    )  # fmt: skip
+    np.testing.assert_allclose(model.probabilities(np.array([[0.5]]))[0, 0], category, atol=1e-12)
+
+
+def test_the_gradient_is_exact() -> None:
+    data, _, _ = planted(items=40, raters=6, each=4)
+    code = data["rater"].to_numpy().astype(np.int64)
+    answers = Answers(data["value"].to_numpy().astype(np.int64), data["item"].to_numpy(), [code], code, 1.0)
+    start = Rasch.start(answers)
+    at = start.parameters + 0.1 * np.random.default_rng(0).normal(size=len(start.parameters))
+
+    def value(shift: Any) -> float:
+        return Rasch(answers, at + shift, start.centre, start.spread).objective
+
+    slopes = [(value(1e-4 * e) - value(-1e-4 * e)) / 2e-4 for e in np.eye(len(at))]
+    found = Rasch(answers, at, start.centre, start.spread).gradient
+    np.testing.assert_allclose(found, slopes, rtol=1e-5, atol=1e-5)
+
+
+def test_fair_averages_do_not_depend_on_who_rated() -> None:
+    data, _, _ = planted(items=200)
+    # The first half of the items was rated by the strict half of the raters, and a few by everyone.
+    kept = ((data["item"] < 100) == (data["rater"] >= 10)) | (data["item"] % 10 == 0)
+    rows = facets(data.filter(kept), show="items").sort("item")
+    truth = facets(data, show="items").sort("item")
+    halves = [rows.filter((pl.col("item") < 100) == first) for first in (True, False)]
+    assert halves[0]["observed"].mean() < halves[1]["observed"].mean() - 0.3  # type: ignore[operator]
+    both = rows.join(truth, on="item", suffix="_all")
+    gap = (both["fair"] - both["fair_all"]).to_numpy()
+    assert abs(gap[both["item"].to_numpy() < 100].mean() - gap[both["item"].to_numpy() >= 100].mean()) < 0.2
+
+
+def test_models_are_raters_beside_people_who_have_severity_zero() -> None:
+    data, _, location = planted(items=150)
+    people = data.with_columns(pl.col("rater").cast(pl.String), kind=pl.lit("person"))
+    strict = np.clip(np.rint(2 + location - 1.5), 0, 4)
+    model = pl.DataFrame({"item": range(150), "rater": "gpt", "value": strict, "kind": "model"})
+    rows = facets(pl.concat([people, model], how="diagonal_relaxed"))
+    assert rows.filter(kind="person")["estimate"].mean() == pytest.approx(0.0, abs=1e-9)
+    gpt = rows.filter(rater="gpt").row(0, named=True)
+    assert gpt["low"] > 0
+    assert gpt["infit"] < 1
+    ruler = facets(pl.concat([people, model], how="diagonal_relaxed"), show="ruler")
+    assert dict(ruler["facet"].value_counts().iter_rows()) == {"person": 20, "model": 1, "item": 150, "threshold": 4}
+
+
+@pytest.mark.parametrize(("answer", "end"), [(0.0, "lowest"), (4.0, "highest")])
+def test_a_rater_who_gives_one_end_of_the_scale_has_a_bound(answer: float, end: str) -> None:
+    data, _, _ = planted(items=80)
+    single = pl.DataFrame({"item": range(80), "rater": 99, "value": answer})
+    rows = facets(pl.concat([data, single], how="diagonal_relaxed"))
+    row = rows.filter(rater=99).row(0, named=True)
+    assert end in row["reason"]
+    assert (row["estimate"] > 2) == (answer == 0)
+    others = rows.filter(pl.col("rater") < 99)["estimate"]
+    np.testing.assert_allclose(others, facets(data)["estimate"], atol=1e-6)
+
+
+def test_a_rater_who_gives_one_answer_in_the_middle_uses_no_range() -> None:
+    data, _, _ = planted(items=80)
+    single = pl.DataFrame({"item": range(80), "rater": 99, "value": 2.0})
+    row = facets(pl.concat([data, single], how="diagonal_relaxed")).filter(rater=99).row(0, named=True)
+    assert row["range_use"] == pytest.approx(0.0, abs=1e-9)
+    assert row["infit"] < 1
+
+
+def test_an_unused_answer_is_named_and_questions_are_a_facet() -> None:
+    from vantage import demo_corpus
+
+    corpus = demo_corpus()
+    kept = corpus.filter(pl.col("value") != 2)
+    rows = facets(kept, question="trust", show="thresholds")
+    assert "nobody gave this answer" in rows.filter(threshold="2")["reason"].to_list()
+    both = facets(corpus, thresholds="question")
+    assert set(both["question"].drop_nulls()) == {"trust", "sociability", "competence"}
+    own = facets(corpus, thresholds="question", show="thresholds")
+    assert own["group"].n_unique() == 4
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"value": pl.lit(1.0)}, "needs 2 to 20 different answers, and there are 1"),
+        ({"value": pl.int_range(pl.len()).cast(pl.Float64)}, "use vantage.explain with family gaussian"),
+        (
+            {"rater": pl.col("rater") + 100 * (pl.col("item") % 2), "item": pl.col("item")},
+            "2 parts that share no items",
+        ),
+        ({"rater": pl.lit("ann")}, "needs two raters"),
+    ],
+)
+def test_bad_input_is_one_sentence(change: dict[str, pl.Expr], message: str) -> None:
+    data, _, _ = planted(items=60)
+    with pytest.raises(InputError, match=message):
+        facets(data.with_columns(**change))
