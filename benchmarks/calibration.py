@@ -302,10 +302,10 @@ _LIMITS = """
   the degrees of freedom are corrected.
 * The intervals of ICC(2,1) for complete tables take normal effects for granted (McGraw and Wong 1996); on three answers
   such as those of DICES-350 they cover less often.
-* 100 replications tell a size of 5 % only to about four points. Where they came out high, more were run with other seeds:
-  of 300 of the batches a trait of raters was found in 6.0 % (Welch) and 5.7 % (permutation) and a property of items in
-  5.7 %, of 200 with 200 raters a property of items in 4.0 %, and of 200 each of the crossed and the sparse design with
-  20 raters a distance in 6.5 % and 4.5 %.
+* 100 replications tell a size of 5 % only to about four points. Where they came out high, more were run with other
+  seeds: of 300 of the batches a trait of raters was found in 6.0 % (Welch) and 5.7 % (permutation) and a property of
+  items in 5.7 %, of 200 with 200 raters a property of items in 4.0 %, and of 200 each of the crossed and the sparse
+  design with 20 raters a distance in 6.5 % and 4.5 %.
 * Five raters have a variance with four degrees of freedom: the interval of their share is long, not wrong.
 """
 
