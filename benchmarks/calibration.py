@@ -298,8 +298,9 @@ _LIMITS = """
 * Over both, the bootstrap over items is widened by what raters add beyond the noise of single answers, found by leaving
   them out in turn. With few answers per item that addition is itself uncertain, so that it cannot fall below 0 makes
   intervals a little too long where raters do not differ.
-* Skewed items have a few that decide the variance, as do those of DICES-350, where most answers are the same; the item's
-  share and what is made of it (needed raters, ICC) cover less often, however the degrees of freedom are corrected.
+* Skewed items have a few that decide the variance, as do those of DICES-350, where most answers are the same; the
+  items' share and what is made of it (needed raters, ICC) cover less often, however the degrees of freedom are
+  corrected.
 * The intervals of ICC(2,1) for complete tables take normal effects for granted (McGraw and Wong 1996); on three answers
   such as those of DICES-350 they cover less often.
 * 100 replications tell a size of 5 % only to about four points. Where they came out high, more were run with other
