@@ -152,9 +152,9 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[tuple[RaterVariance, Any]]:
     found: list[tuple[RaterVariance, Any]] = []
     widened = RaterVariance.widened
 
-    def recorded(self: RaterVariance, replicates: Any, *args: Any) -> Any:
+    def recorded(self: RaterVariance, replicates: Any, *args: Any, **options: Any) -> Any:
         found.append((self, replicates))
-        return widened(self, replicates, *args)
+        return widened(self, replicates, *args, **options)
 
     monkeypatch.setattr(RaterVariance, "widened", recorded)
     return found

@@ -34,7 +34,7 @@ from vantage.measures.intervals import (
     percentile,
     weights,
 )
-from vantage.measures.rater_variance import FEW_RATERS, LIMITS, RaterVariance, Weighted, left_out_together
+from vantage.measures.rater_variance import FEW_RATERS, LIMITS, RaterVariance, Weighted, leaving_out, left_out_together
 from vantage.measures.ratings import (
     By,
     Floats,
@@ -300,12 +300,8 @@ def rater_interval(
     if bootstrap.method == "percentile":
         return bootstrap.stated(percentile(replicates, bootstrap.confidence))
     group = left_out_together(raters, rng, JACKKNIFE)
-    jackknife, first = [], 0
-    for count in blocks(width, min(JACKKNIFE, raters)):
-        kept = group[:, None] != np.arange(first, first + count)
-        jackknife.append(statistic(kept.astype(np.float64), every))
-        first += count
-    return bootstrap.stated(bca(estimate, replicates, np.concatenate(jackknife), bootstrap.confidence))
+    jackknife = np.concatenate([statistic(kept, every) for kept in leaving_out(group, width)])
+    return bootstrap.stated(bca(estimate, replicates, jackknife, bootstrap.confidence))
 
 
 def _over_items(statistic: Weighted, bootstrap: Bootstrap, raters: int, units: int, width: int) -> Floats:

@@ -61,14 +61,8 @@ class RaterVariance:
         repeats = max(2, -(-LEFT_OUT // groups))
         drawn = [np.bincount(rng.integers(0, units, units), minlength=units) for _ in range(repeats)]
         weights = [np.ones((units, 1)), *(times[:, None].astype(np.float64) for times in drawn)]
-        without = np.empty((len(weights), groups))
-        for row, weight in zip(without, weights, strict=True):
-            first = 0
-            for count in blocks(width, groups):
-                kept = group[:, None] != np.arange(first, first + count)
-                row[first : first + count] = statistic(kept.astype(np.float64), weight)
-                first += count
-        return cls.from_estimates(without)
+        without = [[statistic(kept, weight) for kept in leaving_out(group, width)] for weight in weights]
+        return cls.from_estimates(np.stack([np.concatenate(row) for row in without]))
 
     @classmethod
     def from_estimates(cls, without: Floats) -> Self | None:
@@ -150,6 +144,18 @@ def left_out_together(raters: int, rng: np.random.Generator, groups: int = LEFT_
     [0, 1, 2]
     """
     return np.arange(raters) if raters <= groups else rng.permutation(raters) % groups
+
+
+def leaving_out(group: Ints, width: int) -> Iterator[Floats]:
+    """Blocks of weights that leave out one group in each column, so that a block of so many rows stays small.
+
+    >>> [kept.tolist() for kept in leaving_out(np.array([0, 1, 0]), 3)]
+    [[[0.0, 1.0], [1.0, 0.0], [0.0, 1.0]]]
+    """
+    first = 0
+    for count in blocks(width, int(group.max(initial=-1)) + 1):
+        yield (group[:, None] != np.arange(first, first + count)).astype(np.float64)
+        first += count
 
 
 def without_raters(frame: pl.DataFrame, seed: int, rater: str = "rater") -> Iterator[pl.DataFrame]:

@@ -21,12 +21,11 @@ from vantage.measures.intervals import (
     Bounds,
     Statistic,
     bca,
-    blocks,
     percentile,
     weights,
     wilson,
 )
-from vantage.measures.rater_variance import FEW_RATERS, LIMITS, RaterVariance
+from vantage.measures.rater_variance import FEW_RATERS, LIMITS, RaterVariance, leaving_out, left_out_together
 from vantage.measures.ratings import Floats, Ints
 
 Statistics: TypeAlias = Callable[[Floats], Floats]
@@ -186,11 +185,5 @@ def leave_out(units: int, seed: int, groups: int = JACKKNIFE) -> Iterator[Floats
     >>> [block.tolist() for block in leave_out(3, seed=0)]
     [[[0.0, 1.0, 1.0], [1.0, 0.0, 1.0], [1.0, 1.0, 0.0]]]
     """
-    groups = min(units, groups)
-    group = np.arange(units)
-    if units > groups:
-        group = np.random.default_rng(seed).permutation(units) % groups
-    first = 0
-    for rows in blocks(units, groups):
-        yield (group[None, :] != np.arange(first, first + rows)[:, None]).astype(np.float64)
-        first += rows
+    group = left_out_together(units, np.random.default_rng(seed), groups)
+    yield from (kept.T for kept in leaving_out(group, units))

@@ -6,12 +6,14 @@ rater sets. Everything is computed on the answers that occur, so a slider costs 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure
@@ -20,7 +22,6 @@ from vantage.measures.intervals import OVER, Method, Over
 from vantage.measures.parts import (
     Part,
     check_level,
-    constant_within,
     counts,
     names,
     parts,
@@ -30,14 +31,16 @@ from vantage.measures.parts import (
     unit_table,
 )
 from vantage.measures.presentation import Column, View
-from vantage.measures.rater_variance import several_items, without_raters
-from vantage.measures.ratings import By, Judgments, judgments_frame
-from vantage.measures.resampling import Resampling, mean_with_interval
-from vantage.measures.variation.spread import Per
+from vantage.measures.rater_variance import LEFT_OUT_TABLES, left_out_together, several_items
+from vantage.measures.ratings import By, Floats, Ints, Judgments, judgments_frame
+from vantage.measures.resampling import Resampling, UnitValues, item_codes, mean_with_interval
+from vantage.measures.variation.spread import CATEGORY, Per
 from vantage.scales import OPT_OUTS
 
 Distance: TypeAlias = Literal["jsd", "js_distance", "kl", "cross_entropy", "manhattan", "euclidean", "wasserstein"]
 DISTANCES: Final[tuple[Distance, ...]] = get_args(Distance)
+
+Bools: TypeAlias = NDArray[np.bool_]
 
 _UNBOUNDED: Final = {"kl", "cross_entropy"}
 
@@ -117,101 +120,161 @@ def distance(
             used |= pl.col("status").cast(pl.String).is_in(list(OPT_OUTS))
         used &= pl.col(between).is_in([first, second])
         mine = part.frame.filter(used)
-        shares = _shares(mine, keys, between, first)
+        cells = Cells.of(mine, keys, between, first)
         how = bootstrap.chosen(several_items(mine))
-        rest = []
-        if per == "mean" and how.ci in ("raters", "both"):
-            rest = [_shares(frame, keys, between, first) for frame in without_raters(mine, seed)]
         scale = part.scale()
         low, high = scale.ends if scale is not None else ends
         categories = _categories(data, part, opt_outs)
-        floors = None
-        if per == "mean" and how.ci != "none" and relabellings > 0:
-            floors = _floors(mine, keys, between, first, metrics, smoothing, categories, relabellings, seed)
         for name in metrics:
             named = {"first": str(first), "second": str(second), "metric": name}
             if scale is not None and scale.range is not None and name != "wasserstein":
                 reason = "the scale is continuous, so answers do not fall into categories; use wasserstein"
                 rows.append({**part.key, **named, **counts(mine, part.frame), "reason": reason})
                 continue
-            unit = _scale(name, base, normalise, high - low)
-
-            def distances(
-                shares: pl.DataFrame, name: str = name, unit: float = unit, categories: int = categories
-            ) -> pl.DataFrame:
-                found = _unit_distances(shares, keys, name, smoothing, categories).sort(keys)
-                return found.with_columns(pl.col("estimate") / unit)
-
-            units = distances(shares)
+            metric_of = Metric(name, _scale(name, base, normalise, high - low), smoothing, categories)
+            units = cells.distances(metric_of)
             if per == "item":
                 infinite = "an answer of the first group never occurs in the second; pass smoothing"
-                undefined = pl.when(pl.col("estimate").is_null()).then(pl.lit(infinite))
-                units = units.with_columns(
-                    undefined.alias("reason"), *(pl.lit(value).alias(key) for key, value in named.items())
+                found = cells.units.with_columns(
+                    pl.Series("estimate", units).replace(np.inf, None),
+                    pl.when(pl.Series(np.isinf(units))).then(pl.lit(infinite)).alias("reason"),
+                    *(pl.lit(value).alias(key) for key, value in named.items()),
                 )
-                frames.append(unit_table(units, part, by, keys, list(named), used))
+                frames.append(unit_table(found.filter(~np.isnan(units)), part, by, keys, list(named), used))
             else:
-                row = _average(units, part, used, keys, how, [distances(shares) for shares in rest])
-                if floors is not None and row.get("estimate") is not None:
-                    floor = floors[name].with_columns(pl.col("floor") / unit)
-                    row |= _beyond(units, floor, keys, replace(how, ci="items"))
+                unused = part.frame.filter(~used & pl.col("value").is_null())
+                row = _average(cells, units, metric_of, mine, unused, how)
+                if relabellings > 0 and how.ci != "none" and row.get("estimate") is not None and between != "rater":
+                    row |= _beyond(cells, units, metric_of, relabellings, replace(how, ci="items"))
                 rows.append({**part.key, **named, **row})
     return stacked(rows, frames, by)
 
 
-def _floors(
-    used: pl.DataFrame,
-    keys: Sequence[str],
-    between: str,
-    first: Any,
-    metrics: Sequence[str],
-    smoothing: float,
-    categories: int,
-    relabellings: int,
-    seed: int,
-) -> dict[str, pl.DataFrame] | None:
-    """For each metric the distances of all units, in nats or codes, when the raters are dealt anew into the two groups.
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A distance, what it is divided by, and how the second group is smoothed."""
 
-    Null where raters are in both groups, or are too few to be dealt in another way.
+    name: str
+    unit: float
+    smoothing: float
+    categories: int
+
+
+@dataclass(frozen=True, slots=True)
+class Cells:
+    """The judgments of two groups, and the cells that they are counted in: the answers that occur in each unit."""
+
+    units: pl.DataFrame
+    """The keys of each unit."""
+    unit: Ints
+    """The unit of each cell; cells are in the order of units and, within them, of values."""
+    value: Floats
+    cell: Ints
+    """The cell of each judgment."""
+    first: Bools
+    """Whether a judgment belongs to the first group."""
+    rater: Ints
+    """The rater of each judgment, in the order of their names."""
+
+    @classmethod
+    def of(cls, used: pl.DataFrame, keys: Sequence[str], between: str, first: Any) -> Cells:
+        """The cells of a group's judgments."""
+        unit = item_codes(used.select(pl.struct(keys).rank("dense").alias("unit"))["unit"])[0]
+        answer, answers = dense(encode(used.select(CATEGORY.alias("answer")), ["answer"]))
+        codes, cell = np.unique(unit * max(answers, 1) + answer, return_inverse=True)
+        value = np.full(len(codes), np.nan)
+        value[cell.reshape(-1)] = used["value"].fill_null(np.nan).to_numpy()
+        places = used.select(keys).unique().sort(keys)
+        in_first = (used[between] == first).to_numpy()
+        return cls(places, codes // max(answers, 1), value, cell.reshape(-1), in_first, item_codes(used["rater"])[0])
+
+    @property
+    def items(self) -> pl.Series:
+        """What is drawn with each unit: its item, or itself where `match` does not name items."""
+        return self.units["item"] if "item" in self.units.columns else pl.Series(range(len(self.units)))
+
+    def sides(self) -> Bools | None:
+        """Whether each rater belongs to the first group; null where raters are in both."""
+        side = np.zeros(int(self.rater.max(initial=-1)) + 1, dtype=np.bool_)
+        side[self.rater] = self.first
+        return side if np.array_equal(side[self.rater], self.first) else None
+
+    def distances(self, metric: Metric, first: Bools | None = None, kept: Bools | None = None) -> Floats:
+        """The distance of every unit, NaN where one group has no answer, infinite where shares do not allow it.
+
+        `first` puts the judgments into other groups; `kept` leaves some out.
+        """
+        first = self.first if first is None else first
+        weights = [side if kept is None else side & kept for side in (first, ~first)]
+        a, b = (np.bincount(self.cell, weights=side, minlength=len(self.unit)) for side in weights)
+        sizes = [np.bincount(self.unit, weights=side, minlength=len(self.units)) for side in (a, b)]
+        both = (sizes[0] > 0) & (sizes[1] > 0)
+        mine = both[self.unit]
+        p, q = (
+            np.divide(side, size[self.unit], out=np.zeros(len(side)), where=mine)
+            for side, size in zip((a, b), sizes, strict=True)
+        )
+        smoothed = p
+        if metric.name in _UNBOUNDED:
+            pseudo = metric.smoothing
+            below = sizes[1][self.unit] + pseudo * metric.categories
+            smoothed = np.divide(b + pseudo, below, out=np.ones(len(b)), where=mine)
+        terms = _terms(metric.name, p, q, smoothed, np.append(np.diff(self.value), 0.0))
+        total = np.bincount(self.unit, weights=terms, minlength=len(self.units))
+        if metric.name in ("js_distance", "euclidean"):
+            total = np.sqrt(np.maximum(total, 0.0))
+        elif metric.name == "jsd":
+            total = np.maximum(total, 0.0)  # rounding may leave a negative zero for equal distributions
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(both, total / metric.unit, np.nan)
+
+
+def _terms(name: str, p: Floats, q: Floats, smoothed: Floats, gap: Floats) -> Floats:
+    """What each cell adds to the distance of its unit; `gap` is how far the next value lies."""
+    from scipy.special import rel_entr, xlogy
+
+    if name == "wasserstein":
+        # The shares of a unit add up to the same on both sides, so that every unit begins at zero again.
+        apart = np.cumsum(p - q)
+        return np.where(np.abs(apart) > 1e-9, np.abs(apart) * gap, 0.0)
+    if name == "manhattan":
+        return np.abs(p - q)
+    if name == "euclidean":
+        return np.square(p - q)
+    if name == "kl":
+        return np.asarray(rel_entr(p, smoothed))
+    if name == "cross_entropy":
+        return np.where(p > 0, -xlogy(p, smoothed), 0.0)
+    m = (p + q) / 2
+    return np.asarray(rel_entr(p, m) + rel_entr(q, m)) / 2
+
+
+def _beyond(cells: Cells, units: Floats, metric: Metric, relabellings: int, how: Resampling) -> dict[str, Any]:
+    """How far a distance lies beyond what chance gives: the floor, the excess over it, and a permutation test.
+
+    Nothing where raters are in both groups, or are too few to be dealt in another way.
     """
-    if between == "rater" or not constant_within(used, between, ["rater"]):
-        return None
-    rater, raters = dense(encode(used, ["rater"]))
-    if raters < 3:
-        return None
-    in_first = np.zeros(raters, dtype=bool)
-    in_first[rater] = (used[between] == first).to_numpy()
-    unit = used.select(pl.struct(keys).rank("dense").alias("__unit"))["__unit"]
-    rows = used.select("value", "status", unit)
-    named = used.select(keys).with_columns(unit).unique()
-    rng = np.random.default_rng(seed)
-    found: dict[str, list[pl.DataFrame]] = {name: [] for name in metrics}
-    for number in range(relabellings):
-        dealt = rows.with_columns(pl.Series("__side", rng.permutation(in_first)[rater]))
-        shares = _shares(dealt, ["__unit"], "__side", True)
-        for name in metrics:
-            distances = _unit_distances(shares, ["__unit"], name, smoothing, categories)
-            found[name].append(distances.with_columns(pl.lit(number).alias("number")))
-    return {
-        name: pl.concat(frames).rename({"estimate": "floor"}).join(named, on="__unit") for name, frames in found.items()
-    }
-
-
-def _beyond(units: pl.DataFrame, floor: pl.DataFrame, keys: Sequence[str], how: Resampling) -> dict[str, Any]:
-    """How far a distance lies beyond what chance gives: the floor, the excess over it, and a permutation test."""
-    dealt = floor.group_by("number").agg(pl.col("floor").mean())["floor"].drop_nulls().to_numpy()
-    both = units.join(floor.group_by(list(keys)).agg(pl.col("floor").mean()), on=list(keys), nulls_equal=True)
-    both = both.drop_nulls(["estimate", "floor"]).sort(list(keys))
-    if not len(dealt) or both.is_empty():
+    sides = cells.sides()
+    if sides is None or len(sides) < 3:
         return {}
-    excess = mean_with_interval(_item(both, keys), (both["estimate"] - both["floor"]).to_numpy(), how)
-    observed = float(units["estimate"].to_numpy().mean())
+    rng = np.random.default_rng(how.seed)
+    dealt = np.stack([cells.distances(metric, rng.permutation(sides)[cells.rater]) for _ in range(relabellings)])
+    dealt[np.isinf(dealt)] = np.nan
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # where all are undefined
+        means, floor = np.nanmean(dealt, axis=1), np.nanmean(dealt, axis=0)
+    means = means[np.isfinite(means)]
+    known = np.isfinite(units) & np.isfinite(floor)
+    if not len(means) or not known.any():
+        return {}
+    excess = mean_with_interval(cells.items.filter(known), (units - floor)[known], how)
+    observed = float(units[np.isfinite(units)].mean())
     return {
-        "floor": float(dealt.mean()),
+        "floor": float(means.mean()),
         "excess": excess["estimate"],
         "excess_low": excess["low"],
         "excess_high": excess["high"],
-        "p": float((1 + np.sum(dealt >= observed - 1e-12)) / (1 + len(dealt))),
+        "p": float((1 + np.sum(means >= observed - 1e-12)) / (1 + len(means))),
     }
 
 
@@ -232,52 +295,6 @@ def _check(metrics: Sequence[str], base: str, smoothing: float, normalise: bool,
         raise InputError(f"smoothing {smoothing} is negative", remedy="use for example 0.5")
 
 
-def _shares(used: pl.DataFrame, keys: Sequence[str], between: str, first: Any) -> pl.DataFrame:
-    """One row per unit and answer that occurs in it: the two groups' counts and totals."""
-    kind = pl.when(pl.col("value").is_null()).then(pl.col("status").cast(pl.String)).otherwise(pl.lit(""))
-    in_first = (pl.col(between) == first).cast(pl.Int64)
-    return (
-        used.with_columns(kind.alias("kind"), in_first.alias("in_first"))
-        .group_by([*keys, "kind", "value"])
-        .agg(pl.col("in_first").sum().alias("a"), (1 - pl.col("in_first")).sum().alias("b"))
-        .sort([*keys, "kind", "value"])
-        .with_columns(pl.col("a").sum().over(keys).alias("n_a"), pl.col("b").sum().over(keys).alias("n_b"))
-        .filter((pl.col("n_a") > 0) & (pl.col("n_b") > 0))
-        .with_columns((pl.col("a") / pl.col("n_a")).alias("p"), (pl.col("b") / pl.col("n_b")).alias("q"))
-    )
-
-
-def _unit_distances(
-    shares: pl.DataFrame, keys: Sequence[str], metric: str, smoothing: float, categories: int
-) -> pl.DataFrame:
-    p, q = pl.col("p"), pl.col("q")
-    if metric == "wasserstein":
-        gap = pl.col("value").shift(-1) - pl.col("value")
-        total = ((p - q).cum_sum().abs() * gap).sum()
-    elif metric == "manhattan":
-        total = (p - q).abs().sum()
-    elif metric == "euclidean":
-        total = ((p - q) ** 2).sum().sqrt()
-    elif metric in _UNBOUNDED:
-        smoothed = (pl.col("b") + smoothing) / (pl.col("n_b") + smoothing * categories)
-        # Nothing to encode costs nothing, whatever the second group's share is (0 log q = 0).
-        term = -p * smoothed.log() if metric == "cross_entropy" else p * (p / smoothed).log()
-        cost = pl.when(p > 0).then(term).otherwise(0.0).sum()
-        total = pl.when(cost.is_finite()).then(cost)
-    else:
-        m = (p + q) / 2
-        divergence = (_xlogy(p, p / m) + _xlogy(q, q / m)).sum() / 2
-        # Rounding may leave a negative zero for equal distributions.
-        total = divergence.clip(lower_bound=0.0)
-        if metric == "js_distance":
-            total = total.sqrt()
-    return shares.group_by(keys, maintain_order=True).agg(total.alias("estimate"))
-
-
-def _xlogy(x: pl.Expr, y: pl.Expr) -> pl.Expr:
-    return pl.when(x > 0).then(x * y.log()).otherwise(0.0)
-
-
 def _scale(metric: str, base: str, normalise: bool, length: float) -> float:
     """What a distance in nats, or in codes, is divided by."""
     if normalise:
@@ -294,36 +311,31 @@ def _scale(metric: str, base: str, normalise: bool, length: float) -> float:
 
 
 def _average(
-    units: pl.DataFrame,
-    part: Part,
-    used: pl.Expr,
-    keys: Sequence[str],
-    how: Resampling,
-    without: Sequence[pl.DataFrame],
+    cells: Cells, units: Floats, metric: Metric, mine: pl.DataFrame, unused: pl.DataFrame, how: Resampling
 ) -> dict[str, Any]:
-    within = part.frame.filter(used)
-    both = within.join(units, on=list(keys), how="semi", nulls_equal=True)
-    unused = part.frame.filter(~used & pl.col("value").is_null())
-    row = counts(both, unused, one_sided=len(within) - len(both))
-    if len(units) == 0:
+    """The row of a group: the mean over its units with an interval, or why there is none."""
+    both = ~np.isnan(units)
+    used = mine.filter(both[cells.unit][cells.cell])
+    row = counts(used, unused, one_sided=len(mine) - len(used))
+    if not both.any():
         return {**row, "reason": "no item was answered by both groups"}
-    if infinite := units["estimate"].null_count():
+    if infinite := int(np.isinf(units).sum()):
+        if metric.unit == 0:
+            return {**row, "reason": "the scale has no length"}
         return {
             **row,
             "reason": f"{infinite} items have an answer that the second group never gave; pass smoothing",
         }
-    if not np.isfinite(units["estimate"].to_numpy()).all():
-        return {**row, "reason": "the scale has no length"}
-    known = [each.drop_nulls("estimate") for each in (units, *without)]
-    whole, *rest = [(_item(each, keys), each["estimate"].to_numpy()) for each in known]
-    return {**row, **mean_with_interval(*whole, how, without=lambda: rest)}
 
+    def without() -> Iterator[UnitValues]:
+        raters = int(cells.rater.max()) + 1
+        group = left_out_together(raters, np.random.default_rng(how.seed), LEFT_OUT_TABLES)[cells.rater]
+        for number in range(int(group.max()) + 1):
+            left = cells.distances(metric, kept=group != number)
+            known = np.isfinite(left)
+            yield cells.items.filter(known), left[known]
 
-def _item(units: pl.DataFrame, keys: Sequence[str]) -> pl.Series:
-    """What is drawn with each unit: its item, or itself where `match` does not name items."""
-    if "item" in units.columns:
-        return units["item"]
-    return units.select(pl.concat_str(pl.col(keys).cast(pl.String).fill_null(""), separator="\x1f")).to_series()
+    return {**row, **mean_with_interval(cells.items.filter(both), units[both], how, without=without)}
 
 
 def _categories(data: Judgments, part: Part, opt_outs: bool) -> int:

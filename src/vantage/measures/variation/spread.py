@@ -41,7 +41,7 @@ Per: TypeAlias = Literal["mean", "item"]
 Base: TypeAlias = Literal["nats", "bits", "k"]
 
 _OPTED_OUT: Final = pl.col("status").cast(pl.String).is_in(list(OPT_OUTS))
-_CATEGORY: Final = pl.coalesce(
+CATEGORY: Final = pl.coalesce(
     pl.col("value").rank("dense").cast(pl.Float64),
     pl.col("status")
     .cast(pl.String)
@@ -120,7 +120,7 @@ def entropy(
             each = chosen[part.key]
             row = _average(units, part, used, each)
             if each.ci in ("raters", "both") and len(units):
-                named, answers = _answers(part.frame.filter(used), _CATEGORY)
+                named, answers = _answers(part.frame.filter(used), CATEGORY)
                 by_unit = named.units.with_columns(divisor.alias("divisor"))["divisor"].to_numpy()
                 row |= answers.interval(_entropy_over_raters(by_unit), each, limits=(0.0, np.inf), centred=True)
             rows.append(row)
