@@ -23,6 +23,7 @@ _KINDS: Final = {
     "bump": "Ranks",
     "curve": "Curves",
     "lattice": "Lattice",
+    "wright": "Wright map",
 }
 _VALUE: Final = ("value", "rank", "y")
 """Options that name the column of what is drawn, the first that a chart has."""
