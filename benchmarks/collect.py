@@ -36,8 +36,8 @@ RATE = 320
 """Answers per second that 200 paced participants send together: a little above what is promised."""
 PORT = 8765
 SERVE = (
-    "import sys; from vantage.collect.web.server import Source, serve;"
-    "serve(Source(study=sys.argv[1]), port=int(sys.argv[2]))"
+    "import sys; from vantage.collect.web.server import ServedStudy, serve;"
+    "serve(ServedStudy(study=sys.argv[1]), port=int(sys.argv[2]))"
 )
 
 

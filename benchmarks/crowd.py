@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from http.cookies import SimpleCookie
 from urllib.parse import urlencode
 
-SEAL = re.compile(r'name="seal" value="([^"]+)"')
+TOKEN = re.compile(r'name="form_token" value="([^"]+)"')
 ACTION = re.compile(r'<form method="post" action="([^"]+)"')
 
 
@@ -134,10 +134,10 @@ class OfVantage(Participant):
         tally.note(between - start, time.perf_counter() - between, len(self.page.encode()))
 
     async def _send(self, form: dict[str, str]) -> str:
-        seal, action = SEAL.search(self.page), ACTION.search(self.page)
-        assert seal is not None, self.page
+        token, action = TOKEN.search(self.page), ACTION.search(self.page)
+        assert token is not None, self.page
         assert action is not None, self.page
-        status, leads, text = await self.wire.ask("POST", action.group(1), {"seal": seal.group(1), **form})
+        status, leads, text = await self.wire.ask("POST", action.group(1), {"form_token": token.group(1), **form})
         assert status == 303, (status, text[:500])
         return leads
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from benchmarks.endpoint import endpoint
 from benchmarks.harness import measured
 from benchmarks.runs import CALLS, CONCURRENCY, plan
-from vantage.runs import Options, Store, run
+from vantage.runs import RunOptions, RunStore, run
 
 WORKERS = 2
 
@@ -24,8 +24,8 @@ WORKERS = 2
 def cost(case: tuple[str, str, Path, int]) -> tuple[float, float]:
     """Calls per second, and milliseconds of this process's processor time per call, of one run."""
     engine, url, path, calls = case
-    options = Options(engine=engine, concurrency=CONCURRENCY, workers=WORKERS if engine == "ray" else None)
-    with Store(path) as store, _cluster(options):
+    options = RunOptions(engine=engine, concurrency=CONCURRENCY, workers=WORKERS if engine == "ray" else None)
+    with RunStore(path) as store, _cluster(options):
         # What is imported once is not a cost per call.
         run(plan(100, "openai:warm", base_url=url), store, options)
         start, cpu = time.perf_counter(), time.process_time()
@@ -35,7 +35,7 @@ def cost(case: tuple[str, str, Path, int]) -> tuple[float, float]:
     return calls / wall, 1000 * cpu / calls
 
 
-def _cluster(options: Options) -> AbstractContextManager[None]:
+def _cluster(options: RunOptions) -> AbstractContextManager[None]:
     """A cluster that outlives the runs; the workers, which load a model each, are those of a run and count."""
     if options.engine != "ray":
         return nullcontext()

@@ -33,7 +33,7 @@ from benchmarks.harness import measured
 from vantage import ChatRater, Corpus, demo_corpus
 from vantage.raters.models import Message, Request, load_model
 from vantage.raters.models.base import Completion, LogProbs, ModelError
-from vantage.runs import Options, Plan, Store, judgments, run
+from vantage.runs import RunOptions, RunPlan, RunStore, judgments, run
 
 CALLS = int(os.environ.get("VANTAGE_CALLS", "20000"))
 STORED = int(os.environ.get("VANTAGE_STORED", "1000000"))
@@ -42,7 +42,7 @@ SAMPLES = 20
 PEERS = Path(__file__).parent / "peers"
 
 
-def plan(items: int, model: Any, samples: int = 1, **settings: Any) -> Plan:
+def plan(items: int, model: Any, samples: int = 1, **settings: Any) -> RunPlan:
     """One question about many invented sentences."""
     demo, numbers = demo_corpus(), range(items)
     table = pl.DataFrame(
@@ -54,7 +54,7 @@ def plan(items: int, model: Any, samples: int = 1, **settings: Any) -> Plan:
     )
     corpus = Corpus(table, demo.raters, demo.judgments.clear(), demo.instruments)
     rater = ChatRater(model, samples=samples, settings=settings)
-    return Plan.of(corpus, rater, "warmth-competence", questions=["trust"])
+    return RunPlan.of(corpus, rater, "warmth-competence", questions=["trust"])
 
 
 def ours(url: str, calls: int, path: Path) -> dict[str, float]:
@@ -62,8 +62,8 @@ def ours(url: str, calls: int, path: Path) -> dict[str, float]:
     os.environ["OPENAI_API_KEY"] = "none"
     asked = plan(calls, "openai:tester", base_url=url)
     start, cpu = time.perf_counter(), time.process_time()
-    with Store(path) as store:
-        outcome = run(asked, store, Options(concurrency=CONCURRENCY))
+    with RunStore(path) as store:
+        outcome = run(asked, store, RunOptions(concurrency=CONCURRENCY))
     assert outcome.judged[0].judgments["value"].sum() == 2 * calls
     wall, cpu = time.perf_counter() - start, time.process_time() - cpu
     return {"per_second": calls / wall, "cpu_ms": 1000 * cpu / calls, "bytes": path.stat().st_size / calls}
@@ -133,7 +133,7 @@ def fill(case: tuple[Path, int]) -> list[float]:
         if tally.conversations >= len(seen) * calls / 10:
             seen.append(_megabytes("VmRSS"))
 
-    with Store(path) as store:
+    with RunStore(path) as store:
         run(plan(calls // SAMPLES, Instant(), SAMPLES), store, progress=look)
     return seen
 
@@ -146,14 +146,14 @@ def resume(path: Path) -> list[tuple[str, float, float, float]]:
     """
     asked = plan(STORED // SAMPLES, Instant(), SAMPLES)
     part, told = asked.parts[0], []
-    with Store(path) as store:
+    with RunStore(path) as store:
         known, outcome = _timed(lambda: run(asked, store))
         assert (outcome.tally.stored, outcome.tally.sent, outcome.tally.missing) == (STORED, 0, 0)
         rows = outcome.judged[0].judgments
         assert len(rows) == STORED
         assert rows["value"].sum() == 2 * STORED
         whole = part.corpus.add(rows, pl.DataFrame([part.rater.row()]), part.instruments)
-        again = Plan.of(whole, part.rater, part.instrument, questions=["trust"])
+        again = RunPlan.of(whole, part.rater, part.instrument, questions=["trust"])
         in_corpus, outcome = _timed(lambda: run(again, store))
         assert (outcome.tally.skipped, outcome.tally.sent) == (STORED, 0)
         store.writer.do(lambda connection: connection.execute("DELETE FROM finished"))

@@ -1,4 +1,4 @@
-"""The house stands as designed: a module imports only what stands to its left, and tests mirror modules."""
+"""A module imports only from packages to the left of its own in `ORDER`, and nothing imports in a circle."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ ORDER = [
     "raters",
     "interop",
     "runs",
-    "context",
     "collect",
     "report",
     "studies",
+    "context",
     "scaffold",
     "cli",
 ]
 MODULES = sorted(path for path in SOURCE.rglob("*.py") if path.parent != SOURCE or path.name != "__init__.py")
 
 
-def room(path: Path) -> str:
-    """The part of the house in which a module stands."""
+def package(path: Path) -> str:
+    """The top-level package or module that a file belongs to."""
     first = path.relative_to(SOURCE).parts[0]
     return first.removesuffix(".py")
 
 
 def imported(path: Path) -> set[str]:
-    """The rooms of Vantage that a module imports from."""
+    """The top-level packages of Vantage that a module imports from."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "vantage":
@@ -54,9 +54,9 @@ def imported(path: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
-def test_a_module_imports_only_what_stands_to_its_left(path: Path) -> None:
-    assert room(path) in ORDER, "a new room needs its place in the order"
-    right = {other for other in imported(path) if ORDER.index(other) > ORDER.index(room(path))}
+def test_a_module_imports_only_from_the_left(path: Path) -> None:
+    assert package(path) in ORDER, "add the new package to ORDER"
+    right = {other for other in imported(path) if ORDER.index(other) > ORDER.index(package(path))}
     assert right == set()
 
 
@@ -67,7 +67,7 @@ def test_every_public_name_exists_and_is_listed() -> None:
 
 
 @pytest.mark.parametrize("folder", sorted({path.parent for path in MODULES}), ids=lambda p: str(p.relative_to(SOURCE)))
-def test_every_folder_says_what_lives_there(folder: Path) -> None:
+def test_every_folder_has_a_docstring(folder: Path) -> None:
     if folder == SOURCE:
         return
     docstring = ast.get_docstring(ast.parse((folder / "__init__.py").read_text("utf-8")))

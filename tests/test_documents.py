@@ -36,7 +36,7 @@ def test_every_value_knows_its_line() -> None:
 
 def test_a_key_that_stands_twice_is_a_problem() -> None:
     document = Document.parse("a: 1\nb: 2\na: 3\n")
-    with pytest.raises(InputError, match="line 1, a: the key 'a' stands twice"):
+    with pytest.raises(InputError, match="line 1, a: duplicate key 'a'"):
         document.check()
 
 

@@ -21,5 +21,5 @@ def test_problems_are_counted_and_listed() -> None:
 
 def test_nearest_suggests_lists_or_admits_that_there_are_none() -> None:
     assert nearest("alfa", ["alpha", "kappa"]) == "did you mean 'alpha'?"
-    assert nearest("zzz", ["alpha", "kappa"]) == "known are: alpha, kappa"
+    assert nearest("zzz", ["alpha", "kappa"]) == "available: alpha, kappa"
     assert nearest("zzz", []) == "there are none"

@@ -57,6 +57,14 @@ def test_names_that_moved_go_on_working_and_say_where_they_are(name: str) -> Non
     assert name not in vantage.__all__
 
 
+def test_names_that_were_renamed_go_on_working_and_say_what_they_are_called_now() -> None:
+    runs = import_module("vantage.runs")
+    with pytest.warns(DeprecationWarning, match=r"vantage\.runs\.Store is now vantage\.runs\.RunStore"):
+        assert runs.Store is runs.RunStore
+    with pytest.warns(DeprecationWarning, match=r"vantage\.Reply is now vantage\.raters\.replies\.ParsedReply"):
+        assert vantage.Reply.__name__ == "ParsedReply"  # type: ignore[attr-defined]
+
+
 def test_public_functions_take_nothing_untyped() -> None:
     for module in (vantage, vantage.measures):
         for name in module.__all__:

@@ -20,13 +20,13 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 INSTRUMENT = """
 Every key of an instrument file. It is written from the models that check the file, so it is complete and true for this
-version. How to write one is told in [instruments.md](instruments.md); `vantage instruments check FILE` reports every
+version. [instruments.md](instruments.md) explains how to write one; `vantage instruments check FILE` reports every
 problem with its line, and `vantage instruments schema` prints the JSON Schema for editors.
 """
 STUDY = """
-Every key of a study file for the annotation server. It is written from the models that check the file. What the keys
-are for is told in [collect-study.md](collect-study.md); `vantage collect check FILE` reports every problem with
-its line.
+Every key of a study file for the annotation server. It is written from the models that check the file.
+[collect-study.md](collect-study.md) explains what the keys are for; `vantage collect check FILE` reports every problem
+with its line.
 """
 API = """
 The names that `import vantage` offers. They keep their meaning between minor versions; everything else may move. Each

@@ -1,26 +1,26 @@
-"""Draws the rooms of the house and who imports whom, from the code: docs/images/structure.svg."""
+"""Draws the packages and which imports which, from the code: docs/images/structure.svg."""
 
 from __future__ import annotations
 
 import ast
 from html import escape
 
-from tests.test_architecture import MODULES, ORDER, SOURCE, imported, room
+from tests.test_architecture import MODULES, ORDER, SOURCE, imported, package
 
 SMALL = {"_version", "_lazy", "errors", "notebook", "plugins"}
-# The last room of each group, from the left, and its colour: what is asked and kept, measured, judged, shown.
+# The last package of each group, from the left, and its colour: what is asked and kept, measured, judged, shown.
 GROUPS = {"corpora": "#e8eef7", "perspective": "#e5f3ec", "collect": "#fbf0df", "cli": "#f3e9f4"}
 WIDTH, LEFT, TOP, STEP, HEIGHT = 920, 180, 20, 52, 40
 
 
 def uses() -> set[tuple[str, str]]:
-    """Which room imports from which."""
-    pairs = {(room(path), other) for path in MODULES for other in imported(path)}
+    """Which package imports from which."""
+    pairs = {(package(path), other) for path in MODULES for other in imported(path)}
     return {(one, other) for one, other in pairs if one != other and not {one, other} & SMALL}
 
 
 def sentence(name: str) -> str:
-    """What a room says of itself, up to the first stop."""
+    """The first sentence of a package's docstring."""
     path = SOURCE / name / "__init__.py" if (SOURCE / name).is_dir() else SOURCE / f"{name}.py"
     text = (ast.get_docstring(ast.parse(path.read_text("utf-8"))) or "").split("\n")[0]
     text = text.removeprefix(f"{name.capitalize()}: ").split("; ")[0].split(". ")[0].rstrip(".")
@@ -28,26 +28,26 @@ def sentence(name: str) -> str:
 
 
 def colour(name: str) -> str:
-    """The colour of the group that a room belongs to."""
+    """The colour of the group that a package belongs to."""
     return next(paint for last, paint in GROUPS.items() if ORDER.index(name) <= ORDER.index(last))
 
 
 def drawing() -> str:
-    """The picture: the leftmost room at the bottom, lines from a room down to those it imports."""
-    rooms = [name for name in reversed(ORDER) if name not in SMALL]
-    middle = {name: TOP + STEP * number + HEIGHT / 2 for number, name in enumerate(rooms)}
-    tall = TOP * 2 + STEP * len(rooms)
+    """The picture: the leftmost package at the bottom, lines from a package down to those it imports."""
+    packages = [name for name in reversed(ORDER) if name not in SMALL]
+    middle = {name: TOP + STEP * number + HEIGHT / 2 for number, name in enumerate(packages)}
+    tall = TOP * 2 + STEP * len(packages)
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {tall}" font-family="sans-serif" role="img" '
-        'aria-label="The rooms of Vantage, cli at the top, scales at the bottom; lines lead to what is imported">',
+        'aria-label="The packages of Vantage, cli at the top, scales at the bottom; lines lead to what is imported">',
         f'<rect width="{WIDTH}" height="{tall}" rx="8" fill="#fff"/>',
     ]
     for one, other in sorted(uses()):
         high, low = middle[one], middle[other]
-        reach = 14 + 15 * abs(rooms.index(other) - rooms.index(one))
+        reach = 14 + 15 * abs(packages.index(other) - packages.index(one))
         bend = f"M{LEFT} {high:g} C{LEFT - reach} {high:g} {LEFT - reach} {low:g} {LEFT} {low:g}"
         parts.append(f'<path d="{bend}" fill="none" stroke="#5a6b7f" stroke-opacity=".5" stroke-width="1.2"/>')
-    for name in rooms:
+    for name in packages:
         y = middle[name] - HEIGHT / 2
         parts += [
             f'<rect x="{LEFT}" y="{y:g}" width="{WIDTH - LEFT - 20}" height="{HEIGHT}" rx="6" fill="{colour(name)}"/>',

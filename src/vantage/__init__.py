@@ -76,7 +76,8 @@ _MOVED = {
     **{name: "vantage.measures" for name in _MEASURES if name not in _HOMES},
     **dict.fromkeys(("Band", "OptOut", "Option"), "vantage.scales"),
     **dict.fromkeys(("PairRater", "TrainedRater"), "vantage.raters.trained"),
-    **dict.fromkeys(("Reply", "parse_replies", "parse_reply"), "vantage.raters.replies"),
+    **dict.fromkeys(("parse_replies", "parse_reply"), "vantage.raters.replies"),
+    "Reply": "vantage.raters.replies:ParsedReply",
 }
 """Names that were public here; they go on working, with a warning that says where they are now."""
 

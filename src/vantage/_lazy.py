@@ -15,15 +15,15 @@ def attach(
     """The `__getattr__` and `__dir__` of a package whose public names live in the modules given.
 
     A name that is itself the last part of its home means that module. Names in `moved` are found where they are
-    now, with a warning.
+    now (`MODULE`, or `MODULE:NAME` where they have another name), with a warning.
     """
     old = moved or {}
 
     def getattr_(name: str) -> Any:
         if name in old:
-            instead = f"{old[name]}.{name}"
-            warnings.warn(f"{package}.{name} is now {instead}", DeprecationWarning, stacklevel=2)
-            return getattr(import_module(old[name]), name)
+            home, _, new = old[name].partition(":")
+            warnings.warn(f"{package}.{name} is now {home}.{new or name}", DeprecationWarning, stacklevel=2)
+            return getattr(import_module(home), new or name)
         if name not in homes:
             raise AttributeError(f"module '{package}' has no attribute '{name}'")
         module = import_module(homes[name])

@@ -1,7 +1,7 @@
 """YAML documents whose every value knows its line, so that problems can be reported with their place.
 
 Scalars follow the YAML 1.2 core schema: `yes`, `no`, `on` and dates are plain text, as label names need
-them to be. A key that stands twice in one mapping is a problem, not a silent overwrite.
+them to be. A duplicate key in a mapping is a problem, not a silent overwrite.
 """
 
 from __future__ import annotations
@@ -227,7 +227,7 @@ class Document:
                 continue
             key = key if isinstance(key, str | int) else f"{key:g}"
             if key in result:
-                self.problem((*loc, key), f"the key '{key}' stands twice")
+                self.problem((*loc, key), f"duplicate key '{key}'")
                 continue
             result[key] = self._value(child, (*loc, key), above)
             self.lines[(*loc, key)] = key_node.start_mark.line + 1

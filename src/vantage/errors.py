@@ -10,7 +10,7 @@ class VantageError(Exception):
 
 
 class InputError(VantageError, ValueError):
-    """Bad input, told in one sentence that names the place and the remedy.
+    """Bad input: one sentence that names the place and the remedy.
 
     The command line prints it and ends with exit code 2.
 
@@ -56,11 +56,11 @@ def nearest(name: str, known: Sequence[str]) -> str:
     >>> nearest("sarcsm", ["sarcasm", "irony"])
     "did you mean 'sarcasm'?"
     >>> nearest("xyz", ["sarcasm", "irony"])
-    'known are: sarcasm, irony'
+    'available: sarcasm, irony'
     """
     from difflib import get_close_matches
 
     if not known:
         return "there are none"
     close = get_close_matches(name, known, n=1)
-    return f"did you mean '{close[0]}'?" if close else f"known are: {', '.join(known)}"
+    return f"did you mean '{close[0]}'?" if close else f"available: {', '.join(known)}"

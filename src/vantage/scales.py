@@ -1,8 +1,7 @@
 """The answers that a question allows, and what may be computed from them.
 
 A `Scale` has options (a code and a label each) or a continuous range, a level of measurement, opt-outs
-such as "ambiguous", and coarse bands such as low / neutral / high. Scales stand at the very left of the
-house: nothing of Vantage but `errors` is imported here.
+such as "ambiguous", and coarse bands such as low / neutral / high. Of Vantage, only `errors` is imported here.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ import pytest
 
 from tests.cli.conftest import Vantage
 from vantage import Corpus, demo_corpus
+from vantage.cli.corpora import texts_or_corpus
 
 
 def written(folder: Path, data: str) -> Path:
@@ -64,7 +65,7 @@ def test_a_wide_table_is_imported(vantage: Vantage, tmp_path: Path) -> None:
             (),
             "row 3: item 'a', question 'value', rater 'r' was judged already in row 2",
         ),
-        ("item,rater\na,r\n", (), "is the value?"),
+        ("item,rater\na,r\n", (), "no column is mapped to the value"),
         ("", (), "the file is empty"),
         ("item,rater,value\na,r,1\n", ("--map", "item"), "--map takes NAME=VALUE, not 'item'"),
         ("item,rater,value\na,r,1\n", ("--option", "x=1"), "reader 'table' has no option 'x'"),
@@ -198,13 +199,17 @@ def test_texts_alone(vantage: Vantage, monkeypatch: pytest.MonkeyPatch, tmp_path
     assert done.code == 0
     assert Corpus.read(tmp_path / "c").items.rows() == [("1", "Hi.", "Ann"), ("2", "Go!", "Bob")]
     refused = vantage("corpora", "import", "texts", "--from", path, "--to", tmp_path / "d")
-    assert "which of the columns 'sentence', 'about' is the text?" in refused.err
+    assert "no column is mapped to the text; the file has 'sentence', 'about'" in refused.err
     monkeypatch.chdir(tmp_path)
     asked = ["--instrument", "warmth-competence", "--question", "trust", "--show", "1"]
     shown = vantage("rate", path, *words, *asked)
     assert (shown.code, "Ann" in shown.out, (tmp_path / "t").exists()) == (0, True, False)
     without = vantage("rate", path, "--map", "text=sentence", *asked)
     assert "question 'trust' asks about {target}, and the items have no column 'target'" in without.err
+    texts_or_corpus(path, None, None, ["text=sentence"])
+    again, corpus = texts_or_corpus(path, None, None, words[1:])
+    assert (again, corpus.items["target"].to_list()) == (Path("t"), ["Ann", "Bob"])
+    assert Corpus.read("t") == corpus
     learn = vantage("train", path, *words)
     assert "a file of texts has no judgments to learn from" in learn.err
 

@@ -8,7 +8,7 @@ from tests.cli.conftest import Vantage
 from tests.raters.models.endpoint import Endpoint
 from tests.raters.models.test_probe import able
 from vantage import Corpus
-from vantage.runs import Store
+from vantage.runs import RunStore
 from vantage.runs.records import records
 
 
@@ -56,7 +56,7 @@ def test_rating_probes_once_and_uses_what_it_found(vantage: Vantage, demo: Path)
     judged = Corpus.read(demo).judgments.filter(rater="openai:t+zero-shot")
     assert set(judged["thinking"]) == {"Let me see."}
     assert set(judged["reply"]) == {"2"}
-    with Store(demo, read_only=True) as store:
+    with RunStore(demo, read_only=True) as store:
         assert records(store)[0].plan["parts"][0]["max_tokens"] == 4096
 
 

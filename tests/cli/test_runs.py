@@ -149,7 +149,7 @@ def test_control_c_keeps_what_has_arrived_and_says_how_to_go_on(
     running.send_signal(signal.SIGINT)
     out, err = running.communicate(timeout=60)
     assert running.returncode == 130, (out, err)
-    assert "the same command, given again, goes on" in err
+    assert "run the same command again to resume" in err
     assert "Traceback" not in err
     kept = Corpus.read(demo).judgments.filter(rater="openai:tester+zero-shot").height
     assert 2 <= kept <= 4

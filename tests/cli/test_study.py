@@ -36,7 +36,7 @@ def test_a_study_runs_from_the_command_line(vantage: Vantage, tmp_path: Path) ->
     assert "1. There are 3 rows." in done.out
     assert f"The report: {out / 'report.html'}" in done.out
     again = vantage("study", "small", "--model", model, *words, "--out", out, "--json")
-    assert again.json["findings"] == [{"finding": "There are 3 rows.", "numbers": {"n": 3}}]
+    assert again.json["findings"] == [{"finding": "There are 3 rows.", "evidence": []}]
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_an_interrupted_run_says_how_it_goes_on(
     monkeypatch.setattr(execution.Context, "rate", interrupted)
     done = vantage(*words, "--out", tmp_path / "out")
     assert done.code == 130
-    assert "the same command, given again, goes on" in done.err
+    assert "run the same command again to resume" in done.err
     assert vantage("report", tmp_path / "out").code == 0
 
 
@@ -81,4 +81,4 @@ def test_a_run_that_stops_ends_with_one(vantage: Vantage, tmp_path: Path) -> Non
     model = f"recorded:{tmp_path / 'm.csv'}"
     done = vantage("study", "small", "--model", model, "--out", tmp_path / "out", "--fail-on", "0")
     assert done.code == 1
-    assert "goes on from there" in done.err
+    assert "run the same command again" in done.err

@@ -12,16 +12,16 @@ from uuid import uuid4
 
 import pytest
 
-from vantage.collect.desk import Desk
-from vantage.collect.study import Study
+from vantage.collect.service import StudyService
+from vantage.collect.study import AnnotationStudy
 
-Open = Callable[..., Desk]
+OpenService = Callable[..., StudyService]
 
 
 @pytest.fixture(autouse=True)
 def never_busy(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a busy machine figures are slow to compute, and would then be held for a while."""
-    monkeypatch.setattr("vantage.collect.office.QUICK", float("inf"))
+    monkeypatch.setattr("vantage.collect.researchers.QUICK", float("inf"))
 
 
 @pytest.fixture(scope="session")
@@ -72,14 +72,14 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def opened() -> Iterator[Open]:
-    """Opens desks that are closed after the test."""
-    desks: list[Desk] = []
+def open_service() -> Iterator[OpenService]:
+    """Opens services that are closed after the test."""
+    services: list[StudyService] = []
 
-    def make(study: Study, database: str | None = None) -> Desk:
-        desks.append(Desk.open(study, database))
-        return desks[-1]
+    def make(study: AnnotationStudy, database: str | None = None) -> StudyService:
+        services.append(StudyService(study, database))
+        return services[-1]
 
     yield make
-    for desk in desks:
-        desk.close()
+    for service in services:
+        service.close()

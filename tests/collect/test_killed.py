@@ -1,4 +1,4 @@
-"""The server is killed at 30 random moments while people answer: nothing acknowledged is lost, nothing is doubled."""
+"""The server is killed at 15 random moments while people answer: nothing acknowledged is lost, nothing is doubled."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from sqlalchemy import select
 from tests.collect.people import study
 from tests.nursery import Nursery
 from vantage.collect.answers import read
-from vantage.collect.desk import Desk
-from vantage.collect.study import Study
+from vantage.collect.service import StudyService
+from vantage.collect.study import AnnotationStudy
 from vantage.collect.tables import items, pages, submissions
 from vantage.documents import dump
 
-KILLS = 30
-IMPORTS = "from vantage.collect.web.server import Source, serve"
-SERVE = "serve(Source(study=sys.argv[1]), port=int(sys.argv[2]))"
+KILLS = 15
+IMPORTS = "from vantage.collect.web.server import ServedStudy, serve"
+SERVE = "serve(ServedStudy(study=sys.argv[1]), port=int(sys.argv[2]))"
 
 
 class Browser:
@@ -77,9 +77,9 @@ class Browser:
             if leads:
                 path = leads
                 continue
-            seal = re.search(r'name="seal" value="([^"]+)"', text)
-            assert seal, text
-            form = {"seal": seal.group(1), "agreed": "yes"}
+            token = re.search(r'name="form_token" value="([^"]+)"', text)
+            assert token, text
+            form = {"form_token": token.group(1), "agreed": "yes"}
             target = re.search(r'<form method="post" action="([^"]+)"', text)
             assert target, text
             number = re.search(r"Text (\d+)\.", text)
@@ -101,8 +101,8 @@ def free_port() -> int:
 
 @pytest.mark.slow
 def test_nothing_is_lost_and_nothing_doubled_when_the_server_is_killed(tmp_path: Path) -> None:
-    given = {"raters": 1, "batch": {"size": 1000}}
-    plan = study(tmp_path, 4000, **given)
+    given = {"raters": 1, "batch": {"size": 500}}
+    plan = study(tmp_path, 2000, **given)
     file = tmp_path / "study.yaml"
     file.write_text(dump({**plan.plan.model_dump(include={"id", "title", "corpus", "instrument"}), **given}), "utf-8")
     port, stop, rng = free_port(), threading.Event(), random.Random(7)  # noqa: S311
@@ -147,24 +147,24 @@ def test_nothing_is_lost_and_nothing_doubled_when_the_server_is_killed(tmp_path:
     check(plan, acknowledged)
 
 
-def check(plan: Study, acknowledged: list[dict[str, str]]) -> None:
+def check(plan: AnnotationStudy, acknowledged: list[dict[str, str]]) -> None:
     """What the database holds is what was acknowledged, and at most what each person had just sent besides."""
-    with closing(Desk.open(plan)) as desk:
+    with closing(StudyService(plan)) as service:
         query = (
             select(pages.c.participant, items.c.record, pages.c.revision, submissions.c.answers, submissions.c.revision)
             .join(submissions, submissions.c.page == pages.c.id)
             .join(items, items.c.row == pages.c.row)
         )
-        kept = desk.store.read(lambda c: c.execute(query).all())
+        kept = service.database.read(lambda c: c.execute(query).all())
         everything = {number: value for one in acknowledged for number, value in one.items()}
         stored: dict[str, str] = {}
         for _, record, revision, answers, one in kept:
             number = "".join(c for c in record if c.isdigit())
-            assert number not in stored, "an answer stands twice"
+            assert number not in stored, "an answer is stored twice"
             assert revision == one == 1, "a resubmission was taken for a change"
             stored[number] = f"{read(answers)['warm'].value:g}"
         assert {number: stored.get(number) for number in everything} == everything, "an acknowledged answer was lost"
         assert len(stored) - len(everything) <= len(acknowledged), "only what was on its way may be there besides"
         assert len(everything) >= KILLS
         assert sum(map(len, acknowledged)) == len(everything), "two people got the same item"
-        assert desk.overview().arms[0].answered == len(stored)
+        assert service.researchers.overview().arms[0].answered == len(stored)

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, inspect, text
 
-from tests.collect.conftest import Open
+from tests.collect.conftest import OpenService
 from tests.collect.people import ratings, study, walked
 from vantage.collect import tables
 from vantage.collect.migrations import VERSION
-from vantage.collect.opening import read_setting
-from vantage.collect.store import Store
+from vantage.collect.sql import SqlDatabase
+from vantage.collect.study_setup import read_setting
 from vantage.errors import InputError
 
 VERSION_1 = """
@@ -53,7 +53,7 @@ TYPES = {
 
 def make_version_1(address: str) -> None:
     """An empty database of the first version."""
-    store = Store(address)
+    store = SqlDatabase(address)
     engine = create_engine(store.url)
     statements: Sequence[str] = VERSION_1.format(**TYPES["sqlite" if store.sqlite else "postgresql"]).split(";\n")
     with engine.begin() as connection:
@@ -63,9 +63,9 @@ def make_version_1(address: str) -> None:
     store.close()
 
 
-def fill_version_1(address: str, made: Store) -> None:
+def fill_version_1(address: str, made: SqlDatabase) -> None:
     """Copies a study with its answers from a present database into one of the first version."""
-    engine = create_engine(Store(address).url)
+    engine = create_engine(SqlDatabase(address).url)
     order = (tables.items, tables.arms, tables.returned, tables.participants, tables.pages, tables.submissions)
     with engine.begin() as old:
         for key in ("study", "instrument", "corpus", "secret", "items", "items_file", "count", "gold", "paused"):
@@ -83,28 +83,28 @@ def fill_version_1(address: str, made: Store) -> None:
 
 
 def test_a_study_of_the_first_version_is_upgraded_with_all_its_answers(
-    opened: Open, tmp_path: Path, database: str
+    open_service: OpenService, tmp_path: Path, database: str
 ) -> None:
     plan = study(tmp_path, 6, raters=2, batch={"size": 4})
-    present = opened(plan, f"sqlite:///{tmp_path / 'present.sqlite'}")
+    present = open_service(plan, f"sqlite:///{tmp_path / 'present.sqlite'}")
     walked(present)
     make_version_1(database)
-    fill_version_1(database, present.store)
-    desk = opened(plan, database)
-    assert desk.store.read(lambda c: read_setting(c, "schema")) == str(VERSION)
-    assert desk.corpus().judgments.equals(present.corpus().judgments)
-    rater = desk.raters()[0].rater
-    desk.judge_rater(rater, "approved", "well done")
-    assert desk.raters()[0].note == "well done"
+    fill_version_1(database, present.database.sql)
+    service = open_service(plan, database)
+    assert service.database.read(lambda c: read_setting(c, "schema")) == str(VERSION)
+    assert service.researchers.corpus().judgments.equals(present.researchers.corpus().judgments)
+    rater = service.researchers.raters()[0].rater
+    service.researchers.review_rater(rater, "approved", "well done")
+    assert service.researchers.raters()[0].note == "well done"
 
 
 def test_an_upgraded_database_has_the_same_tables_as_a_new_one(tmp_path: Path, database: str) -> None:
     make_version_1(database)
-    upgraded, new = Store(database), Store(str(tmp_path / "new.sqlite"))
+    upgraded, new = SqlDatabase(database), SqlDatabase(str(tmp_path / "new.sqlite"))
     for store in (upgraded, new):
         store.start(lambda connection: None)
 
-    def columns(store: Store) -> dict[str, set[tuple[str, bool]]]:
+    def columns(store: SqlDatabase) -> dict[str, set[tuple[str, bool]]]:
         found = inspect(store.engine)
         return {name: {(c["name"], c["nullable"]) for c in found.get_columns(name)} for name in found.get_table_names()}
 
@@ -113,48 +113,48 @@ def test_an_upgraded_database_has_the_same_tables_as_a_new_one(tmp_path: Path, d
         store.close()
 
 
-def test_a_newer_database_is_refused(opened: Open, tmp_path: Path, database: str) -> None:
+def test_a_newer_database_is_refused(open_service: OpenService, tmp_path: Path, database: str) -> None:
     plan = study(tmp_path)
-    desk = opened(plan, database)
-    desk.store.write(
+    service = open_service(plan, database)
+    service.database.write(
         lambda c: c.execute(
             tables.settings.update().where(tables.settings.c.key == "schema").values(value="99")
         ).close()
     )
     with pytest.raises(
-        InputError, match=f"schema version 99, and this Vantage knows version {VERSION}; update Vantage"
+        InputError, match=f"schema version 99, but this Vantage supports up to version {VERSION}; update Vantage"
     ):
-        opened(plan, database)
+        open_service(plan, database)
 
 
-def test_a_database_of_another_program_is_refused(opened: Open, tmp_path: Path) -> None:
+def test_a_database_of_another_program_is_refused(open_service: OpenService, tmp_path: Path) -> None:
     place = tmp_path / "other.sqlite"
     with sqlite3.connect(place) as connection:
         connection.execute("CREATE TABLE settings (key TEXT, value TEXT)")
     connection.close()
-    with pytest.raises(InputError, match="was not made by vantage collect"):
-        opened(study(tmp_path), str(place))
+    with pytest.raises(InputError, match="was not created by vantage collect"):
+        open_service(study(tmp_path), str(place))
 
 
-def test_a_database_of_another_study_is_refused(opened: Open, tmp_path: Path) -> None:
+def test_a_database_of_another_study_is_refused(open_service: OpenService, tmp_path: Path) -> None:
     place = str(tmp_path / "a.sqlite")
-    opened(study(tmp_path, 6), place)
+    open_service(study(tmp_path, 6), place)
     with pytest.raises(InputError, match="belongs to study 'mine', not to 'other'"):
-        opened(study(tmp_path, 6, id="other"), place)
+        open_service(study(tmp_path, 6, id="other"), place)
     with pytest.raises(InputError, match="'conditions' of the study has changed"):
-        opened(study(tmp_path, 6, conditions={"between": ["plain"]}), place)
-    with pytest.raises(InputError, match="the items of the corpus have changed"):
-        opened(study(tmp_path, 7), place)
-    with pytest.raises(InputError, match="'raters' cannot become"):
-        opened(study(tmp_path, 6, raters=1), place)
+        open_service(study(tmp_path, 6, conditions={"between": ["plain"]}), place)
+    with pytest.raises(InputError, match="The items of the corpus have changed"):
+        open_service(study(tmp_path, 7), place)
+    with pytest.raises(InputError, match="'raters' can no longer be changed"):
+        open_service(study(tmp_path, 6, raters=1), place)
 
 
-def test_texts_may_change_and_raters_be_added(opened: Open, tmp_path: Path) -> None:
+def test_texts_may_change_and_raters_be_added(open_service: OpenService, tmp_path: Path) -> None:
     place = str(tmp_path / "a.sqlite")
-    desk = opened(study(tmp_path, 4, raters=1), place)
-    walked(desk)
-    assert desk.place(desk.arrive({})).kind == "full"
-    desk = opened(study(tmp_path, 4, raters=2, consent="New words."), place)
-    walked(desk)
-    assert set(ratings(desk).values()) == {2}
-    assert json.loads(desk.store.read(lambda c: read_setting(c, "study")) or "")["consent"] == "New words."
+    service = open_service(study(tmp_path, 4, raters=1), place)
+    walked(service)
+    assert service.participants.step(service.participants.enter({})).kind == "full"
+    service = open_service(study(tmp_path, 4, raters=2, consent="New words."), place)
+    walked(service)
+    assert set(ratings(service).values()) == {2}
+    assert json.loads(service.database.read(lambda c: read_setting(c, "study")) or "")["consent"] == "New words."

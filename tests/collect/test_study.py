@@ -6,7 +6,7 @@ import pytest
 
 from tests.collect.people import corpus, instrument, study
 from vantage.collect import document
-from vantage.collect.study import Study, accepts
+from vantage.collect.study import AnnotationStudy, accepts
 from vantage.documents import dump
 from vantage.errors import InputError, Problems
 
@@ -50,7 +50,7 @@ def written(folder: Path, text: str) -> Path:
 
 
 def test_a_full_study_file_is_read(tmp_path: Path) -> None:
-    found = Study.load(written(tmp_path, FULL))
+    found = AnnotationStudy.load(written(tmp_path, FULL))
     assert found.question_sets == (("warm",), ("kind", "warm"))
     assert found.conditions == ("plain", "fancy")
     assert list(found.checks) == ["choose-five", "own"]
@@ -73,19 +73,19 @@ def test_a_study_without_a_file_has_defaults(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ("raters: 2", "raters: 5", r"line 9, double.raters: this must be more than 'raters', which is 5"),
-        ("between: [plain, fancy]", "between: [plain, fanci]", "there is no condition 'fanci'; did you mean 'fancy'"),
+        ("raters: 2", "raters: 5", r"line 9, double.raters: must be more than 'raters', which is 5"),
+        ("between: [plain, fancy]", "between: [plain, fanci]", "unknown condition 'fanci'; did you mean 'fancy'"),
         ("between: [plain, fancy]", "between: [plain], within: [fancy]", "give either 'between' or 'within'"),
-        ("[[warm], [kind, warm]]", "[[warm], [kid]]", "there is no question 'kid'; did you mean 'kind'"),
+        ("[[warm], [kind, warm]]", "[[warm], [kid]]", "unknown question 'kid'; did you mean 'kind'"),
         ("item: i001", "item: nope", "line 19, gold.items.1..item: the corpus has no item 'nope'"),
         ("from: 2, to: 4", "from: 2, to: 9", "9 is not on the scale 1…5"),
         ("kind: [1]", "kind: [7]", "7 is not on the scale no, yes"),
-        ("checks: [choose-five", "checks: [choose-six", "there is no check of the instrument 'choose-six'"),
-        ("id: age", "id: verdict", "'verdict' is a column that every export has"),
-        ("options: [woman, man, another]", "kind: text, options: [woman]", "'options' go with the kinds"),
+        ("checks: [choose-five", "checks: [choose-six", "unknown check of the instrument 'choose-six'"),
+        ("id: age", "id: verdict", "every export has a column 'verdict'"),
+        ("options: [woman, man, another]", "kind: text, options: [woman]", "'options' are required for the kinds"),
         ("answer: 2", "answer: 3", "'answer' is 3, but there are 2 options"),
         ("completion_code: C1, ", "", "Prolific needs a 'completion_code'"),
-        ("via: prolific", "via: link", "this goes with 'via: prolific'"),
+        ("via: prolific", "via: link", "only valid with 'via: prolific'"),
         ("corpus: corpus", "corpus: nowhere", "line 4, corpus: .*there is no such folder"),
         ("instrument: mine.yaml", "instrument: sarcsm", "did you mean 'sarcasm'"),
         ("id: mine-2025", "id: mine-2025\nbogus: 1", "line 3, bogus: there is no such key"),
@@ -95,21 +95,21 @@ def test_a_study_without_a_file_has_defaults(tmp_path: Path) -> None:
 def test_a_problem_is_told_with_its_line(tmp_path: Path, old: str, new: str, told: str) -> None:
     assert old in FULL
     with pytest.raises(Problems, match=told):
-        Study.load(written(tmp_path, FULL.replace(old, new, 1)))
+        AnnotationStudy.load(written(tmp_path, FULL.replace(old, new, 1)))
 
 
 def test_all_problems_are_told_at_once(tmp_path: Path) -> None:
     text = FULL.replace("raters: 2", "raters: 0").replace("answer: 2", "answer: 3").replace("item: i001", "item: x")
     with pytest.raises(Problems) as told:
-        Study.load(written(tmp_path, text))
+        AnnotationStudy.load(written(tmp_path, text))
     assert len(told.value.problems) == 3
 
 
 def test_an_instrument_that_shows_what_the_items_lack(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="its items have none of the columns 'post', 'reply'"):
-        Study.of(corpus(tmp_path), "irony")
+        AnnotationStudy.of(corpus(tmp_path), "irony")
     with pytest.raises(InputError, match=r"asks about \{target\}, and the items have no column 'target'"):
-        Study.of(corpus(tmp_path), "warmth-competence")
+        AnnotationStudy.of(corpus(tmp_path), "warmth-competence")
 
 
 def test_the_schema_that_ships_is_the_present_one() -> None:

@@ -80,7 +80,7 @@ def test_ids_that_pandas_made_floating_point_numbers() -> None:
         ([[1, 2]], "list is neither a file nor a frame"),
         (pd.DataFrame([[1, 2]], columns=["item", "item"]), "two columns are named 'item'"),
         (pd.DataFrame([[1]], columns=pd.MultiIndex.from_tuples([("a", "b")])), "several rows of column names"),
-        (STARS, "which of the columns 'id', 'who', 'stars', 'sentence', 'age', 'asked' is the item"),
+        (STARS, "no column is mapped to the item; the table has 'id', 'who', 'stars'"),
         (pd.DataFrame({"item": [1], "rater": [1], "value": [[1, 2]]}), "the cell holds a list, not one answer"),
         (pd.DataFrame({"item": [[1]], "rater": [1], "value": [1]}), "the column of the item holds lists"),
     ],
@@ -149,3 +149,9 @@ def test_a_corpus_shows_its_agreement_and_its_report() -> None:
     assert corpus.report().record.study == "corpus"
     with pytest.raises(InputError, match="there is no measure 'alfa'; did you mean 'alpha'"):
         corpus.plot.agreement(measure="alfa")
+
+
+def test_columns_without_a_name_are_still_named_in_the_notes() -> None:
+    frame = pl.DataFrame({"item": ["a", "b"], "rater": "r", "value": [1, 2], " ": "x"})
+    assert vantage.corpus(frame).about.notes == ("Columns that were not read: ' '.",)
+    assert vantage.corpus(frame.drop(" ")).about.notes == ()

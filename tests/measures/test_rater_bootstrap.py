@@ -1,4 +1,4 @@
-"""Intervals over raters and over both, against tables in which every copy of an answer is written out."""
+"""Intervals over raters and over both, against tables in which copies are written out or raters left out."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ import vantage
 from vantage.errors import InputError
 from vantage.measures.intervals import OVER, percentile, wilson
 from vantage.measures.rater_bootstrap import ONE_RATER, Answers, Resamples
+from vantage.measures.rater_variance import FEW_RATERS, LEFT_OUT, RaterVariance
 from vantage.measures.ratings import groups
 
 N = float("nan")
@@ -39,7 +40,7 @@ def tables(draw: st.DrawFn, raters: tuple[int, int] = (2, 5), items: tuple[int, 
 
 
 def measure(name: str) -> Callable[..., pl.DataFrame]:
-    function: Callable[..., pl.DataFrame] = getattr(vantage, name.replace("-", "_"))
+    function: Callable[..., pl.DataFrame] = getattr(vantage.measures, name.replace("-", "_"))
     return function
 
 
@@ -122,16 +123,41 @@ def entropy_of(units: list[Unit]) -> float:
     return mean(-sum(p * log(p) for p in share) for share in shares)
 
 
-def draws(table: Table, ci: str, resamples: int) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
-    """The draws that a measure makes with seed 0: raters, and then units where both are drawn."""
+def times(rng: np.random.Generator, n: int) -> NDArray[Any]:
+    return np.bincount(rng.integers(0, n, n), minlength=n)
+
+
+def draws(table: Table, resamples: int) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+    """The draws of raters that a measure makes with seed 0, with all units."""
     rng = np.random.default_rng(0)
-
-    def times(n: int) -> NDArray[Any]:
-        return np.bincount(rng.integers(0, n, n), minlength=n)
-
     for _ in range(resamples):
-        copies = times(len(table))
-        yield copies, times(table.shape[1]) if ci == "both" else np.ones(table.shape[1], dtype=int)
+        yield times(rng, len(table)), np.ones(table.shape[1], dtype=int)
+
+
+def left_out(
+    table: Table, definition: Callable[..., float], clusters: NDArray[Any] | None = None
+) -> RaterVariance | None:
+    """The variance over raters from tables without each of them, under the weights of items drawn with seed 0."""
+    rng = np.random.default_rng(0)
+    raters, items = table.shape[0], table.shape[1] if clusters is None else int(clusters.max()) + 1
+    weights = [np.ones(items, dtype=int), *(times(rng, items) for _ in range(-(-LEFT_OUT // raters)))]
+    drawn = weights if clusters is None else [weight[clusters] for weight in weights]
+    without = 1 - np.eye(raters, dtype=int)
+    return RaterVariance.from_estimates(np.array([[definition(table, kept, w) for kept in without] for w in drawn]))
+
+
+@pytest.fixture
+def seen(monkeypatch: pytest.MonkeyPatch) -> list[tuple[RaterVariance, Any]]:
+    """What each interval over both was made of: the variance over raters, and the resamples of items."""
+    found: list[tuple[RaterVariance, Any]] = []
+    widened = RaterVariance.widened
+
+    def recorded(self: RaterVariance, replicates: Any, *args: Any) -> Any:
+        found.append((self, replicates))
+        return widened(self, replicates, *args)
+
+    monkeypatch.setattr(RaterVariance, "widened", recorded)
+    return found
 
 
 def of_units(definition: Callable[[list[Unit]], float]) -> Callable[..., float]:
@@ -169,15 +195,14 @@ DEFINITIONS: list[tuple[str, dict[str, Any], int, Callable[..., float]]] = [
 ]
 
 
-@pytest.mark.parametrize("ci", ["raters", "both"])
 @pytest.mark.parametrize(("name", "options", "row", "definition"), DEFINITIONS)
 @given(table=tables())
 @settings(max_examples=10, deadline=None)
-def test_bounds_equal_those_of_copies_written_out(
-    ci: str, name: str, options: dict[str, Any], row: int, definition: Callable[..., float], table: Table
+def test_bounds_over_raters_equal_those_of_copies_written_out(
+    name: str, options: dict[str, Any], row: int, definition: Callable[..., float], table: Table
 ) -> None:
-    found = measure(name)(table, ci=ci, resamples=12, **options).row(row, named=True)
-    replicates = np.array([definition(table, *drawn) for drawn in draws(table, ci, 12)])
+    found = measure(name)(table, ci="raters", resamples=12, **options).row(row, named=True)
+    replicates = np.array([definition(table, *drawn) for drawn in draws(table, 12)])
     everyone = definition(table, np.ones(len(table), dtype=int), np.ones(table.shape[1], dtype=int))
     if found["estimate"] is None:
         assert np.isnan(everyone)
@@ -198,25 +223,47 @@ def test_bounds_equal_those_of_copies_written_out(
     assert (found["low"], found["high"]) == pytest.approx(expected, abs=1e-9)
 
 
+def some_table(seed: int, raters: int = 6, items: int = 9) -> Table:
+    table = np.random.default_rng(seed).choice([*CATEGORIES, N], (raters, items), p=[0.3, 0.2, 0.15, 0.15, 0.2])
+    return np.asarray(table)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize(("name", "options", "row", "definition"), DEFINITIONS)
+def test_variances_over_raters_equal_those_of_raters_left_out(
+    seen: list[Any], name: str, options: dict[str, Any], row: int, definition: Callable[..., float], seed: int
+) -> None:
+    table = some_table(seed)
+    both = measure(name)(table, ci="both", resamples=40, **options).row(row, named=True)
+    variance, replicates = seen[row]
+    expected = left_out(table, definition)
+    assert expected is not None
+    assert (variance.total, variance.noise) == pytest.approx((expected.total, expected.noise), abs=1e-12)
+    assert both["over"] == "both"
+    assert both["low"] < both["estimate"] < both["high"]
+    if name not in ("cohen", "scott"):  # their resamples of items alone leave out units without a pair
+        items = measure(name)(table, ci="items", resamples=40, **options).row(row, named=True)
+        assert percentile(replicates) == (items["low"], items["high"])
+
+
 @pytest.mark.parametrize("weights", [None, "linear"])
-@given(table=tables())
-@settings(max_examples=10, deadline=None)
-def test_weighted_fleiss_with_categories_that_nobody_used(weights: Any, table: Table) -> None:
+def test_weighted_fleiss_with_categories_that_nobody_used(seen: list[Any], weights: Any) -> None:
     every = np.array([CATEGORIES, CATEGORIES])  # a unit for each category, so that all of them occur
+    table = some_table(3)
     wide = np.hstack(
         [np.vstack([every, np.full((len(table), 4), N)]), np.vstack([np.full((2, len(table.T)), N), table])]
     )
-    found = vantage.measures.fleiss(wide, ci="both", weights=weights, resamples=12).row(0, named=True)
-    replicates = [corrected(written_out(wide, *drawn), "fleiss", weights) for drawn in draws(wide, "both", 12)]
-    assert (found["low"], found["high"]) == pytest.approx(percentile(np.array(replicates)), abs=1e-9)
+    vantage.measures.fleiss(wide, ci="both", weights=weights, resamples=12)
+    expected = left_out(wide, of_units(partial(corrected, coefficient="fleiss", weights=weights)))
+    assert expected is not None
+    assert (seen[0][0].total, seen[0][0].noise) == pytest.approx((expected.total, expected.noise), abs=1e-12)
 
 
-@pytest.mark.parametrize("ci", ["raters", "both"])
 @given(table=tables())
-@settings(max_examples=15, deadline=None)
-def test_entropy_keeps_the_spread_of_copies_written_out_and_the_place_of_the_estimate(ci: Any, table: Table) -> None:
-    found = vantage.measures.entropy(table, base="bits", ci=ci, resamples=12).row(0, named=True)
-    replicates = [entropy_of(written_out(table, *drawn)) / log(2) for drawn in draws(table, ci, 12)]
+@settings(max_examples=10, deadline=None)
+def test_entropy_keeps_the_spread_of_copies_written_out_and_the_place_of_the_estimate(table: Table) -> None:
+    found = vantage.measures.entropy(table, base="bits", ci="raters", resamples=12).row(0, named=True)
+    replicates = [entropy_of(written_out(table, *drawn)) / log(2) for drawn in draws(table, 12)]
     if len(table) < 2:
         assert (found["low"], found["high"], found["reason"]) == (None, None, ONE_RATER)
         return
@@ -224,28 +271,38 @@ def test_entropy_keeps_the_spread_of_copies_written_out_and_the_place_of_the_est
     assert (found["low"], found["high"]) == pytest.approx(percentile(moved), abs=1e-9)
 
 
-@pytest.mark.parametrize("ci", ["raters", "both"])
-@given(table=tables())
-@settings(max_examples=15, deadline=None)
-def test_ambiguity_equals_copies_written_out(ci: Any, table: Table) -> None:
+def with_doubts(table: Table) -> pl.DataFrame:
     rater, item = np.nonzero(~np.isnan(table))
     doubt = table[rater, item] == 2
-    frame = pl.DataFrame(
-        {
-            "item": item,
-            "rater": rater,
-            "value": pl.Series(table[rater, item]).set(pl.Series(doubt), None),
-            "status": np.where(doubt, "ambiguous", "answered"),
-        }
-    )
-    found = vantage.measures.ambiguity(frame, ci=ci, resamples=12).row(0, named=True)
-    units = [written_out(table, *drawn) for drawn in draws(table, ci, 12)]
-    replicates = np.array([mean(mean(v == 2 for _, v in unit) for unit in each) for each in units])
+    value = pl.Series(table[rater, item]).set(pl.Series(doubt), None)
+    status = np.where(doubt, "ambiguous", "answered")
+    return pl.DataFrame({"item": item, "rater": rater, "value": value, "status": status})
+
+
+def doubted(units: list[Unit]) -> float:
+    return mean(mean(v == 2 for _, v in unit) for unit in units)
+
+
+@given(table=tables())
+@settings(max_examples=10, deadline=None)
+def test_ambiguity_equals_copies_written_out(table: Table) -> None:
+    found = vantage.measures.ambiguity(with_doubts(table), ci="raters", resamples=12).row(0, named=True)
+    replicates = np.array([doubted(written_out(table, *drawn)) for drawn in draws(table, 12)])
     expected = percentile(replicates) if len(table) > 1 else (None, None)
     assert (found["low"], found["high"]) == pytest.approx(expected, abs=1e-9)
 
 
-def test_opt_outs_are_categories_of_entropy_and_questions_have_their_own_base() -> None:
+def test_entropy_and_ambiguity_over_both_leave_raters_out(seen: list[Any]) -> None:
+    table = some_table(5)
+    vantage.measures.ambiguity(with_doubts(table), ci="both", resamples=12)
+    vantage.measures.entropy(table, ci="both", resamples=12)
+    for (variance, _), definition in zip(seen, (doubted, entropy_of), strict=True):
+        expected = left_out(table, of_units(definition))
+        assert expected is not None
+        assert (variance.total, variance.noise) == pytest.approx((expected.total, expected.noise), abs=1e-12)
+
+
+def test_opt_outs_are_categories_of_entropy_and_questions_have_their_own_base(seen: list[Any]) -> None:
     rows = pl.DataFrame(
         {
             "item": [1, 1, 1, 2, 2, 2, 1, 1, 1, 2, 2, 2],
@@ -259,14 +316,16 @@ def test_opt_outs_are_categories_of_entropy_and_questions_have_their_own_base() 
         }
     )
     codes = np.array([[1, 2, 1, 2], [-1, 2, 1, 1], [-2, -1, 2, -1]], dtype=float)  # raters × units, by question
-    found = vantage.measures.entropy(rows, opt_outs=True, normalise=True, ci="both", resamples=30).row(0, named=True)
-    rng = np.random.default_rng(0)
-    replicates = []
-    for _ in range(30):
-        copies, items = (np.bincount(rng.integers(0, n, n), minlength=n) for n in (3, 2))
-        replicates.append(entropy_of(written_out(codes, copies, np.tile(items, 2))) / log(4))
-    moved = np.array(replicates) + found["estimate"] - np.mean(replicates)
-    assert (found["low"], found["high"]) == pytest.approx(percentile(moved), abs=1e-9)
+    vantage.measures.entropy(rows, opt_outs=True, normalise=True, ci="both", resamples=30)
+    definition = of_units(lambda units: entropy_of(units) / log(4))
+    expected = left_out(codes, definition, np.array([0, 1, 0, 1]))
+    assert expected is not None
+    assert (seen[0][0].total, seen[0][0].noise) == pytest.approx((expected.total, expected.noise), abs=1e-12)
+
+
+def test_two_raters_say_nothing_about_others() -> None:
+    found = vantage.measures.pairwise([[1, 2, 3, 1], [1, 2, 1, 1]], ci="both").row(0, named=True)
+    assert (found["estimate"], found["low"], found["over"], found["reason"]) == (0.75, None, None, FEW_RATERS)
 
 
 MEASURES = ("fleiss", "randolph", "ac1", "pairwise", "difference", "cohen", "scott", "opt-outs", "entropy", "ambiguity")
@@ -302,12 +361,13 @@ def test_order_of_rows_and_names_do_not_matter(name: str, ci: str) -> None:
 @pytest.mark.parametrize("name", MEASURES)
 def test_few_raters_make_wide_intervals(name: str) -> None:
     widths = {}
-    for ci in ("raters", "both"):
+    for ci in ("items", "raters", "both"):
         found = measure(name)(crowd(raters=4), ci=ci, resamples=200)
         assert (found["high"] > found["low"]).all()
         assert found["reason"].null_count() == len(found)
         widths[ci] = float((found["high"] - found["low"]).to_numpy().mean())
-    assert 0.02 < widths["raters"] < widths["both"] * 1.2
+    assert widths["raters"] > 0.02
+    assert widths["items"] < 1.05 * widths["both"]
     many = measure(name)(crowd(raters=40), ci="raters", resamples=200)
     assert (many["high"] - many["low"]).to_numpy().mean() < 0.6 * widths["raters"]
 

@@ -11,7 +11,8 @@ from sklearn.metrics import classification_report
 
 import vantage
 from tests.perspective.conftest import made
-from vantage import InputError
+from vantage import Corpus, InputError, Instrument, Scale
+from vantage.perspective import advantage, gaps
 from vantage.perspective.evaluation import evaluate, stood_for
 from vantage.perspective.splits import people_pairs, split
 
@@ -220,3 +221,42 @@ def test_md_scores_equal_the_reference_library_and_show_what_the_zero_rule_does(
         [0.451, 0.188, 0.714], abs=6e-4
     )
     assert not math.isclose(scores["gold"].f1("text", "yes") or 0, reference.f1("text", "yes") or 0)
+
+
+def test_an_ordered_scale_is_scored_by_distance() -> None:
+    """Against the plain mean of distances, user by user, text by text and for all pairs."""
+    rng = np.random.default_rng(3)
+    pairs = [(f"t{t}", f"u{u}") for u in range(6) for t in range(8)]
+    gold, told = rng.integers(1, 6, len(pairs)), rng.integers(1, 6, len(pairs)).astype(object)
+    told[[3, 17]] = None
+    judged = pl.DataFrame(pairs, schema=["item", "rater"], orient="row").with_columns(
+        pl.Series("value", gold.astype(np.float64)), pl.lit("warm").alias("question")
+    )
+    raters = pl.DataFrame({"rater": [f"u{n}" for n in range(6)], "side": ["a", "b"] * 3})
+    items = pl.DataFrame({"item": [f"t{n}" for n in range(8)], "text": "…"})
+    scale = Instrument.of_questions("mine", "Mine", {"warm": Scale.points(1, 5)})
+    corpus = Corpus(items, raters, judged, scale)
+    predictions = judged.select("item", "rater").with_columns(pl.Series("value", told.tolist(), dtype=pl.Float64))
+    found = evaluate(predictions, corpus, resamples=50)
+    distance = np.array([4 if b is None else abs(a - b) for a, b in zip(gold, told, strict=True)]).reshape(6, 8)
+    assert found.f1("global", "closeness") == pytest.approx(1 - distance.mean() / 4)
+    assert found.users.filter(pl.col("class") == "closeness")["f1"].to_list() == pytest.approx(
+        (1 - distance.mean(axis=1) / 4).tolist()
+    )
+    assert found.f1("text", "closeness") == pytest.approx(1 - distance.mean() / 4)
+    row = found.summary.filter(pl.col("class") == "closeness", level="user").row(0, named=True)
+    assert row["low"] < row["f1"] < row["high"]
+    assert row["precision"] is row["recall"] is None
+    assert row["support"] == 48
+    (gap,) = gaps(found, "closeness").iter_rows(named=True)
+    sides = {side: 1 - distance[n::2].mean() / 4 for n, side in enumerate("ab")}
+    assert gap["gap"] == pytest.approx(abs(sides["a"] - sides["b"]))
+    assert advantage(found, found, "closeness")["difference"] == 0.0
+    with pytest.raises(InputError, match="there is no class 'closeness'"):
+        gaps(evaluate(predictions.with_columns(value=1.0), _nominal(corpus), resamples=0), "closeness")
+
+
+def _nominal(corpus: Corpus) -> Corpus:
+    """The same answers on a scale without order."""
+    scale = Instrument.of_questions("mine", "Mine", {"warm": Scale.labels("a", "b", "c", "d", "e", "f")})
+    return Corpus(corpus.items, corpus.raters, corpus.judgments, scale)

@@ -13,7 +13,7 @@ import vantage
 from tests.perspective.conftest import made
 from vantage import Corpus, InputError, VantageError
 from vantage.perspective.draws import Sizes, perseval
-from vantage.perspective.splits import Split, split
+from vantage.perspective.splits import Split, people_pairs, split
 
 VARIANTS = [("named", "none"), ("named", "train"), ("named", "test"), ("unnamed", "train"), ("unnamed", "test")]
 
@@ -120,7 +120,7 @@ def test_an_unsound_split_is_refused() -> None:
     told: dict[str, Any] = {name: getattr(good, name) for name in Split.__dataclass_fields__}
     with pytest.raises(VantageError, match="a test text is in training"):
         Split(**{**told, "train": pl.concat([good.train, good.test.with_columns(rater=pl.lit(min(good.train_users)))])})
-    with pytest.raises(VantageError, match="stands twice"):
+    with pytest.raises(VantageError, match="duplicate pairs"):
         Split(**{**told, "train": pl.concat([good.train, good.train])})
 
 
@@ -240,3 +240,23 @@ def test_perseval_draws_from_sorted_ids_whatever_the_order_of_the_file(kind: str
     tested, adaptation = reference_draw(rows, 42)
     assert found.test_users == {f"{prefix}{user}" for user in tested}
     assert found.adaptation_texts == {f"{prefix}{text}" for text in adaptation}
+
+
+@pytest.mark.data
+def test_english_multipico_is_drawn_from_sorted_ids(data_dir: Path) -> None:
+    corpus = vantage.load("mp", data_dir / "lewidi/2025/MP").filter(language="en")
+    pairs = people_pairs(corpus, "irony")
+    # Ids that are words, as files read apart have them, are sorted by letters; the release's numbers by size.
+    words = pairs.join(corpus.items.select("item", "split"), on="item").with_columns(
+        pl.format("{}-{}", "split", "item").alias("item")
+    )
+    for own, rows, number in ((words, words, 891), (pairs, pairs.with_columns(pl.col("item").cast(pl.Int64)), 903)):
+        found = perseval(own, Sizes(0.2, 5, None), 42)
+        tested, adaptation = reference_draw(rows.select("item", "rater").rows(), 42)
+        assert found.test_users == tested
+        assert found.adaptation_texts == {str(text) for text in adaptation}
+        test = own.filter(pl.col("rater").is_in(list(tested)), ~pl.col("item").is_in(list(found.adaptation_texts)))
+        assert len(test) == number
+    for use in ("train", "test"):
+        parted = split(corpus, users="unnamed", adaptation=use, method="perseval")  # type: ignore[arg-type]
+        assert len(parted.test) == 903

@@ -261,7 +261,7 @@ def test_every_field_of_a_persona_is_needed(tmp_path: Path, key: str) -> None:
         ({"personas": [{**GOOD, "name": "  "}]}, "personas[1].name: string should have at least 1"),
         ({"personas": [{**GOOD, "name": None}]}, "personas[1].name: should be a valid string"),
         ({"controls": [{"id": "c", "description": "x", "age": 3}]}, "controls[1].age: there is no such key"),
-        ("personas:\n  - id: a\n    id: b\n", "personas[1].id: the key 'id' stands twice"),
+        ("personas:\n  - id: a\n    id: b\n", "personas[1].id: duplicate key 'id'"),
     ],
 )
 def test_a_bad_file_is_told_in_a_sentence_with_its_place(tmp_path: Path, data: Any, sentence: str) -> None:

@@ -48,4 +48,4 @@ def report(text: str = "plain", **told: Any) -> Report:
     for name, value in told.items():
         setattr(record, name, value)
     sections = [Section(text, [text], [table, figure])]
-    return Report(record, Result(sections, [Finding(text), Finding("{n} things", {"n": 3})], [text], [text]))
+    return Report(record, Result(sections, [Finding(text), Finding("3 things")], [text], [text]))

@@ -8,24 +8,25 @@ from typing import Any, Final
 
 import pytest
 
-from tests.context.planted import Planted, planted_corpus
-from tests.context.script_writer import ScriptWriter
 from tests.studies.appraisals.release import write as write_appraisals
+from tests.studies.context.pipeline.planted import Planted, planted_corpus
+from tests.studies.context.pipeline.script_writer import ScriptWriter
 from tests.studies.perseval.made import write as write_perseval
 from tests.studies.stereomap.planted import recorded
-from tests.studies.test_demo import placing
+from tests.studies.test_demo import answering
 from tests.studies.wcsent.release import write as write_wcsent
 from vantage.studies import Context, run
+from vantage.studies.stereomap.groups import reference_groups
 
 
 def appraisals(folder: Path, _: pytest.MonkeyPatch) -> dict[str, Any]:
-    few = {"resamples": 5, "draws": 1, "topics": 2, "fits": 2, "folds": 3}
+    few = {"resamples": 5, "draws": 1, "topics": 2, "fits": 1, "folds": 2}
     return {"data": write_appraisals(folder / "release"), **few}
 
 
 def context(folder: Path, patch: pytest.MonkeyPatch) -> dict[str, Any]:
     known: dict[str, Any] = {"planted": Planted(), "writer": ScriptWriter()}
-    for place in ("vantage.raters.chat.load_model", "vantage.context.generation.load_model"):
+    for place in ("vantage.raters.chat.load_model", "vantage.studies.context.pipeline.generation.load_model"):
         patch.setattr(place, lambda spec, **_: known[spec])
     planted_corpus(["clear", "clear", "ambiguous", "ambiguous"] * 2).write(folder / "data" / "sarcasm")
     few = {"tasks": "sarcasm", "items": 8, "persona_count": 5, "answers": "scoring", "runs": 1, "resamples": 20}
@@ -34,8 +35,8 @@ def context(folder: Path, patch: pytest.MonkeyPatch) -> dict[str, Any]:
 
 
 def demo(_: Path, patch: pytest.MonkeyPatch) -> dict[str, Any]:
-    patch.setattr(Context, "rate", placing())
-    return {}
+    patch.setattr(Context, "rate", answering(1.0))
+    return {"asked": 40}
 
 
 def perseval(folder: Path, _: pytest.MonkeyPatch) -> dict[str, Any]:
@@ -44,13 +45,14 @@ def perseval(folder: Path, _: pytest.MonkeyPatch) -> dict[str, Any]:
 
 def stereomap(folder: Path, _: pytest.MonkeyPatch) -> dict[str, Any]:
     models: list[str] = []
+    groups = reference_groups()[::2]
     for name in ("one", "two"):
         path = folder / f"{name}.parquet"
-        recorded(path, runs=3, seed=len(models), refused={"muslims": 3}, unread={"jews": 2})
-        recorded(path, condition="no-reasoning", runs=2, seed=5 + len(models))
+        recorded(path, groups=groups, runs=2, seed=len(models), refused={groups[0].id: 2}, unread={groups[1].id: 1})
+        recorded(path, groups=groups, condition="no-reasoning", runs=2, seed=5 + len(models))
         models.append(f"recorded:{path}")
-    few = {"runs": 3, "variants": "no-reasoning", "variant_runs": 2, "resamples": 10}
-    return {"models": models, "groups": "reference", **few}
+    few = {"runs": 2, "variants": "no-reasoning", "variant_runs": 2, "resamples": 10, "listed": 3, "k": 4}
+    return {"models": models, "groups": ", ".join(group.group for group in groups), **few}
 
 
 def wcsent(folder: Path, _: pytest.MonkeyPatch) -> dict[str, Any]:

@@ -7,11 +7,13 @@ import polars as pl
 import pytest
 
 from tests.report.made import made
+from tests.report.noise import SEEDS, Claiming, claiming, few
 from tests.report.reports import HOSTILE
-from tests.report.truth import check_all, claims
+from tests.report.truth import check_all
 from vantage import Corpus, Instrument, Scale, demo_corpus
 from vantage.measures import alpha
-from vantage.report.overview import corpus_report, overview
+from vantage.report import overview as report_on_a_corpus
+from vantage.report.overview import CorpusAnalysis, corpus_report, overview
 from vantage.report.parts import Result
 
 
@@ -41,15 +43,69 @@ def test_the_demo_corpus_gives_numbers_that_the_measures_give() -> None:
     assert "The answers of r9" in said(result), "the rater who was made to answer without reading"
 
 
+SAYING = Claiming("vantage.report", report_on_a_corpus, file="corpus.yaml")
+
+
+def on_noise(seed: int) -> Result:
+    corpus = made(seed, items=16, people=10, models=2)
+    if seed % 2:
+        # Answers without an order, of three options.
+        options = corpus.judgments.with_columns(pl.col("value").clip(3, 5) - 3)
+        instrument = Instrument.of_questions("mine", "Mine", {"q": Scale.labels("no", "maybe", "yes")})
+        corpus = Corpus(corpus.items, corpus.raters, options, instrument)
+    return SAYING.result(CorpusAnalysis(corpus, None, seed))
+
+
+def test_noise_claims_nothing() -> None:
+    assert claiming(on_noise, range(4)) == {}
+
+
 @pytest.mark.slow
-def test_reports_on_noise_claim_nothing() -> None:
-    wrong = []
-    for seed in range(200):
-        result = overview(made(seed, items=16, people=10, models=2), seed=seed)
-        check_all(result)
-        wrong += claims(result)[:1]
-    # Five of a hundred, and two standard errors of their number.
-    assert len(wrong) <= 200 * 0.05 + 2 * np.sqrt(200 * 0.05 * 0.95), wrong
+def test_noise_hardly_ever_claims_anything() -> None:
+    assert len(found := claiming(on_noise, range(SEEDS))) <= few(SEEDS), found
+
+
+def test_few_items_do_not_make_sound_raters_stand_out() -> None:
+    for seed in range(3):
+        assert "less than is usual" not in said(overview(made(seed, items=8, people=8, signal=1.0)))
+    result = overview(made(4, items=60, people=8, signal=1.5, against=0))
+    careless = result_with_a_careless_rater()
+    assert "less than is usual" not in said(result)
+    assert "The answers of p7" in said(careless)
+    assert "less than is usual" in said(careless)
+
+
+def result_with_a_careless_rater() -> Result:
+    """Eight people, of whom the last answers at random."""
+    corpus = made(4, items=60, people=8, signal=1.5)
+    rng = np.random.default_rng(0)
+    drawn = pl.Series(rng.integers(1, 8, len(corpus.judgments)).astype(float))
+    value = pl.when(rater="p7").then(drawn).otherwise("value").alias("value")
+    result = overview(Corpus(corpus.items, corpus.raters, corpus.judgments.with_columns(value), corpus.instruments))
+    check_all(result)
+    return result
+
+
+@pytest.mark.parametrize("options", [("no", "yes"), ("no", "maybe", "yes")])
+@pytest.mark.parametrize("inverted", [False, True])
+def test_groups_are_compared_by_the_options_that_they_choose(options: tuple[str, ...], inverted: bool) -> None:
+    corpus = made(1, trait=2.0, people=20, inverted=inverted)
+    last = len(options) - 1
+    answers = corpus.judgments.with_columns(
+        pl.when(pl.col("value") > 4).then(float(last)).otherwise(0.0).alias("value")
+    )
+    instrument = Instrument.of_questions("mine", "Mine", {"q": Scale.labels(*options)})
+    result = overview(Corpus(corpus.items, corpus.raters, answers, instrument))
+    check_all(result)
+    row = frame(result, "traits").row(0, named=True)
+    shares = dict(
+        answers.join(corpus.raters, on="rater").group_by("group").agg((pl.col("value") == last).mean()).iter_rows()
+    )
+    yes = row["option"] == "“yes”"
+    assert row["higher"] == ("a" if (shares["a"] > shares["b"]) == yes else "b")
+    assert row["difference"] == pytest.approx(abs(shares["a"] - shares["b"]), abs=1e-6)
+    words = f"group: people with {row['higher']} answer {row['option']} more often than people with {row['lower']}"
+    assert words in said(result)
 
 
 def test_what_is_planted_is_found_and_told_in_the_right_direction() -> None:
@@ -151,7 +207,9 @@ def test_answers_without_an_order_are_apart_or_not() -> None:
     corpus = made(5, items=20, people=7)
     named = Instrument.of_questions("mine", "Mine", {"q": Scale.labels(*"abcdefgh")})
     result = overview(Corpus(corpus.items, corpus.raters, corpus.judgments, named))
-    assert any("were not compared" in text for section in result.sections for text in section.text)
+    check_all(result)
+    texts = [text for section in result.sections for text in section.text]
+    assert "Not compared, since two to eight groups of five people are needed: group." in texts
     found = frame(result, "disputed")
     for row in found.iter_rows(named=True):
         values = corpus.judgments.filter(item=row["item"])["value"].to_list()

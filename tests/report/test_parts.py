@@ -5,7 +5,7 @@ import pytest
 
 from tests.report.reports import frame
 from vantage.errors import InputError
-from vantage.report import Column, Dialogue, Figure, Finding, Result, Section, Table
+from vantage.report import Column, Dialogue, Figure, Result, Section, Table
 
 
 def test_estimates_are_folded_with_their_intervals_and_recomputable_columns_hidden() -> None:
@@ -79,21 +79,6 @@ def test_no_two_tables_of_a_report_have_one_name() -> None:
     table = Table("a", "c", frame())
     with pytest.raises(InputError, match="two tables of the report are called 'a'"):
         Result([Section("s", [], [table]), Section("t", [], [table])])
-
-
-@pytest.mark.parametrize(
-    ("sentence", "numbers", "text"),
-    [
-        ("r = {r:.2f}", {"r": -0.001}, "r = 0.00"),
-        ("r = {r:.2f}", {"r": None}, "r = –"),
-        ("braces {like these} stay", {"r": 1}, "braces {like these} stay"),
-        ("a lone { stays", {"r": 1}, "a lone { stays"),
-        ("{r.__class__}", {"r": 1}, "{r.__class__}"),
-        ("{name}", {"name": "{x}"}, "{x}"),
-    ],
-)
-def test_a_finding_fills_in_its_numbers_and_nothing_else(sentence: str, numbers: dict[str, object], text: str) -> None:
-    assert Finding(sentence, numbers).text == text
 
 
 def test_a_standard_deviation_is_folded_into_its_mean() -> None:

@@ -103,6 +103,31 @@ def test_headlines_open_the_report_in_their_order() -> None:
     assert [finding.text.split()[0] for finding in ran(text).findings] == ["First", "Second"]
 
 
+def test_at_most_six_sentences_open_a_report_and_those_that_claim_something_are_kept() -> None:
+    facts = "".join(
+        f"      - {{function: known, name: f{n}, headline: {n}, say: [{{fact: 'Fact {n} of {{name}}.'}}]}}\n"
+        for n in range(2, 9)
+    )
+    text = (
+        f"title: T\nsections:\n  - title: S\n    show:\n{facts}"
+        "      - {function: unclear, headline: 6, say: [{against: {reference: 0, above: High, within: Not shown}}]}\n"
+        "      - {function: clear, headline: 7, say: [{against: {reference: 0, above: High, within: Not shown}}]}\n"
+    )
+
+    def row(low: float) -> pl.DataFrame:
+        return pl.DataFrame({"estimate": [1.0], "low": [low], "high": [2.0 - low]})
+
+    functions = {
+        "known": lambda _: pl.DataFrame({"name": ["x"]}),
+        "unclear": lambda _: row(-2.0),
+        "clear": lambda _: row(0.9),
+    }
+    result = ran(text, functions)
+    told = [finding.text.split(" (")[0] for finding in result.findings]
+    assert told == ["Fact 2 of x.", "Fact 3 of x.", "Fact 4 of x.", "Fact 5 of x.", "Fact 6 of x.", "High"]
+    assert len(result.sections[0].findings) == 9, "all sentences stand in their section"
+
+
 def test_a_measure_without_a_presentation_gets_a_plain_table() -> None:
     @measure("plainest", family="variation")
     def plainest(data: Any, *, by: Any = ()) -> pl.DataFrame:

@@ -11,10 +11,10 @@ import pytest
 
 from tests.raters.models.endpoint import Endpoint
 from vantage import ChatRater, Corpus, demo_corpus
-from vantage.runs import Plan, Store
+from vantage.runs import RunPlan, RunStore
 from vantage.runs import limits as limits_module
 
-MakePlan = Callable[..., Plan]
+MakePlan = Callable[..., RunPlan]
 
 
 def corpus(items: int) -> Corpus:
@@ -47,17 +47,19 @@ def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
 def plan(endpoint: Endpoint) -> MakePlan:
     """`plan(items, style, **options)`: the question of trust put to the endpoint's model."""
 
-    def make(items: int = 5, style: str = "zero-shot", questions: tuple[str, ...] = ("trust",), **options: Any) -> Plan:
+    def make(
+        items: int = 5, style: str = "zero-shot", questions: tuple[str, ...] = ("trust",), **options: Any
+    ) -> RunPlan:
         settings = {"base_url": endpoint.url, "timeout": 5.0, **options.pop("settings", {})}
         rater = ChatRater("openai:tester", style, settings=settings, **options)
-        return Plan.of(corpus(items), rater, "warmth-competence", questions=questions)
+        return RunPlan.of(corpus(items), rater, "warmth-competence", questions=questions)
 
     return make
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Iterator[Store]:
-    with Store(tmp_path / "runs.sqlite") as opened:
+def store(tmp_path: Path) -> Iterator[RunStore]:
+    with RunStore(tmp_path / "runs.sqlite") as opened:
         yield opened
 
 

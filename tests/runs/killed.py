@@ -1,14 +1,13 @@
-"""Runs that are killed: `python -m tests.runs.killed FOLDER KILLS SEED` kills as many and tells what was found.
+"""Runs that are killed: `python -m tests.runs.killed FOLDER URL KILLS SEED` kills as many and prints what was found.
 
 Everything is imported once; each run is a fork of this process that is ended with SIGKILL after a random time: a
-quarter while it starts, the others after its first reply was stored. A run writes down every request that it sends and
-every call that the store has acknowledged, so that what is found after a kill can be compared with both. The model
-stands in this process and is asked as one behind a network is, several requests at a time.
+quarter while it starts, the others after its first reply was stored. The endpoint, which runs elsewhere, notes every
+request that it gets and a run every call that the store has acknowledged, so that what is there after a kill can be
+compared with both.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import random
@@ -17,27 +16,26 @@ import signal
 import sqlite3
 import sys
 import time
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 # A fork must not inherit the threads of Polars.
 os.environ["POLARS_MAX_THREADS"] = "1"
 
 import polars as pl
 
+import vantage.raters.models.openai
 import vantage.runs.engines.local  # noqa: F401 - imported once, not by every fork
+from tests.raters.models.endpoint import Answer, Endpoint
 from vantage import ChatRater, Corpus, Instrument
 from vantage.corpora.schema import JUDGMENTS
-from vantage.raters.models.base import Completion, LogProbs, ModelError, Request
-from vantage.runs import Options, Plan, Store, run
+from vantage.runs import RunOptions, RunPlan, RunStore, run
 from vantage.runs.execution import Outcome
 from vantage.runs.faults import StoreError
 from vantage.runs.job import Job
-from vantage.runs.tables import Finished
-
-T = TypeVar("T")
+from vantage.runs.tables import FinishedCall
 
 INSTRUMENT = Instrument.load("warmth-competence")
 ITEMS = 1000
@@ -46,40 +44,19 @@ LATENCY = 0.03
 """Seconds that the model takes, so that a run has not ended when it is killed."""
 
 
-class Distant:
-    """A model that is waited for, and that writes down what it is asked before it answers."""
+def endpoint(folder: Path, latency: float = LATENCY) -> Endpoint:
+    """An endpoint that writes down what it is asked before it answers."""
+    asked = os.open(folder / "asked", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
-    name = "distant"
-    window: int | None = None
+    def reply(body: dict[str, Any]) -> Answer:
+        number = body["messages"][-1]["content"].split("case ")[1][:4]
+        os.write(asked, number.encode())
+        return Answer(str(int(number) % 7 - 3), wait=latency)
 
-    def __init__(self, folder: Path, latency: float) -> None:
-        self.notes: list[str] = []
-        self._latency = latency
-        self._asked = os.open(folder / "asked", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-
-    def wait(self, work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run(work)
-
-    async def attempt(self, request: Request, options: Sequence[str] = ()) -> Completion:
-        number = request.messages[-1].content.split("case ")[1][:4]
-        os.write(self._asked, number.encode())
-        await asyncio.sleep(self._latency)
-        return Completion(str(int(number) % 7 - 3), "stop", 10, 1)
-
-    def complete(self, requests: Sequence[Request]) -> list[Completion]:
-        raise ModelError("This model is waited for.")
-
-    def score(self, requests: Sequence[Request], options: Sequence[str]) -> LogProbs:
-        raise ModelError("This model only answers.")
-
-    def count_tokens(self, text: str) -> int:
-        return len(text)
-
-    def close(self) -> None:
-        os.close(self._asked)
+    return Endpoint(reply)
 
 
-def plan(model: Distant) -> Plan:
+def plan(url: str) -> RunPlan:
     """The question of trust about many items."""
     numbers = range(ITEMS)
     items = pl.DataFrame(
@@ -91,29 +68,28 @@ def plan(model: Distant) -> Plan:
     )
     raters = pl.DataFrame({"rater": ["p"], "kind": ["person"]})
     corpus = Corpus(items, raters, pl.DataFrame(schema=JUDGMENTS), [INSTRUMENT])
-    return Plan.of(corpus, ChatRater(model), INSTRUMENT, questions=["trust"])
+    return RunPlan.of(corpus, ChatRater("openai:distant", settings={"base_url": url}), INSTRUMENT, questions=["trust"])
 
 
-def go(folder: Path, tell: int | None = None, latency: float = LATENCY) -> Outcome:
-    """One sitting of the run; acknowledged keys are appended to a file, and the first is told through a pipe."""
+def go(folder: Path, url: str, tell: int | None = None) -> Outcome:
+    """One sitting of the run; acknowledged keys are appended to a file, and the first is reported through a pipe."""
+    os.environ["OPENAI_API_KEY"] = "none-is-needed"
     acknowledged = os.open(folder / "acknowledged", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
     durable = Job._durable
 
-    def noted(self: Job, batch: Sequence[Finished], error: StoreError | None) -> None:
+    def noted(self: Job, batch: Sequence[FinishedCall], error: StoreError | None) -> None:
         os.write(acknowledged, b"".join(one.call.key for one in batch if error is None))
         if tell is not None:
             os.write(tell, b".")
         durable(self, batch, error)
 
     Job._durable = noted  # type: ignore[method-assign]
-    model = Distant(folder, latency)
     try:
-        with Store(folder / "runs.sqlite") as store:
-            return run(plan(model), store, Options(concurrency=CONCURRENCY))
+        with RunStore(folder / "runs.sqlite") as store:
+            return run(plan(url), store, RunOptions(concurrency=CONCURRENCY))
     finally:
         Job._durable = durable  # type: ignore[method-assign]
         os.close(acknowledged)
-        model.close()
 
 
 def keys(folder: Path) -> set[bytes]:
@@ -141,14 +117,14 @@ def asked(folder: Path) -> list[int]:
 
 
 def main() -> None:
-    folder, kills, seed = Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3])
+    folder, url, kills, seed = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
     draw = random.Random(seed)  # noqa: S311
     lost = unfinished = 0
     for number in range(kills):
         ready, tell = os.pipe()
         child = os.fork()
         if child == 0:
-            go(folder, tell)
+            go(folder, url, tell)
             os._exit(0)
         os.close(tell)
         if number % 4:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.raters.models.endpoint import Answer, Endpoint
-from vantage.runs import Store, run
+from vantage.runs import RunStore, run
 from vantage.runs.claims import Claims
 
 from .conftest import MakePlan, case
@@ -17,7 +17,7 @@ from .conftest import MakePlan, case
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def test_a_call_belongs_to_the_first_that_claims_it(store: Store) -> None:
+def test_a_call_belongs_to_the_first_that_claims_it(store: RunStore) -> None:
     other = Claims(store.path, store.writer)
     keys = [bytes([n]) * 16 for n in range(3)]
     assert store.claims.take(keys[:2]) == set(keys[:2])
@@ -32,13 +32,13 @@ def test_what_a_process_that_died_had_claimed_is_free(tmp_path: Path) -> None:
     path = tmp_path / "runs.sqlite"
     code = f"""
 import os
-from vantage.runs import Store
-store = Store({str(path)!r})
+from vantage.runs import RunStore
+store = RunStore({str(path)!r})
 assert len(store.claims.take([b"k" * 16])) == 1
 os._exit(9)
 """
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 9
-    with Store(path) as store:
+    with RunStore(path) as store:
         assert store.claims.take([b"k" * 16]) == {b"k" * 16}
     assert sorted(file.name for file in tmp_path.iterdir()) == ["runs.sqlite"]
 
@@ -52,10 +52,11 @@ import sys
 sys.path.insert(0, {str(ROOT)!r})
 from tests.runs.conftest import corpus
 from vantage import ChatRater
-from vantage.runs import Options, Plan, Store, run
+from vantage.runs import RunOptions, RunPlan, RunStore, run
 rater = ChatRater("openai:tester", settings={{"base_url": {endpoint.url!r}}})
-with Store({str(path)!r}) as store:
-    outcome = run(Plan.of(corpus(300), rater, "warmth-competence", questions=["trust"]), store, Options(concurrency=4))
+with RunStore({str(path)!r}) as store:
+    plan = RunPlan.of(corpus(300), rater, "warmth-competence", questions=["trust"])
+    outcome = run(plan, store, RunOptions(concurrency=4))
 assert outcome.complete
 assert outcome.judged[0].judgments["value"].to_list() == [n % 7 - 3 for n in range(300)]
 print(outcome.tally.sent)
@@ -65,5 +66,5 @@ print(outcome.tally.sent)
     sent = [int(other.communicate(timeout=120)[0]) for other in others]
     assert [other.returncode for other in others] == [0, 0]
     assert sum(sent) == len(endpoint.requests) == 300
-    with Store(path) as store:
+    with RunStore(path) as store:
         assert run(plan(300), store).tally.sent == 0

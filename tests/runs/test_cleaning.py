@@ -4,7 +4,7 @@ import pytest
 
 from tests.raters.models.endpoint import Answer, Endpoint
 from vantage import InputError
-from vantage.runs import Store, run
+from vantage.runs import RunStore, run
 from vantage.runs.claims import Claims
 from vantage.runs.cleaning import clean
 from vantage.runs.records import records
@@ -12,7 +12,7 @@ from vantage.runs.records import records
 from .conftest import MakePlan
 
 
-def test_what_only_forgotten_runs_used_is_removed(endpoint: Endpoint, plan: MakePlan, store: Store) -> None:
+def test_what_only_forgotten_runs_used_is_removed(endpoint: Endpoint, plan: MakePlan, store: RunStore) -> None:
     run(plan(300), store)
     run(plan(5, samples=2), store)
     tried = clean(store, [1], dry_run=True)
@@ -29,7 +29,7 @@ def test_what_only_forgotten_runs_used_is_removed(endpoint: Endpoint, plan: Make
     assert run(plan(6), store).tally.sent == 1
 
 
-def test_failures_that_were_made_good_go(endpoint: Endpoint, plan: MakePlan, store: Store) -> None:
+def test_failures_that_were_made_good_go(endpoint: Endpoint, plan: MakePlan, store: RunStore) -> None:
     endpoint.reply = lambda body: Answer(status=400, error={"message": "no"})
     run(plan(2), store)
     endpoint.reply = lambda body: "2"
@@ -38,7 +38,7 @@ def test_failures_that_were_made_good_go(endpoint: Endpoint, plan: MakePlan, sto
     assert len(store.select("SELECT id FROM failures")) == 1
 
 
-def test_a_store_at_work_and_unknown_runs_are_told(store: Store) -> None:
+def test_a_store_at_work_and_unknown_runs_are_told(store: RunStore) -> None:
     with pytest.raises(InputError, match="no run 7"):
         clean(store, [7])
     other = Claims(store.path, store.writer)

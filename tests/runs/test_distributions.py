@@ -11,7 +11,7 @@ import pytest
 
 from tests.raters.models.endpoint import Answer, Endpoint
 from tests.runs.conftest import MakePlan, case
-from vantage.runs import Options, Store, run
+from vantage.runs import RunOptions, RunStore, run
 
 LETTERS = dict(zip("ABCDEFG", (0.02, 0.03, 0.05, 0.1, 0.3, 0.4, 0.05), strict=True))
 CODES = dict(zip(LETTERS, range(-3, 4), strict=True))
@@ -29,7 +29,7 @@ def both(body: dict[str, Any]) -> Answer:
     return Answer("The picture is mixed.")
 
 
-def test_both_ways_to_a_distribution_agree(endpoint: Endpoint, plan: MakePlan, store: Store) -> None:
+def test_both_ways_to_a_distribution_agree(endpoint: Endpoint, plan: MakePlan, store: RunStore) -> None:
     endpoint.reply = both
     scored = run(plan(1, "scoring"), store).judged[0].judgments.row(0, named=True)
     sampled = run(plan(1, "sampling:300"), store).judged[0].judgments.row(0, named=True)
@@ -43,7 +43,7 @@ def test_both_ways_to_a_distribution_agree(endpoint: Endpoint, plan: MakePlan, s
 
 
 def test_the_summary_tells_the_mass_and_what_failed_is_not_sent_again(
-    endpoint: Endpoint, plan: MakePlan, store: Store
+    endpoint: Endpoint, plan: MakePlan, store: RunStore
 ) -> None:
     def reply(body: dict[str, Any]) -> Answer:
         good = {"B": math.log(0.8), "C": math.log(0.1)}
@@ -59,5 +59,5 @@ def test_the_summary_tells_the_mass_and_what_failed_is_not_sent_again(
     assert "1 of 4 had less than 50 % and counts as failed" in outcome.tally.notes[-1]
     again = run(plan(4, "scoring"), store)
     assert (again.tally.sent, len(endpoint.requests)) == (0, 4)
-    lenient = run(plan(4, "scoring", min_mass=0.0), store, Options())
+    lenient = run(plan(4, "scoring", min_mass=0.0), store, RunOptions())
     assert lenient.judged[0].judgments["status"][0] == "failed"

@@ -13,14 +13,14 @@ import pytest
 from tests.raters.models.endpoint import Answer, Endpoint
 from tests.runs.test_rating import ADA, answering
 from vantage import ChatRater, InputError
-from vantage.runs import Options, Part, Plan, Store, added, judgments, run
+from vantage.runs import PlanPart, RunOptions, RunPlan, RunStore, added, judgments, run
 from vantage.runs.records import records
-from vantage.runs.tally import Tally
+from vantage.runs.tally import RunTally
 
 from .conftest import MakePlan, case, corpus
 
 
-def test_a_finished_run_is_read_and_nothing_is_sent(endpoint: Endpoint, plan: MakePlan, store: Store) -> None:
+def test_a_finished_run_is_read_and_nothing_is_sent(endpoint: Endpoint, plan: MakePlan, store: RunStore) -> None:
     first = run(plan(6, samples=2, temperature=1.0), store)
     assert (first.tally.sent, len(endpoint.requests)) == (12, 12)
     again = run(plan(6, samples=2, temperature=1.0), store)
@@ -32,7 +32,7 @@ def test_a_finished_run_is_read_and_nothing_is_sent(endpoint: Endpoint, plan: Ma
     assert looked.judged[0].judgments.equals(first.judged[0].judgments)
 
 
-def test_a_change_of_anything_asks_again(endpoint: Endpoint, plan: MakePlan, store: Store) -> None:
+def test_a_change_of_anything_asks_again(endpoint: Endpoint, plan: MakePlan, store: RunStore) -> None:
     run(plan(1), store)
     for options in ({"temperature": 0.5}, {"max_tokens": 9}, {"seed": 3}, {"style": "reasoning"}, {"samples": 2}):
         sent = len(endpoint.requests)
@@ -42,18 +42,18 @@ def test_a_change_of_anything_asks_again(endpoint: Endpoint, plan: MakePlan, sto
 
 
 def test_what_stands_twice_is_sent_once_even_while_it_is_under_way(
-    endpoint: Endpoint, plan: MakePlan, store: Store
+    endpoint: Endpoint, plan: MakePlan, store: RunStore
 ) -> None:
     endpoint.reply = lambda body: Answer("2", wait=0.05)
     items = corpus(4)
     same = items.items.with_columns(pl.lit("The same text, case 0000.").alias("text"))
     rater = plan(1).parts[0].rater
-    outcome = run(Plan.of(items._with(items=same), rater, "warmth-competence", questions=["trust"]), store)
+    outcome = run(RunPlan.of(items._with(items=same), rater, "warmth-competence", questions=["trust"]), store)
     assert len(endpoint.requests) == 1
     assert outcome.judged[0].judgments.height == 4
 
 
-def test_the_relevance_of_an_item_is_asked_for_once(endpoint: Endpoint, plan: MakePlan, store: Store) -> None:
+def test_the_relevance_of_an_item_is_asked_for_once(endpoint: Endpoint, plan: MakePlan, store: RunStore) -> None:
     endpoint.reply = answering
     asked = plan(3, "selective-persona", ("trust", "competence"), persona=ADA, samples=2)
     outcome = run(asked, store)
@@ -64,7 +64,7 @@ def test_the_relevance_of_an_item_is_asked_for_once(endpoint: Endpoint, plan: Ma
     assert run(asked, store).tally.sent == 0
 
 
-def test_a_conversation_goes_on_where_it_was_left(endpoint: Endpoint, plan: MakePlan, store: Store) -> None:
+def test_a_conversation_goes_on_where_it_was_left(endpoint: Endpoint, plan: MakePlan, store: RunStore) -> None:
     endpoint.reply = lambda body: Answer(status=400, error={"message": "no"}) if _is_why(body) else "2"
     first = run(plan(3, "two-step"), store)
     assert first.tally.failed == 3
@@ -80,36 +80,36 @@ def _is_why(body: dict[str, Any]) -> bool:
 
 
 def test_an_unreadable_reply_is_asked_again_only_when_told_to_and_counted(
-    endpoint: Endpoint, plan: MakePlan, store: Store
+    endpoint: Endpoint, plan: MakePlan, store: RunStore
 ) -> None:
     endpoint.reply = lambda body: "2" if body["seed"] > 2_000_000 or case(body) else "purple"
     assert run(plan(2), store).tally.asked_again == 0
-    outcome = run(plan(2), store, Options(retry_unparsed=1))
+    outcome = run(plan(2), store, RunOptions(retry_unparsed=1))
     assert (outcome.tally.sent, outcome.tally.asked_again) == (1, 1)
     assert outcome.judged[0].judgments["status"].cast(str).to_list() == ["unparsed", "answered"]
-    outcome = run(plan(2), store, Options(retry_unparsed=5))
+    outcome = run(plan(2), store, RunOptions(retry_unparsed=5))
     assert (outcome.tally.sent, outcome.tally.asked_again) == (1, 1)
     assert outcome.judged[0].judgments["status"].cast(str).to_list() == ["answered", "answered"]
     assert len(endpoint.requests) == 4
 
 
-def test_several_raters_share_one_run(endpoint: Endpoint, plan: MakePlan, store: Store) -> None:
+def test_several_raters_share_one_run(endpoint: Endpoint, plan: MakePlan, store: RunStore) -> None:
     raters = [plan(1, samples=n).parts[0].rater for n in (1, 2)]
     named = [ChatRater(r.model, name=f"r{n}", samples=r.samples, settings=r.settings) for n, r in enumerate(raters)]
-    outcome = run(Plan.of(corpus(3), named, "warmth-competence", questions=["trust"]), store)
+    outcome = run(RunPlan.of(corpus(3), named, "warmth-competence", questions=["trust"]), store)
     # The first sample of the second rater is the first rater's.
     assert len(endpoint.requests) == 6
     assert [judged.judgments.height for judged in outcome.judged] == [3, 6]
     assert [judged.calls for judged in outcome.judged] == [3, 3]
 
 
-def test_progress_is_told(endpoint: Endpoint, plan: MakePlan, store: Store) -> None:
+def test_progress_is_told(endpoint: Endpoint, plan: MakePlan, store: RunStore) -> None:
     seen: list[tuple[int, int]] = []
     endpoint.reply = lambda body: Answer("2", wait=0.02)
     run(
         plan(40),
         store,
-        Options(concurrency=2),
+        RunOptions(concurrency=2),
         progress=lambda tally: seen.append((tally.planned, tally.conversations)),
     )
     assert {planned for planned, _ in seen} == {40}
@@ -118,9 +118,9 @@ def test_progress_is_told(endpoint: Endpoint, plan: MakePlan, store: Store) -> N
     assert len(set(done)) > 2
 
 
-def test_costs_stay_within_the_limit(endpoint: Endpoint, plan: MakePlan, store: Store) -> None:
+def test_costs_stay_within_the_limit(endpoint: Endpoint, plan: MakePlan, store: RunStore) -> None:
     prices = {"openai:tester": {"input": 0.0, "output": 1e6}}
-    options = Options(max_cost=30.5, prices=prices, concurrency=4)  # type: ignore[arg-type]
+    options = RunOptions(max_cost=30.5, prices=prices, concurrency=4)  # type: ignore[arg-type]
     endpoint.reply = lambda body: Answer("2 2 2", wait=0.01)
     outcome = run(plan(40, max_tokens=5), store, options)
     assert "over the limit of 30.5" in outcome.tally.ended
@@ -130,41 +130,41 @@ def test_costs_stay_within_the_limit(endpoint: Endpoint, plan: MakePlan, store: 
     assert outcome.judged[0].judgments.height == 9
     # The limit is the run's, not the sitting's.
     assert run(plan(40, max_tokens=5), store, options).tally.sent == 0
-    more = run(plan(40, max_tokens=5), store, Options(max_cost=1e9, prices=prices))  # type: ignore[arg-type]
+    more = run(plan(40, max_tokens=5), store, RunOptions(max_cost=1e9, prices=prices))  # type: ignore[arg-type]
     assert more.complete
     assert more.tally.sent == 31
 
 
-def test_a_limit_on_cost_needs_a_price(plan: MakePlan, store: Store) -> None:
+def test_a_limit_on_cost_needs_a_price(plan: MakePlan, store: RunStore) -> None:
     with pytest.raises(InputError, match="max-cost needs the price of 'openai:tester'"):
-        run(plan(1), store, Options(max_cost=1))
+        run(plan(1), store, RunOptions(max_cost=1))
 
 
-def test_requests_are_spread_over_the_minute(endpoint: Endpoint, plan: MakePlan, store: Store) -> None:
+def test_requests_are_spread_over_the_minute(endpoint: Endpoint, plan: MakePlan, store: RunStore) -> None:
     start = time.monotonic()
-    run(plan(15), store, Options(requests_per_minute=600))
+    run(plan(15), store, RunOptions(requests_per_minute=600))
     assert 0.4 < time.monotonic() - start < 5
 
 
 def test_a_model_that_cannot_do_it_ends_the_run_and_keeps_what_there_is(
-    endpoint: Endpoint, plan: MakePlan, store: Store
+    endpoint: Endpoint, plan: MakePlan, store: RunStore
 ) -> None:
     with pytest.raises(Exception, match="without log-probabilities"):
         run(plan(3, "scoring"), store)
     assert records(store)[0].state == "stopped"
 
 
-def test_scores_are_stored_and_calibrated_over_all_items(endpoint: Endpoint, plan: MakePlan, store: Store) -> None:
+def test_scores_are_stored_and_calibrated_over_all_items(endpoint: Endpoint, plan: MakePlan, store: RunStore) -> None:
     tops = {str(n): -1.0 - 0.1 * n for n in range(-3, 4)}
     endpoint.reply = lambda body: Answer("1", logprobs={**tops, "2": -0.3 * case(body) - 0.1})
     part = plan(4, "scoring", calibrate=True).parts[0]
-    whole = run(Plan((part,)), store).judged[0].judgments
-    some = Part(part.rater, corpus(2), part.instrument, part.questions)
-    with Store.temporary() as other:
-        first = run(Plan((some,)), other).judged[0]
-        known = Plan.of(part.corpus, part.rater, part.instrument, questions=["trust"]).parts[0]
-        grown = Part(known.rater, added(part.corpus, first), known.instrument, known.questions)
-        second = run(Plan((grown,)), other)
+    whole = run(RunPlan((part,)), store).judged[0].judgments
+    some = PlanPart(part.rater, corpus(2), part.instrument, part.questions)
+    with RunStore.temporary() as other:
+        first = run(RunPlan((some,)), other).judged[0]
+        known = RunPlan.of(part.corpus, part.rater, part.instrument, questions=["trust"]).parts[0]
+        grown = PlanPart(known.rater, added(part.corpus, first), known.instrument, known.questions)
+        second = run(RunPlan((grown,)), other)
     assert second.tally.sent == 2
     assert (
         second.judged[0]
@@ -174,17 +174,19 @@ def test_scores_are_stored_and_calibrated_over_all_items(endpoint: Endpoint, pla
     )
 
 
-def test_a_run_that_is_told_to_stop_ends_with_what_there_is(endpoint: Endpoint, plan: MakePlan, store: Store) -> None:
+def test_a_run_that_is_told_to_stop_ends_with_what_there_is(
+    endpoint: Endpoint, plan: MakePlan, store: RunStore
+) -> None:
     """`Ctrl-C` reaches the thread that shows progress."""
     endpoint.reply = lambda body: Answer("2", wait=0.05)
     pressed = threading.Event()
 
-    def press(tally: Tally) -> None:
+    def press(tally: RunTally) -> None:
         if tally.sent > 5 and not pressed.is_set():
             pressed.set()
             raise KeyboardInterrupt
 
-    outcome = run(plan(100), store, Options(concurrency=4), progress=press)
+    outcome = run(plan(100), store, RunOptions(concurrency=4), progress=press)
     assert outcome.interrupted
     assert 5 < outcome.tally.sent < 60
     assert outcome.judged[0].judgments.height == outcome.tally.sent == store.count()
@@ -194,7 +196,7 @@ def test_a_run_that_is_told_to_stop_ends_with_what_there_is(endpoint: Endpoint, 
     assert resumed.tally.sent + outcome.tally.sent == 100
 
 
-def test_the_record_tells_every_option(endpoint: Endpoint, plan: MakePlan, store: Store) -> None:
+def test_the_record_tells_every_option(endpoint: Endpoint, plan: MakePlan, store: RunStore) -> None:
     run(plan(2, temperature=0.7, seed=4, samples=3), store)
     (record,) = records(store)
     (part,) = record.plan["parts"]
@@ -219,10 +221,10 @@ def test_the_record_tells_every_option(endpoint: Endpoint, plan: MakePlan, store
 )
 def test_options_that_make_no_sense_are_refused(options: dict[str, Any]) -> None:
     with pytest.raises(InputError):
-        Options(**options)
+        RunOptions(**options)
 
 
-def test_half_a_character_and_other_odd_replies_do_no_harm(endpoint: Endpoint, plan: MakePlan, store: Store) -> None:
+def test_half_a_character_and_other_odd_replies_do_no_harm(endpoint: Endpoint, plan: MakePlan, store: RunStore) -> None:
     texts = ["2 \\ud83d", "\\u0000 2", "\\ud83d", "=cmd()", "</script>2", "2" * 5000]
 
     def reply(body: dict[str, Any]) -> Answer:
@@ -235,11 +237,11 @@ def test_half_a_character_and_other_odd_replies_do_no_harm(endpoint: Endpoint, p
     outcome = run(plan(7), store)
     assert outcome.tally.sent == 7
     assert outcome.judged[0].judgments["reply"].to_list()[0] == "2 ?"
-    again = run(plan(7), store, Options(retry_failed=False))
+    again = run(plan(7), store, RunOptions(retry_failed=False))
     assert again.judged[0].judgments.equals(outcome.judged[0].judgments)
 
 
-def test_a_seed_of_any_size_is_a_seed(endpoint: Endpoint, plan: MakePlan, store: Store) -> None:
+def test_a_seed_of_any_size_is_a_seed(endpoint: Endpoint, plan: MakePlan, store: RunStore) -> None:
     for seed in (10**30, -(10**30), 2**63):
         assert run(plan(1, seed=seed), store).tally.sent == 1
         assert run(plan(1, seed=seed), store).tally.sent == 0

@@ -8,14 +8,14 @@ import pytest
 
 from tests.raters.models.endpoint import Answer, Endpoint
 from vantage import InputError
-from vantage.runs import Store, run
+from vantage.runs import RunStore, run
 from vantage.runs.export import COLUMNS, calls, export
 
 from .conftest import MakePlan, case
 
 
 @pytest.fixture
-def filled(endpoint: Endpoint, plan: MakePlan, store: Store) -> Store:
+def filled(endpoint: Endpoint, plan: MakePlan, store: RunStore) -> RunStore:
     def reply(body: dict[str, object]) -> Answer | str:
         return Answer(status=400, error={"message": "no"}) if case(body) == 3 else "=2+2"
 
@@ -25,7 +25,7 @@ def filled(endpoint: Endpoint, plan: MakePlan, store: Store) -> Store:
     return store
 
 
-def test_calls_come_with_their_prompts(filled: Store) -> None:
+def test_calls_come_with_their_prompts(filled: RunStore) -> None:
     found = list(calls(filled))
     assert [call["finish"] for call in found] == ["stop"] * 5 + ["failed"]
     assert "bad" in found[-1]["error"] or "(400: no)" in found[-1]["error"]
@@ -40,13 +40,13 @@ def test_calls_come_with_their_prompts(filled: Store) -> None:
     assert json.loads(first["settings"])["max_tokens"] == 512
 
 
-def test_a_run_has_the_calls_that_it_sent_and_those_that_it_found(filled: Store) -> None:
+def test_a_run_has_the_calls_that_it_sent_and_those_that_it_found(filled: RunStore) -> None:
     assert len(list(calls(filled, run=1))) == 4
     assert [call["sample"] for call in calls(filled, run=2)] == [0, 0, 1, 1]
     assert len(list(calls(filled, run=2, limit=3))) == 3
 
 
-def test_every_format_says_the_same(filled: Store, tmp_path: Path) -> None:
+def test_every_format_says_the_same(filled: RunStore, tmp_path: Path) -> None:
     for name in ("a.jsonl", "a.csv", "a.parquet"):
         assert export(filled, tmp_path / name) == 6
     parquet = pl.read_parquet(tmp_path / "a.parquet")

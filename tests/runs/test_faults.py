@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from tests.raters.models.endpoint import Answer, Endpoint
-from vantage.runs import Options, Store, run
+from vantage.runs import RunOptions, RunStore, run
 
 from .conftest import MakePlan, case
 
-PATIENT = Options(concurrency=8, tries=4)
+PATIENT = RunOptions(concurrency=8, tries=4)
 
 
 def statuses(outcome: Any) -> Counter[str]:
@@ -57,7 +57,7 @@ class Once:
          "drip", "silent"],
 )  # fmt: skip
 def test_a_fault_that_passes_costs_a_try_and_nothing_else(
-    endpoint: Endpoint, plan: MakePlan, store: Store, fault: Answer
+    endpoint: Endpoint, plan: MakePlan, store: RunStore, fault: Answer
 ) -> None:
     endpoint.reply = Once(fault)
     outcome = run(plan(4, settings={"timeout": 0.5}), store, PATIENT)
@@ -81,35 +81,37 @@ def test_a_fault_that_passes_costs_a_try_and_nothing_else(
     ],
 )
 def test_a_fault_that_stays_ends_as_failed_and_is_taken_up_again(
-    endpoint: Endpoint, plan: MakePlan, store: Store, fault: Answer, sentence: str, requests: int
+    endpoint: Endpoint, plan: MakePlan, store: RunStore, fault: Answer, sentence: str, requests: int
 ) -> None:
     endpoint.reply = lambda body: fault
     asked = plan(1, settings={"timeout": 0.2})
-    outcome = run(asked, store, Options(tries=3))
+    outcome = run(asked, store, RunOptions(tries=3))
     row = outcome.judged[0].judgments.row(0, named=True)
     assert row["status"] == "failed"
     assert sentence in row["reply"]
     assert len(endpoint.requests) == requests
     assert store.count() == 0
-    left = run(asked, store, Options(tries=3, retry_failed=False))
+    left = run(asked, store, RunOptions(tries=3, retry_failed=False))
     assert statuses(left) == {"failed": 1}
     assert len(endpoint.requests) == requests
     endpoint.reply = lambda body: "2"
-    assert statuses(run(asked, store, Options(tries=3))) == {"answered": 1}
+    assert statuses(run(asked, store, RunOptions(tries=3))) == {"answered": 1}
 
 
 @pytest.mark.usefixtures("hasty")
-def test_an_endpoint_that_never_answers_ends_at_the_deadline(endpoint: Endpoint, plan: MakePlan, store: Store) -> None:
+def test_an_endpoint_that_never_answers_ends_at_the_deadline(
+    endpoint: Endpoint, plan: MakePlan, store: RunStore
+) -> None:
     endpoint.reply = lambda body: Answer(silent=True)
     start = time.monotonic()
-    outcome = run(plan(2, settings={"timeout": 60}), store, Options(deadline=0.5))
+    outcome = run(plan(2, settings={"timeout": 60}), store, RunOptions(deadline=0.5))
     assert time.monotonic() - start < 10
     assert statuses(outcome) == {"failed": 2}
     assert "Given up after 0.5 seconds" in outcome.judged[0].judgments["reply"][0]
 
 
 def test_an_overloaded_endpoint_gets_fewer_requests_and_is_left_alone_for_as_long_as_it_asks(
-    endpoint: Endpoint, plan: MakePlan, store: Store
+    endpoint: Endpoint, plan: MakePlan, store: RunStore
 ) -> None:
     arrived: list[float] = []
 
@@ -120,7 +122,7 @@ def test_an_overloaded_endpoint_gets_fewer_requests_and_is_left_alone_for_as_lon
         return "2"
 
     endpoint.reply = reply
-    outcome = run(plan(4), store, Options(concurrency=4))
+    outcome = run(plan(4), store, RunOptions(concurrency=4))
     assert statuses(outcome) == {"answered": 4}
     assert arrived[4] - arrived[3] > 0.8
     assert outcome.tally.limit < 4
@@ -128,7 +130,7 @@ def test_an_overloaded_endpoint_gets_fewer_requests_and_is_left_alone_for_as_lon
 
 @pytest.mark.usefixtures("hasty")
 def test_all_faults_at_once_and_every_request_ends_exactly_once(
-    endpoint: Endpoint, plan: MakePlan, store: Store
+    endpoint: Endpoint, plan: MakePlan, store: RunStore
 ) -> None:
     draw, lock = random.Random(5), threading.Lock()  # noqa: S311
     faults = [
@@ -154,7 +156,7 @@ def test_all_faults_at_once_and_every_request_ends_exactly_once(
         return kinds.get(number % 10, "2")
 
     endpoint.reply = reply
-    outcome = run(plan(120, settings={"timeout": 0.3}), store, Options(concurrency=16, tries=8))
+    outcome = run(plan(120, settings={"timeout": 0.3}), store, RunOptions(concurrency=16, tries=8))
     judged = outcome.judged[0].judgments
     assert judged["item"].n_unique() == judged.height == 120
     for row in judged.iter_rows(named=True):
@@ -166,7 +168,7 @@ def test_all_faults_at_once_and_every_request_ends_exactly_once(
 
 
 def test_a_clock_that_jumps_does_no_harm(
-    endpoint: Endpoint, plan: MakePlan, store: Store, monkeypatch: pytest.MonkeyPatch
+    endpoint: Endpoint, plan: MakePlan, store: RunStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real, jumps = time.time, iter([-1e8, 1e8] * 1000)
     monkeypatch.setattr(time, "time", lambda: real() + next(jumps))
@@ -180,16 +182,16 @@ def test_a_clock_that_jumps_does_no_harm(
 @pytest.mark.usefixtures("hasty")
 @pytest.mark.parametrize(("fail_on", "told"), [(5, "more than the 5 allowed"), (0.2, "more than the share of 0.2")])
 def test_too_many_failures_end_the_run(
-    endpoint: Endpoint, plan: MakePlan, store: Store, fail_on: float, told: str
+    endpoint: Endpoint, plan: MakePlan, store: RunStore, fail_on: float, told: str
 ) -> None:
     endpoint.reply = lambda body: Answer(status=400, error={"message": "no"}) if case(body) % 2 else "2"
-    outcome = run(plan(300), store, Options(fail_on=fail_on, concurrency=2))
+    outcome = run(plan(300), store, RunOptions(fail_on=fail_on, concurrency=2))
     assert told in outcome.tally.ended
     assert not outcome.complete
     assert outcome.tally.sent < 300
 
 
-def test_a_run_in_which_nothing_works_ends_by_itself(endpoint: Endpoint, plan: MakePlan, store: Store) -> None:
+def test_a_run_in_which_nothing_works_ends_by_itself(endpoint: Endpoint, plan: MakePlan, store: RunStore) -> None:
     endpoint.reply = lambda body: Answer(status=401, error={"message": "no"})
     outcome = run(plan(300), store)
     assert "all failed" in outcome.tally.ended

@@ -18,7 +18,7 @@ from vantage import ChatRater, Corpus, Persona
 from vantage.raters import prompts
 from vantage.raters.chat import ChatRater as Rater
 from vantage.raters.models.base import Completion, LogProbs, Request
-from vantage.runs import Options, Outcome, Part, Plan, Store, judgments, recall, run
+from vantage.runs import Outcome, PlanPart, RunOptions, RunPlan, RunStore, judgments, recall, run
 from vantage.runs.cleaning import clean
 from vantage.runs.faults import StoreError
 from vantage.runs.finished import Layout
@@ -47,15 +47,17 @@ def model() -> Model:
     return Model()
 
 
-MakePlan = Callable[..., Plan]
+MakePlan = Callable[..., RunPlan]
 
 
 @pytest.fixture
 def plan(model: Model) -> MakePlan:
     """`plan(items, style, questions, **options)`: questions about invented sentences, put to the model."""
 
-    def make(items: int = 5, style: str = "zero-shot", questions: tuple[str, ...] = ("trust",), **options: Any) -> Plan:
-        return Plan.of(corpus(items), ChatRater(model, style, **options), "warmth-competence", questions=questions)
+    def make(
+        items: int = 5, style: str = "zero-shot", questions: tuple[str, ...] = ("trust",), **options: Any
+    ) -> RunPlan:
+        return RunPlan.of(corpus(items), ChatRater(model, style, **options), "warmth-competence", questions=questions)
 
     return make
 
@@ -79,17 +81,17 @@ def table(outcome: Outcome) -> pl.DataFrame:
     return outcome.judged[0].judgments
 
 
-def forget(store: Store) -> None:
+def forget(store: RunStore) -> None:
     store.writer.do(lambda connection: connection.execute("DELETE FROM finished"))
 
 
-def count(store: Store) -> int:
+def count(store: RunStore) -> int:
     return int(store.select("SELECT COUNT(*) FROM finished")[0][0])
 
 
 @pytest.mark.parametrize("style", ["zero-shot", "together", "json+reasoning", "coarse", "few-shot:2", "reasoning"])
 def test_a_finished_run_is_recalled_as_it_would_be_read(
-    plan: MakePlan, store: Store, planned: Callable[[], int], monkeypatch: pytest.MonkeyPatch, style: str
+    plan: MakePlan, store: RunStore, planned: Callable[[], int], monkeypatch: pytest.MonkeyPatch, style: str
 ) -> None:
     # Several blocks, whose borders fall between the samples of an item.
     monkeypatch.setattr(recall, "BLOCK", 50)
@@ -114,14 +116,14 @@ def test_a_finished_run_is_recalled_as_it_would_be_read(
     assert count(store) == 1
 
 
-def test_scores_are_recalled_question_by_question(store: Store) -> None:
+def test_scores_are_recalled_question_by_question(store: RunStore) -> None:
     class Sure(Here):
         def score(self, requests: Sequence[Request], options: Sequence[str]) -> LogProbs:
             self.batches.append(len(requests))
             return np.log(np.random.default_rng(len(self.batches)).dirichlet([1.0] * len(options), len(requests)))
 
     model = Sure()
-    asked = Plan.of(corpus(30), ChatRater(model, "scoring"), "warmth-competence")
+    asked = RunPlan.of(corpus(30), ChatRater(model, "scoring"), "warmth-competence")
     first = run(asked, store)
     batches = len(model.batches)
     again = run(asked, store)
@@ -130,7 +132,7 @@ def test_scores_are_recalled_question_by_question(store: Store) -> None:
     assert count(store) == 1
 
 
-def test_the_same_reply_is_read_for_each_item_it_was_given_to(model: Model, plan: MakePlan, store: Store) -> None:
+def test_the_same_reply_is_read_for_each_item_it_was_given_to(model: Model, plan: MakePlan, store: RunStore) -> None:
     # The number stands in one of the items, of which the reply is then a copy.
     model.reply = lambda body: "It says that the wallet was given back, case 0002."
     asked = plan(4)
@@ -140,21 +142,23 @@ def test_the_same_reply_is_read_for_each_item_it_was_given_to(model: Model, plan
     assert table(first)["rule"].n_unique() == 2
 
 
-def test_no_model_is_loaded_for_a_finished_run(store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_model_is_loaded_for_a_finished_run(
+    store: RunStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     recorded = tmp_path / "recorded.csv"
     rows = {"item": [f"i{n:04}" for n in range(9)], "question": ["trust"] * 9, "reply": ["1", "2", "-3"] * 3}
     pl.DataFrame(rows).write_csv(recorded)
-    asked = Plan.of(corpus(9), ChatRater(f"recorded:{recorded}"), "warmth-competence", questions=["trust"])
+    asked = RunPlan.of(corpus(9), ChatRater(f"recorded:{recorded}"), "warmth-competence", questions=["trust"])
     first = run(asked, store)
     monkeypatch.setattr(Rater, "open", lambda _: pytest.fail("the model was loaded"))
     assert table(run(asked, store)).equals(table(first))
 
 
-def test_items_with_the_same_text_share_a_call(model: Model, plan: MakePlan, store: Store) -> None:
+def test_items_with_the_same_text_share_a_call(model: Model, plan: MakePlan, store: RunStore) -> None:
     part = plan(6).parts[0]
     same = part.corpus.items.with_columns(text=pl.lit("The same."))
     shared = Corpus(same, part.corpus.raters, part.corpus.judgments, part.corpus.instruments)
-    asked = Plan((replace(part, corpus=shared),))
+    asked = RunPlan((replace(part, corpus=shared),))
     first = run(asked, store)
     assert (first.tally.sent, sum(model.batches)) == (1, 1)
     again = run(asked, store)
@@ -162,7 +166,7 @@ def test_items_with_the_same_text_share_a_call(model: Model, plan: MakePlan, sto
     assert table(again)["item"].to_list() == [f"i{n:04}" for n in range(6)]
 
 
-def _changed_item(part: Part) -> Part:
+def _changed_item(part: PlanPart) -> PlanPart:
     items = part.corpus.items.with_columns(
         text=pl.when(pl.col("item") == "i0007").then(pl.lit("Another, case 0007.")).otherwise("text")
     )
@@ -170,12 +174,12 @@ def _changed_item(part: Part) -> Part:
     return replace(part, corpus=changed)
 
 
-def _changed_wording(part: Part) -> Part:
+def _changed_wording(part: PlanPart) -> PlanPart:
     document = {**part.instrument.document, "guidelines": "Judge otherwise."}
     return replace(part, instrument=type(part.instrument).from_document(document))
 
 
-def _changed_order(part: Part) -> Part:
+def _changed_order(part: PlanPart) -> PlanPart:
     items = part.corpus.items.reverse()
     return replace(part, corpus=Corpus(items, part.corpus.raters, part.corpus.judgments, part.corpus.instruments))
 
@@ -195,17 +199,17 @@ def _changed_order(part: Part) -> Part:
     ],
 )
 def test_whatever_changes_a_request_is_noticed(
-    plan: MakePlan, store: Store, change: Callable[[Part], Part], sent: int
+    plan: MakePlan, store: RunStore, change: Callable[[PlanPart], PlanPart], sent: int
 ) -> None:
     part = plan(20).parts[0]
-    run(Plan((part,)), store)
-    outcome = run(Plan((change(part),)), store)
+    run(RunPlan((part,)), store)
+    outcome = run(RunPlan((change(part),)), store)
     assert outcome.tally.sent == sent
     assert outcome.complete
 
 
-def test_a_persona_is_told_by_what_it_is_and_not_only_by_its_name(plan: MakePlan, store: Store) -> None:
-    def asked(text: str) -> Plan:
+def test_a_persona_is_told_by_what_it_is_and_not_only_by_its_name(plan: MakePlan, store: RunStore) -> None:
+    def asked(text: str) -> RunPlan:
         return plan(5, "persona", persona=Persona("ann", description=text))
 
     assert run(asked("Ann is a nurse."), store).tally.sent == 5
@@ -214,14 +218,14 @@ def test_a_persona_is_told_by_what_it_is_and_not_only_by_its_name(plan: MakePlan
 
 
 def test_prompts_that_are_written_otherwise_by_newer_code_are_noticed(
-    plan: MakePlan, store: Store, monkeypatch: pytest.MonkeyPatch
+    plan: MakePlan, store: RunStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run(plan(20), store)
     monkeypatch.setattr(prompts, "ROLE", "You are a rater.")
     assert run(plan(20), store).tally.sent == 20
 
 
-def test_a_call_that_is_gone_is_asked_again(plan: MakePlan, store: Store) -> None:
+def test_a_call_that_is_gone_is_asked_again(plan: MakePlan, store: RunStore) -> None:
     first = run(plan(400), store)
     # One that is not among those that are looked at beforehand.
     store.writer.do(lambda connection: connection.execute("DELETE FROM calls WHERE item = 'i0137'"))
@@ -231,7 +235,7 @@ def test_a_call_that_is_gone_is_asked_again(plan: MakePlan, store: Store) -> Non
     assert run(plan(400), store).tally.stored == 400
 
 
-def test_a_number_that_now_belongs_to_another_call_is_noticed(plan: MakePlan, store: Store) -> None:
+def test_a_number_that_now_belongs_to_another_call_is_noticed(plan: MakePlan, store: RunStore) -> None:
     first = run(plan(400), store)
 
     def swap(connection: sqlite3.Connection) -> None:
@@ -246,7 +250,7 @@ def test_a_number_that_now_belongs_to_another_call_is_noticed(plan: MakePlan, st
     assert table(run(plan(400), store)).equals(table(first))
 
 
-def test_a_damaged_reply_is_told(plan: MakePlan, store: Store) -> None:
+def test_a_damaged_reply_is_told(plan: MakePlan, store: RunStore) -> None:
     run(plan(100), store)
     store.writer.do(lambda connection: connection.execute("UPDATE calls SET reply = '3' WHERE item = 'i0051'"))
     with pytest.raises(StoreError, match="damaged"):
@@ -254,7 +258,7 @@ def test_a_damaged_reply_is_told(plan: MakePlan, store: Store) -> None:
 
 
 def test_a_run_with_failures_or_a_part_in_the_corpus_is_not_taken_for_finished(
-    model: Model, plan: MakePlan, store: Store
+    model: Model, plan: MakePlan, store: RunStore
 ) -> None:
     model.reply = lambda body: "fail" if "case 0003" in body["messages"][-1]["content"] else "2"
     asked = plan(10)
@@ -266,23 +270,23 @@ def test_a_run_with_failures_or_a_part_in_the_corpus_is_not_taken_for_finished(
     assert count(store) == 1
 
 
-def test_what_depends_on_replies_is_always_planned(plan: MakePlan, store: Store) -> None:
+def test_what_depends_on_replies_is_always_planned(plan: MakePlan, store: RunStore) -> None:
     asked = plan(5, "two-step")
     first = run(asked, store)
     assert count(store) == 0
     assert table(run(asked, store)).equals(table(first))
-    run(plan(5), store, Options(retry_unparsed=1))
+    run(plan(5), store, RunOptions(retry_unparsed=1))
     assert count(store) == 0
 
 
-def test_another_run_that_rests_on_a_finished_part_keeps_its_calls(plan: MakePlan, store: Store) -> None:
+def test_another_run_that_rests_on_a_finished_part_keeps_its_calls(plan: MakePlan, store: RunStore) -> None:
     one = plan(12).parts[0]
     other = replace(one, rater=replace(one.rater, seed=5))
-    run(Plan((one,)), store)
-    both = run(Plan((one, other)), store)
+    run(RunPlan((one,)), store)
+    both = run(RunPlan((one, other)), store)
     assert (both.tally.stored, both.tally.sent) == (12, 12)
     clean(store, drop=[1])
-    again = run(Plan((one, other)), store)
+    again = run(RunPlan((one, other)), store)
     assert (again.tally.stored, again.tally.sent) == (24, 0)
     clean(store, drop=[both.run])
     assert count(store) == 0
@@ -290,12 +294,12 @@ def test_another_run_that_rests_on_a_finished_part_keeps_its_calls(plan: MakePla
 
 def test_a_store_of_an_older_version_gets_the_table_when_it_is_opened(plan: MakePlan, tmp_path: Path) -> None:
     path = tmp_path / "older.sqlite"
-    with Store(path) as store:
+    with RunStore(path) as store:
         first = run(plan(3), store)
         store.writer.do(lambda connection: connection.execute("DROP TABLE finished"))
-    with Store(path, read_only=True) as store:
+    with RunStore(path, read_only=True) as store:
         assert table(judgments(plan(3), store)).equals(table(first))
-    with Store(path) as store:
+    with RunStore(path) as store:
         run(plan(3), store)
         assert count(store) == 1
 

@@ -10,7 +10,7 @@ import pytest
 
 from vantage import ChatRater, Instrument, Personas, demo_corpus
 from vantage.raters.models.base import Completion, LogProbs, Request
-from vantage.runs import Options, Plan, Store, added, run
+from vantage.runs import RunOptions, RunPlan, RunStore, added, run
 from vantage.runs.forecast import ASSUMED, LATENCY, SHARED, SPEED, TIMED, UNTIMED, Forecast
 
 INSTRUMENT = Instrument.load("warmth-competence")
@@ -42,9 +42,9 @@ class Counting:
     def close(self) -> None: ...
 
 
-def forecast(rater: ChatRater, options: Options | None = None, **asked: Any) -> Forecast:
+def forecast(rater: ChatRater, options: RunOptions | None = None, **asked: Any) -> Forecast:
     found = Forecast(options)
-    found.add(Plan.of(demo_corpus(), rater, INSTRUMENT, **asked))
+    found.add(RunPlan.of(demo_corpus(), rater, INSTRUMENT, **asked))
     return found
 
 
@@ -60,43 +60,43 @@ def forecast(rater: ChatRater, options: Options | None = None, **asked: Any) -> 
         ("selective-persona", 2, 30 + 180),
     ],
 )
-def test_calls_are_those_that_a_run_sends(store: Store, style: str, samples: int, calls: int) -> None:
+def test_calls_are_those_that_a_run_sends(store: RunStore, style: str, samples: int, calls: int) -> None:
     who: dict[str, Any] = {"persona": Personas.load("pool")[0]} if "persona" in style else {}
     rater = ChatRater("openai:x", style, samples=samples, **who)
     found = forecast(rater)
     assert found.total.calls == calls
     # A persona to whom everything is relevant is asked everything.
     model = Counting("Answer: 10" if who else "Answer: 2")
-    run(Plan.of(demo_corpus(), ChatRater(model, style, samples=samples, **who), INSTRUMENT), store)
+    run(RunPlan.of(demo_corpus(), ChatRater(model, style, samples=samples, **who), INSTRUMENT), store)
     assert len(model.seen) == calls
     sent = sum(len(message.content) for request in model.seen for message in request.messages)
     assert found.total.prompt_tokens == pytest.approx(sent / 4, rel=0.02)
 
 
-def test_what_is_asked_twice_or_answered_already_is_counted_once(store: Store) -> None:
+def test_what_is_asked_twice_or_answered_already_is_counted_once(store: RunStore) -> None:
     rater = ChatRater("openai:x", samples=2)
     found = forecast(rater)
     assert SHARED not in found.notes
-    found.add(Plan.of(demo_corpus(), rater, INSTRUMENT))
+    found.add(RunPlan.of(demo_corpus(), rater, INSTRUMENT))
     assert found.total.calls == 180
     assert SHARED in found.notes
-    found.add(Plan.of(demo_corpus(), ChatRater("openai:x", samples=5), INSTRUMENT))
+    found.add(RunPlan.of(demo_corpus(), ChatRater("openai:x", samples=5), INSTRUMENT))
     assert found.total.calls == 450
-    rated = run(Plan.of(demo_corpus(), ChatRater(Counting(), name=rater.id), INSTRUMENT, questions=["trust"]), store)
+    rated = run(RunPlan.of(demo_corpus(), ChatRater(Counting(), name=rater.id), INSTRUMENT, questions=["trust"]), store)
     known = added(demo_corpus(), *rated.judged)
     rest = Forecast()
-    rest.add(Plan.of(known, rater, INSTRUMENT))
+    rest.add(RunPlan.of(known, rater, INSTRUMENT))
     assert rest.total.calls == 180 - 30
 
 
 def test_cost_is_known_where_the_price_is() -> None:
-    found = forecast(ChatRater("openai:x"), Options(prices=PRICES)).total
+    found = forecast(ChatRater("openai:x"), RunOptions(prices=PRICES)).total
     assert found.cost == pytest.approx((found.prompt_tokens * 2 + found.completion_tokens * 10) / 1e6)
     assert found.cost is not None
-    half = forecast(ChatRater("openai:x"), Options(prices=PRICES, engine="batch")).total
+    half = forecast(ChatRater("openai:x"), RunOptions(prices=PRICES, engine="batch")).total
     assert half.cost == pytest.approx(found.cost / 2)
     assert half.seconds is None
-    assert forecast(ChatRater("openai:y"), Options(prices=PRICES)).total.cost is None
+    assert forecast(ChatRater("openai:y"), RunOptions(prices=PRICES)).total.cost is None
     assert forecast(ChatRater("embedded")).total.cost == 0
 
 
@@ -105,8 +105,8 @@ def test_time_follows_concurrency_and_limits() -> None:
     assert one.total.seconds == pytest.approx((90 * LATENCY + one.total.completion_tokens / SPEED) / 8)
     more = forecast(ChatRater("openai:x", settings={"concurrency": 4})).total.seconds
     assert more == pytest.approx((one.total.seconds or 0) * 2)
-    assert forecast(ChatRater("openai:x"), Options(requests_per_minute=6)).total.seconds == 900
-    slow = forecast(ChatRater("openai:x"), Options(tokens_per_minute=60)).total
+    assert forecast(ChatRater("openai:x"), RunOptions(requests_per_minute=6)).total.seconds == 900
+    slow = forecast(ChatRater("openai:x"), RunOptions(tokens_per_minute=60)).total
     assert slow.seconds == slow.prompt_tokens + slow.completion_tokens
     here = forecast(ChatRater("embedded"))
     assert here.total.seconds is None
@@ -117,7 +117,7 @@ def test_what_was_assumed_is_told() -> None:
     assert forecast(ChatRater("openai:x")).assumptions == []
     assert forecast(ChatRater("openai:x", "two-step")).assumptions == [ASSUMED["why"]]
     found = Forecast()
-    found.add(Plan(()), "never said of nothing")
+    found.add(RunPlan(()), "never said of nothing")
     assert (found.assumptions, found.notes, found.total.calls) == ([], [], 0)
 
 
@@ -125,7 +125,7 @@ def test_raters_of_a_model_and_style_are_added_up() -> None:
     found = Forecast()
     people = Personas.load("pool")[:3]
     raters = [ChatRater("openai:x", "persona", persona=one) for one in people]
-    found.add(Plan.of(demo_corpus(), [*raters, ChatRater("openai:y")], INSTRUMENT, questions=["trust"]))
+    found.add(RunPlan.of(demo_corpus(), [*raters, ChatRater("openai:y")], INSTRUMENT, questions=["trust"]))
     assert [one.calls for one in found.estimates] == [30] * 4
     assert [(one.model, one.style, one.calls, n) for one, n in found.by_style] == [
         ("openai:x", "persona", 90, 3),

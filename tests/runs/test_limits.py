@@ -7,7 +7,7 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vantage.runs.limits import LONGEST_WAIT, Crossing, PerMinute, back_off
+from vantage.runs.limits import LONGEST_WAIT, AdaptiveLimiter, PerMinute, back_off
 
 
 @given(st.integers(1, 1000), st.integers())
@@ -26,16 +26,16 @@ def test_waits_are_spread_over_the_whole_range() -> None:
 
 def test_no_more_than_the_limit_are_inside() -> None:
     async def cross() -> int:
-        crossing, inside, most = Crossing(3), 0, 0
+        limiter, inside, most = AdaptiveLimiter(3), 0, 0
 
         async def one() -> None:
             nonlocal inside, most
-            await crossing.enter()
+            await limiter.enter()
             inside += 1
             most = max(most, inside)
             await asyncio.sleep(0.001)
             inside -= 1
-            crossing.leave()
+            limiter.leave()
 
         await asyncio.gather(*(one() for _ in range(30)))
         return most
@@ -44,30 +44,30 @@ def test_no_more_than_the_limit_are_inside() -> None:
 
 
 def test_an_overload_halves_the_limit_once_and_success_brings_it_back() -> None:
-    crossing = Crossing(16)
+    limiter = AdaptiveLimiter(16)
     since = time.monotonic()
     for _ in range(5):
-        crossing.overloaded(since, None)
-    assert crossing.limit == 8
-    crossing.overloaded(time.monotonic() + 1, None)
-    assert crossing.limit == 4
+        limiter.overloaded(since, None)
+    assert limiter.limit == 8
+    limiter.overloaded(time.monotonic() + 1, None)
+    assert limiter.limit == 4
     rounds = 0
-    while crossing.limit < 16:
-        crossing.went_well()
+    while limiter.limit < 16:
+        limiter.went_well()
         rounds += 1
     # One more place for every round of as many requests as there are places: 4 + 5 + … + 15.
     assert 100 < rounds < 140
     for n in range(20):
-        crossing.overloaded(time.monotonic() + 2 + n, None)
-    assert crossing.limit == 1
+        limiter.overloaded(time.monotonic() + 2 + n, None)
+    assert limiter.limit == 1
 
 
 def test_the_gate_stays_closed_for_as_long_as_the_server_asks() -> None:
     async def cross() -> float:
-        crossing = Crossing(2)
+        limiter = AdaptiveLimiter(2)
         start = time.monotonic()
-        crossing.overloaded(start, 0.2)
-        await crossing.enter()
+        limiter.overloaded(start, 0.2)
+        await limiter.enter()
         return time.monotonic() - start
 
     assert asyncio.run(cross()) >= 0.19

@@ -11,9 +11,9 @@ import pytest
 
 from vantage import ChatRater
 from vantage.raters.models.base import GIVEN_UP, Completion, LogProbs, Request, never
-from vantage.runs import Options, Plan, Store, run
+from vantage.runs import RunOptions, RunPlan, RunStore, run
 from vantage.runs.engines import local
-from vantage.runs.tally import Tally
+from vantage.runs.tally import RunTally
 
 from .conftest import corpus
 
@@ -47,18 +47,18 @@ class Here:
     def close(self) -> None: ...
 
 
-def test_batches_grow_while_the_model_is_fast(store: Store) -> None:
+def test_batches_grow_while_the_model_is_fast(store: RunStore) -> None:
     model = Here()
-    outcome = run(Plan.of(corpus(400), ChatRater(model), "warmth-competence"), store)
+    outcome = run(RunPlan.of(corpus(400), ChatRater(model), "warmth-competence"), store)
     assert outcome.tally.sent == sum(model.batches) == 1200
     assert model.batches[0] == local.SMALLEST
     assert max(model.batches) > local.SMALLEST
     assert outcome.judged[0].judgments["value"].unique().to_list() == [2.0]
 
 
-def test_scores_are_asked_for_question_by_question(store: Store) -> None:
+def test_scores_are_asked_for_question_by_question(store: RunStore) -> None:
     model = Here()
-    outcome = run(Plan.of(corpus(20), ChatRater(model, "scoring"), "warmth-competence"), store)
+    outcome = run(RunPlan.of(corpus(20), ChatRater(model, "scoring"), "warmth-competence"), store)
     rows = outcome.judged[0].judgments
     assert rows.height == 60
     assert len(set(map(tuple, model.options))) == 1
@@ -88,12 +88,12 @@ class Slow(Here):
         return Completion("2", "stop", 10, 1)
 
 
-def test_an_interrupted_batch_ends_after_the_request_under_way_and_loses_none(store: Store) -> None:
+def test_an_interrupted_batch_ends_after_the_request_under_way_and_loses_none(store: RunStore) -> None:
     model = Slow()
-    asked = Plan.of(corpus(60), ChatRater(model), "warmth-competence", questions=["trust"])
+    asked = RunPlan.of(corpus(60), ChatRater(model), "warmth-competence", questions=["trust"])
     interrupted: list[float] = []
 
-    def interrupt(tally: Tally) -> None:
+    def interrupt(tally: RunTally) -> None:
         if not interrupted:
             interrupted.append(time.monotonic())
             raise KeyboardInterrupt
@@ -110,14 +110,14 @@ def test_an_interrupted_batch_ends_after_the_request_under_way_and_loses_none(st
     assert model.answered == 60
 
 
-def test_a_failed_batch_member_fails_alone_and_counts_for_fail_on(store: Store) -> None:
+def test_a_failed_batch_member_fails_alone_and_counts_for_fail_on(store: RunStore) -> None:
     class Broken(Here):
         def complete(self, requests: Sequence[Request]) -> list[Completion]:
             self.batches.append(len(requests))
             return [Completion("", "failed", error="no") for _ in requests]
 
     model = Broken()
-    outcome = run(Plan.of(corpus(400), ChatRater(model), "warmth-competence"), store, Options(fail_on=10))
+    outcome = run(RunPlan.of(corpus(400), ChatRater(model), "warmth-competence"), store, RunOptions(fail_on=10))
     assert "more than the 10 allowed" in outcome.tally.ended
     assert len(model.batches) == 1
 
@@ -134,8 +134,8 @@ def test_each_reply_is_stored_as_it_is_made(tmp_path: Path) -> None:
             return super().complete(requests)
 
     model = Dying()
-    plan = Plan.of(corpus(20), ChatRater(model), "warmth-competence", questions=["trust"])
-    with Store(tmp_path / "runs.sqlite") as store, pytest.raises(RuntimeError, match="killed"):
+    plan = RunPlan.of(corpus(20), ChatRater(model), "warmth-competence", questions=["trust"])
+    with RunStore(tmp_path / "runs.sqlite") as store, pytest.raises(RuntimeError, match="killed"):
         run(plan, store)
-    with Store(tmp_path / "runs.sqlite") as store:
+    with RunStore(tmp_path / "runs.sqlite") as store:
         assert (model.batches, store.count()) == ([2, 2, 2], 6)

@@ -17,28 +17,28 @@ from hypothesis import strategies as st
 from vantage import ChatRater, InputError, Instrument
 from vantage.raters.conversation import Ask
 from vantage.raters.models.base import Completion, Message, Request, Sampling
-from vantage.runs import Store
+from vantage.runs import RunStore
 from vantage.runs.faults import StoreError
 from vantage.runs.keys import Keys
 from vantage.runs.recovery import recover
-from vantage.runs.tables import Finished, packed, unpacked
+from vantage.runs.tables import FinishedCall, packed, unpacked
 
 ROOT = Path(__file__).resolve().parents[2]
 KEYS = Keys(ChatRater("openai:x"), Instrument.load("warmth-competence"))
 
 
-def finished(number: int, completion: Completion | None = None) -> Finished:
+def finished(number: int, completion: Completion | None = None) -> FinishedCall:
     request = Request((Message("system", "Rate. " * 50), Message("user", f"Text {number}")), tag=(f"i{number}", "q", 0))
-    return Finished(KEYS.call(Ask(request)), completion or Completion(f"reply {number}", "stop", 30, 2), 1, 1e9)
+    return FinishedCall(KEYS.call(Ask(request)), completion or Completion(f"reply {number}", "stop", 30, 2), 1, 1e9)
 
 
-def put(store: Store, calls: Sequence[Finished]) -> StoreError | None:
+def put(store: RunStore, calls: Sequence[FinishedCall]) -> StoreError | None:
     """Stores calls and waits until all are acknowledged; the first error, if there was one."""
     done: Future[StoreError | None] = Future()
     left = {call.call.key for call in calls}
     errors: list[StoreError] = []
 
-    def acknowledge(batch: Sequence[Finished], error: StoreError | None) -> None:
+    def acknowledge(batch: Sequence[FinishedCall], error: StoreError | None) -> None:
         left.difference_update(one.call.key for one in batch)
         errors.extend([error] if error else [])
         if not left:
@@ -67,15 +67,15 @@ def test_what_is_stored_comes_back_as_it_was(path: Path) -> None:
         Completion("", scores=(-0.5, -1.25, -7.0)),
     ]
     calls = [finished(number, completion) for number, completion in enumerate(told)]
-    with Store(path) as store:
+    with RunStore(path) as store:
         assert put(store, calls) is None
-    with Store(path, read_only=True) as store:
+    with RunStore(path, read_only=True) as store:
         found = store.lookup([call.call.key for call in calls])
         assert [found[call.call.key].completion for call in calls] == told
 
 
 def test_a_reply_is_never_replaced(path: Path) -> None:
-    with Store(path) as store:
+    with RunStore(path) as store:
         put(store, [finished(1)])
         put(store, [finished(1, Completion("another"))])
         (found,) = store.lookup(keys(range(1, 2))).values()
@@ -84,7 +84,7 @@ def test_a_reply_is_never_replaced(path: Path) -> None:
 
 
 def test_a_failure_is_no_reply_until_it_is_asked_for(path: Path) -> None:
-    with Store(path) as store:
+    with RunStore(path) as store:
         put(store, [finished(1, Completion("", "failed", error="first")), finished(2)])
         put(store, [finished(1, Completion("", "failed", error="second"))])
         assert len(store.lookup(keys(range(1, 3)))) == 1
@@ -94,7 +94,7 @@ def test_a_failure_is_no_reply_until_it_is_asked_for(path: Path) -> None:
 
 
 def test_texts_are_stored_once_and_a_call_takes_little_room(path: Path) -> None:
-    with Store(path) as store:
+    with RunStore(path) as store:
         put(store, [finished(number) for number in range(3000)])
         assert store.select("SELECT COUNT(*) FROM texts") == [(3002,)]
     assert path.stat().st_size / 3000 < 400
@@ -108,14 +108,14 @@ def test_texts_survive_packing(text: str) -> None:
 @pytest.mark.parametrize("lost", [1, 50, 3000])
 def test_a_write_ahead_file_that_was_cut_loses_only_what_was_not_acknowledged(tmp_path: Path, lost: int) -> None:
     """A copy of the files as a crash would leave them, with the end of the write-ahead file missing."""
-    with Store(tmp_path / "a.sqlite") as store:
+    with RunStore(tmp_path / "a.sqlite") as store:
         for number in range(40):
             put(store, [finished(number)])
         size = (tmp_path / "a.sqlite-wal").stat().st_size
         copy = tmp_path / "runs.sqlite"
         copy.write_bytes((tmp_path / "a.sqlite").read_bytes())
         (tmp_path / "runs.sqlite-wal").write_bytes((tmp_path / "a.sqlite-wal").read_bytes()[: size - lost])
-    with Store(copy) as store:
+    with RunStore(copy) as store:
         found = store.lookup(keys(range(40)))
         assert 36 <= len(found) < 40
         assert {store_.completion.text for store_ in found.values()} == {f"reply {n}" for n in range(len(found))}
@@ -125,13 +125,13 @@ def test_a_write_ahead_file_that_was_cut_loses_only_what_was_not_acknowledged(tm
 
 @pytest.mark.parametrize("share", [0.3, 0.6, 0.9, 0.999])
 def test_a_file_that_was_cut_is_recovered_and_says_so(path: Path, share: float) -> None:
-    with Store(path) as store:
+    with RunStore(path) as store:
         for start in range(0, 2000, 100):
             put(store, [finished(number) for number in range(start, start + 100)])
     whole = path.stat().st_size
     with path.open("r+b") as file:
         file.truncate(int(whole * share))
-    with Store(path) as store:
+    with RunStore(path) as store:
         (note,) = store.notes
         assert "replies were saved" in note
         assert (path.parent / "runs.sqlite.damaged-1").is_file()
@@ -145,14 +145,14 @@ def test_a_file_that_was_cut_is_recovered_and_says_so(path: Path, share: float) 
 
 
 def look_at_everything(path: Path) -> None:
-    with Store(path) as store:
+    with RunStore(path) as store:
         store.lookup(keys(range(2000)))
         store.select("SELECT SUM(LENGTH(reply)) FROM calls")
         store.select("SELECT SUM(LENGTH(body)) FROM texts")
 
 
 def test_a_damaged_page_is_told_and_recovered_on_demand(path: Path) -> None:
-    with Store(path) as store:
+    with RunStore(path) as store:
         put(store, [finished(number) for number in range(2000)])
     with path.open("r+b") as file:
         file.seek(4096 * 40)
@@ -161,35 +161,35 @@ def test_a_damaged_page_is_told_and_recovered_on_demand(path: Path) -> None:
         look_at_everything(path)
     told = recover(path)
     assert "replies were saved" in told
-    with Store(path) as store:
+    with RunStore(path) as store:
         assert 1000 < store.count() <= 2000
         assert store.select("PRAGMA integrity_check") == [("ok",)]
 
 
 def test_a_newer_store_is_refused_and_left_alone(path: Path) -> None:
-    with Store(path):
+    with RunStore(path):
         pass
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA user_version = 99")
     for read_only in (False, True):
         with pytest.raises(InputError, match="has version 99, this Vantage reads version 1; update Vantage"):
-            Store(path, read_only=read_only)
+            RunStore(path, read_only=read_only)
 
 
 def test_other_files_are_refused(path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE other (id)")
     with pytest.raises(InputError, match="not a run store"):
-        Store(path)
+        RunStore(path)
     path.write_text("this is no database, but long enough to look at it " * 5, encoding="utf-8")
     with pytest.raises(InputError, match="damaged"):
-        Store(path)
+        RunStore(path)
     with pytest.raises(InputError, match="no run store here"):
-        Store(path.parent / "nothing.sqlite", read_only=True)
+        RunStore(path.parent / "nothing.sqlite", read_only=True)
 
 
 def test_a_full_disk_ends_in_a_sentence_and_an_intact_store(path: Path) -> None:
-    with Store(path) as store:
+    with RunStore(path) as store:
         put(store, [finished(number) for number in range(10)])
         store.writer.do(lambda connection: connection.execute("PRAGMA max_page_count = 60").fetchall())
         error = put(store, [finished(number) for number in range(10, 3000)])
@@ -210,9 +210,9 @@ import json, resource, signal, sys
 sys.path.insert(0, {str(ROOT)!r})
 from pathlib import Path
 from tests.runs.test_store import finished, put
-from vantage.runs import Store
+from vantage.runs import RunStore
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-store = Store(Path({str(path)!r}))
+store = RunStore(Path({str(path)!r}))
 resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, 600_000))
 acknowledged, error = 0, None
 while error is None:
@@ -225,7 +225,7 @@ import os; os._exit(0)
     acknowledged, sentence = json.loads(done.stdout)
     assert "the store cannot grow" in sentence
     assert acknowledged > 0
-    with Store(path) as store:
+    with RunStore(path) as store:
         assert store.select("PRAGMA integrity_check") == [("ok",)]
         assert len(store.lookup(keys(range(acknowledged)))) == acknowledged
 
@@ -235,7 +235,7 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
     tmp_path.chmod(0o500)
     try:
         with pytest.raises(InputError, match="--store"):
-            Store(tmp_path / "runs.sqlite")
+            RunStore(tmp_path / "runs.sqlite")
     finally:
         tmp_path.chmod(0o700)
 
@@ -243,19 +243,19 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path) -> None:
 def test_a_path_that_leads_nowhere_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", encoding="utf-8")
     with pytest.raises(InputError, match="cannot be"):
-        Store(tmp_path / "file" / "runs.sqlite")
+        RunStore(tmp_path / "file" / "runs.sqlite")
     # A file system that is read-only, whoever asks.
     with pytest.raises(InputError, match="cannot be"):
-        Store("/proc/runs.sqlite")
+        RunStore("/proc/runs.sqlite")
 
 
 def test_a_store_can_be_read_where_nothing_can_be_written(path: Path) -> None:
-    with Store(path) as store:
+    with RunStore(path) as store:
         put(store, [finished(1, Completion("4"))])
     path.chmod(0o400)
     path.parent.chmod(0o500)
     try:
-        with Store(path, read_only=True) as store:
+        with RunStore(path, read_only=True) as store:
             assert store.count() == 1
             with pytest.raises(InputError, match="for reading only"):
                 put(store, [finished(2)])

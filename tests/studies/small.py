@@ -31,7 +31,7 @@ def collect(context: Context[Options]) -> Corpus:
 def analyse(corpus: Corpus, context: Context[Options]) -> Result:
     found = alpha(corpus, by="question", level=context.options.level, ci="none")
     table = Table("alpha", "Alpha.", found, {"estimate": Column("alpha")})
-    return Result([Section("Agreement", ["Text."], [table])], [Finding("There are {n} rows.", {"n": len(found)})])
+    return Result([Section("Agreement", ["Text."], [table])], [Finding(f"There are {len(found)} rows.")])
 
 
 STUDY = Study("small", "A small study", ("Does it run?",), Options, collect, analyse)

@@ -1,74 +1,115 @@
+"""Planted beside found: every planted truth lies in its interval, or the report says that it does not."""
+
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
 from tests.report.truth import check_all
 from vantage import Corpus
+from vantage.corpora.bundled import planted_corpus
 from vantage.raters.models.base import ModelError
+from vantage.report.parts import Result
 from vantage.studies import Context, run
-from vantage.studies.demo.mapping import DIMENSIONS
-from vantage.studies.stereomap.people import human_clusters
+from vantage.studies.demo.analysis import AS_PLANTED, Demo, estimates, planted_sets, planted_values
 
 
-def placing(sign: float = 1.0, noise: float = 0.05) -> Callable[..., Corpus]:
-    """Answers as people's clusters have them, or turned round, with some noise."""
+def answering(share: float) -> Callable[..., Corpus]:
+    """A model that answers as people do on average, for a share of its answer, and at random for the rest."""
 
     def rate(context: Context[Any], corpus: Corpus, *_: Any, questions: list[str]) -> Corpus:
         rng = np.random.default_rng(0)
-        clusters = human_clusters()
-        warm = {"tolerant", "warm", "good-natured", "sincere", "friendly", "well-intentioned", "trustworthy"}
-        rows = []
-        for item, reference in corpus.items.select("item", "reference").iter_rows():
-            for question in questions:
-                true = getattr(clusters[reference], "warmth" if question in warm else "competence")
-                expected = 3 + sign * (true - 3) + noise * rng.normal()
-                rows.append({"item": item, "question": question, "rater": "m", "value": 3.0, "expected": expected})
-        return corpus.add(pl.DataFrame(rows), pl.DataFrame({"rater": ["m"], "kind": ["model"]}))
+        means = corpus.filter(kind="person", question=questions[0]).judgments.group_by("item", maintain_order=True)
+        frame = means.agg(pl.col("value").mean())
+        noise = rng.uniform(-3, 3, len(frame))
+        value = np.clip(np.rint(share * frame["value"].to_numpy() + (1 - abs(share)) * noise), -3, 3)
+        judged = frame.select("item", question=pl.lit(questions[0]), rater=pl.lit("real"), value=pl.Series(value))
+        return corpus.add(judged, pl.DataFrame({"rater": ["real"], "kind": ["model"]}))
 
     return rate
 
 
-def test_a_model_that_sees_as_people_do_is_found_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Context, "rate", placing())
-    report = run("demo", out=tmp_path / "demo")
-    related = next(table for table in report.result.tables if table.name == "people").frame
-    assert related["question"].to_list() == list(DIMENSIONS)
-    assert related["estimate"].min() > 0.9  # type: ignore[operator]
-    assert related["items"].to_list() == [24, 24]
-    first = report.result.findings[0].text
-    assert first.startswith("The small model orders the groups as people do, better than chance, in ")
-    assert all(dimension in first for dimension in DIMENSIONS)
-    check_all(report.result)
-    figure = report.result.figures[0]
-    assert (figure.data.height, figure.data["panel"].n_unique()) == (24 + 5, 2)
-    groups = next(table for table in report.result.tables if table.name == "groups").frame
-    apart = (groups["warmth"] - groups["people_warmth"]).abs().max()
-    assert isinstance(apart, float)
-    assert apart < 0.1
-    assert any("24 groups" in text for text in report.result.warnings)
+@pytest.fixture(scope="module")
+def result() -> Result:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Context, "rate", answering(1.0))
+        return run("demo", asked=40).result
 
 
-@pytest.mark.parametrize(("sign", "noise", "begins"), [(-1.0, 0.05, "other way round"), (0.0, 1.0, "no better")])
-def test_the_first_finding_follows_the_answers(
-    monkeypatch: pytest.MonkeyPatch, sign: float, noise: float, begins: str
-) -> None:
-    monkeypatch.setattr(Context, "rate", placing(sign, noise))
-    result = run("demo").result
+def frame(result: Result, name: str) -> pl.DataFrame:
+    return next(table.frame for table in result.tables if table.name == name)
+
+
+def test_every_planted_value_is_in_its_interval_or_said_not_to_be(result: Result) -> None:
+    values = frame(result, "planted").drop_nulls("planted")
+    assert values["id"].to_list() == [
+        *("trust", "competence", "ambiguous", "random", "constant", "model-a", "model-b", "narrow", "home", "hand")
+    ]
+    held = values.filter(pl.col("planted").is_between("low", "high"))
+    for row in values.iter_rows(named=True):
+        inside = row["low"] <= row["planted"] <= row["high"]
+        beyond = row["none"] is None or not row["low"] <= row["none"] <= row["high"]
+        assert (row["verdict"] == AS_PLANTED) == (inside and beyond), row
+    assert result.findings[0].text.startswith(f"{len(held)} of {len(values)} planted values lie inside")
+    # Intervals of nominal 95 % hold what they should in most other corpora too, as the table shows.
+    assert values["coverage"].min() > 0.8  # type: ignore[operator]
+
+
+def test_who_and_what_was_planted_is_found_or_counted_as_missed(result: Result) -> None:
+    sets = {row["what"]: row for row in frame(result, "named").iter_rows(named=True)}
+    for question in ("Who answers carelessly?", "Who uses a narrow part of the scale?"):
+        assert sets[question]["verdict"] == AS_PLANTED
+    split = sets["Which sentences are ambiguous?"]
+    assert split["planted"] == "12"
+    assert int(split["found"]) == 12 - split["missed"] + split["false_alarms"]
+    text = " ".join(finding.text for finding in result.findings)
+    assert f"({split['missed']} missed, {split['false_alarms']} too many)" in text
+    assert "coast are more lenient" in text
+    assert "Left- and right-handed synthetic people cannot be told apart" in text
+
+
+def test_sentences_are_true_and_say_that_the_ratings_are_synthetic(result: Result) -> None:
     check_all(result)
-    assert begins in result.findings[0].text
+    assert "synthetic" in result.warnings[0]
+    assert result.figures[0].chart == "forest"
 
 
-def test_one_group_has_no_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Context, "rate", placing())
-    result = run("demo", groups=1).result
-    check_all(result)
-    assert not any("small model" in finding.text for finding in result.findings)
+def test_no_estimate_looks_at_what_was_planted() -> None:
+    corpus = planted_corpus()
+    blank = Corpus(corpus.items, corpus.raters.with_columns(planted=pl.lit("")), corpus.judgments, corpus.instruments)
+    assert_frame_equal(estimates(blank, resamples=20), estimates(corpus, resamples=20))
+
+
+def test_what_is_not_there_is_not_found() -> None:
+    """Without its patterns the same corpus leaves the verdicts that it should."""
+    corpus, rng = planted_corpus(), np.random.default_rng(0)
+    shuffled = corpus.judgments.with_columns(value=pl.col("value").shuffle(seed=1))
+    demo = Demo(Corpus(corpus.items, corpus.raters, shuffled, corpus.instruments), resamples=50)
+    sets = planted_sets(demo).frame
+    assert sets.filter(pl.col("what") == "Who answers carelessly?")["false_alarms"][0] > 10
+    assert "as planted" not in sets.filter(pl.col("what") == "Which model can stand in for a person?")["verdict"]
+    # Answers of the two groups that are alike leave nothing of the trait that matters.
+    homes = {"coast": "hills", "hills": "coast"}
+    swapped = corpus.raters.with_columns(
+        home=pl.when(pl.Series(rng.random(26) < 0.5)).then(pl.col("home").replace(homes)).otherwise("home")
+    )
+    values = planted_values(Demo(Corpus(corpus.items, swapped, corpus.judgments, corpus.instruments), resamples=50))
+    assert values.frame.filter(pl.col("id") == "home")["verdict"][0] != AS_PLANTED
+    assert values.facts["held"] < values.facts["values"] or values.facts["as_planted"] < values.facts["values"]
+
+
+@pytest.mark.parametrize("share", [1.0, -1.0])
+def test_the_real_model_is_one_more_rater(share: float) -> None:
+    corpus = answering(share)(None, planted_corpus(), questions=["trust"])
+    demo = Demo(corpus, resamples=50)
+    values = planted_values(demo).frame.filter(pl.col("planted").is_null())
+    assert values["id"].to_list() == ["real"]
+    assert values["low"][0] > 0 if share > 0 else values["high"][0] < 0
 
 
 def test_without_a_model_everything_else_is_shown(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,12 +117,8 @@ def test_without_a_model_everything_else_is_shown(monkeypatch: pytest.MonkeyPatc
         raise ModelError("The embedded model is not installed.")
 
     monkeypatch.setattr(Context, "rate", missing)
-    report = run("demo")
-    assert "No map could be drawn: The embedded model is not installed." in report.result.warnings
-    check_all(report.result)
-    assert {"alpha", "split-half", "raters"} == {table.name for table in report.result.tables}
-    assert not any("135 million" in text for text in report.result.warnings)
-    told = " ".join(finding.text for finding in report.result.findings)
-    # One of the synthetic raters answers without reading.
-    assert "The answers of r9 " in told
-    assert "are not shown to follow those of the other synthetic raters" in told
+    result = run("demo").result
+    assert "No real model was asked: The embedded model is not installed." in result.warnings
+    check_all(result)
+    assert frame(result, "planted")["planted"].null_count() == 0
+    assert not any("real model" in finding.text for finding in result.findings)

@@ -8,19 +8,19 @@ from typing import Any
 import pytest
 
 from tests.cli.run import run as verb
-from tests.context.planted import Planted, planted_corpus
-from tests.context.script_writer import CONVERSATION, ScriptWriter
 from tests.runs.test_forecast import Counting
 from tests.studies import small
 from tests.studies.appraisals import release as appraisals
+from tests.studies.context.pipeline.planted import Planted, planted_corpus
+from tests.studies.context.pipeline.script_writer import CONVERSATION, ScriptWriter
 from tests.studies.perseval import made as perseval
 from tests.studies.wcsent import release as wcsent
 from vantage import InputError
-from vantage.context.assumed import ASSUMPTION
 from vantage.report.record import Record
 from vantage.runs.forecast import ASSUMED
 from vantage.studies.base import find
 from vantage.studies.context.collecting import GATED
+from vantage.studies.context.pipeline.assumed import ASSUMPTION
 from vantage.studies.estimating import Preview, Training, preview
 from vantage.studies.execution import Context
 
@@ -29,7 +29,7 @@ CASES: dict[str, dict[str, Any]] = {
     "stereomap": {"form": "short", "groups": "nurses, lawyers, pupils", "k": 2, "runs": 2, "variants": "bare"},
     "appraisals": {"posts": 2, "runs": 2},
     "perseval": {"methods": "none", "texts": 4, "shown": 2, "retrieval": "tfidf"},
-    "demo": {"groups": 3},
+    "demo": {"asked": 3},
 }
 
 
@@ -54,7 +54,7 @@ def loads(monkeypatch: pytest.MonkeyPatch, models: dict[str, Any] | None = None)
         assert models is not None, f"{spec} was loaded for an estimate"
         return models[spec]
 
-    for place in ("raters.chat", "context.generation", "raters.trained.probe"):
+    for place in ("raters.chat", "studies.context.pipeline.generation", "raters.trained.probe"):
         monkeypatch.setattr(f"vantage.{place}.load_model", load)
 
 

@@ -14,10 +14,10 @@ from vantage import Corpus
 from vantage.errors import InputError
 from vantage.raters.models.recorded import RecordedModel
 from vantage.report import Report, Result
-from vantage.runs.options import Options as RunOptions
-from vantage.runs.store import Store
+from vantage.runs.options import RunOptions
+from vantage.runs.store import RunStore
 from vantage.studies import Context, run
-from vantage.studies.execution import Stopped
+from vantage.studies.execution import StudyStopped
 from vantage.studies.running import redraw
 
 
@@ -155,7 +155,7 @@ def test_a_model_that_refused_everything_gives_a_sound_report(tmp_path: Path) ->
 def test_a_run_that_stops_early_can_go_on(tmp_path: Path) -> None:
     (tmp_path / "m.csv").write_text("item,question,reply\nx,trust,1\n")
     model, out = f"recorded:{tmp_path / 'm.csv'}", tmp_path / "out"
-    with pytest.raises(Stopped, match="the same command, given again, goes on"):
+    with pytest.raises(StudyStopped, match="run the same command again"):
         run(STUDY, out=out, models=[model], carried=RunOptions(fail_on=0, concurrency=1))
     assert manifest(out)["record"]["state"] == "interrupted"
     recorded(tmp_path / "m.csv")
@@ -199,5 +199,5 @@ def test_progress_and_warnings_reach_the_caller(tmp_path: Path) -> None:
 
 def test_every_reply_is_in_the_store(tmp_path: Path) -> None:
     run(STUDY, out=tmp_path / "out", models=[recorded(tmp_path / "m.csv")], items=3)
-    with Store(tmp_path / "out" / "runs.sqlite", read_only=True) as store:
+    with RunStore(tmp_path / "out" / "runs.sqlite", read_only=True) as store:
         assert store.count() == 3

@@ -67,7 +67,7 @@ def _vantage(
     pass
 
 
-app.command("demo", short_help="A first look, offline: a small model, a report.")(demo.demo)
+app.command("demo", short_help="A first look, offline: planted truths, a small model, a report.")(demo.demo)
 app.add_typer(new.app, name="new", short_help="Begin a project, an instrument or a study of your own.")
 app.add_typer(instruments.app, name="instruments", short_help="List, show and check instruments: what is asked.")
 app.add_typer(corpora.app, name="corpora", short_help="Import, describe, check and export judgments.")

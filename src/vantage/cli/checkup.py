@@ -176,7 +176,7 @@ def database(address: str) -> Iterator[Notice]:
     from sqlalchemy import create_engine, text
     from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
-    from vantage.collect.store import database_url
+    from vantage.collect.sql import database_url
 
     try:
         url = database_url(address)

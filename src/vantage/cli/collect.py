@@ -1,8 +1,10 @@
-"""`vantage collect`: put the items of a corpus before people, and bring their judgments back."""
+"""`vantage collect`: collect human judgments of the items of a corpus."""
 
 from __future__ import annotations
 
+import secrets
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,8 +15,8 @@ from vantage.cli.corpora import AllowUnique, Anonymity, Strict, TextColumns, tex
 from vantage.cli.output import Json, print_json, print_rows
 
 if TYPE_CHECKING:
-    from vantage.collect.desk import Desk
-    from vantage.collect.study import Study
+    from vantage.collect.service import StudyService
+    from vantage.collect.study import AnnotationStudy
 
 
 class _ServeByDefault(TyperGroup):
@@ -28,7 +30,7 @@ class _ServeByDefault(TyperGroup):
 
 app = typer.Typer(
     cls=_ServeByDefault,
-    help="Collect judgments of people: serve a study, watch it, export it. Without a command: serve.",
+    help="Collect human judgments: serve a study, watch its progress, export it. The default command is serve.",
     rich_markup_mode=None,
     no_args_is_help=True,
 )
@@ -51,49 +53,47 @@ def serve(
     study: StudyFile = None,
     mapping: TextColumns = None,
     port: Annotated[int, typer.Option(help="The port to listen on.", min=1, max=65535)] = 8000,
-    host: Annotated[str, typer.Option(help="The address to listen on; other machines need 0.0.0.0.")] = "127.0.0.1",
+    host: Annotated[str, typer.Option(help="The address to listen on; 0.0.0.0 for other machines.")] = "127.0.0.1",
     database: Database = None,
-    workers: Annotated[int, typer.Option(help="How many processes serve the study.", min=1, max=64)] = 1,
-    root_path: Annotated[
-        str, typer.Option(metavar="PREFIX", help="The path under which a proxy shows the study.")
-    ] = "",
+    workers: Annotated[int, typer.Option(help="Number of processes that serve the study.", min=1, max=64)] = 1,
+    root_path: Annotated[str, typer.Option(metavar="PREFIX", help="The study's path behind a reverse proxy.")] = "",
 ) -> None:
     """Serve a study to participants, and its dashboard to you."""
-    from vantage.collect.web.server import Source, serve
+    from vantage.collect.web.server import ServedStudy, serve
     from vantage.errors import InputError
 
     if study is None and instrument is None:
         raise InputError("No instrument given", remedy="pass --instrument NAME or --study FILE")
     if folder is not None and (mapping or folder.is_file()):
         folder, _ = texts_or_corpus(folder, None, instrument, mapping)
-        typer.echo(f"The texts are in {folder}, and the judgments will be.")
-    found = _study(folder, instrument, study, database)
-    with _opened(found, database) as desk:
-        if not desk.has_password():
-            _new_password(desk)
+        typer.echo(f"The texts are stored in {folder}; the judgments will be, too.")
+    chosen = _study(folder, instrument, study, database)
+    with _running(chosen, database) as service:
+        if not service.researchers.has_password():
+            password = secrets.token_urlsafe(9)  # shown once; only its hash is stored
+            service.researchers.set_password(password)
+            typer.echo(f"The dashboard's password is {password} (change it with: vantage collect password)")
     shown = f"http://{'localhost' if host in ('127.0.0.1', '0.0.0.0') else host}:{port}{root_path}"  # noqa: S104
-    typer.echo(f"{found.title}\n  participants  {shown}/\n  dashboard     {shown}/desk\nStop with Ctrl-C.")
-    source = Source(
+    typer.echo(f"{chosen.title}\n  participants  {shown}/\n  dashboard     {shown}/admin\nStop with Ctrl-C.")
+    served = ServedStudy(
         study=str(study) if study else None,
-        folder=str(found.folder),
-        instrument=found.plan.instrument,
+        folder=str(chosen.folder),
+        instrument=chosen.plan.instrument,
         database=database,
         prefix=root_path,
     )
-    serve(source, host=host, port=port, workers=workers)
+    serve(served, host=host, port=port, workers=workers)
 
 
 @app.command()
 def export(
     folder: Folder = None,
-    to: Annotated[
-        Path | None, typer.Option("--to", help="Where to write; without it the corpus folder is changed.")
-    ] = None,
+    to: Annotated[Path | None, typer.Option("--to", help="Where to write; by default into the corpus folder.")] = None,
     only: Annotated[
-        bool, typer.Option("--only", help="Only what was collected, without the corpus's own judgments.")
+        bool, typer.Option("--only", help="Only the collected judgments, without the corpus's own.")
     ] = False,
     platform_ids: Annotated[
-        bool, typer.Option("--platform-ids", help="Keep the platform's ids of participants beside their pseudonyms.")
+        bool, typer.Option("--platform-ids", help="Add the participants' platform ids to their pseudonyms.")
     ] = False,
     k: Anonymity = 5,
     strict: Strict = False,
@@ -105,28 +105,28 @@ def export(
 ) -> None:
     """Write the collected judgments into the corpus.
 
-    With --to they are written to another folder. Raters whom you excluded are marked, not removed: measures, reports
-    and other exports leave them out.
+    With --to they go to another folder. Excluded raters are marked, not removed: measures, reports and other exports
+    leave them out.
     """
-    from vantage.collect import export as writing
+    from vantage.collect.export import merged, write
     from vantage.corpora.disclosure import guard
     from vantage.errors import InputError
 
-    found = _study(folder, instrument, study, database)
+    chosen = _study(folder, instrument, study, database)
     if only and to is None:
-        raise InputError("--only would replace the corpus by what was collected", remedy="say where to write with --to")
-    with _opened(found, database) as desk:
-        corpus, checks = desk.corpus(platform_ids=platform_ids), desk.checks()
+        raise InputError("--only would replace the corpus with the collected judgments", remedy="pass --to FOLDER")
+    with _running(chosen, database) as service:
+        corpus, checks = service.researchers.corpus(platform_ids=platform_ids), service.researchers.checks()
     collected = len(corpus.judgments)
     if not only:
-        corpus = writing.merged(found.corpus, corpus, found.id)
+        corpus = merged(chosen.corpus, corpus, chosen.id)
     corpus, risk = guard(corpus, k=k, strict=strict, allow_unique=allow_unique)
     if risk:
         typer.echo(f"Warning: {risk}", err=True)
-    place = writing.write(corpus, checks, to or found.folder)
-    told = {"folder": str(place), "collected": collected, "judgments": len(corpus.judgments), "checks": len(checks)}
+    place = write(corpus, checks, to or chosen.folder)
+    summary = {"folder": str(place), "collected": collected, "judgments": len(corpus.judgments), "checks": len(checks)}
     if as_json:
-        print_json(told)
+        print_json(summary)
     else:
         typer.echo(f"{place}: {collected:,} collected judgments, {len(corpus.judgments):,} in all")
 
@@ -139,11 +139,11 @@ def status(
     database: Database = None,
     as_json: Json = False,
 ) -> None:
-    """Say how far the study has come and how well raters agree."""
+    """Show the study's progress and how well raters agree."""
     from dataclasses import asdict
 
-    with _opened(_study(folder, instrument, study, database), database) as desk:
-        overview, agreement = desk.overview(), desk.reliability()
+    with _running(_study(folder, instrument, study, database), database) as service:
+        overview, agreement = service.researchers.overview(), service.researchers.reliability()
     if as_json:
         print_json({**asdict(overview), "reliability": agreement.to_dicts()})
         return
@@ -157,17 +157,17 @@ def status(
 @app.command()
 def invite(
     folder: Folder = None,
-    count: Annotated[int, typer.Option("--count", "-n", help="How many invitations.")] = 1,
-    url: Annotated[str, typer.Option(help="Where participants reach the study.")] = "http://localhost:8000",
+    count: Annotated[int, typer.Option("--count", "-n", help="Number of invitations.")] = 1,
+    url: Annotated[str, typer.Option(help="The study's address for participants.")] = "http://localhost:8000",
     note: Annotated[str, typer.Option(help="A note for yourself, shown on the dashboard.")] = "",
     instrument: InstrumentName = None,
     study: StudyFile = None,
     database: Database = None,
     as_json: Json = False,
 ) -> None:
-    """Make personal links."""
-    with _opened(_study(folder, instrument, study, database), database) as desk:
-        made = desk.invite(count, note)
+    """Create personal links."""
+    with _running(_study(folder, instrument, study, database), database) as service:
+        made = service.researchers.invite(count, note)
     links = [f"{url.rstrip('/')}/?invitation={one.token}" for one in made]
     if as_json:
         print_json([{"link": link, "token": one.token, "note": note} for link, one in zip(links, made, strict=True)])
@@ -182,15 +182,12 @@ def password(
     study: StudyFile = None,
     database: Database = None,
 ) -> None:
-    """Set the password of the dashboard.
-
-    It is asked for, or read from standard input.
-    """
-    with _opened(_study(folder, instrument, study, database), database) as desk:
+    """Set the dashboard's password, typed at a prompt or read from standard input."""
+    with _running(_study(folder, instrument, study, database), database) as service:
         if sys.stdin.isatty():
-            desk.set_password(typer.prompt("Password", hide_input=True, confirmation_prompt=True))
+            service.researchers.set_password(typer.prompt("Password", hide_input=True, confirmation_prompt=True))
         else:
-            desk.set_password(sys.stdin.readline().rstrip("\r\n"))
+            service.researchers.set_password(sys.stdin.readline().rstrip("\r\n"))
     typer.echo("The password is set.")
 
 
@@ -200,66 +197,54 @@ def check(
     as_json: Json = False,
 ) -> None:
     """Check a study file and report every problem with its line."""
-    from vantage.collect.opening import arms_of, gold_rows
-    from vantage.collect.study import Study
+    from vantage.collect.study import AnnotationStudy
+    from vantage.collect.study_setup import allocations, gold_rows
 
-    study = Study.load(file)
+    study = AnnotationStudy.load(file)
     count, gold = gold_rows(study)
-    seats = sum(arm.count for arm in arms_of(study, count, gold))
-    told = {
+    wanted = sum(arm.count for arm in allocations(study, count, gold))
+    summary = {
         "study": study.id,
         "items": count - len(gold),
         "gold_items": len(gold),
         "conditions": [c for c in study.conditions if c],
         "question_sets": [list(group) for group in study.question_sets],
-        "ratings_wanted": seats,
-        "batches_needed": -(-seats // study.plan.batch.size),
+        "ratings_wanted": wanted,
+        "batches_needed": -(-wanted // study.plan.batch.size),
     }
     if as_json:
-        print_json(told)
+        print_json(summary)
     else:
-        print_rows([told])
+        print_rows([summary])
         typer.echo(f"\n{file}: no problems")
 
 
-def _study(folder: Path | None, instrument: str | None, file: Path | None, database: str | None) -> Study:
-    """The study that is meant: a file, a folder with an instrument, or the one study that a folder has."""
-    from vantage.collect.opening import stored_study
-    from vantage.collect.study import Study
+def _study(folder: Path | None, instrument: str | None, file: Path | None, database: str | None) -> AnnotationStudy:
+    """The chosen study: a file, a folder with an instrument, or the only study in a folder."""
+    from vantage.collect.study import AnnotationStudy
+    from vantage.collect.study_setup import stored_study
     from vantage.errors import InputError
 
     if file is not None:
-        found = Study.load(file)
-        if folder is not None and folder.resolve() != found.folder:
-            raise InputError(
-                f"the study's corpus is {found.folder}, not {folder}", file=file, remedy="give one of them"
-            )
-        return found
+        chosen = AnnotationStudy.load(file)
+        if folder is not None and folder.resolve() != chosen.folder:
+            problem = f"The study's corpus is {chosen.folder}, not {folder}"
+            raise InputError(problem, file=file, remedy="give only one of them")
+        return chosen
     if folder is None:
-        raise InputError("no study was given", remedy="give a corpus folder and --instrument, or --study FILE")
+        raise InputError("No study given", remedy="pass a corpus folder and --instrument, or --study FILE")
     if instrument is not None:
-        return Study.of(folder, instrument)
+        return AnnotationStudy.of(folder, instrument)
     if database is None:
-        begun = sorted(folder.glob("collect-*.sqlite"))
-        if len(begun) != 1:
-            problem = "the folder has no study yet" if not begun else f"the folder has {len(begun)} studies"
-            raise InputError(problem, file=folder, remedy="say which one with --instrument or --study")
-        database = str(begun[0].absolute())
+        databases = sorted(folder.glob("collect-*.sqlite"))
+        if len(databases) != 1:
+            problem = "The folder has no study yet" if not databases else f"The folder has {len(databases)} studies"
+            raise InputError(problem, file=folder, remedy="choose one with --instrument or --study")
+        database = str(databases[0].absolute())
     return stored_study(database, folder)
 
 
-def _opened(study: Study, database: str | None) -> Any:
-    from contextlib import closing
+def _running(study: AnnotationStudy, database: str | None) -> closing[StudyService]:
+    from vantage.collect.service import StudyService
 
-    from vantage.collect.desk import Desk
-
-    return closing(Desk.open(study, database))
-
-
-def _new_password(desk: Desk) -> None:
-    """A password for the dashboard, made and told once; only its hash is kept."""
-    import secrets
-
-    made = secrets.token_urlsafe(9)
-    desk.set_password(made)
-    typer.echo(f"The dashboard's password is {made} (change it with: vantage collect password)")
+    return closing(StudyService(study, database))

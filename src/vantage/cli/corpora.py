@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import inspect
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
@@ -56,43 +58,95 @@ def list_readers(context: typer.Context, as_json: Json = False) -> None:
     typer.echo("\nImport with: vantage corpora import READER --from PATH --to FOLDER")
 
 
-Mapped = Annotated[
-    list[str] | None,
-    typer.Option("--map", metavar="ROLE=COLUMN,…", help="Which column holds what: item, rater, value, text …"),
-]
-Traits = Annotated[str | None, typer.Option(metavar="COLUMN,…", help="Columns that describe the rater.")]
-Named = Annotated[str | None, typer.Option(help="The question that was asked, where no column says it.")]
-Belonging = Annotated[str | None, typer.Option(help="The instrument the values belong to (name or file).")]
-Wide = Annotated[bool, typer.Option("--wide", help="The table has one column per rater.")]
-Columns = Annotated[
-    str | None, typer.Option(metavar="rater|item|question", help="What the columns that hold values are.")
-]
-Values = Annotated[
-    str | None, typer.Option(metavar="COLUMN,…", help="The columns of a wide table that hold values, such as Q*.")
-]
-Duplicates = Annotated[str | None, typer.Option(metavar="first|last|mean", help="Resolve duplicate judgments.")]
-Empty = Annotated[
-    str | None, typer.Option(metavar="skip|STATUS", help="What an empty value means, such as not_mentioned.")
-]
-Missing = Annotated[str | None, typer.Option(metavar="CODE,…", help="Codes for no answer, such as --missing=-99,NA.")]
-Valid = Annotated[str | None, typer.Option(metavar="CODE,…", help="Codes that look like missing ones but are answers.")]
-Decimal = Annotated[str | None, typer.Option(metavar=".|,", help="The decimal mark.")]
-Order = Annotated[str | None, typer.Option(metavar="WORD,…", help="Words of the scale, from lowest to highest.")]
-Strip = Annotated[
-    bool | None,
-    typer.Option("--strip/--keep-spaces", help="Whether spaces around ids mean nothing.", show_default=False),
-]
-Case = Annotated[str | None, typer.Option(metavar="keep|fold", help="Whether upper and lower case of ids matters.")]
-Encoding = Annotated[str | None, typer.Option(help="Encoding of a text file that is not UTF-8.")]
-Separator = Annotated[str | None, typer.Option(help="Separator of a CSV file.")]
-Quotes = Annotated[
-    str | None, typer.Option(metavar="literal", help="Quotation marks are part of the text and enclose nothing.")
-]
-Sheet = Annotated[str | None, typer.Option(help="The sheet of a spreadsheet.")]
+def _table_options(
+    mapping: Annotated[
+        list[str] | None,
+        typer.Option("--map", metavar="ROLE=COLUMN,…", help="Which column holds what: item, rater, value, text …"),
+    ] = None,
+    question: Annotated[str | None, typer.Option(help="The question that was asked, where no column says it.")] = None,
+    traits: Annotated[str | None, typer.Option(metavar="COLUMN,…", help="Columns that describe the rater.")] = None,
+    instrument: Annotated[str | None, typer.Option(help="The instrument the values belong to (name or file).")] = None,
+    wide: Annotated[bool, typer.Option("--wide", help="The table has one column per rater.")] = False,
+    columns: Annotated[
+        str | None, typer.Option(metavar="rater|item|question", help="What the columns that hold values are.")
+    ] = None,
+    values: Annotated[
+        str | None, typer.Option(metavar="COLUMN,…", help="The columns of a wide table that hold values, such as Q*.")
+    ] = None,
+    duplicates: Annotated[
+        str | None, typer.Option(metavar="first|last|mean", help="Resolve duplicate judgments.")
+    ] = None,
+    empty: Annotated[
+        str | None, typer.Option(metavar="skip|STATUS", help="What an empty value means, such as not_mentioned.")
+    ] = None,
+    missing: Annotated[
+        str | None, typer.Option(metavar="CODE,…", help="Codes for no answer, such as --missing=-99,NA.")
+    ] = None,
+    valid: Annotated[
+        str | None, typer.Option(metavar="CODE,…", help="Codes that look like missing ones but are answers.")
+    ] = None,
+    decimal: Annotated[str | None, typer.Option(metavar=".|,", help="The decimal mark.")] = None,
+    order: Annotated[
+        str | None, typer.Option(metavar="WORD,…", help="Words of the scale, from lowest to highest.")
+    ] = None,
+    strip: Annotated[
+        bool | None,
+        typer.Option("--strip/--keep-spaces", help="Ignore or keep spaces around ids.", show_default=False),
+    ] = None,
+    case: Annotated[
+        str | None, typer.Option(metavar="keep|fold", help="Tell ids apart by upper and lower case, or not.")
+    ] = None,
+    encoding: Annotated[str | None, typer.Option(help="Encoding of a text file that is not UTF-8.")] = None,
+    separator: Annotated[str | None, typer.Option(help="Separator of a CSV file.")] = None,
+    quotes: Annotated[
+        str | None, typer.Option(metavar="literal", help="Quotation marks are part of the text and enclose nothing.")
+    ] = None,
+    sheet: Annotated[str | None, typer.Option(help="The sheet of a spreadsheet.")] = None,
+) -> dict[str, Any]:
+    """Options of the reader `table`; those that were not given are left out."""
+    lists = {"traits": traits, "values": values, "missing": missing, "valid": valid, "order": order}
+    options = {
+        "map": pairs(mapping, "--map") if mapping else None,
+        "question": question,
+        "instrument": instrument,
+        "wide": columns or wide or None,
+        "duplicates": duplicates,
+        "empty": empty,
+        "decimal": decimal,
+        "strip": strip,
+        "case": case,
+        "encoding": encoding,
+        "separator": {"tab": "\t", "\\t": "\t"}.get(separator or "", separator),
+        "quotes": quotes,
+        "sheet": sheet,
+        **{name: names(text) or None for name, text in lists.items()},
+    }
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _with_table_options(command: Callable[..., None]) -> Callable[..., None]:
+    """A command with the options above, which it receives as `reading`."""
+    shared, own = inspect.signature(_table_options).parameters, inspect.signature(command).parameters
+    hints = get_type_hints(command, include_extras=True) | get_type_hints(_table_options, include_extras=True)
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        reading = _table_options(**{name: given.pop(name) for name in shared})
+        command(**given, reading=reading)
+
+    parameters = {name: parameter for name, parameter in {**own, **shared}.items() if name != "reading"}
+    run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        [p.replace(kind=p.KEYWORD_ONLY, annotation=hints[name]) for name, p in parameters.items()]
+    )
+    run.__annotations__ = {name: hints[name] for name in parameters}
+    return run
+
+
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the corpus that is there.")]
 
 
 @app.command("import")
+@_with_table_options
 def import_(
     reader: Annotated[
         str,
@@ -100,25 +154,7 @@ def import_(
     ],
     source: Annotated[Path, typer.Option("--from", help="The file or folder to read.")],
     to: To,
-    mapping: Mapped = None,
-    question: Named = None,
-    traits: Traits = None,
-    instrument: Belonging = None,
-    wide: Wide = False,
-    columns: Columns = None,
-    values: Values = None,
-    duplicates: Duplicates = None,
-    empty: Empty = None,
-    missing: Missing = None,
-    valid: Valid = None,
-    decimal: Decimal = None,
-    order: Order = None,
-    strip: Strip = None,
-    case: Case = None,
-    encoding: Encoding = None,
-    separator: Separator = None,
-    quotes: Quotes = None,
-    sheet: Sheet = None,
+    reading: dict[str, Any],
     licence: Annotated[str | None, typer.Option(help="The licence of the data, such as CC BY 4.0.")] = None,
     origin: Annotated[str | None, typer.Option("--source", help="Where the data are published.")] = None,
     language: Annotated[str | None, typer.Option(help="The language of the texts, such as en.")] = None,
@@ -142,62 +178,31 @@ def import_(
     from vantage.corpora.readers import load
 
     _vacant(to, overwrite=overwrite)
-    options: dict[str, Any] = pairs(option or [], "--option")
-    options |= _reading(locals())
-    corpus = load(reader, source, **options)
-    told: dict[str, Any] = {"licence": licence, "source": origin, "language": language}
-    corpus.about = replace(corpus.about, **{name: value for name, value in told.items() if value is not None})
+    corpus = load(reader, source, **{**pairs(option or [], "--option"), **reading})
+    facts: dict[str, Any] = {"licence": licence, "source": origin, "language": language}
+    corpus.about = replace(corpus.about, **{name: value for name, value in facts.items() if value is not None})
     _written(corpus, to, as_json=as_json)
 
 
 @app.command()
+@_with_table_options
 def preview(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A table in any format.")],
-    mapping: Mapped = None,
-    question: Named = None,
-    traits: Traits = None,
-    instrument: Belonging = None,
-    wide: Wide = False,
-    columns: Columns = None,
-    values: Values = None,
-    duplicates: Duplicates = None,
-    empty: Empty = None,
-    missing: Missing = None,
-    valid: Valid = None,
-    decimal: Decimal = None,
-    order: Order = None,
-    strip: Strip = None,
-    case: Case = None,
-    encoding: Encoding = None,
-    separator: Separator = None,
-    quotes: Quotes = None,
-    sheet: Sheet = None,
+    reading: dict[str, Any],
     as_json: Json = False,
 ) -> None:
     """Say what would be read from a table, what is doubtful, and how to import it."""
-    from vantage.corpora.preview import preview as told
+    from vantage.corpora.preview import preview as look
 
-    options = _reading(locals())
-    found = told(file, **options)
+    seen = look(file, **reading)
     if as_json:
-        print_json(found)
+        print_json(seen)
     else:
         from vantage.cli.description import print_preview
 
-        print_preview(found)
-    if found["problem"]:
+        print_preview(seen)
+    if seen["problem"]:
         raise typer.Exit(2)
-
-
-def _reading(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of a command, by name, as options of the reader `table`; what was not said is left out."""
-    told = {name: given[name] for name in ("question", "instrument", "duplicates", "empty", "decimal", "strip", "case")}
-    told |= {name: given[name] for name in ("encoding", "quotes", "sheet")}
-    told |= {name: names(given[name]) or None for name in ("traits", "values", "missing", "valid", "order")}
-    told["map"] = pairs(given["mapping"], "--map") if given["mapping"] else None
-    told["wide"] = given["columns"] or given["wide"] or None
-    told["separator"] = {"tab": "\t", "\\t": "\t"}.get(given["separator"] or "", given["separator"])
-    return {name: value for name, value in told.items() if value is not None}
 
 
 @app.command()
@@ -207,9 +212,9 @@ def describe(folder: Folder, as_json: Json = False) -> None:
     Sizes, judgments per item and rater, scales and answers, traits, and what looks odd.
     """
     from vantage.corpora import Corpus
-    from vantage.corpora.describe import describe as told
+    from vantage.corpora.describe import describe as described
 
-    description = told(Corpus.read(folder))
+    description = described(Corpus.read(folder))
     if as_json:
         print_json(description)
     else:
@@ -382,6 +387,9 @@ def texts_or_corpus(
     if storage.is_corpus(place):
         known = Corpus.read(place)
         columns = [column for column in corpus.items.columns if column in known.items.columns]
+        if len(columns) < len(corpus.items.columns) and not known.sizes["judgments"] and write:
+            corpus.write(place)  # the texts with further columns, such as a target
+            return place, corpus
         if not known.items.select(columns).equals(corpus.items.select(columns)):
             raise InputError("there is another corpus already", file=place, remedy="choose a new folder with --to")
         return place, known
@@ -409,14 +417,13 @@ def _vacant(to: Path, *, overwrite: bool) -> None:
 
 
 def _written(corpus: Corpus, to: Path, *, as_json: bool) -> None:
-    from vantage.corpora.describe import describe as told
+    from vantage.corpora.describe import describe as described
 
     corpus.write(to)
     if as_json:
-        print_json(told(corpus))
+        print_json(described(corpus))
         return
-    items, raters, judgments = (show(len(t)) for t in (corpus.items, corpus.raters, corpus.judgments))
-    typer.echo(f"Wrote {to}: {items} items, {raters} raters, {judgments} judgments")
+    typer.echo(f"Wrote {to}: {', '.join(f'{show(size)} {table}' for table, size in corpus.sizes.items())}")
     for note in corpus.about.notes:
         typer.echo(f"• {note}")
     typer.echo(f"Look at it with: vantage corpora describe {to}")

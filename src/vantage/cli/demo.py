@@ -1,4 +1,4 @@
-"""`vantage demo`: everything once, offline, with a real if very small model."""
+"""`vantage demo`: a first look, offline, with a real if very small model."""
 
 from __future__ import annotations
 
@@ -9,20 +9,25 @@ import typer
 
 
 def demo(
-    out: Annotated[Path, typer.Option("--out", "--to", help="Where the demo is written.")] = Path("demo"),
-    groups: Annotated[
-        int, typer.Option(help="How many of the 24 groups the model is asked about; 0 for all.", hidden=True)
-    ] = 0,
+    out: Annotated[Path, typer.Option("--out", "--to", help="The folder for the report and its data.")] = Path("demo"),
+    open_: Annotated[bool, typer.Option("--open", help="Open the report in the browser.")] = False,
+    asked: Annotated[
+        int, typer.Option(help="How many of the 120 sentences the model is asked about; 0 for none.", hidden=True)
+    ] = 60,
 ) -> None:
-    """Map 24 groups with a small model, measure agreement, and write a report: a first look, offline.
+    """Plant known things in synthetic ratings, find them again, and write a report: a first look, offline.
 
-    The report stands in demo/report.html; every step can be interrupted and goes on when the command is given again.
+    The report is demo/report.html. If you interrupt the command, run it again to continue.
     """
     from vantage.cli.study import finished, resumable, working
     from vantage.studies.running import run
 
-    typer.echo("Asking a small language model about 24 social groups. This takes a minute or two.", err=True)
+    typer.echo(
+        "Asking a small language model about 60 sentences and measuring 26 synthetic raters (about a minute).", err=True
+    )
     with resumable(), working() as progress:
-        report = run("demo", out=out, progress=progress, groups=groups)
+        report = run("demo", out=out, progress=progress, asked=asked)
     finished(report, out)
-    typer.echo("\nNext: vantage study --list, vantage measure --list; your own table: see README.md")
+    typer.echo("\nNext: vantage new project mine, for data of your own; vantage study --list, for published studies.")
+    if open_:
+        typer.launch(str((out / "report.html").resolve()))

@@ -48,14 +48,14 @@ def probe(
         opened.close()
     if store is not None:
         from vantage.runs.profiles import keep
-        from vantage.runs.store import Store
+        from vantage.runs.store import RunStore
 
-        with Store(store) as place:
+        with RunStore(store) as place:
             keep(place, rater, profile)
     if as_json:
-        print_json(profile.told())
+        print_json(profile.as_dict())
         return
-    for name, value in profile.told().items():
+    for name, value in profile.as_dict().items():
         typer.echo(f"{name.replace('_', ' ')}: {_shown(value)}")
 
 
@@ -66,15 +66,15 @@ def profiles(
 ) -> None:
     """List the profiles that a store keeps."""
     from vantage.runs.profiles import profiles as kept
-    from vantage.runs.store import Store
+    from vantage.runs.store import RunStore
 
-    with Store(store, read_only=True) as opened:
+    with RunStore(store, read_only=True) as opened:
         found: list[Profile] = kept(opened)
     if not found and not as_json:
         typer.echo("There are no profiles in this store.")
         return
     columns = ("model", "probed", "schema", "logprobs", "thinks", "window", "repeats", "tokens_per_second")
-    rows = [profile.told() for profile in found]
+    rows = [profile.as_dict() for profile in found]
     print_rows([row if as_json else {name: row[name] for name in columns} for row in rows], as_json=as_json)
 
 

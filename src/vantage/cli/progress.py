@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from vantage.runs.tally import Tally
+    from vantage.runs.tally import RunTally
 
 
 @contextmanager
-def run_progress(title: str) -> Iterator[Callable[[Tally], None]]:
+def run_progress(title: str) -> Iterator[Callable[[RunTally], None]]:
     """A bar for as long as the block lasts; call what it gives with the counts."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -31,7 +31,7 @@ def run_progress(title: str) -> Iterator[Callable[[Tally], None]]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(Text(printable(title)).plain, total=None, told="")
 
-        def show(tally: Tally) -> None:
+        def show(tally: RunTally) -> None:
             bar.update(
                 task,
                 total=tally.planned,
@@ -42,11 +42,11 @@ def run_progress(title: str) -> Iterator[Callable[[Tally], None]]:
         yield show
 
 
-def told(tally: Tally, seconds: float) -> str:
+def told(tally: RunTally, seconds: float) -> str:
     """Rate, cost and failures in a few words.
 
-    >>> from vantage.runs.tally import Tally
-    >>> told(Tally(sent=120, failed=2, cost=0.25), 10.0)
+    >>> from vantage.runs.tally import RunTally
+    >>> told(RunTally(sent=120, failed=2, cost=0.25), 10.0)
     '12.0/s · cost 0.25 · 2 failed'
     """
     parts = [f"{tally.sent / max(seconds, 1e-9):.1f}/s"]

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from vantage.raters.chat import ChatRater
     from vantage.raters.conversation import Conversation
     from vantage.runs.execution import Outcome
-    from vantage.runs.options import Options
-    from vantage.runs.store import Store
+    from vantage.runs.options import RunOptions
+    from vantage.runs.store import RunStore
 
 
 def rate(
@@ -81,7 +81,7 @@ def rate(
         bool, typer.Option("--batch", help="Use the provider's batch API: half the price, within a day.")
     ] = False,
     batch_protocol: Annotated[
-        str | None, typer.Option(help="openai, anthropic or mistral; told by the address without it.")
+        str | None, typer.Option(help="openai, anthropic or mistral; inferred from the address without it.")
     ] = None,
     batch_wait: Annotated[
         float | None, typer.Option(help="Seconds to wait for batches at most; the same command collects them later.")
@@ -112,8 +112,8 @@ def rate(
 ) -> None:
     """Ask a language model, as a rater like any other, and add its judgments to the corpus.
 
-    Every reply is stored as it comes. A command that was interrupted goes on where it was left when it is given
-    again. Keys are read from the environment (OPENAI_API_KEY) and never stored.
+    Every reply is stored as it arrives. Run an interrupted command again to resume it. Keys are read from the
+    environment (OPENAI_API_KEY) and never stored.
     """
     from vantage.errors import InputError
     from vantage.instruments import Instrument
@@ -234,7 +234,7 @@ def _estimate(
     instrument: Any,
     asked: list[str],
     condition: str,
-    options: Options,
+    options: RunOptions,
     *,
     as_json: bool,
 ) -> None:
@@ -242,10 +242,10 @@ def _estimate(
 
     from vantage.cli.forecasts import print_estimate, shown
     from vantage.runs.forecast import Forecast
-    from vantage.runs.plan import Plan
+    from vantage.runs.plan import RunPlan
 
     forecast = Forecast(options)
-    forecast.add(Plan.of(part, raters, instrument, questions=asked, condition=condition))
+    forecast.add(RunPlan.of(part, raters, instrument, questions=asked, condition=condition))
     if as_json:
         print_json([asdict(one) for one in forecast.estimates])
         return
@@ -261,11 +261,11 @@ def _engine(engine: str, *, batch: bool) -> str:
     return "batch" if batch else engine
 
 
-def _options(prices: Path | None, **told: Any) -> Options:
+def _options(prices: Path | None, **told: Any) -> RunOptions:
     from vantage.raters.prices import read_prices
-    from vantage.runs.options import Options
+    from vantage.runs.options import RunOptions
 
-    return Options(prices=read_prices(prices) if prices else {}, **told)
+    return RunOptions(prices=read_prices(prices) if prices else {}, **told)
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,7 +276,7 @@ class _Asking:
     instrument: Instrument
     asked: list[str]
     condition: str
-    options: Options
+    options: RunOptions
     folder: Path
     to: Path
     store: Path | None
@@ -288,19 +288,19 @@ class _Asking:
         from vantage.cli.progress import run_progress
         from vantage.corpora import Corpus
         from vantage.runs.execution import run
-        from vantage.runs.outcomes import summaries, write
-        from vantage.runs.plan import Plan
-        from vantage.runs.store import Store
+        from vantage.runs.plan import RunPlan
+        from vantage.runs.rating import summaries, write
+        from vantage.runs.store import RunStore
 
-        first = Plan.of(self.part, raters, self.instrument, questions=self.asked, condition=self.condition).parts[0]
+        first = RunPlan.of(self.part, raters, self.instrument, questions=self.asked, condition=self.condition).parts[0]
         self.part.check_asked(first.used, first.asked, self.condition)
         if not self.to.exists():
             # The store stands in the folder from the start, so that a run that is cut off can go on.
             Corpus.read(self.folder).write(self.to)
         title = raters[0].id if len(raters) == 1 else f"{len(raters)} raters"
-        with Store(self.store or self.to) as opened:
+        with RunStore(self.store or self.to) as opened:
             raters, notes = self._suited(raters, opened)
-            plan = Plan.of(self.part, raters, self.instrument, questions=self.asked, condition=self.condition)
+            plan = RunPlan.of(self.part, raters, self.instrument, questions=self.asked, condition=self.condition)
             with run_progress(title) as progress:
                 outcome = run(plan, opened, self.options, progress=progress)
                 write(outcome, self.folder, self.to)
@@ -308,7 +308,7 @@ class _Asking:
         outcome.tally.notes[:0] = notes
         rows = summaries(outcome)
         if self.as_json:
-            tally = outcome.tally.told()
+            tally = outcome.tally.as_dict()
             told = {"run": outcome.run, "store": str(where), "complete": outcome.complete, "summary": tally}
             print_json({**told, "raters": rows})
         else:
@@ -316,11 +316,11 @@ class _Asking:
         if outcome.interrupted or outcome.tally.ended:
             ended = "interrupted" if outcome.interrupted else outcome.tally.ended
             # After a limit that was given, the same command would only end again.
-            again = "" if outcome.tally.capped else "; the same command, given again, goes on from there"
+            again = "" if outcome.tally.capped else "; run the same command again to resume"
             typer.echo(f"vantage: {ended.rstrip('.')}{again}.", err=True)
             raise typer.Exit(130 if outcome.interrupted else 1)
 
-    def _suited(self, raters: list[ChatRater], store: Store) -> tuple[list[ChatRater], list[str]]:
+    def _suited(self, raters: list[ChatRater], store: RunStore) -> tuple[list[ChatRater], list[str]]:
         """The raters with the defaults that suit their model, which is probed when it is first used."""
         from vantage.raters.models.probe import probe
         from vantage.runs.profiles import keep, kept, suited

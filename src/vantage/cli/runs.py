@@ -12,15 +12,15 @@ from vantage.cli.corpora import names
 from vantage.cli.output import Csv, Json, print_frame, print_json, print_rows, printable, show
 
 if TYPE_CHECKING:
-    from vantage.runs.records import Record
-    from vantage.runs.store import Store
+    from vantage.runs.records import RunRecord
+    from vantage.runs.store import RunStore
 
 app = typer.Typer(
     help="Look at stored model calls, export and clean them, read them again.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-Where = Annotated[Path, typer.Argument(metavar="STORE", help="A run store, or the corpus folder that it stands in.")]
+Where = Annotated[Path, typer.Argument(metavar="STORE", help="A run store, or the corpus folder that contains one.")]
 Run = Annotated[int | None, typer.Option("--run", help="One run; all of them without it.")]
 
 
@@ -28,9 +28,9 @@ Run = Annotated[int | None, typer.Option("--run", help="One run; all of them wit
 def list_(store: Where, as_json: Json = False) -> None:
     """List the runs of a store, the oldest first."""
     from vantage.runs.records import records
-    from vantage.runs.store import Store
+    from vantage.runs.store import RunStore
 
-    with Store(store, read_only=True) as opened:
+    with RunStore(store, read_only=True) as opened:
         rows = [_row(opened, record) for record in records(opened)]
     if not rows and not as_json:
         typer.echo("There are no runs in this store.")
@@ -51,9 +51,9 @@ def show_(
     """
     from vantage.runs.export import calls as stored
     from vantage.runs.records import record
-    from vantage.runs.store import Store
+    from vantage.runs.store import RunStore
 
-    with Store(store, read_only=True) as opened:
+    with RunStore(store, read_only=True) as opened:
         found = record(opened, run)
         some, row = list(stored(opened, run=run, limit=calls)), _row(opened, found)
     if as_json:
@@ -85,11 +85,11 @@ def cost(
     from vantage.errors import InputError, nearest
     from vantage.raters.prices import read_prices
     from vantage.runs.ledger import ledger, rows
-    from vantage.runs.store import Store
+    from vantage.runs.store import RunStore
 
     if by not in ("run", "model", "sitting"):
         raise InputError(f"there is no ledger by '{by}'", remedy=nearest(by, ["run", "model", "sitting"]))
-    with Store(store, read_only=True) as opened:
+    with RunStore(store, read_only=True) as opened:
         told = rows(ledger(opened, run, read_prices(prices) if prices else None), by)
     if as_json:
         print_json(told)
@@ -114,9 +114,9 @@ def export(
     """Write stored calls to a file that other programs read."""
     from vantage.runs.export import export as written
     from vantage.runs.records import record
-    from vantage.runs.store import Store
+    from vantage.runs.store import RunStore
 
-    with Store(store, read_only=True) as opened:
+    with RunStore(store, read_only=True) as opened:
         if run is not None:
             record(opened, run)
         count = written(opened, to, run=run, prompts=prompts)
@@ -140,7 +140,7 @@ def gc(
     from vantage.errors import InputError
     from vantage.runs.cleaning import clean
     from vantage.runs.records import records
-    from vantage.runs.store import Store, place
+    from vantage.runs.store import RunStore, place
 
     if not place(store).is_file():
         raise InputError("there is no run store here", file=place(store), remedy="name the file")
@@ -149,7 +149,7 @@ def gc(
         raise InputError(f"'{wrong[0]}' is no number of a run", remedy="see: vantage runs list")
     if keep is not None and keep < 0:
         raise InputError(f"{keep} runs cannot be kept", remedy="give 0 or more")
-    with Store(store) as opened:
+    with RunStore(store) as opened:
         numbers = [int(word) for word in dropped]
         if keep is not None:
             oldest_first = [found.id for found in sorted(records(opened), key=lambda r: r.changed)]
@@ -258,7 +258,7 @@ def _dated(row: dict[str, Any]) -> dict[str, Any]:
     return {**row, "started": started if row["started"] else ""}
 
 
-def _row(store: Store, record: Record) -> dict[str, Any]:
+def _row(store: RunStore, record: RunRecord) -> dict[str, Any]:
     from datetime import datetime
 
     from vantage.runs.ledger import ledger, totals

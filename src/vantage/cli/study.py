@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -41,7 +42,7 @@ def study(
         list[str] | None,
         typer.Option("--set", metavar="OPTION=VALUE", help="An option of the study; also --option VALUE."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of everything that is drawn by lot.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     setting: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="A setting of the models, such as threads=2.")
     ] = None,
@@ -73,7 +74,7 @@ def study(
         return
     from vantage.cli.rate import number
     from vantage.raters.prices import read_prices
-    from vantage.runs.options import Options
+    from vantage.runs.options import RunOptions
     from vantage.studies.base import find
     from vantage.studies.own import is_path, load
     from vantage.studies.running import run
@@ -89,7 +90,7 @@ def study(
     if base_url:
         settings["base_url"] = base_url
     known = read_prices(prices) if prices else {}
-    carried = Options(concurrency=concurrency, prices=known, max_cost=max_cost, fail_on=fail_on)
+    carried = RunOptions(concurrency=concurrency, prices=known, max_cost=max_cost, fail_on=fail_on)
     wanted: dict[str, Any] = {"out": out, "data": data, "models": model or (), "seed": seed, "settings": settings}
     if estimate:
         from vantage.studies.estimating import preview
@@ -139,15 +140,15 @@ def parse_options(study: Study[Any], given: list[str], words: list[str]) -> dict
 @contextmanager
 def resumable() -> Iterator[None]:
     """Says how a study that ended early goes on; exit code 1 where it was stopped, 130 where it was interrupted."""
-    from vantage.studies.execution import Stopped
+    from vantage.studies.execution import StudyStopped
 
     try:
         yield
-    except Stopped as error:
+    except StudyStopped as error:
         typer.echo(f"vantage: {error}", err=True)
         raise typer.Exit(1) from None
     except KeyboardInterrupt:
-        typer.echo("vantage: interrupted; the same command, given again, goes on from there.", err=True)
+        typer.echo("vantage: interrupted; run the same command again to resume.", err=True)
         raise typer.Exit(130) from None
 
 
@@ -178,7 +179,9 @@ def working(*, quiet: bool = False) -> Iterator[Progress]:
 def finished(report: Report, out: Path, *, as_json: bool = False) -> None:
     """Says what was found and where it is."""
     if as_json:
-        findings = [{"finding": one.text, "numbers": dict(one.numbers)} for one in report.result.findings]
+        findings = [
+            {"finding": one.text, "evidence": [asdict(part) for part in one.evidence]} for one in report.result.findings
+        ]
         told = {"report": str(out / "report.html"), "findings": findings, "warnings": list(report.result.warnings)}
         print_json({**told, "missing": report.record.missing, "tables": [table.name for table in report.result.tables]})
         return

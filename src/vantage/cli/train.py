@@ -57,9 +57,9 @@ def train(
         typer.Option(metavar="NAME=VALUE", help="A setting of the training, such as epochs=3 or loss=huber."),
     ] = None,
     name: Annotated[str, typer.Option(help="The rater's id in the corpus.")] = "",
-    seed: Annotated[int, typer.Option(help="Seed of everything that is drawn by lot.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     checkpoints: Annotated[
-        Path | None, typer.Option(help="A folder from which a training that was cut off goes on.")
+        Path | None, typer.Option(help="A folder with checkpoints; an interrupted training resumes from it.")
     ] = None,
     save: Annotated[Path | None, typer.Option(help="Keep the rater in this folder.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a rater that is kept there.")] = False,

@@ -1,8 +1,10 @@
-"""Collect: a study in which people judge the items of a corpus, from the study file to the exported judgments.
+"""Collect: studies in which people judge the items of a corpus, from the study file to the exported judgments.
 
-`Study` is the study file, `Desk` the study at work: whatever participants and researchers can do. The pages in
-`web/` draw what the desk hands out. May import corpora, measures and what stands to their left. Each module here
-holds one idea: `seats` which item comes next, `assignment` who gets it, `answers` what was said, `quality` how well.
+`AnnotationStudy` is the study file; `StudyService` runs it: `service.participants` is what participants can do,
+`service.researchers` what researchers can do, both over one `StudyDatabase`. The pages in `web/` call these services.
+May import corpora, measures and what those import. Each module holds one idea: `entry` who comes in, `assignment` who
+gets which item, `allocation` which item is next, `answers` what may be answered, `submissions` how it is stored,
+`quality` how well raters do.
 """
 
 from typing import TYPE_CHECKING
@@ -10,12 +12,12 @@ from typing import TYPE_CHECKING
 from vantage._lazy import attach
 
 if TYPE_CHECKING:
-    from vantage.collect.desk import Desk as Desk
-    from vantage.collect.study import Study as Study
+    from vantage.collect.service import StudyService as StudyService
+    from vantage.collect.study import AnnotationStudy as AnnotationStudy
 
-_HOMES = {"Desk": "vantage.collect.desk", "Study": "vantage.collect.study"}
+_HOMES = {"StudyService": "vantage.collect.service", "AnnotationStudy": "vantage.collect.study"}
 
-__all__ = ["Desk", "Study"]
+__all__ = ["AnnotationStudy", "StudyService"]
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = attach(__name__, _HOMES)

@@ -1,4 +1,4 @@
-"""Answers: what may be said on a page, and how it is kept."""
+"""Answers: what may be answered on a page, and how it is stored."""
 
 from __future__ import annotations
 
@@ -9,83 +9,86 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from vantage.collect.document import TraitPart
-from vantage.collect.views import Reply, Unanswered
+from vantage.collect.views import InvalidAnswers, QuestionAnswer
 from vantage.instruments import Question
+from vantage.scales import Scale, show_code
 
 LONGEST: Final = 10_000
-"""How many characters a reason may have."""
+"""Most characters of a reason."""
+NOT_OFFERED: Final = "This is not one of the answers."
 LINE: Final = 500
-"""How many characters a written trait may have."""
+"""Most characters of a trait given as text."""
 
 
-def checked(questions: Sequence[Question], replies: Mapping[str, Reply]) -> str:
-    """The replies as they are stored; raises what is missing or cannot be taken, question by question.
+def checked(questions: Sequence[Question], given: Mapping[str, QuestionAnswer]) -> str:
+    """The answers as they are stored; `InvalidAnswers` where one is missing or not possible.
 
     >>> from vantage import Instrument
     >>> questions = Instrument.load("irony").questions
-    >>> checked(questions, {"irony": Reply(1.0)})
+    >>> checked(questions, {"irony": QuestionAnswer(1.0)})
     '{"irony": [1.0, "answered", null]}'
-    >>> checked(questions, {"irony": Reply(7.0)})
+    >>> checked(questions, {"irony": QuestionAnswer(7.0)})
     Traceback (most recent call last):
         ...
-    vantage.collect.views.Unanswered: irony: This is not one of the answers.
+    vantage.collect.views.InvalidAnswers: irony: This is not one of the answers.
     """
-    problems = {name: "This question is not on the page." for name in replies if name not in {q.id for q in questions}}
-    taken: dict[str, list[Any]] = {}
+    problems = {name: "This question is not on the page." for name in given if name not in {q.id for q in questions}}
+    reasons: dict[str, str] = {}
+    stored: dict[str, list[Any]] = {}
     for question in questions:
-        reply = replies.get(question.id)
-        reason = cleaned(reply.rationale or "") if reply and question.rationale != "no" else ""
-        if problem := _problem(question, reply, reason):
+        answer = given.get(question.id, QuestionAnswer())
+        reason = cleaned(answer.rationale or "") if question.rationale != "no" else ""
+        if problem := _problem(question.scale, answer):
             problems[question.id] = problem
-        elif reply is not None:
-            value = None if reply.value is None else float(reply.value)
-            taken[question.id] = [value, reply.status, reason or None]
-    if problems:
-        raise Unanswered(problems)
-    return json.dumps(taken)
+        if question.rationale == "required" and not reason:
+            reasons[question.id] = "Please give a reason."
+        elif len(reason) > LONGEST:
+            reasons[question.id] = f"Please shorten the reason to {LONGEST:,} characters; it has {len(reason):,}."
+        value = None if answer.value is None else float(answer.value)
+        stored[question.id] = [value, answer.status, reason or None]
+    if problems or reasons:
+        raise InvalidAnswers(problems, reasons)
+    return json.dumps(stored)
 
 
-def _problem(question: Question, reply: Reply | None, reason: str) -> str:
-    if reply is None or (reply.status == "answered" and reply.value is None):
-        return "Please choose an answer."
-    if reply.status == "answered":
-        assert reply.value is not None  # noqa: S101
-        if not math.isfinite(reply.value) or not question.scale.holds(reply.value):
-            return "This is not one of the answers."
-    elif reply.value is not None or reply.status not in {o.status for o in question.scale.opt_outs}:
-        return "This is not one of the answers."
-    if question.rationale == "required" and not reason:
-        return "Please give a reason."
-    if len(reason) > LONGEST:
-        return f"Please shorten the reason to {LONGEST:,} characters; it has {len(reason):,}."
-    return ""
+def _problem(scale: Scale, answer: QuestionAnswer) -> str:
+    if answer.status == "answered":
+        valid = answer.value is not None and math.isfinite(answer.value) and scale.holds(answer.value)
+    else:
+        valid = answer.value is None and answer.status in {o.status for o in scale.opt_outs}
+    if valid:
+        return ""
+    if scale.range is not None:
+        otherwise = ", or choose the other answer" if scale.opt_outs else ""
+        return f"Please enter a number from {show_code(scale.ends[0])} to {show_code(scale.ends[1])}{otherwise}."
+    return "Please choose an answer." if answer == QuestionAnswer(rationale=answer.rationale) else NOT_OFFERED
 
 
-def read(stored: str) -> dict[str, Reply]:
-    """Stored answers as replies."""
-    return {name: Reply(value, status, reason) for name, (value, status, reason) in json.loads(stored).items()}
+def read(stored: str) -> dict[str, QuestionAnswer]:
+    """Stored answers by question."""
+    return {name: QuestionAnswer(value, status, reason) for name, (value, status, reason) in json.loads(stored).items()}
 
 
-def traits_taken(traits: Sequence[TraitPart], given: Mapping[str, str | Sequence[str]]) -> dict[str, Any]:
-    """The answers to questions about the participant, as they are stored; unanswered ones are null.
+def check_traits(traits: Sequence[TraitPart], given: Mapping[str, str | Sequence[str]]) -> dict[str, Any]:
+    """The answers to the trait questions as they are stored; unanswered ones are null.
 
     >>> age = TraitPart(id="age", ask="How old are you?", kind="number", **{"from": 18})
-    >>> traits_taken([age], {"age": "34"})
+    >>> check_traits([age], {"age": "34"})
     {'age': 34}
     """
     problems: dict[str, str] = {}
-    taken: dict[str, Any] = {}
+    stored: dict[str, Any] = {}
     for trait in traits:
         try:
-            taken[trait.id] = _trait(trait, given.get(trait.id, ""))
+            stored[trait.id] = _trait(trait, given.get(trait.id, ""))
         except ValueError as error:
             problems[trait.id] = str(error)
             continue
-        if trait.required and taken[trait.id] in (None, []):
+        if trait.required and stored[trait.id] in (None, []):
             problems[trait.id] = "Please answer this question."
     if problems:
-        raise Unanswered(problems)
-    return taken
+        raise InvalidAnswers(problems)
+    return stored
 
 
 def _trait(trait: TraitPart, given: str | Sequence[str]) -> Any:
@@ -93,7 +96,7 @@ def _trait(trait: TraitPart, given: str | Sequence[str]) -> Any:
     texts = [text for text in texts if text]
     if trait.kind in ("choice", "several"):
         if any(text not in trait.options for text in texts) or (trait.kind == "choice" and len(texts) > 1):
-            raise ValueError("This is not one of the answers.")
+            raise ValueError(NOT_OFFERED)
         chosen = [option for option in trait.options if option in texts]
         return chosen if trait.kind == "several" else next(iter(chosen), None)
     text = texts[0] if texts else ""
@@ -108,20 +111,17 @@ def _trait(trait: TraitPart, given: str | Sequence[str]) -> Any:
     except ValueError:
         number = None
     if number is None:
-        raise ValueError("Please write a whole number.")
+        raise ValueError("Please enter a whole number.")
     if (trait.from_ is not None and number < trait.from_) or (trait.to is not None and number > trait.to):
-        low, high = trait.from_, trait.to
-        span = f"from {low} to {high}" if low is not None and high is not None else _end(low, high)
-        raise ValueError(f"Please write a number {span}.")
+        span = f"from {trait.from_} to {trait.to}"
+        if trait.from_ is None or trait.to is None:
+            span = f"of at least {trait.from_}" if trait.to is None else f"of at most {trait.to}"
+        raise ValueError(f"Please enter a number {span}.")
     return number
 
 
-def _end(low: int | None, high: int | None) -> str:
-    return f"of at least {low}" if low is not None else f"of at most {high}"
-
-
 def cleaned(text: str) -> str:
-    """Text without control characters and halves of characters, which neither database nor table can keep.
+    """Text without control characters and lone surrogates, which neither database nor table can store.
 
     >>> cleaned(" a" + chr(0) + "b ")
     'ab'

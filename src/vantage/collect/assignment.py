@@ -1,7 +1,7 @@
-"""Who gets which items: seats are reserved, given back and taken up again, always inside a transaction.
+"""Who gets which items: seats (see `allocation`) are reserved, returned and reclaimed, always inside a transaction.
 
-A participant's row is locked before any arm, and arms in the order of their numbers, so that two workers never
-wait for each other. On SQLite the transaction itself is the lock.
+A participant's row is locked before any arm, and arms in the order of their numbers, so that workers cannot deadlock.
+On SQLite the transaction itself is the lock.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ from typing import Any, Final
 
 from sqlalchemy import Connection, and_, bindparam, func, select, update
 
-from vantage.collect.seats import Seats
+from vantage.collect.allocation import ArmAllocation
 from vantage.collect.tables import arms, pages, participants, returned
 
 SWEEP: Final = 50
-"""How many abandoned participants are looked at in one go."""
+"""Expired reservations handled at a time."""
 WINDOW: Final = 500
-"""How many returned seats are looked at in one go."""
+"""Returned seats read at a time."""
 
 _TAKEN = select(pages.c.row).where(pages.c.participant == bindparam("participant"), pages.c.row.is_not(None))
 _RETURNED = (
@@ -32,7 +32,7 @@ _RETURNED = (
 
 @dataclass(frozen=True, slots=True)
 class Reserved:
-    """A seat that now belongs to somebody."""
+    """A seat reserved for a participant."""
 
     arm: int
     seat: int
@@ -42,12 +42,12 @@ class Reserved:
 
 def lock_arms(connection: Connection) -> dict[int, dict[str, Any]]:
     """All arms, locked until the end of the transaction."""
-    found = connection.execute(select(arms).order_by(arms.c.arm).with_for_update())
-    return {row["arm"]: dict(row) for row in found.mappings()}
+    rows = connection.execute(select(arms).order_by(arms.c.arm).with_for_update())
+    return {row["arm"]: dict(row) for row in rows.mappings()}
 
 
 def choose_set(state: Mapping[int, Mapping[str, Any]], rng: Random) -> int:
-    """The set of questions of which most is left to do; among equals, chance decides."""
+    """The set of questions with most work left; ties are broken at random."""
     sets: set[int] = {arm["question_set"] for arm in state.values()}
     return max(
         sorted(sets), key=lambda one: (_left([a for a in state.values() if a["question_set"] == one]), rng.random())
@@ -55,7 +55,7 @@ def choose_set(state: Mapping[int, Mapping[str, Any]], rng: Random) -> int:
 
 
 def choose_arm(state: Mapping[int, Mapping[str, Any]], question_set: int, rng: Random) -> int:
-    """The condition of which most is left to do; among equals, chance decides."""
+    """The condition with most work left; ties are broken at random."""
     mine = [arm for arm in state.values() if arm["question_set"] == question_set]
     chosen: int = max(mine, key=lambda arm: (_left([arm]), rng.random()))["arm"]
     return chosen
@@ -68,86 +68,85 @@ def _left(some: Sequence[Mapping[str, Any]]) -> float:
 
 def reserve(
     connection: Connection,
-    seats: Sequence[Seats],
+    allocations: Sequence[ArmAllocation],
     state: Mapping[int, Mapping[str, Any]],
     participant: int,
     wanted: Mapping[int, int],
 ) -> list[Reserved]:
-    """Reserves so many seats in each arm; where one has too few for this person, the others make up for it."""
+    """Reserves the wanted number of seats per arm; where an arm has too few, the others fill up."""
     taken = set(connection.execute(_TAKEN, {"participant": participant}).scalars())
-    found: list[Reserved] = []
+    reserved: list[Reserved] = []
     for number, count in wanted.items():
-        found += _take(connection, seats[number], state[number], taken, count)
-    missing = sum(wanted.values()) - len(found)
+        reserved += _take(connection, allocations[number], state[number], taken, count)
     for number in wanted:
-        if missing > 0:
-            state = lock_arms(connection)
-            more = _take(connection, seats[number], state[number], taken, missing)
-            missing -= len(more)
-            found += more
-    return found
+        if (missing := sum(wanted.values()) - len(reserved)) > 0:
+            arm = lock_arms(connection)[number]
+            reserved += _take(connection, allocations[number], arm, taken, missing)
+    return reserved
 
 
-def _take(connection: Connection, seats: Seats, arm: Mapping[str, Any], taken: set[int], count: int) -> list[Reserved]:
-    """Seats of one arm for somebody who has met the `taken` items: first those given back, then new ones."""
-    count = min(count, seats.pool - len(taken.difference(seats.apart)))
+def _take(
+    connection: Connection, allocation: ArmAllocation, arm: Mapping[str, Any], taken: set[int], count: int
+) -> list[Reserved]:
+    """Seats of one arm for a participant who has seen the `taken` items: returned seats first, then new ones."""
+    count = min(count, allocation.pool - len(taken.difference(allocation.gold)))
     if count <= 0:
         return []
-    found = _take_returned(connection, seats.arm, arm, taken, count)
+    reused = _take_returned(connection, allocation.arm, arm, taken, count)
     fresh: list[Reserved] = []
-    passed: list[dict[str, int]] = []
+    skipped: list[dict[str, int]] = []
     seat: int = arm["next_seat"]
-    # Whoever has met every item finds nothing in a whole round, and nothing later either.
-    end = min(arm["seats"], seat + seats.pool + count)
-    while len(found) + len(fresh) < count and seat < end:
-        row = seats.row(seat)
+    # A participant who has seen every item finds nothing in a whole round, nor in later ones.
+    end = min(arm["seats"], seat + allocation.pool + count)
+    while len(reused) + len(fresh) < count and seat < end:
+        row = allocation.row(seat)
         if row in taken:
-            passed.append({"arm": seats.arm, "seat": seat, "row": row})
+            skipped.append({"arm": allocation.arm, "seat": seat, "row": row})
         else:
             taken.add(row)
-            fresh.append(Reserved(seats.arm, seat, row, arm["condition"]))
+            fresh.append(Reserved(allocation.arm, seat, row, arm["condition"]))
         seat += 1
     if not fresh:
-        # Nothing was found, so nothing is passed over: the seats stay new.
-        seat, passed = arm["next_seat"], []
-    if passed:
-        connection.execute(returned.insert(), passed)
+        # Nothing was reserved, so nothing counts as skipped: the seats stay new.
+        seat, skipped = arm["next_seat"], []
+    if skipped:
+        connection.execute(returned.insert(), skipped)
     connection.execute(
         update(arms)
-        .where(arms.c.arm == seats.arm)
-        .values(next_seat=seat, returned=arms.c.returned + len(passed) - len(found))
+        .where(arms.c.arm == allocation.arm)
+        .values(next_seat=seat, returned=arms.c.returned + len(skipped) - len(reused))
     )
-    return found + fresh
+    return reused + fresh
 
 
 def _take_returned(
     connection: Connection, number: int, arm: Mapping[str, Any], taken: set[int], count: int
 ) -> list[Reserved]:
-    found: list[Reserved] = []
+    reserved: list[Reserved] = []
     after, more = -1, arm["returned"] > 0
-    while more and len(found) < count:
+    while more and len(reserved) < count:
         window = connection.execute(_RETURNED, {"arm": number, "after": after}).all()
         for seat, row in window:
-            if row not in taken and len(found) < count:
+            if row not in taken and len(reserved) < count:
                 taken.add(row)
-                found.append(Reserved(number, seat, row, arm["condition"]))
+                reserved.append(Reserved(number, seat, row, arm["condition"]))
         more = len(window) == WINDOW
         after = window[-1].seat if window else after
-    if found:
-        chosen = and_(returned.c.arm == number, returned.c.seat.in_([one.seat for one in found]))
+    if reserved:
+        chosen = and_(returned.c.arm == number, returned.c.seat.in_([one.seat for one in reserved]))
         connection.execute(returned.delete().where(chosen))
-    return found
+    return reserved
 
 
 def release(connection: Connection, participant: int, states: Sequence[str], *, becomes: str | None = None) -> int:
-    """Gives back the seats of somebody's pages that are in one of these states; how many there were."""
-    mine = and_(pages.c.participant == participant, pages.c.state.in_(states), pages.c.seat.is_not(None))
+    """Returns the seats of a participant's pages in the given states; their number."""
+    own = and_(pages.c.participant == participant, pages.c.state.in_(states), pages.c.seat.is_not(None))
     lock_arms(connection)
-    held = connection.execute(select(pages.c.arm, pages.c.seat, pages.c.row).where(mine)).all()
+    held = connection.execute(select(pages.c.arm, pages.c.seat, pages.c.row).where(own)).all()
     if not held:
         return 0
     values: dict[str, Any] = {"seat": None} if becomes is None else {"seat": None, "state": becomes}
-    connection.execute(update(pages).where(mine).values(values))
+    connection.execute(update(pages).where(own).values(values))
     connection.execute(returned.insert(), [{"arm": arm, "seat": seat, "row": row} for arm, seat, row in held])
     for number in sorted({arm for arm, _, _ in held}):
         count = sum(arm == number for arm, _, _ in held)
@@ -156,7 +155,7 @@ def release(connection: Connection, participant: int, states: Sequence[str], *, 
 
 
 def reclaim(connection: Connection, page: int, arm: int, row: int) -> bool:
-    """Takes a seat for an item that a page lost; false when others have all of them by now."""
+    """Reserves a seat for the item of a page that lost its own; false when others have all of them."""
     lock_arms(connection)
     seat = connection.execute(
         select(func.min(returned.c.seat)).where(returned.c.arm == arm, returned.c.row == row)
@@ -170,7 +169,7 @@ def reclaim(connection: Connection, page: int, arm: int, row: int) -> bool:
 
 
 def sweep(connection: Connection, now: float) -> int:
-    """Gives to others the open work of everybody whose time has run out; how many people that were."""
+    """Releases the open work of all expired reservations; the number of participants affected."""
     swept = 0
     while True:
         late = (
@@ -193,7 +192,7 @@ def sweep(connection: Connection, now: float) -> int:
 
 
 def work_left(connection: Connection, now: float) -> bool:
-    """Whether a new participant would find something to do."""
+    """Whether a new participant would get work."""
     new = connection.execute(
         select(arms.c.arm).where((arms.c.next_seat < arms.c.seats) | (arms.c.returned > 0)).limit(1)
     ).first()

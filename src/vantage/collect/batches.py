@@ -1,4 +1,4 @@
-"""A participant's batch: reserved items with checks and gold items mixed in, in the participant's own order."""
+"""A participant's batch: reserved items mixed with attention checks and gold items, in the participant's own order."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from sqlalchemy import Connection, case, func, select, update
 from sqlalchemy.engine import Row
 
 from vantage.collect import assignment
-from vantage.collect.seats import Seats
-from vantage.collect.study import Study
+from vantage.collect.allocation import ArmAllocation
+from vantage.collect.study import AnnotationStudy
 from vantage.collect.tables import pages, participants
 
 
 @dataclass(frozen=True, slots=True)
 class Batches:
-    """Makes the batches of a study."""
+    """Creates and renews the batches of a study."""
 
-    study: Study
-    seats: Sequence[Seats]
+    study: AnnotationStudy
+    arms: Sequence[ArmAllocation]
     gold: Mapping[str, int]
     """The rows of the gold items."""
 
     def begin(self, connection: Connection, person: Row[Any], now: float) -> bool:
-        """Reserves a batch and writes its pages; false when nothing is left for this person.
+        """Reserves a batch and writes its pages; false when nothing is left for this participant.
 
-        The participant's row must be locked by the caller.
+        The caller has locked the participant's row.
         """
         assignment.sweep(connection, now)
         number, batch = person.number, person.batch + 1
@@ -41,7 +41,7 @@ class Batches:
         if arm is None and not self.study.within:
             arm = assignment.choose_arm(state, chosen, rng)
         reserved = assignment.reserve(
-            connection, self.seats, state, number, self._wanted(chosen, arm, self.study.plan.batch.size, rng)
+            connection, self.arms, state, number, self._wanted(chosen, arm, self.study.plan.batch.size, rng)
         )
         if not reserved:
             return False
@@ -52,9 +52,9 @@ class Batches:
             rng.shuffle(rows)
         met = set(connection.execute(select(pages.c.row).where(pages.c.participant == number)).scalars())
         met |= {row["row"] for row in rows}
-        conditions = [self._condition(arm)] if arm is not None else list(self.study.conditions)
+        conditions = [self.study.condition(arm)] if arm is not None else list(self.study.conditions)
         for extra in [*self._golds(chosen, conditions, met, rng), *self._checks(chosen, conditions, met, rng)]:
-            # Never the first page: people should have begun before they are tested.
+            # Never on the first page: people should get started before they are tested.
             rows.insert(rng.randint(1, len(rows)), extra)
         for position, row in enumerate(rows, 1):
             row |= {"participant": number, "batch": batch, "position": position, "state": "open", "revision": 0}
@@ -67,9 +67,9 @@ class Batches:
         return True
 
     def renew(self, connection: Connection, person: Row[Any], now: float) -> None:
-        """Takes up again the work of somebody whose time had run out: the same items where nobody took them.
+        """Reserves work again after a reservation expired: the same items where nobody else has them.
 
-        For those that others have, new items are added at the end. The caller has locked the participant.
+        Items that others have are replaced by new ones at the end. The caller has locked the participant's row.
         """
         mine = (pages.c.participant == person.number, pages.c.batch == person.batch)
         gone = select(pages).where(*mine, pages.c.state == "lapsed", pages.c.position > 0).order_by(pages.c.position)
@@ -95,18 +95,18 @@ class Batches:
 
     @property
     def lease(self) -> float:
-        """For how many seconds work is reserved."""
+        """Seconds for which work is reserved."""
         return self.study.plan.reserve_minutes * 60
 
     def _replace(self, connection: Connection, person: Row[Any], lost: Sequence[Row[Any]]) -> None:
-        """Puts new items in the place of lost ones, and closes the gaps that remain."""
+        """Replaces lost items by new ones, and closes the gaps that remain."""
         wanted: dict[int, int] = {}
         for page in lost:
             wanted[page.arm] = wanted.get(page.arm, 0) + 1
-            # Lost pages stay, outside the batch, so that their items are not shown to this person again.
+            # Lost pages stay, outside the batch, so that their items are not shown to this participant again.
             connection.execute(update(pages).where(pages.c.id == page.id).values(position=-page.id))
         state = assignment.lock_arms(connection)
-        found = assignment.reserve(connection, self.seats, state, person.number, wanted)
+        found = assignment.reserve(connection, self.arms, state, person.number, wanted)
         mine = (pages.c.participant == person.number, pages.c.batch == person.batch, pages.c.position > 0)
         last = connection.execute(select(func.max(pages.c.position)).where(*mine)).scalar() or 0
         if found:
@@ -119,7 +119,7 @@ class Batches:
                 connection.execute(update(pages).where(pages.c.id == id_).values(position=position))
 
     def _wanted(self, question_set: int, arm: int | None, size: int, rng: Random) -> dict[int, int]:
-        """How many items from which arm: all from one, or evenly from every condition."""
+        """Items wanted per arm: all from one, or evenly from every condition."""
         if arm is not None:
             return {arm: size}
         count = len(self.study.conditions)
@@ -127,9 +127,6 @@ class Batches:
         rng.shuffle(mine)
         share, rest = divmod(size, count)
         return {number: share + (i < rest) for i, number in enumerate(mine)}
-
-    def _condition(self, arm: int) -> str:
-        return self.study.conditions[arm % len(self.study.conditions)]
 
     def _golds(self, question_set: int, conditions: list[str], met: set[int], rng: Random) -> list[dict[str, Any]]:
         if self.study.plan.gold is None:
@@ -153,16 +150,16 @@ class Batches:
         return [_page(None, "attention", self._borrowed(met, rng), rng.choice(conditions), id_) for id_ in chosen]
 
     def _borrowed(self, met: set[int], rng: Random) -> int | None:
-        """An item to show with an attention check, one that the participant does not meet otherwise.
+        """An item to show with an attention check that the participant does not judge.
 
-        Somebody who may come to judge every item gets an example of the instrument instead.
+        Participants who may judge every item see an example of the instrument instead.
         """
         if self.study.plan.batch.per_participant > 1:
             return None
-        apart = set(self.seats[0].apart)
+        gold = set(self.arms[0].gold)
         for _ in range(20):
-            row = rng.randrange(self.seats[0].items)
-            if row not in met and row not in apart:
+            row = rng.randrange(self.arms[0].items)
+            if row not in met and row not in gold:
                 met.add(row)
                 return row
         return None

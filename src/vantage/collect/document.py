@@ -1,7 +1,6 @@
-"""The shape of a study file: what may be written in its YAML, from which the JSON Schema is generated.
+"""The keys of a study file, from which its JSON Schema is generated.
 
-These models live at the edge and are kept by `study.Study`, which adds what they refer to: the instrument and
-the items.
+`study.AnnotationStudy` adds what these models refer to: the instrument and the items.
 """
 
 from __future__ import annotations
@@ -15,16 +14,16 @@ from vantage.instruments.document import Id, Part, QuestionId, Text
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Code = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
-"""A code that a platform gave: letters, digits, hyphens and underscores."""
+"""A platform's code: letters, digits, hyphens and underscores."""
 
 
 class ConditionsPart(Part):
-    """Under which conditions of the instrument the items are judged."""
+    """The instrument's conditions under which items are judged."""
 
     between: tuple[Id, ...] = ()
-    """Every participant works under one of these."""
+    """Each participant works under one of these."""
     within: tuple[Id, ...] = ()
-    """Every participant works under all of these, with different items under each."""
+    """Each participant works under all of these, with different items under each."""
 
     @model_validator(mode="after")
     def _one_of_them(self) -> ConditionsPart:
@@ -34,7 +33,7 @@ class ConditionsPart(Part):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The conditions, whichever way they are spread."""
+        """The conditions, between or within participants."""
         return self.between or self.within
 
 
@@ -42,46 +41,46 @@ class BatchPart(Part):
     """How much one participant does."""
 
     size: Annotated[int, Field(ge=1, le=1000)] = 50
-    """Items in a batch, checks not counted."""
+    """Items per batch, not counting checks."""
     per_participant: Annotated[int, Field(ge=1, le=100_000)] = 1
-    """How many batches one participant may do, one after the other."""
+    """Batches that one participant may do, one after the other."""
 
 
 class OrderPart(Part):
-    """In which order items are handed out and shown."""
+    """The order in which items are assigned and shown."""
 
     items: Literal["random", "fixed"] = "random"
-    """`random`: another order for every participant; `fixed`: the order of the corpus for everybody."""
+    """`random`: a different order for each participant; `fixed`: the order of the corpus for everyone."""
     seed: int = 0
-    """The same seed gives the same orders, places of checks and subsets."""
+    """Random seed for orders, positions of checks and subsets."""
 
 
-class CheckPart(Part):
-    """An attention check of the study's own: an instruction that has a known answer."""
+class AttentionCheckPart(Part):
+    """An attention check defined in the study file: an instruction with a known answer."""
 
     id: Id
     """The name of the check in the export."""
     instruction: Text
-    """What the participant is told to choose; it stands with the item."""
+    """The instruction shown with the item, such as "Choose 4 here"."""
     question: QuestionId
     """The question whose scale is used."""
     accept: Annotated[list[float], Field(min_length=1)]
-    """The codes that pass."""
+    """Codes that pass."""
 
 
 class AttentionPart(Part):
-    """Attention checks, mixed in at random places."""
+    """Attention checks, mixed in at random positions."""
 
     per_batch: Annotated[int, Field(ge=0, le=100)] = 1
-    """How many stand in every batch."""
-    checks: tuple[Id | CheckPart, ...] = ()
-    """Checks of the instrument by id, or checks of your own; without any, all of the instrument's."""
+    """Number per batch."""
+    checks: tuple[Id | AttentionCheckPart, ...] = ()
+    """Ids of the instrument's checks, or your own checks; by default all of the instrument's."""
     threshold: Share = 0.2
-    """A participant who fails a larger share than this is flagged for review."""
+    """Participants who fail a larger share than this are flagged for review."""
 
 
 class RangePart(Part):
-    """A stretch of a scale, both ends included."""
+    """A range of a scale, both ends included."""
 
     from_: Annotated[float, Field(alias="from")]
     """The lowest answer that passes."""
@@ -99,30 +98,30 @@ class GoldItemPart(Part):
     """An item whose answers are known."""
 
     item: Text
-    """Its id in the corpus; gold items are not handed out for ordinary judgment."""
+    """Its id in the corpus; gold items are not assigned for ordinary judgment."""
     accept: Annotated[dict[QuestionId, list[float] | RangePart], Field(min_length=1)]
-    """For some of the questions the codes, or the range, that pass."""
+    """Codes, or the range, that pass, for one or more questions."""
     condition: str = ""
-    """The condition under which it is shown, where its answer depends on that; otherwise that of the participant."""
+    """The condition it is shown under, where the answer depends on it; by default the participant's."""
 
 
 class GoldPart(Part):
-    """Items with known answers, mixed in at random places."""
+    """Items with known answers, mixed in at random positions."""
 
     per_batch: Annotated[int, Field(ge=0, le=100)] = 1
-    """How many stand in every batch."""
+    """Number per batch."""
     items: Annotated[list[GoldItemPart], Field(min_length=1)]
     threshold: Share = 0.2
-    """A participant who fails a larger share than this is flagged for review."""
+    """Participants who fail a larger share than this are flagged for review."""
 
 
 class DoublePart(Part):
-    """A random subset of the items that more people judge, to measure agreement."""
+    """A random subset of the items that more raters judge, to measure agreement."""
 
     share: Annotated[float, Field(gt=0, le=1)]
-    """How large the subset is, as a share of the items."""
+    """Size of the subset, as a share of the items."""
     raters: Annotated[int, Field(ge=2, le=1000)] = 2
-    """How many raters are wanted for each item of the subset."""
+    """Raters wanted per item of the subset."""
 
 
 class TraitPart(Part):
@@ -133,24 +132,24 @@ class TraitPart(Part):
     ask: Text
     """The question as the participant reads it."""
     options: tuple[Text, ...] = ()
-    """The answers to choose from; without them the answer is written."""
+    """The answers to choose from; without options participants type their answer."""
     kind: Literal["choice", "several", "number", "text"] = "choice"
     """One option, any number of options, a whole number, or a line of text."""
     from_: Annotated[int | None, Field(alias="from")] = None
-    """The lowest number that is accepted."""
+    """The lowest accepted number."""
     to: int | None = None
-    """The highest number that is accepted."""
+    """The highest accepted number."""
     required: bool = False
-    """Whether it must be answered; otherwise the participant may say nothing."""
+    """Whether the participant must answer."""
 
     @model_validator(mode="after")
     def _fits(self) -> TraitPart:
         if (self.kind in ("choice", "several")) != bool(self.options):
-            raise ValueError("'options' go with the kinds 'choice' and 'several', and these need them")
+            raise ValueError("'options' are required for the kinds 'choice' and 'several', and only valid there")
         if len(set(self.options)) < len(self.options):
-            raise ValueError("an option stands twice")
+            raise ValueError("duplicate option")
         if self.kind != "number" and (self.from_ is not None or self.to is not None):
-            raise ValueError("'from' and 'to' go with the kind 'number'")
+            raise ValueError("'from' and 'to' are only valid for the kind 'number'")
         return self
 
 
@@ -162,9 +161,9 @@ class QuizQuestionPart(Part):
     options: Annotated[list[Text], Field(min_length=2)]
     """The answers to choose from."""
     answer: Annotated[int, Field(ge=1)]
-    """Which option is right, counted from 1."""
+    """The right option, counted from 1."""
     explain: str = ""
-    """Why, shown after a wrong answer."""
+    """An explanation, shown after a wrong answer."""
 
     @model_validator(mode="after")
     def _exists(self) -> QuizQuestionPart:
@@ -174,13 +173,13 @@ class QuizQuestionPart(Part):
 
 
 class QuizPart(Part):
-    """A comprehension quiz after the guidelines; who fails it is screened out."""
+    """A comprehension quiz after the guidelines; participants who fail are screened out."""
 
     questions: Annotated[list[QuizQuestionPart], Field(min_length=1)]
     needed: Annotated[int | None, Field(ge=1)] = None
-    """How many right answers pass; all without it."""
+    """Right answers needed to pass; by default all."""
     attempts: Annotated[int, Field(ge=1, le=10)] = 2
-    """How often it may be tried; crowd platforms ask for two."""
+    """Attempts allowed; crowd platforms require two."""
 
     @model_validator(mode="after")
     def _possible(self) -> QuizPart:
@@ -190,65 +189,65 @@ class QuizPart(Part):
 
 
 class RecruitmentPart(Part):
-    """How participants come and with what they leave."""
+    """How participants are recruited and how they leave."""
 
     via: Literal["link", "invitation", "prolific", "mturk"] = "link"
-    """Anyone with the link, holders of an invitation, or workers whom a platform sends."""
+    """Anyone with the link, people with an invitation, or workers sent by a platform."""
     completion_code: Code | None = None
-    """The code shown at the end (Prolific: sent with the redirect). MTurk style codes are made per participant."""
+    """The code shown at the end (Prolific: sent with the redirect). On MTurk each participant gets their own."""
     screen_out_code: Code | None = None
-    """Prolific's code for those who failed the quiz or declined."""
+    """Prolific's code for participants who failed the quiz or declined."""
     full_code: Code | None = None
-    """Prolific's code for those who find no work left."""
+    """Prolific's code for participants who find no work left."""
     completion_url: Annotated[str | None, Field(pattern=r"^https://[^\s\"'<>]+$")] = None
-    """Another address to return to; `{code}` in it stands for the code."""
+    """Another address to return to; `{code}` is replaced by the code."""
 
 
 class StudyDocument(Part):
-    """A Vantage study: which items people judge, under which conditions, and how participants come and go."""
+    """A Vantage study: which items people judge, under which conditions, and how participants are recruited."""
 
     id: Id
-    """The name of the study; the database and the exported raters carry it."""
+    """The study's id, used for the database and the exported raters."""
     title: Text
-    """What participants read at the top of every page."""
+    """Shown at the top of every page."""
     corpus: Text
     """The corpus folder, relative to this file."""
     instrument: Text
     """A bundled instrument (NAME or NAME:FORM), or an instrument file, relative to this file."""
     parameters: Annotated[dict[Id, str], Field(default_factory=dict)]
-    """Other words for the instrument's parameters."""
+    """Values for the instrument's parameters."""
     questions: Literal["together", "one per participant"] | list[Annotated[list[QuestionId], Field(min_length=1)]] = (
         "together"
     )
-    """All on one page, one question per participant, or groups of questions of which every participant gets one."""
+    """All on one page, one question per participant, or groups of questions, of which each participant gets one."""
     conditions: ConditionsPart | None = None
-    """Conditions of the instrument; without them all fields are shown and the condition is empty."""
+    """Conditions of the instrument; by default all fields are shown and the condition is empty."""
     raters: Annotated[int, Field(ge=1, le=1000)] = 3
-    """How many raters are wanted per item, condition and group of questions."""
+    """Raters wanted per item, condition and group of questions."""
     double: DoublePart | None = None
     """More raters for a random subset of the items."""
     batch: BatchPart = BatchPart()
     order: OrderPart = OrderPart()
     reserve_minutes: Annotated[float, Field(gt=0, le=100_000)] = 60
-    """Work of a participant who has not been heard of for so long is given to others."""
+    """Minutes without activity after which a participant's reserved work is released to others."""
     attention: AttentionPart | None = None
     gold: GoldPart | None = None
     traits: tuple[TraitPart, ...] = ()
     """Questions about the participant, asked after consent."""
     quiz: QuizPart | None = None
     consent: str = ""
-    """What a participant agrees to; the instrument's consent without it."""
+    """What participants agree to; by default the instrument's consent."""
     warning: str = ""
-    """A content warning; the instrument's without it."""
+    """A content warning; by default the instrument's."""
     guidelines: str = ""
-    """Guidelines of the study, shown before the instrument's."""
+    """The study's guidelines, shown before the instrument's."""
     contact: str = ""
-    """Whom participants may write to."""
+    """Contact address for participants."""
     withdrawal: Literal["delete", "keep"] = "delete"
-    """What becomes of the answers of somebody who withdraws; the consent text should say the same."""
+    """What happens to the answers of participants who withdraw; the consent should say the same."""
     recruitment: RecruitmentPart = RecruitmentPart()
     database: str = ""
-    """A database address; without it a SQLite file in the corpus folder."""
+    """A database address; by default a SQLite file in the corpus folder."""
 
 
 def json_schema() -> str:

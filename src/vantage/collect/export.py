@@ -1,4 +1,4 @@
-"""What was collected as a corpus: human raters with their traits, their judgments, and the checks kept apart."""
+"""Collected answers as a corpus: human raters with traits and judgments; answers to checks are separate."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, Final
 import polars as pl
 from sqlalchemy import Connection, select
 
-from vantage.collect.study import Study, accepts
+from vantage.collect.study import AnnotationStudy, accepts
 from vantage.collect.tables import items, pages, participants, submissions
 from vantage.corpora import About, Corpus
 from vantage.corpora.schema import KIND, STATUS
@@ -47,19 +47,19 @@ CHECKS_FILE: Final = "checks.csv"
 
 @dataclass(frozen=True, slots=True)
 class Collected:
-    """Everything that was answered: judgments, answers to checks, and who gave them."""
+    """All answers: judgments, answers to checks, and the participants who gave them."""
 
     judgments: pl.DataFrame
     checks: pl.DataFrame
     people: pl.DataFrame
-    """One row per participant who answered something or was judged by the researcher."""
+    """One row per participant."""
 
 
-def collected(connection: Connection, study: Study) -> Collected:
-    """Reads the present answers, in the order in which each rater saw the pages."""
+def collected(connection: Connection, study: AnnotationStudy) -> Collected:
+    """Reads the current answers, in the order in which each rater saw the pages."""
     people = [dict(row) for row in connection.execute(select(participants).order_by(participants.c.number)).mappings()]
     names = {row["number"]: row["rater"] for row in people}
-    found = connection.execute(
+    rows = connection.execute(
         select(
             pages.c.participant,
             pages.c.kind,
@@ -77,9 +77,8 @@ def collected(connection: Connection, study: Study) -> Collected:
     )
     judged: list[tuple[Any, ...]] = []
     checked: list[tuple[Any, ...]] = []
-    for number, kind, check, condition, position, item, answers, seconds in found:
-        given = json.loads(answers)
-        for question, (value, status, rationale) in given.items():
+    for number, kind, check, condition, position, item, answers, seconds in rows:
+        for question, (value, status, rationale) in json.loads(answers).items():
             if kind == "item":
                 judged.append((item, question, names[number], condition, value, status, rationale, seconds, position))
             elif (passed := _passed(study, kind, check, question, value)) is not None:
@@ -98,8 +97,8 @@ _PEOPLE: Final[dict[str, Any]] = {
 }
 
 
-def _passed(study: Study, kind: str, check: str, question: str, value: float | None) -> bool | None:
-    """Whether an answer passes a check; null for questions that the check does not look at."""
+def _passed(study: AnnotationStudy, kind: str, check: str, question: str, value: float | None) -> bool | None:
+    """Whether an answer passes a check; null for questions that the check does not concern."""
     if kind == "attention":
         asked = study.checks.get(check)
         return value in asked.accept if asked is not None and asked.question == question else None
@@ -109,9 +108,9 @@ def _passed(study: Study, kind: str, check: str, question: str, value: float | N
     return accepts(gold.accept[question], value)
 
 
-def corpus_of(study: Study, found: Collected, *, platform_ids: bool = False) -> Corpus:
-    """The corpus of the study's items with the judgments of people; excluded raters are marked, not left out."""
-    people = found.people.filter(pl.col("rater").is_in(found.judgments["rater"].unique().implode()))
+def corpus_of(study: AnnotationStudy, answers: Collected, *, platform_ids: bool = False) -> Corpus:
+    """The study's items with the judgments of people; excluded raters are marked, not left out."""
+    people = answers.people.filter(pl.col("rater").is_in(answers.judgments["rater"].unique().implode()))
     raters = people.select(
         "rater",
         pl.lit("person", dtype=KIND).alias("kind"),
@@ -120,22 +119,22 @@ def corpus_of(study: Study, found: Collected, *, platform_ids: bool = False) -> 
         "stage",
         "verdict",
         (pl.col("verdict") == "excluded").alias("excluded"),
-        *([pl.col("external").alias("platform_id")] if platform_ids else []),
+        *([pl.when(pl.col("source") != "link").then("external").alias("platform_id")] if platform_ids else []),
     )
-    told = [json.loads(traits) if traits else {} for traits in people["traits"]]
-    columns = [_trait(trait.id, trait.kind, [row.get(trait.id) for row in told]) for trait in study.traits]
-    notes = (*study.corpus.about.notes, f"Judgments of people were collected in the study '{study.id}'.")
+    given = [json.loads(traits) if traits else {} for traits in people["traits"]]
+    columns = [_trait(trait.id, trait.kind, [row.get(trait.id) for row in given]) for trait in study.plan.traits]
+    notes = (*study.corpus.about.notes, f"Human judgments were collected in the study '{study.id}'.")
     return Corpus(
         items=study.corpus.items,
         raters=raters.hstack(columns),
-        judgments=found.judgments,
+        judgments=answers.judgments,
         instruments=study.instrument,
         about=replace(study.corpus.about, notes=notes) if study.corpus.about else About(name=study.id, notes=notes),
     )
 
 
 def _trait(name: str, kind: str, values: list[Any]) -> pl.Series:
-    """A column of answers about the participants; several chosen options stand in one cell, separated by "; "."""
+    """A column of trait answers; several chosen options share one cell, separated by "; "."""
     if kind == "number":
         return pl.Series(name, values, dtype=pl.Int64)
     texts = ["; ".join(value) or None if isinstance(value, list) else value for value in values]
@@ -143,7 +142,7 @@ def _trait(name: str, kind: str, values: list[Any]) -> pl.Series:
 
 
 def merged(base: Corpus, new: Corpus, study: str) -> Corpus:
-    """The corpus with what was collected added; what an earlier export of the same study added is replaced."""
+    """The corpus with the collected judgments; those of an earlier export of the same study are replaced."""
     if "study" in base.raters.columns:
         kept = base.raters.filter(pl.col("study").is_null() | (pl.col("study") != study))
         judgments = base.judgments.filter(pl.col("rater").is_in(kept["rater"].implode()))
@@ -155,7 +154,7 @@ def merged(base: Corpus, new: Corpus, study: str) -> Corpus:
 
 
 def write(corpus: Corpus, checks: pl.DataFrame, folder: Path) -> Path:
-    """Writes the corpus folder, and beside it the answers to attention checks and gold items."""
+    """Writes the corpus folder, with the answers to attention checks and gold items in a file of their own."""
     corpus.write(folder)
     if len(checks):
         (folder / CHECKS_FILE).write_text(csv_text(checks), encoding="utf-8")

@@ -1,6 +1,6 @@
-"""Schema versions: a new database is made, an older one upgraded, a newer one refused.
+"""Schema versions: a new database is created, an older one upgraded, a newer one refused.
 
-To change the schema, change `tables`, raise `VERSION` and append the step that turns the version before into it.
+To change the schema, change `tables`, raise `VERSION` and append the step from the previous version.
 Steps are plain statements that both SQLite and PostgreSQL understand and run in one transaction.
 """
 
@@ -16,27 +16,27 @@ from vantage.errors import InputError
 
 VERSION: Final = 2
 STEPS: Final[dict[int, Sequence[str]]] = {
-    # Version 1 kept the verdict about a participant without its reason and without its history.
+    # Version 1 stored a participant's verdict without note and history.
     2: ("ALTER TABLE participants ADD COLUMN note TEXT NOT NULL DEFAULT ''",),
 }
 
 
 def prepare(connection: Connection) -> bool:
-    """Brings the database to the present version, inside a transaction; true when it was empty and is new."""
+    """Creates or upgrades the tables, inside a transaction; true for a new database."""
     if connection.dialect.name == "postgresql":
-        # Workers that start together wait here for the first of them.
+        # Workers that start together wait here for the first one.
         connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7263514902)")
     if not inspect(connection).has_table(settings.name):
         METADATA.create_all(connection)
         connection.execute(settings.insert(), {"key": "schema", "value": str(VERSION)})
         return True
-    found = connection.execute(settings.select().where(settings.c.key == "schema")).one_or_none()
-    if found is None or not found.value.isdigit():
-        raise InputError("the database was not made by vantage collect", remedy="choose another database")
-    version = int(found.value)
+    stored = connection.execute(settings.select().where(settings.c.key == "schema")).one_or_none()
+    if stored is None or not stored.value.isdigit():
+        raise InputError("The database was not created by vantage collect", remedy="choose another database")
+    version = int(stored.value)
     if version > VERSION:
         raise InputError(
-            f"the database has schema version {version}, and this Vantage knows version {VERSION}",
+            f"The database has schema version {version}, but this Vantage supports up to version {VERSION}",
             remedy="update Vantage",
         )
     for step in range(version + 1, VERSION + 1):

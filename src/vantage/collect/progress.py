@@ -1,4 +1,4 @@
-"""How a study stands: progress per arm, and the items with what was said about them."""
+"""A study's progress: ratings per arm, and the items with their answers."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any, Final
 
 from sqlalchemy import ColumnElement, Connection, and_, case, func, select
 
-from vantage.collect.study import Study
+from vantage.collect.study import AnnotationStudy
 from vantage.collect.tables import arms, items, pages, participants, submissions
-from vantage.collect.views import Arm, ItemAnswers, ItemLine, Overview, Refused, Spread
+from vantage.collect.views import AnswerDistribution, ArmProgress, ItemAnswers, ItemLine, Overview, Refused
 from vantage.instruments import Question
 
 RECENT: Final = 5000
-"""On how many of the latest submissions a median time rests."""
+"""Number of latest submissions that median times are computed from."""
 
 
-def overview(connection: Connection, study: Study, flagged: int, paused: bool) -> Overview:
-    """Progress of every arm, and how many people are at which stage."""
+def overview(connection: Connection, study: AnnotationStudy, flagged: int, paused: bool) -> Overview:
+    """Progress of every arm, and the number of participants at each stage."""
     held = pages.c.seat.is_not(None)
     by_state = (
         select(pages.c.arm, pages.c.state, func.count().label("n")).where(held).group_by(pages.c.arm, pages.c.state)
@@ -33,7 +33,7 @@ def overview(connection: Connection, study: Study, flagged: int, paused: bool) -
     answered = select(func.count()).where(pages.c.kind == "item", pages.c.state == "answered")
     return Overview(
         arms=tuple(
-            Arm(
+            ArmProgress(
                 condition=arm.condition,
                 questions=study.question_sets[arm.question_set],
                 wanted=arm.seats,
@@ -63,12 +63,12 @@ def _times(connection: Connection) -> dict[int, list[float]]:
 
 
 def item_lines(connection: Connection, start: int, count: int, find: str) -> list[ItemLine]:
-    """A stretch of the items, or those whose id starts with `find`, with how many ratings each has."""
+    """A range of the items, or those whose id starts with `find`, with their numbers of ratings."""
     rated = func.sum(case((and_(pages.c.state == "answered", pages.c.seat.is_not(None)), 1), else_=0))
     held = func.sum(case((and_(pages.c.state == "open", pages.c.seat.is_not(None)), 1), else_=0))
     chosen: ColumnElement[bool] = (items.c.row >= start) & (items.c.row < start + count)
     if find:
-        # PostgreSQL orders text by the rules of a language, so a range of ids would not be a prefix there.
+        # PostgreSQL orders text by the rules of a language, so a prefix is not a range of ids there.
         chosen = items.c.item.startswith(find, autoescape=True)
     lines = select(items).where(chosen).order_by(items.c.row).limit(count).subquery()
     query = (
@@ -77,12 +77,12 @@ def item_lines(connection: Connection, start: int, count: int, find: str) -> lis
         .group_by(lines.c.row, lines.c.item, lines.c.record)
         .order_by(lines.c.row)
     )
-    found = connection.execute(query)
-    return [ItemLine(item, _start(json.loads(record)), n or 0, m or 0) for item, record, n, m in found]
+    rows = connection.execute(query)
+    return [ItemLine(item, _start(json.loads(record)), n or 0, m or 0) for item, record, n, m in rows]
 
 
-def item_answers(connection: Connection, study: Study, name: str) -> ItemAnswers:
-    """An item with the distribution of its answers; those of excluded raters are left out."""
+def item_answers(connection: Connection, study: AnnotationStudy, name: str) -> ItemAnswers:
+    """An item with the distribution of its answers, without excluded raters."""
     item = connection.execute(select(items).where(items.c.item == name)).one_or_none()
     if item is None:
         raise Refused(f"There is no item '{name}'.", "unknown")
@@ -93,24 +93,24 @@ def item_answers(connection: Connection, study: Study, name: str) -> ItemAnswers
         .where(pages.c.row == item.row, pages.c.kind != "attention", participants.c.verdict != "excluded")
         .order_by(participants.c.number)
     )
-    given = [(rater, condition, json.loads(told)) for rater, condition, told in connection.execute(query)]
-    spreads = [
-        _spread(question, condition, [(rater, told) for rater, seen, told in given if seen == condition])
+    given = [(rater, condition, json.loads(answers)) for rater, condition, answers in connection.execute(query)]
+    distributions = [
+        _distribution(question, condition, [(rater, answers) for rater, seen, answers in given if seen == condition])
         for question in study.instrument.questions
         for condition in sorted({seen for _, seen, _ in given}) or study.conditions
     ]
-    return ItemAnswers(item.item, json.loads(item.record), tuple(spreads), len(given), item.item in study.gold)
+    return ItemAnswers(item.item, json.loads(item.record), tuple(distributions), len(given), item.item in study.gold)
 
 
-def _spread(question: Question, condition: str, given: list[tuple[str, dict[str, Any]]]) -> Spread:
+def _distribution(question: Question, condition: str, given: list[tuple[str, dict[str, Any]]]) -> AnswerDistribution:
     scale = question.scale
     counts = {option.name: 0 for option in scale.options} | {opt_out.label: 0 for opt_out in scale.opt_outs}
     labels: dict[str, str] = {opt_out.status: opt_out.label for opt_out in scale.opt_outs}
     rationales, values = [], []
-    for rater, told in given:
-        if question.id not in told:
+    for rater, answers in given:
+        if question.id not in answers:
             continue
-        value, status, rationale = told[question.id]
+        value, status, rationale = answers[question.id]
         label = scale.label(value) if value is not None else labels.get(status, status)
         counts[label] = counts.get(label, 0) + 1
         if value is not None:
@@ -118,7 +118,7 @@ def _spread(question: Question, condition: str, given: list[tuple[str, dict[str,
         if rationale:
             rationales.append((rater, label, rationale))
     mean = sum(values) / len(values) if values and scale.ordered else None
-    return Spread(question.id, condition, counts, mean, tuple(rationales))
+    return AnswerDistribution(question.id, condition, counts, mean, tuple(rationales))
 
 
 def _start(record: dict[str, Any]) -> str:

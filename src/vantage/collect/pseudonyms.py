@@ -1,6 +1,6 @@
-"""Keyed pseudonyms: the same person has the same name in every export, and nobody without the key can tell who.
+"""Keyed pseudonyms: the same person has the same name in every export, and only the key's holder can tell who.
 
-The key is made with the database and stays in it. Without the key a platform id cannot be found by trying all of
+The key is created with the database and stays in it. Without the key a platform id cannot be found by trying all of
 them, as it could with a plain hash (HMAC, Krawczyk, Bellare and Canetti 1997).
 """
 
@@ -21,12 +21,12 @@ def new_secret() -> str:
 
 
 def derived(secret: str, purpose: str) -> bytes:
-    """A key for one purpose; keys of different purposes tell nothing of one another."""
+    """A key for one purpose; keys for different purposes are independent."""
     return hmac.digest(bytes.fromhex(secret), purpose.encode(), "sha256")
 
 
 def pseudonym(secret: str, source: str, identity: str) -> str:
-    """The name under which somebody is exported.
+    """The name of a participant in exports.
 
     >>> pseudonym("00" * 32, "prolific", "5a9d64f5f6dfdd0001eaa73d")
     'p-lplcgi7wfg7h'
@@ -36,12 +36,12 @@ def pseudonym(secret: str, source: str, identity: str) -> str:
 
 
 def withdrawn(secret: str, source: str, identity: str) -> str:
-    """What takes the place of a platform id that had to be deleted: enough to know the person again."""
+    """Replaces a deleted platform id: enough to recognise the person again."""
     return "withdrawn:" + hmac.new(derived(secret, "withdrawn"), f"{source}:{identity}".encode(), "sha256").hexdigest()
 
 
 def code_of(secret: str, rater: str) -> str:
-    """A completion code of one participant, in letters that are not mistaken for one another.
+    """A participant's completion code, in letters that are not easily confused.
 
     >>> code_of("00" * 32, "p-abc")
     'VAQD26U6'
@@ -52,13 +52,13 @@ def code_of(secret: str, rater: str) -> str:
 
 
 def password_hash(password: str) -> str:
-    """A password as it is stored: scrypt (Percival 2009) with a salt of its own."""
+    """A password as it is stored: scrypt (Percival 2009) with its own salt."""
     salt = secrets.token_bytes(16)
     return f"scrypt:{salt.hex()}:{_scrypt(password, salt).hex()}"
 
 
 def password_matches(password: str, stored: str) -> bool:
-    """Whether a password is the one that was stored, in a time that tells nothing."""
+    """Whether a password matches the stored hash, compared in constant time."""
     kind, _, rest = stored.partition(":")
     salt, _, wanted = rest.partition(":")
     if kind != "scrypt":

@@ -1,4 +1,4 @@
-"""How well it goes: live agreement and reliability, and the raters to look at first, from the measures."""
+"""Data quality during collection: agreement and reliability, and raters to review, computed by the measures."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import polars as pl
 
 from vantage.collect.export import Collected
 from vantage.collect.pseudonyms import code_of
-from vantage.collect.study import Study
+from vantage.collect.study import AnnotationStudy
 from vantage.collect.views import RaterRow
 
 COLUMNS: Final = (
@@ -17,17 +17,17 @@ COLUMNS: Final = (
     "options",
 )
 BESIDE_ORDER: Final = ("answers run", "agrees little", "answers +", "answers -", "uses ")
-"""How the reasons begin that compare answers as numbers, which says nothing on a nominal scale."""
+"""First words of flags that compare answers as numbers, which means nothing on a nominal scale."""
 
 
-def kept(found: Collected) -> pl.DataFrame:
+def included(answers: Collected) -> pl.DataFrame:
     """The judgments of raters who are not excluded."""
-    out = found.people.filter(pl.col("verdict") == "excluded")["rater"]
-    return found.judgments.filter(~pl.col("rater").is_in(out.implode()))
+    out = answers.people.filter(pl.col("verdict") == "excluded")["rater"]
+    return answers.judgments.filter(~pl.col("rater").is_in(out.implode()))
 
 
-def reliability(study: Study, judgments: pl.DataFrame, *, resamples: int = 500) -> pl.DataFrame:
-    """Agreement and reliability by question and condition, with intervals; measures that a scale forbids are left out.
+def reliability(study: AnnotationStudy, judgments: pl.DataFrame, *, resamples: int = 500) -> pl.DataFrame:
+    """Agreement and reliability by question and condition, with intervals; only measures that suit the scale.
 
     Pairwise agreement, Krippendorff's alpha (intervals over items), and split-half reliability (its interval holds
     95 % of the splits).
@@ -48,23 +48,20 @@ def reliability(study: Study, judgments: pl.DataFrame, *, resamples: int = 500) 
             rows.append(split_half(part, by=by, splits=resamples))
     if not rows:
         return pl.DataFrame(schema=dict.fromkeys(COLUMNS, pl.String))
-    return pl.concat([_short(row) for row in rows], how="diagonal_relaxed")
+    short = [row.select(column for column in COLUMNS if column in row.columns) for row in rows]
+    return pl.concat(short, how="diagonal_relaxed")
 
 
-def _short(result: pl.DataFrame) -> pl.DataFrame:
-    return result.select(column for column in COLUMNS if column in result.columns)
-
-
-def rater_rows(study: Study, found: Collected, pages: Mapping[int, int], secret: str) -> list[RaterRow]:
-    """One row for everybody who answered something, those to look at first."""
-    profiles = _profiles(study, found.judgments)
-    checks = _checks(found.checks)
-    times = dict(found.judgments.group_by("rater").agg(pl.col("seconds").median()).iter_rows())
+def rater_rows(study: AnnotationStudy, answers: Collected, pages: Mapping[int, int], secret: str) -> list[RaterRow]:
+    """One row per rater with answers, flagged raters first."""
+    profiles = _profiles(study, answers.judgments)
+    checks = _checks(answers.checks)
+    times = dict(answers.judgments.group_by("rater").agg(pl.col("seconds").median()).iter_rows())
     answered = dict(
-        found.judgments.unique(["rater", "item"]).group_by("rater").len().select("rater", "len").iter_rows()
+        answers.judgments.unique(["rater", "item"]).group_by("rater").len().select("rater", "len").iter_rows()
     )
     rows = []
-    for person in found.people.iter_rows(named=True):
+    for person in answers.people.iter_rows(named=True):
         rater = person["rater"]
         profile = profiles.get(rater, {})
         tested = checks.get(rater, {})
@@ -77,7 +74,7 @@ def rater_rows(study: Study, found: Collected, pages: Mapping[int, int], secret:
                 stage=person["stage"],
                 verdict=person["verdict"],
                 note=person["note"],
-                condition=_condition(study, person["arm"]),
+                condition="" if person["arm"] is None else study.condition(person["arm"]),
                 answered=answered.get(rater, 0),
                 pages=pages.get(person["number"], 0),
                 attention_failed=tested.get(("attention", False), 0),
@@ -96,12 +93,8 @@ def rater_rows(study: Study, found: Collected, pages: Mapping[int, int], secret:
     return sorted(rows, key=lambda row: (row.verdict != "pending", -len(row.flags), row.number))
 
 
-def _condition(study: Study, arm: int | None) -> str:
-    return "" if arm is None else study.conditions[arm % len(study.conditions)]
-
-
 def _checks(checks: pl.DataFrame) -> dict[str, dict[tuple[str, bool], int]]:
-    """How many pages of each kind every rater passed and failed; a page is failed by one wrong answer."""
+    """Pages of each kind that every rater passed and failed; one wrong answer fails a page."""
     by_page = checks.group_by("rater", "kind", "check", "position").agg(pl.col("passed").all())
     counts: dict[str, dict[tuple[str, bool], int]] = {}
     for rater, kind, passed, n in by_page.group_by("rater", "kind", "passed").len().iter_rows():
@@ -109,29 +102,29 @@ def _checks(checks: pl.DataFrame) -> dict[str, dict[tuple[str, bool], int]]:
     return counts
 
 
-def _failures(study: Study, tested: Mapping[tuple[str, bool], int]) -> list[str]:
-    told = []
+def _failures(study: AnnotationStudy, tested: Mapping[tuple[str, bool], int]) -> list[str]:
+    flags = []
     for kind, plan, words in (
         ("attention", study.plan.attention, "attention checks"),
         ("gold", study.plan.gold, "gold items"),
     ):
         failed, seen = tested.get((kind, False), 0), sum(n for (k, _), n in tested.items() if k == kind)
         if plan is not None and seen and failed / seen > plan.threshold:
-            told.append(f"failed {failed} of {seen} {words}")
-    return told
+            flags.append(f"failed {failed} of {seen} {words}")
+    return flags
 
 
-def _profiles(study: Study, judgments: pl.DataFrame) -> dict[str, dict[str, Any]]:
-    """What the measure of raters says, question by question, put together for every rater.
+def _profiles(study: AnnotationStudy, judgments: pl.DataFrame) -> dict[str, dict[str, Any]]:
+    """The rater quality measure, computed per question and combined for every rater.
 
-    Shares and correlations are means over the questions, weighted by judgments; a run is the longest of any
-    question, because one answer throughout is seen within a question, not across them.
+    Shares and correlations are means over the questions, weighted by judgments; a run is the longest of any question,
+    because straight-lining shows within a question, not across them.
     """
     from vantage.measures.reliability.rater_quality import rater_quality
 
     if judgments.is_empty():
         return {}
-    # Two options have an order of their own: more and less of one of them.
+    # Two options are ordered: more or less of one of them.
     ordered = {q.id for q in study.instrument.questions if q.scale.ordered or len(q.scale.options) == 2}
     rows: dict[str, list[dict[str, Any]]] = {}
     for row in rater_quality(judgments, by="question").iter_rows(named=True):

@@ -1,35 +1,27 @@
-"""The study: which items are judged, with which instrument, by how many people, and how these come and go."""
+"""An annotation study: which items people judge, with which instrument, by how many raters, recruited how."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from vantage.collect.document import (
-    CheckPart,
-    GoldItemPart,
-    QuizPart,
-    RangePart,
-    RecruitmentPart,
-    StudyDocument,
-    TraitPart,
-)
+from vantage.collect.document import AttentionCheckPart, GoldItemPart, RangePart, StudyDocument
 from vantage.collect.study_checks import PlanChecks, check_items
 from vantage.corpora import Corpus
 from vantage.documents import Document
 from vantage.errors import InputError, Problems
-from vantage.instruments import Check, Instrument
+from vantage.instruments import Check, Instrument, Question
 
 
 @dataclass(frozen=True)
-class Study:
+class AnnotationStudy:
     """A study file together with what it refers to.
 
-    `Study.load` reads a file and reports all its problems at once, each with its line; `Study.of` makes a study
-    with the defaults for a corpus folder and an instrument.
+    `AnnotationStudy.load` reads a file and reports all its problems at once, each with its line; `AnnotationStudy.of`
+    creates a study with the defaults for a corpus folder and an instrument.
     """
 
     plan: StudyDocument
@@ -40,13 +32,13 @@ class Study:
     """The corpus folder."""
 
     @classmethod
-    def load(cls, path: str | Path) -> Study:
+    def load(cls, path: str | Path) -> AnnotationStudy:
         """Reads a study file."""
         document = Document.read(path)
         return cls._resolve(document, Path(path).parent)
 
     @classmethod
-    def of(cls, folder: str | Path, instrument: str | Path, **given: Any) -> Study:
+    def of(cls, folder: str | Path, instrument: str | Path, **given: Any) -> AnnotationStudy:
         """A study of all items of a corpus with the defaults; `given` are keys of the study file."""
         known = Instrument.load(instrument)
         data = {
@@ -59,8 +51,8 @@ class Study:
         return cls._resolve(Document("the study", data), Path())
 
     @classmethod
-    def stored(cls, plan: Mapping[str, Any], instrument: Mapping[str, Any], folder: Path) -> Study:
-        """A study as its database keeps it, with its corpus where it is now."""
+    def stored(cls, plan: Mapping[str, Any], instrument: Mapping[str, Any], folder: Path) -> AnnotationStudy:
+        """A study from its database, with its corpus at its current place."""
         whole = StudyDocument.model_validate({**plan, "corpus": str(folder)})
         return cls(whole, Instrument.from_document(instrument), Corpus.read(folder), folder.resolve())
 
@@ -76,12 +68,12 @@ class Study:
 
     @property
     def consent(self) -> str:
-        """What a participant agrees to, as plain paragraphs; empty where nobody wrote one."""
+        """What a participant agrees to, as plain paragraphs; may be empty."""
         return self.plan.consent or self.instrument.consent
 
     @property
     def warning(self) -> str:
-        """The content warning; empty where there is none."""
+        """The content warning; may be empty."""
         return self.plan.warning or self.instrument.warning
 
     @property
@@ -89,25 +81,14 @@ class Study:
         """The study's own guidelines, then the instrument's."""
         return "\n\n".join(part.strip() for part in (self.plan.guidelines, self.instrument.guidelines) if part.strip())
 
-    @property
-    def traits(self) -> Sequence[TraitPart]:
-        """The questions about the participant."""
-        return self.plan.traits
-
-    @property
-    def quiz(self) -> QuizPart | None:
-        """The comprehension quiz, where there is one."""
-        return self.plan.quiz
-
-    @property
-    def recruitment(self) -> RecruitmentPart:
-        """How participants come and with what they leave."""
-        return self.plan.recruitment
-
     @cached_property
     def conditions(self) -> tuple[str, ...]:
-        """The conditions, `("",)` where there is only one."""
+        """The conditions; `("",)` for a study without conditions."""
         return tuple(self.plan.conditions.names) if self.plan.conditions else ("",)
+
+    def condition(self, arm: int) -> str:
+        """The condition of an arm: each question set has one arm per condition."""
+        return self.conditions[arm % len(self.conditions)]
 
     @property
     def within(self) -> bool:
@@ -116,13 +97,18 @@ class Study:
 
     @cached_property
     def question_sets(self) -> tuple[tuple[str, ...], ...]:
-        """The questions that stand together on a page; a participant gets one of the sets."""
+        """The questions shown together on a page; a participant gets one of the sets."""
         every = tuple(question.id for question in self.instrument.questions)
         if self.plan.questions == "together":
             return (every,)
         if isinstance(self.plan.questions, str):
             return tuple((question,) for question in every)
         return tuple(tuple(group) for group in self.plan.questions)
+
+    @cached_property
+    def question_groups(self) -> tuple[tuple[Question, ...], ...]:
+        """The question sets with the instrument's questions."""
+        return tuple(tuple(self.instrument.question(name) for name in group) for group in self.question_sets)
 
     @cached_property
     def checks(self) -> Mapping[str, Check]:
@@ -148,23 +134,23 @@ class Study:
 
     @property
     def database(self) -> str:
-        """The address of the study's database: the one in the file, or a SQLite file in the corpus folder."""
+        """The address of the study's database: as given in the file, or a SQLite file in the corpus folder."""
         return self.plan.database or f"sqlite:///{(self.folder / f'collect-{self.id}.sqlite').absolute()}"
 
     @classmethod
-    def _resolve(cls, document: Document, beside: Path) -> Study:
-        stand_ins = {"id": "x", "title": "x", "corpus": "x", "instrument": "x"}
+    def _resolve(cls, document: Document, beside: Path) -> AnnotationStudy:
+        placeholders = {"id": "x", "title": "x", "corpus": "x", "instrument": "x"}
         data = document.data if isinstance(document.data, Mapping) else {}
-        plan = document.validate(StudyDocument, stand_ins)
+        plan = document.validate(StudyDocument, placeholders)
         if plan is None:
             document.check()
-            raise AssertionError("a document that does not validate has a problem to report")
+            raise AssertionError("an invalid document must have a problem to report")
         instrument, corpus = None, None
         folder = (beside / plan.corpus).resolve() if isinstance(data.get("corpus"), str) else None
         if isinstance(data.get("instrument"), str):
-            instrument = _noted(document, "instrument", lambda: _instrument(plan, beside))
+            instrument = _try(document, "instrument", lambda: _instrument(plan, beside))
         if folder is not None:
-            corpus = _noted(document, "corpus", lambda: Corpus.read(folder))
+            corpus = _try(document, "corpus", lambda: Corpus.read(folder))
         if instrument is not None:
             PlanChecks(document, plan, instrument).run()
             if corpus is not None:
@@ -183,7 +169,7 @@ def accepts(accept: list[float] | RangePart, value: float | None) -> bool:
     return accept.from_ <= value <= accept.to if isinstance(accept, RangePart) else value in accept
 
 
-def _check(part: str | CheckPart, known: Mapping[str, Check]) -> Check | None:
+def _check(part: str | AttentionCheckPart, known: Mapping[str, Check]) -> Check | None:
     if isinstance(part, str):
         return known.get(part)
     return Check(part.id, part.instruction, part.question, tuple(part.accept))
@@ -198,12 +184,12 @@ def _instrument(plan: StudyDocument, beside: Path) -> Instrument:
     return instrument.with_parameters(**plan.parameters) if plan.parameters else instrument
 
 
-def _noted(document: Document, key: str, make: Any) -> Any:
-    """What `make` returns; where it is refused, null, and the reason noted with the place of the key."""
+def _try(document: Document, key: str, make: Any) -> Any:
+    """The result of `make`; null where it fails, with the reason noted at the key."""
     try:
         return make()
     except Problems as error:
-        document.problem((key,), "\n    ".join(["the file has problems of its own:", *error.problems]))
+        document.problem((key,), "\n    ".join(["the file itself has problems:", *error.problems]))
     except InputError as error:
         document.problem((key,), str(error).removesuffix("."))
     return None

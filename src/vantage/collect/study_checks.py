@@ -1,4 +1,4 @@
-"""What the parts of a study file have to fit with: one another, the instrument, and the items of the corpus."""
+"""Checks that the values of a study file fit each other, the instrument, and the items of the corpus."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from vantage.instruments import Instrument
 from vantage.scales import Scale, show_code
 
 TAKEN: Final = ("rater", "kind", "study", "verdict", "excluded", "stage", "recruited", "platform_id", "batches")
-"""Columns of exported raters, which a trait cannot be called after."""
+"""Columns of exported raters, which no trait may be named after."""
 
 
 class PlanChecks:
-    """What one value of a study file has to fit with another, and with the instrument."""
+    """Checks values of a study file against each other and against the instrument."""
 
     def __init__(self, document: Document, plan: StudyDocument, instrument: Instrument) -> None:
         self.document, self.plan, self.instrument = document, plan, instrument
         self.questions = [question.id for question in instrument.questions]
 
     def run(self) -> None:
-        """Notes every problem."""
+        """Reports every problem."""
         plan = self.plan
         if plan.conditions:
             way = "between" if plan.conditions.between else "within"
@@ -40,11 +40,11 @@ class PlanChecks:
                 for name in group:
                     self._known(("questions", index), name, self.questions, "question")
         if plan.double and plan.double.raters <= plan.raters:
-            self._note(("double", "raters"), f"this must be more than 'raters', which is {plan.raters}")
+            self._note(("double", "raters"), f"must be more than 'raters', which is {plan.raters}")
         self._unique(("traits",), [trait.id for trait in plan.traits], "trait")
         for index, trait in enumerate(plan.traits):
             if trait.id in TAKEN:
-                self._note(("traits", index, "id"), f"'{trait.id}' is a column that every export has; rename it")
+                self._note(("traits", index, "id"), f"every export has a column '{trait.id}'; rename the trait")
         self._attention()
         self._gold()
         self._recruitment()
@@ -55,7 +55,7 @@ class PlanChecks:
             return
         known = {check.id: check for check in self.instrument.checks}
         if not plan.checks and not known:
-            self._note(("attention",), f"instrument '{self.instrument.id}' has no checks; write some under 'checks'")
+            self._note(("attention",), f"instrument '{self.instrument.id}' has no checks; add some under 'checks'")
         for index, part in enumerate(plan.checks):
             loc: Loc = ("attention", "checks", index)
             if isinstance(part, str):
@@ -80,10 +80,10 @@ class PlanChecks:
     def _recruitment(self) -> None:
         plan = self.plan.recruitment
         if plan.via == "prolific" and not (plan.completion_code or plan.completion_url):
-            self._note(("recruitment",), "Prolific needs a 'completion_code', which it shows when the study is set up")
+            self._note(("recruitment",), "Prolific needs a 'completion_code', shown there when you set up the study")
         for name in ("screen_out_code", "full_code"):
             if plan.via != "prolific" and getattr(plan, name):
-                self._note(("recruitment", name), "this goes with 'via: prolific'")
+                self._note(("recruitment", name), "only valid with 'via: prolific'")
 
     def _accepted(self, loc: Loc, question: str, codes: Sequence[float], *, inside: bool = False) -> None:
         self._known(loc, question, self.questions, "question")
@@ -99,38 +99,33 @@ class PlanChecks:
 
     def _known(self, loc: Loc, name: str, known: Sequence[str], what: str) -> None:
         if name not in known:
-            self._note(loc, f"there is no {what} '{name}'; {nearest(name, known)}")
+            self._note(loc, f"unknown {what} '{name}'; {nearest(name, known)}")
 
     def _unique(self, loc: Loc, names: Sequence[str], what: str) -> None:
         for index, name in enumerate(names):
             if name in names[:index]:
-                self._note((*loc, index), f"the {what} '{name}' stands twice")
+                self._note((*loc, index), f"duplicate {what} '{name}'")
 
 
 def check_items(document: Document, plan: StudyDocument, instrument: Instrument, corpus: Corpus) -> None:
-    """What the items of the corpus must have: the fields that are shown, and the gold items."""
+    """Checks that the corpus has the fields that are shown and the gold items."""
     items = corpus.scan("items")
     columns = items.collect_schema().names()
-    # A target by itself is something to judge only where the instrument asks about nothing else.
+    # A target alone can be judged only where the instrument asks about nothing else.
     judged = [field for field in instrument.fields if field.kind != "target"] or instrument.fields
     if not any(field.name in columns for field in judged):
         names = ", ".join(f"'{field.name}'" for field in instrument.fields)
-        found = ", ".join(columns)
-        document.problem(
-            ("corpus",), f"its items have none of the columns {names} that '{instrument.id}' shows ({found})"
-        )
+        problem = f"its items have none of the columns {names} that '{instrument.id}' shows ({', '.join(columns)})"
+        document.problem(("corpus",), problem)
         return
+    conditions = plan.conditions.names if plan.conditions else ()
     try:
-        for condition in plan.conditions.names if plan.conditions else ("",):
+        for condition in conditions or ("",):
             corpus.check_asked(instrument, condition=condition)
     except InputError as error:
         document.problem(("corpus",), str(error).rstrip("."))
         return
-    needed = {
-        name
-        for condition in (plan.conditions.names if plan.conditions else ())
-        for name in _shown(instrument, condition)
-    }
+    needed = {field.name for condition in conditions for field in instrument.shown(condition)}
     for question in instrument.questions:
         for wording in (question.ask, *question.ask_in.values()):
             needed |= {word for _, word, _, _ in Formatter().parse(wording) if word}
@@ -138,11 +133,7 @@ def check_items(document: Document, plan: StudyDocument, instrument: Instrument,
         document.problem(("corpus",), f"its items have no column '{name}', which '{instrument.id}' needs")
     if plan.gold:
         wanted = [part.item for part in plan.gold.items]
-        found_ids = set(items.select("item").filter(pl.col("item").is_in(wanted)).collect()["item"])
+        existing = set(items.select("item").filter(pl.col("item").is_in(wanted)).collect()["item"])
         for index, item in enumerate(wanted):
-            if item not in found_ids:
+            if item not in existing:
                 document.problem(("gold", "items", index, "item"), f"the corpus has no item '{item}'")
-
-
-def _shown(instrument: Instrument, condition: str) -> list[str]:
-    return [field.name for field in instrument.shown(condition)]

@@ -1,8 +1,8 @@
 """The tables of an annotation database, the same on SQLite and PostgreSQL.
 
-`submissions` is append-only: every version of every answer stays. What counts now is the submission whose
-revision the page carries. A page holds a seat (see `seats`) for as long as its rating counts towards what the
-study wants; the database itself refuses a seat that is held twice and an item that one person meets twice.
+`submissions` is append-only: every version of every answer stays, and the one whose revision the page names is current.
+A page holds a seat (see `allocation`) as long as its rating counts; the database refuses a seat that is held twice and
+an item that is shown twice to one participant.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ items: Final = Table(
     Column("item", Text, nullable=False, unique=True),
     Column("record", Text, nullable=False),
 )
-"""The items by their row in the corpus, with the fields that are shown, as JSON."""
+"""The items by their row in the corpus, with the fields shown, as JSON."""
 
 arms: Final = Table(
     "arms",
@@ -41,7 +41,7 @@ arms: Final = Table(
     Column("next_seat", BigInteger, nullable=False),
     Column("returned", BigInteger, nullable=False),
 )
-"""One condition with one set of questions: how many seats it has, the next new one, how many were given back."""
+"""One condition with one set of questions: its number of seats, the next new one, and how many were returned."""
 
 returned: Final = Table(
     "returned",
@@ -51,7 +51,7 @@ returned: Final = Table(
     Column("row", BigInteger, nullable=False),
     Index("returned_row", "arm", "row"),
 )
-"""Seats that were given back, or passed over, and wait for somebody."""
+"""Seats that were returned or skipped and can be reserved again."""
 
 participants: Final = Table(
     "participants",
@@ -78,10 +78,10 @@ participants: Final = Table(
     UniqueConstraint("source", "external", name="participants_external"),
     Index("participants_lease", "lease"),
 )
-"""Who takes part. `id` is secret, `rater` the pseudonym.
+"""`id` is secret, `rater` the pseudonym.
 
-`lease` is when reserved work goes to others; null when none is reserved. `pages` and `answered` count the pages
-of the present batch, so that nobody has to count them on every page.
+`lease` is when the reservation expires; null when nothing is reserved. `pages` and `answered` count the pages of the
+current batch, so that they need not be counted on every page.
 """
 
 pages: Final = Table(
@@ -139,4 +139,4 @@ reviews: Final = Table(
     Column("note", Text, nullable=False),
     Column("at", Float, nullable=False),
 )
-"""Every decision of the researcher about a participant; the last one counts."""
+"""Every decision of the researcher about a participant; the latest counts."""

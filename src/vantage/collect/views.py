@@ -1,19 +1,19 @@
-"""What the desk hands out and takes in: participants, places, pages, answers, and the researcher's tables.
+"""What a study service returns and accepts: participants, steps, pages, answers, and the researcher's tables.
 
-Frozen dataclasses only. Nothing here knows of databases or web pages.
+Frozen dataclasses, independent of databases and web pages.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from vantage.errors import VantageError
 from vantage.instruments import Question
 from vantage.scales import OptOutStatus
 
-PlaceKind = Literal[
+StepKind = Literal[
     "consent",
     "traits",
     "guidelines",
@@ -29,22 +29,22 @@ PlaceKind = Literal[
 ]
 """The page that a participant should see now.
 
-`consent`, `traits`, `guidelines`, `quiz`, `item` (with a position) come in this order; `review` means that every
-page of the batch is answered and may still be changed until the batch is handed in; then `finished`. `full`:
-no work is left for this person; `paused`: the researcher has paused the study.
+`consent`, `traits`, `guidelines`, `quiz` and `item` (with a position) come in this order. At `review` every page of the
+batch is answered and can still be changed; then comes `finished`. `full`: no work is left for this participant.
+`paused`: the researcher has paused the study.
 """
 
 Verdict = Literal["pending", "approved", "excluded"]
-"""What the researcher decided about a rater."""
+"""The researcher's decision about a rater."""
 
-ReplyStatus = Literal["answered"] | OptOutStatus
+AnswerStatus = Literal["answered"] | OptOutStatus
 
 
 class Refused(VantageError):  # noqa: N818 - a decision, not a failure
-    """The desk cannot do what was asked: a sentence for the participant, and one word for the page's status.
+    """A request that cannot be granted: a sentence for the participant, and a kind that a page turns into a status.
 
-    `kind` is `unknown` (no such participant, page or invitation: 404), `denied` (not allowed: 403) or
-    `conflict` (not possible any more, such as changing answers that were handed in: 409).
+    `kind` is `unknown` (no such participant, page or invitation: 404), `denied` (not allowed: 403) or `conflict` (no
+    longer possible, such as changing final answers: 409).
     """
 
     def __init__(self, sentence: str, kind: Literal["unknown", "denied", "conflict"] = "denied") -> None:
@@ -52,17 +52,21 @@ class Refused(VantageError):  # noqa: N818 - a decision, not a failure
         super().__init__(sentence)
 
 
-class Unanswered(VantageError):  # noqa: N818 - what is missing, not a failure
-    """Answers that cannot be taken as they are: for each question (or trait) one sentence that says why."""
+class InvalidAnswers(VantageError):  # noqa: N818 - a form to correct, not a failure
+    """Answers that cannot be stored: for each question (or trait) one sentence that says why.
 
-    def __init__(self, problems: Mapping[str, str]) -> None:
-        self.problems = dict(problems)
-        super().__init__("; ".join(f"{name}: {problem}" for name, problem in problems.items()))
+    `problems` concern the answers, `reasons` the rationales.
+    """
+
+    def __init__(self, problems: Mapping[str, str], reasons: Mapping[str, str] | None = None) -> None:
+        self.problems, self.reasons = dict(problems), dict(reasons or {})
+        sentences = [*self.problems.items(), *self.reasons.items()]
+        super().__init__("; ".join(f"{name}: {problem}" for name, problem in sentences))
 
 
 @dataclass(frozen=True, slots=True)
 class Participant:
-    """Somebody who takes part. `id` is secret and unguessable: it may stand in a signed cookie, never in a page."""
+    """A participant. `id` is secret and unguessable: it may be stored in a signed cookie, never shown on a page."""
 
     id: str
     number: int
@@ -70,51 +74,60 @@ class Participant:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where a participant is: the page to show, and how far they have come."""
+class Step:
+    """A participant's current step: the page to show, and their progress."""
 
-    kind: PlaceKind
+    kind: StepKind
     position: int = 0
-    """With `item`: the first page that is not answered yet, counted from 1."""
+    """With `item`: the first unanswered page, counted from 1."""
     pages: int = 0
-    """How many pages the batch has, checks included."""
+    """Pages in the batch, checks included."""
     answered: int = 0
     attempts_left: int = 0
     """With `quiz`."""
     more: bool = False
-    """With `finished`: whether another batch may be asked for (`Desk.another_batch`)."""
+    """With `finished`: whether the participant may do another batch (`ParticipantService.another_batch`)."""
+
+    @classmethod
+    def in_batch(cls, pages: int, answered: int) -> Step:
+        """The step of a participant who has answered some of their pages, in order.
+
+        >>> Step.in_batch(3, 1).position, Step.in_batch(3, 3).kind
+        (2, 'review')
+        """
+        if answered >= pages:
+            return cls("review", 0, pages, answered)
+        return cls("item", answered + 1, pages, answered)
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class QuestionAnswer:
     """A participant's answer to one question: a code of the scale, or an opt-out; and a reason where asked."""
 
     value: float | None = None
-    status: ReplyStatus = "answered"
+    status: AnswerStatus = "answered"
     rationale: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class ItemPage:
-    """One page of the batch: an item, the questions about it, and what was answered before."""
+    """One page of the batch: an item, the questions about it, and earlier answers."""
 
     position: int
     """Counted from 1."""
     pages: int
     answered: int
-    """How many pages of the batch are answered."""
+    """Answered pages of the batch."""
     condition: str
     record: Mapping[str, Any]
-    """The item's fields by name, as the instrument shows them; text is not escaped. The item's id is not in it."""
+    """The item's fields by name, as the instrument shows them, without the item's id; text is not escaped."""
     questions: tuple[Question, ...]
     instruction: str
     """An instruction to show with the item, before the questions; empty for ordinary pages."""
-    earlier: Mapping[str, Reply]
-    """What the participant answered before, by question."""
+    earlier: Mapping[str, QuestionAnswer]
+    """The participant's earlier answers, by question."""
     token: str
-    """To be sent back with the answers: a submission with the same token is counted once."""
-    opened: float
-    """When the page was opened, in seconds since 1970."""
+    """Sent back with the answers: submissions with the same token count once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,42 +138,42 @@ class Submitted:
     revision: int
     """1 for the first answers to this page, 2 after the first change …"""
     repeated: bool
-    """Whether the same submission, or the same answers, had been taken before."""
-    place: Place
-    """Where to go from here."""
+    """Whether the same submission, or the same answers, had been stored before."""
+    step: Step
+    """The participant's next step."""
 
 
 @dataclass(frozen=True, slots=True)
 class QuizResult:
-    """What became of an attempt at the quiz."""
+    """The result of one attempt at the quiz."""
 
     passed: bool
     wrong: tuple[int, ...]
-    """The questions (counted from 0) that were answered wrongly."""
+    """Wrongly answered questions, counted from 0."""
     attempts_left: int
 
 
 @dataclass(frozen=True, slots=True)
-class Completion:
-    """With what a participant leaves: a code to copy, an address to return to, or neither."""
+class CompletionPath:
+    """How a participant leaves: with a code to copy, an address to return to, or neither."""
 
     code: str | None = None
     redirect: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Arm:
+class ArmProgress:
     """Progress of one condition and group of questions."""
 
     condition: str
     questions: tuple[str, ...]
     wanted: int
-    """Ratings asked for: items times raters, and the double annotations."""
+    """Ratings wanted: items times raters, plus double annotations."""
     answered: int
     reserved: int
-    """Handed out and not answered yet."""
+    """Assigned and not answered yet."""
     free: int
-    """Not handed out."""
+    """Not assigned."""
     participants: int
     seconds: float | None
     """Median time per page; null before the first answer."""
@@ -168,30 +181,30 @@ class Arm:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """How the study stands."""
+    """The study's progress."""
 
-    arms: tuple[Arm, ...]
+    arms: tuple[ArmProgress, ...]
     participants: Mapping[str, int]
-    """How many participants are at which stage: `consent` … `finished`."""
+    """Number of participants at each stage: `consent` … `finished`."""
     items: int
     answers: int
-    """Submitted pages, checks not counted, each counted once however often it was changed."""
+    """Submitted pages without checks; a page that was changed counts once."""
     flagged: int
-    """Raters that wait for review and have at least one flag."""
+    """Raters pending review with at least one flag."""
     paused: bool
 
 
 @dataclass(frozen=True, slots=True)
 class RaterRow:
-    """One rater's quality, as far as it is known; null where it cannot be computed."""
+    """One rater's quality; null where it cannot be computed."""
 
     rater: str
-    """The pseudonym under which the rater is exported; safe to show and to put into a link."""
+    """The pseudonym used in exports; safe to show and to put into a link."""
     number: int
     stage: str
     verdict: Verdict
     note: str
-    """What the researcher wrote with the verdict."""
+    """The researcher's note on the verdict."""
     condition: str
     answered: int
     pages: int
@@ -202,29 +215,29 @@ class RaterRow:
     seconds: float | None
     """Median time per page."""
     agreement: float | None
-    """Share of the others' answers to the same items that are equal to this rater's."""
+    """Share of other raters' answers to the same items that equal this rater's."""
     consistency: float | None
-    """Correlation with the mean of the others' answers."""
+    """Correlation with the mean of the other raters' answers."""
     top_share: float | None
-    """Share of the most frequent answer: 1 is straight-lining."""
+    """Share of the most frequent answer; 1 is straight-lining."""
     longest_run: int | None
     flags: tuple[str, ...]
-    """The reasons to look at this rater, in words; none is a proof."""
+    """Reasons to review this rater, in words; none is proof."""
     code: str | None = None
-    """The completion code that this participant was given, to compare with the platform's list."""
+    """The participant's completion code, to compare with the platform's list."""
 
 
 @dataclass(frozen=True, slots=True)
-class Spread:
+class AnswerDistribution:
     """The answers to one question about one item under one condition."""
 
     question: str
     condition: str
     counts: Mapping[str, int]
-    """How many chose each option or opt-out, in the order of the scale, zeros included."""
+    """Number of raters per option or opt-out, in the order of the scale, zeros included."""
     mean: float | None
     rationales: tuple[tuple[str, str, str], ...]
-    """Rater, answer and reason, for those who gave one. Excluded raters are left out everywhere here."""
+    """Rater, answer and reason, where one was given. Excluded raters are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,14 +246,14 @@ class ItemAnswers:
 
     item: str
     record: Mapping[str, Any]
-    spreads: tuple[Spread, ...]
+    distributions: tuple[AnswerDistribution, ...]
     raters: int = 0
     gold: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ItemLine:
-    """An item in a list: its id, the start of its text and how many ratings it has."""
+    """An item in a list: its id, the start of its text and its number of ratings."""
 
     item: str
     start: str
@@ -255,4 +268,3 @@ class Invitation:
     token: str
     note: str = ""
     used: bool = False
-    extra: Mapping[str, Any] = field(default_factory=dict)

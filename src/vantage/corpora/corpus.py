@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 import polars as pl
 
@@ -17,6 +17,7 @@ from vantage.documents import Document, dump
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument, Question
 
+Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 FORMAT: Final = 1
 """The version of the folder format; a folder of a higher one was written by a newer Vantage."""
 SHOWN: Final = 5
@@ -54,15 +55,15 @@ class Corpus:
     >>> corpus.judgments["status"].to_list()
     ['answered', 'answered', 'answered']
 
-    Every construction is checked: values off the scale, unknown questions, raters or items, and keys that
-    stand twice raise an `InputError`.
+    Every construction is checked: values off the scale, unknown questions, raters or items, and duplicate
+    keys raise an `InputError`. Judgments given as a lazy frame are read when they are first used.
     """
 
     def __init__(
         self,
         items: pl.DataFrame,
         raters: pl.DataFrame,
-        judgments: pl.DataFrame,
+        judgments: pl.DataFrame | pl.LazyFrame,
         instruments: Instrument | Iterable[Instrument],
         about: About | None = None,
         *,
@@ -72,18 +73,21 @@ class Corpus:
         self.instruments = (instruments,) if isinstance(instruments, Instrument) else tuple(instruments)
         self.about = about or About()
         self.folder: Path | None = None
+        self.scratch: object = None
+        """What must live as long as lazy judgments: the temporary folder in which they are."""
         self.questions: tuple[Question, ...] = _questions(self.instruments)
         if "kind" not in raters.columns:
             raters = raters.with_columns(pl.lit("person", dtype=schema.KIND).alias("kind"))
-        tables = {
-            "items": schema.conform("items", items),
-            "raters": schema.conform("raters", raters),
-            "judgments": schema.conform("judgments", with_defaults(judgments)),
-        }
-        fault = next(schema.faults(**tables, questions=self.questions, place=place, referenced=referenced), None)
-        if fault:
+        items, raters = schema.conform("items", items), schema.conform("raters", raters)
+        if isinstance(judgments, pl.DataFrame):
+            judgments = schema.conform("judgments", with_defaults(judgments))
+        faults = schema.faults(items, raters, judgments, self.questions, place=place, referenced=referenced)
+        if fault := next(faults, None):
             raise fault
-        self._tables = tables
+        self._tables = {"items": items, "raters": raters}
+        self._streamed = judgments if isinstance(judgments, pl.LazyFrame) else None
+        if isinstance(judgments, pl.DataFrame):
+            self._tables["judgments"] = judgments
 
     @classmethod
     def read(cls, folder: str | Path) -> Corpus:
@@ -102,7 +106,7 @@ class Corpus:
         corpus.instruments, corpus.about = _read_manifest(manifest)
         corpus.questions = _questions(corpus.instruments)
         corpus.folder = folder
-        corpus._tables = {}
+        corpus._tables, corpus._streamed = {}, None
         for name in schema.TABLES:
             corpus._check_types(name)
         return corpus
@@ -110,12 +114,13 @@ class Corpus:
     def write(self, folder: str | Path) -> Path:
         """Writes the corpus folder; a crash leaves the old corpus or the new one, never a mixture."""
         folder = Path(folder)
-        tables = {"items": self.items, "raters": self.raters, "judgments": self.judgments}
+        if self._streamed is None:
+            _ = self.judgments  # they are checked before anything is replaced
 
         def prepare(empty: Path) -> None:
-            for name, table in tables.items():
-                plain = table.with_columns(pl.col(pl.Enum).cast(pl.String))
-                plain.write_parquet(empty / f"{name}.parquet", compression="zstd")
+            for name in schema.TABLES:
+                plain = self.scan(name).with_columns(pl.col(pl.Enum).cast(pl.String))
+                plain.sink_parquet(empty / f"{name}.parquet", compression="zstd")
             (empty / storage.MANIFEST).write_text(self._manifest(), encoding="utf-8")
 
         storage.write(folder, prepare)
@@ -137,6 +142,11 @@ class Corpus:
         return self._table("judgments")
 
     @property
+    def sizes(self) -> dict[str, int]:
+        """How many items, raters and judgments there are, without reading them."""
+        return {name: self.scan(name).select(pl.len()).collect().item() for name in schema.TABLES}
+
+    @property
     def traits(self) -> list[str]:
         """The names of the raters' traits."""
         return [column for column in self._columns("raters") if column not in schema.RATERS]
@@ -145,8 +155,11 @@ class Corpus:
         """A table as a lazy frame, streamed from disk without checks; for more rows than fit into memory."""
         if table not in schema.TABLES:
             raise InputError(f"there is no table '{table}'", remedy=nearest(table, list(schema.TABLES)))
-        if table in self._tables or self.folder is None:
-            return self._table(table).lazy()
+        if table in self._tables:
+            return self._tables[table].lazy()
+        if self.folder is None:
+            assert self._streamed is not None  # noqa: S101
+            return self._streamed
         return pl.scan_parquet(storage.file(self.folder, f"{table}.parquet"))
 
     def question(self, id: str) -> Question:  # noqa: A002
@@ -219,7 +232,7 @@ class Corpus:
         """The corpus with further judgments: of new raters, of a new instrument, or of the same ones."""
         added = (instruments,) if isinstance(instruments, Instrument) else tuple(instruments)
         other = Corpus.__new__(Corpus)
-        other.instruments, other.about, other.folder = added, self.about, None
+        other.instruments, other.about, other.folder, other._streamed = added, self.about, None, None
         extra = raters if raters is not None else self.raters.clear()
         if "kind" not in extra.columns:
             extra = extra.with_columns(pl.lit("person", dtype=schema.KIND).alias("kind"))
@@ -344,8 +357,7 @@ class Corpus:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        sizes = {name: self.scan(name).select(pl.len()).collect().item() for name in schema.TABLES}
-        counts = ", ".join(f"{size:,} {name if size != 1 else name[:-1]}" for name, size in sizes.items())
+        counts = ", ".join(f"{size:,} {name if size != 1 else name[:-1]}" for name, size in self.sizes.items())
         return f"Corpus({self.about.name}: {counts}, questions {', '.join(q.id for q in self.questions)})"
 
     def _repr_html_(self) -> str:
@@ -386,6 +398,9 @@ class Corpus:
 
     def _load(self, name: str) -> None:
         """Reads one table; the judgments are checked against the other two, so these are read as well."""
+        if self._streamed is not None:
+            self._tables[name] = self._streamed.collect()
+            return
         assert self.folder is not None  # noqa: S101
         path = storage.file(self.folder, f"{name}.parquet")
         try:
@@ -453,7 +468,7 @@ class Plots:
         return figure("agreement", caption, told, "points", result, {"category": by, "label": measure})
 
 
-def with_defaults(judgments: pl.DataFrame) -> pl.DataFrame:
+def with_defaults(judgments: Frame) -> Frame:
     """Judgments with the columns that can be left out: one condition, one sample, every row answered."""
     defaults = {
         "condition": pl.lit(""),
@@ -461,11 +476,10 @@ def with_defaults(judgments: pl.DataFrame) -> pl.DataFrame:
         "status": pl.lit("answered", dtype=schema.STATUS),
         "rationale": pl.lit(None, dtype=pl.String),
     }
-    if "value" not in judgments.columns:
-        raise InputError("the judgments table has no column 'value'", remedy=f"it has {', '.join(judgments.columns)}")
-    return judgments.with_columns(
-        [value.alias(column) for column, value in defaults.items() if column not in judgments.columns]
-    )
+    columns = judgments.collect_schema().names()
+    if "value" not in columns:
+        raise InputError("the judgments table has no column 'value'", remedy=f"it has {', '.join(columns)}")
+    return judgments.with_columns(value.alias(name) for name, value in defaults.items() if name not in columns)
 
 
 def merge_instruments(instruments: Iterable[Instrument]) -> tuple[Instrument, ...]:

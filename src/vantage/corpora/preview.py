@@ -9,15 +9,17 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
 
 from vantage.corpora.corpus import Corpus
-from vantage.corpora.readers.files import frame_table, read_table
-from vantage.corpora.readers.table import BOOKKEEPING, read
-from vantage.corpora.readers.table_file import Doubt, Table
+from vantage.corpora.readers.columns import BOOKKEEPING
+from vantage.corpora.readers.files import open_rows
+from vantage.corpora.readers.table import read
+from vantage.corpora.readers.table_file import ROW, Doubt, Rows
 from vantage.errors import InputError
 
 NAMES: Final[Mapping[str, str]] = {
@@ -55,16 +57,19 @@ def preview(source: str | Path | Any, **given: Any) -> dict[str, Any]:
     path = Path(source) if isinstance(source, str | Path) else None
     options = {name: value for name, value in given.items() if value not in (None, (), [], False)}
     doubts: list[dict[str, Any]] = []
-    table: Table | None = None
+    rows: Rows | None = None
+    profiles: dict[str, Profile] = {}
     corpus: Corpus | None = None
     problem = None
     while corpus is None and problem is None:
         try:
-            if table is None:
-                reading = {k: options[k] for k in ("encoding", "separator", "quotes", "sheet") if k in options}
-                table = read_table(path, **reading) if path is not None else frame_table(source)
-                options = {**guessed(table, options), **options}
-            corpus = read(source, **options)
+            if rows is None:
+                rows = open_rows(
+                    source, **{k: options[k] for k in ("encoding", "separator", "quotes", "sheet") if k in options}
+                )
+                profiles = profiled(rows)
+                options = {**guessed(rows, profiles, options), **options}
+            corpus = read(rows, **options)
         except Doubt as doubt:
             doubts.append({"doubt": str(doubt), "row": doubt.row, "column": doubt.column, "settle": doubt.settle})
             settle = dict(doubt.settle)
@@ -74,10 +79,11 @@ def preview(source: str | Path | Any, **given: Any) -> dict[str, Any]:
             problem = str(doubt) if len(doubts) >= SETTLED else None
         except InputError as error:
             problem = str(error)
+    sizes = corpus.sizes if corpus is not None else {}
     return {
         "file": str(path or "frame"),
-        "rows": len(table.frame) if table is not None else None,
-        "columns": _columns(table, options) if table is not None else [],
+        "rows": next((profile.rows for profile in profiles.values()), None),
+        "columns": _columns(profiles, options),
         "questions": [
             {
                 "question": q.id,
@@ -86,19 +92,54 @@ def preview(source: str | Path | Any, **given: Any) -> dict[str, Any]:
             }
             for q in (corpus.questions if corpus is not None else ())
         ],
-        "items": len(corpus.items) if corpus is not None else None,
-        "raters": len(corpus.raters) if corpus is not None else None,
-        "judgments": len(corpus.judgments) if corpus is not None else None,
+        **{table: sizes.get(table) for table in ("items", "raters", "judgments")},
         "doubts": doubts,
-        "notes": list(corpus.about.notes) if corpus is not None else list(table.notes) if table is not None else [],
+        "notes": list(corpus.about.notes) if corpus is not None else list(rows.notes) if rows is not None else [],
         "problem": problem,
-        "command": command(path, options) if table is not None else None,
+        "command": command(path, options) if rows is not None else None,
     }
 
 
-def guessed(table: Table, given: Mapping[str, Any]) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What a column holds."""
+
+    rows: int
+    different: int | None
+    empty: int
+    examples: list[str]
+    answers: bool
+    """Whether it may hold answers: few different ones, or numbers."""
+
+
+def profiled(rows: Rows) -> dict[str, Profile]:
+    """What each column holds, in one pass."""
+    flat = [name for name, dtype in rows.schema.items() if not dtype.is_nested()]
+    written = [name for name in flat if rows.schema[name] == pl.String]
+    queries = (
+        rows.lazy.select(pl.col(flat).drop_nulls().hash().n_unique()),
+        rows.lazy.select(pl.len().alias(ROW), pl.exclude(ROW).null_count()),
+        rows.lazy.select(pl.col(written).cast(pl.Float64, strict=False).null_count()),
+    )
+    different, empty, words = (next(frame.iter_rows(named=True), {}) for frame in rows.collect(*queries))
+    (head,) = rows.collect(rows.lazy.head(1000))
+    profiles = {}
+    for name, dtype in rows.schema.items():
+        known = different.get(name)
+        number = dtype.is_numeric() or dtype == pl.Boolean or words.get(name) == empty[name]
+        profiles[name] = Profile(
+            empty[ROW],
+            known,
+            empty[name],
+            [str(value)[:40] for value in head[name].drop_nulls().head(3).to_list()],
+            bool(known) and (number or (name in written and (known or 0) <= 11)),
+        )
+    return profiles
+
+
+def guessed(rows: Rows, profiles: Mapping[str, Profile], given: Mapping[str, Any]) -> dict[str, Any]:
     """The roles of columns by their names, and whether the table is a wide one."""
-    columns = table.frame.columns
+    columns = list(profiles)
     mapping: dict[str, str] = dict(given.get("map", {}))
     taken = {*mapping.values(), *given.get("traits", ())}
     for role, pattern in NAMES.items():
@@ -111,23 +152,26 @@ def guessed(table: Table, given: Mapping[str, Any]) -> dict[str, Any]:
             taken.add(best)
     traits = [c for c in columns if c not in taken and TRAITS.fullmatch(c.strip())]
     rest = [c for c in columns if c not in taken and c not in traits and c not in BOOKKEEPING]
-    found: dict[str, Any] = {"map": mapping}
-    if "value" not in mapping and not given.get("wide") and (spread := _spread(table, mapping, rest)):
-        found["wide"] = spread
-        found["map"] = {r: c for r, c in mapping.items() if r not in (spread, "value")}
+    guesses: dict[str, Any] = {"map": mapping}
+    if "value" not in mapping and not given.get("wide") and (spread := _spread(rows, profiles, mapping, rest)):
+        guesses["wide"] = spread
+        guesses["map"] = {r: c for r, c in mapping.items() if r not in (spread, "value")}
     elif "value" not in mapping and not given.get("wide"):
-        numeric = [c for c in rest if _is_answers(table.frame[c])]
+        numeric = [c for c in rest if profiles[c].answers]
         if len(numeric) == 1:
             mapping["value"] = numeric[0]
-    if traits and found.get("wide") != "rater":
-        found["traits"] = traits
-    return {name: value for name, value in found.items() if value}
+    others = [column for column in rest if column != mapping.get("value")]
+    if "rater" not in mapping and {"item", "value"} <= set(mapping) and len(others) == 1 and not guesses.get("wide"):
+        mapping["rater"] = others[0]
+    if traits and guesses.get("wide") != "rater":
+        guesses["traits"] = traits
+    return {name: value for name, value in guesses.items() if value}
 
 
-def _spread(table: Table, mapping: Mapping[str, str], rest: list[str]) -> str | None:
+def _spread(rows: Rows, profiles: Mapping[str, Profile], mapping: Mapping[str, str], rest: list[str]) -> str | None:
     """What the columns of a wide table are; null for a long one."""
-    answers = [column for column in rest if _is_answers(table.frame[column])]
-    if table.titles or "Timestamp" in table.frame.columns or all(re.search(r"\[.+\]$", c) for c in rest or [""]):
+    answers = [column for column in rest if profiles[column].answers]
+    if rows.titles or "Timestamp" in profiles or all(re.search(r"\[.+\]$", c) for c in rest or [""]):
         return "item"
     if len(answers) < 2:
         return None
@@ -138,35 +182,20 @@ def _spread(table: Table, mapping: Mapping[str, str], rest: list[str]) -> str | 
     return "rater" if "item" in mapping or "text" in mapping else None
 
 
-def _is_answers(column: pl.Series) -> bool:
-    """Whether a column may hold answers: few different ones, or numbers."""
-    if column.dtype.is_numeric() or column.dtype == pl.Boolean:
-        return True
-    if column.dtype != pl.String:
-        return False
-    known = column.drop_nulls()
-    return len(known) > 0 and (known.cast(pl.Float64, strict=False).null_count() == 0 or known.n_unique() <= 11)
-
-
-def _columns(table: Table, options: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _columns(profiles: Mapping[str, Profile], options: Mapping[str, Any]) -> list[dict[str, Any]]:
     roles = {column: role for role, column in options.get("map", {}).items()}
     roles |= dict.fromkeys(options.get("traits", ()), "trait")
-    told = []
-    for name in table.frame.columns:
-        column = table.frame[name]
-        known = column.drop_nulls()
-        examples = [str(value)[:40] for value in known.head(3)]
-        wide = options.get("wide") and name not in roles and name not in BOOKKEEPING
-        told.append(
-            {
-                "column": name,
-                "role": roles.get(name) or ("value" if wide else None),
-                "different": known.n_unique() if not column.dtype.is_nested() else None,
-                "empty": column.null_count(),
-                "examples": examples,
-            }
-        )
-    return told
+    wide = options.get("wide")
+    return [
+        {
+            "column": name,
+            "role": roles.get(name) or ("value" if wide and name not in BOOKKEEPING else None),
+            "different": profile.different,
+            "empty": profile.empty,
+            "examples": profile.examples,
+        }
+        for name, profile in profiles.items()
+    ]
 
 
 def command(path: Path | None, options: Mapping[str, Any]) -> str:

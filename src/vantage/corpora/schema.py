@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, get_args
 
 import polars as pl
@@ -77,7 +77,7 @@ def _cast_or_explain(name: str, series: pl.Series, dtype: Any) -> pl.Series:
 def faults(
     items: pl.DataFrame,
     raters: pl.DataFrame,
-    judgments: pl.DataFrame,
+    judgments: pl.DataFrame | pl.LazyFrame,
     questions: Iterable[Question],
     *,
     place: Place = in_table,
@@ -85,26 +85,35 @@ def faults(
 ) -> Iterator[InputError]:
     """Everything that is wrong with three conforming tables: one sentence for each kind of fault.
 
-    `referenced` says that items and raters were derived from the judgments, so that these need no look-up.
+    `referenced` says that items and raters were derived from the judgments, so that these need no look-up. Lazy
+    judgments are streamed.
     """
+    rows = judgments.lazy()
     yield from _identifier_faults("items", items["item"], place, unique=referenced)
     yield from _identifier_faults("raters", raters["rater"], place, unique=referenced)
-    yield from _null_faults("raters", raters, ["kind"], place)
-    yield from _null_faults("judgments", judgments, [*KEY, "status"], place)
+    yield from _null_faults("raters", raters.lazy(), ["kind"], place)
+    yield from _null_faults("judgments", rows, [*KEY, "status"], place)
     scales = {question.id: question.scale for question in questions}
     if not referenced:
-        yield from _unknown("item", judgments["item"], items["item"], place)
-        yield from _unknown("rater", judgments["rater"], raters["rater"], place)
+        yield from _unknown("item", rows, items["item"], place)
+        yield from _unknown("rater", rows, raters["rater"], place)
     # Distinct combinations are few, so that a table of millions is checked in one pass.
-    seen = distinct(judgments, ["question", "value", "status"]).sort("question", "value")
+    seen = _distinct(judgments, ["question", "value", "status"]).sort("question", "value")
     if not set(seen["question"].drop_nulls()) <= set(scales):
-        yield from _unknown("question", judgments["question"], pl.Series(list(scales), dtype=pl.String), place)
-    yield from _value_faults(judgments, seen, scales, place)
-    yield from _duplicates(judgments, place)
+        yield from _unknown("question", rows, pl.Series(list(scales), dtype=pl.String), place)
+    yield from _value_faults(rows, seen, scales, place)
+    yield from _duplicates(rows, place)
+
+
+def _where(rows: pl.LazyFrame, wrong: pl.Expr) -> tuple[int, int]:
+    """The first row (from 0) for which something holds, and how many there are."""
+    found = rows.with_row_index("__index").filter(wrong).select(pl.col("__index").min(), pl.len())
+    first, count = found.collect(engine="streaming").row(0)
+    return first, count
 
 
 def _identifier_faults(name: str, ids: pl.Series, place: Place, *, unique: bool) -> Iterator[InputError]:
-    yield from _null_faults(name, ids.to_frame(), [ids.name], place)
+    yield from _null_faults(name, ids.to_frame().lazy(), [ids.name], place)
     if (empty := ids == "").any():
         index = empty.arg_max() or 0
         yield _fault("the id is empty", column=ids.name, remedy="give every row an id", at=place(name, index))
@@ -118,10 +127,11 @@ def _identifier_faults(name: str, ids: pl.Series, place: Place, *, unique: bool)
         )
 
 
-def _null_faults(name: str, frame: pl.DataFrame, columns: Iterable[str], place: Place) -> Iterator[InputError]:
+def _null_faults(name: str, rows: pl.LazyFrame, columns: Sequence[str], place: Place) -> Iterator[InputError]:
+    nulls = rows.select(pl.col(columns).null_count()).collect(engine="streaming")
     for column in columns:
-        if count := frame[column].null_count():
-            index = frame[column].is_null().arg_max() or 0
+        if count := nulls[column][0]:
+            index, _ = _where(rows, pl.col(column).is_null())
             yield _fault(
                 f"the cell is empty{_in_all(count)}",
                 column=column,
@@ -130,15 +140,16 @@ def _null_faults(name: str, frame: pl.DataFrame, columns: Iterable[str], place: 
             )
 
 
-def _unknown(what: str, used: pl.Series, known: pl.Series, place: Place) -> Iterator[InputError]:
-    distinct = used.unique().drop_nulls()
-    strangers = distinct.filter(~distinct.is_in(known.implode()))
+def _unknown(what: str, rows: pl.LazyFrame, known: pl.Series, place: Place) -> Iterator[InputError]:
+    used = rows.select(pl.col(what).unique().drop_nulls()).collect(engine="streaming")[what]
+    strangers = used.filter(~used.is_in(known.implode()))
     if len(strangers):
-        index = (used.is_in(strangers.implode())).arg_max() or 0
+        index, _ = _where(rows, pl.col(what).is_in(strangers.implode()))
+        stranger = rows.slice(index, 1).collect()[what][0]
         names = known.head(2000).to_list()
-        remedy = nearest(str(used[index]), names) if len(names) <= 50 else f"add it to the {what}s table"
+        remedy = nearest(str(stranger), names) if len(names) <= 50 else f"add it to the {what}s table"
         yield _fault(
-            f"there is no {what} {_quote(used[index])}{_in_all(len(strangers), what)}",
+            f"there is no {what} {_quote(stranger)}{_in_all(len(strangers), what)}",
             column=what,
             remedy=remedy,
             at=place("judgments", index),
@@ -146,16 +157,16 @@ def _unknown(what: str, used: pl.Series, known: pl.Series, place: Place) -> Iter
 
 
 def _value_faults(
-    judgments: pl.DataFrame, seen: pl.DataFrame, scales: Mapping[str, Scale], place: Place
+    rows: pl.LazyFrame, seen: pl.DataFrame, scales: Mapping[str, Scale], place: Place
 ) -> Iterator[InputError]:
-    value, status = judgments["value"], judgments["status"]
+    value, answered = pl.col("value"), pl.col("status") == "answered"
     for wrong, problem in (
-        (value.is_nan() | value.is_infinite(), "the value is not a finite number"),
-        (value.is_null() & (status == "answered"), "the status is 'answered' but there is no value"),
-        (value.is_not_null() & (status != "answered"), "there is a value but the status is not 'answered'"),
+        (~value.is_finite(), "the value is not a finite number"),
+        (value.is_null() & answered, "the status is 'answered' but there is no value"),
+        (value.is_not_null() & ~answered, "there is a value but the status is not 'answered'"),
     ):
-        if wrong.any():
-            index = wrong.arg_max() or 0
+        if seen.select(wrong.any()).item():
+            index, _ = _where(rows, wrong)
             yield _fault(problem, column="value", at=place("judgments", index))
             return
     for question, found, state in seen.iter_rows():
@@ -163,54 +174,43 @@ def _value_faults(
         if scale is None:
             continue
         if found is not None and not scale.holds(found):
-            where = (judgments["question"] == question) & (value == found)
+            where = (pl.col("question") == question) & (value == found)
             problem = f"{show_code(found)} is not on the scale of question '{question}', which is {scale.describe()}"
             remedy = "correct the value or choose another instrument"
         elif state in ("ambiguous", "not_mentioned") and state not in [o.status for o in scale.opt_outs]:
-            where = (judgments["question"] == question) & (status == state)
+            where = (pl.col("question") == question) & (pl.col("status") == state)
             problem = f"question '{question}' has no opt-out '{state}'"
             remedy = "add it to the scale's opt_outs"
         else:
             continue
-        index = where.arg_max() or 0
-        yield _fault(f"{problem}{_in_all(where.sum())}", column="value", remedy=remedy, at=place("judgments", index))
+        index, count = _where(rows, where)
+        yield _fault(f"{problem}{_in_all(count)}", column="value", remedy=remedy, at=place("judgments", index))
 
 
-def _duplicates(judgments: pl.DataFrame, place: Place) -> Iterator[InputError]:
-    keys = judgments.select(KEY)
-    if len(keys) < 2:
-        return
+def _duplicates(rows: pl.LazyFrame, place: Place) -> Iterator[InputError]:
     # Sums of hashes are equal wherever keys are; only where they are not all different is it worth to look closely.
-    varying = [c for c in KEY if c in ("item", "rater") or not _is_constant(keys[c])]
-    hashes = keys.select(pl.sum_horizontal(pl.col(c).hash(seed) * (2 * seed + 1) for seed, c in enumerate(varying, 1)))
-    if hashes.to_series().n_unique() == len(keys):
+    mark = pl.sum_horizontal(pl.col(c).hash(seed) * (2 * seed + 1) for seed, c in enumerate(KEY, 1))
+    marks = rows.select(mark.alias("mark")).collect(engine="streaming")["mark"].sort()
+    if not (marks == marks.shift()).any():
         return
+    keys = rows.select(KEY).collect(engine="streaming")
     again = ~keys.to_struct("key").is_first_distinct()
     if not again.any():
         return
     index = again.arg_max() or 0
     row = keys.row(index, named=True)
     first = keys.select(pl.all_horizontal(pl.col(c) == value for c, value in row.items())).to_series().arg_max() or 0
-    told = ", ".join(f"{column} {_quote(row[column])}" for column in ("item", "question", "rater"))
+    judged = ", ".join(f"{column} {_quote(row[column])}" for column in ("item", "question", "rater"))
     yield _fault(
-        f"{told} was judged already in row {place('judgments', first)['row']}{_in_all(int(again.sum()), 'such row')}",
+        f"{judged} was judged already in row {place('judgments', first)['row']}{_in_all(int(again.sum()), 'such row')}",
         remedy="resolve it with --duplicates first, last or mean",
         at=place("judgments", index),
     )
 
 
-def distinct(frame: pl.DataFrame, columns: list[str]) -> pl.DataFrame:
-    """The different combinations of some columns, in no order; columns that never vary cost next to nothing."""
-    varying = [column for column in columns if not _is_constant(frame[column])]
-    if not varying:
-        return frame.select(columns).head(1)
-    found = frame.lazy().select(varying).unique().collect()
-    same = [frame[column].head(1).new_from_index(0, len(found)) for column in columns if column not in varying]
-    return found.hstack(same).select(columns)
-
-
-def _is_constant(column: pl.Series) -> bool:
-    return len(column) > 0 and column.null_count() == 0 and (column == column[0]).all()
+def _distinct(frame: pl.DataFrame | pl.LazyFrame, columns: list[str]) -> pl.DataFrame:
+    """The different combinations of some columns, in no order."""
+    return frame.lazy().select(columns).unique().collect(engine="streaming")
 
 
 def resolve_duplicates(judgments: pl.DataFrame, how: Literal["first", "last", "mean"]) -> pl.DataFrame:
@@ -220,14 +220,14 @@ def resolve_duplicates(judgments: pl.DataFrame, how: Literal["first", "last", "m
     """
     if how in ("first", "last"):
         return judgments.unique(KEY, keep=how, maintain_order=True)
-    answered_first = judgments.with_row_index("__row").sort("value", nulls_last=True, maintain_order=True)
+    answered_first = judgments.with_row_index("__order").sort("value", nulls_last=True, maintain_order=True)
     means = judgments.group_by(KEY).agg(pl.col("value").mean().alias("__mean"))
     return (
         answered_first.unique(KEY, keep="first", maintain_order=True)
         .join(means, on=KEY, how="left", nulls_equal=True)
         .with_columns(pl.col("__mean").alias("value"))
-        .sort("__row")
-        .drop("__row", "__mean")
+        .sort("__order")
+        .drop("__order", "__mean")
     )
 
 

@@ -131,14 +131,18 @@ class Bootstrap:
         """
         if self.ci != "items" or multiplicity.sum() < 2:
             return None, None
-        drawn = weights(len(multiplicity), self.resamples, self.seed, multiplicity=multiplicity)
-        replicates = np.concatenate([statistic(block) for block in drawn])
+        replicates = self.replicates(statistic, multiplicity)
         estimate = float(statistic(multiplicity[None, :].astype(np.float64))[0])
         if centred:
             replicates = moved(replicates, estimate)
         if self.method == "percentile":
             return percentile(replicates, self.confidence)
         return bca(estimate, replicates, jackknife(statistic, multiplicity, self.seed), self.confidence)
+
+    def replicates(self, statistic: Statistic, multiplicity: Ints) -> Floats:
+        """The statistic of every resample of kinds of units."""
+        drawn = weights(len(multiplicity), self.resamples, self.seed, multiplicity=multiplicity)
+        return np.concatenate([statistic(block) for block in drawn])
 
 
 def jackknife(statistic: Statistic, multiplicity: Ints, seed: int = 0) -> Floats:
@@ -162,7 +166,7 @@ def jackknife(statistic: Statistic, multiplicity: Ints, seed: int = 0) -> Floats
     return np.concatenate(estimates)
 
 
-def wilson(count: float, n: int, confidence: float) -> tuple[float, float]:
+def wilson(count: float, n: float, confidence: float) -> tuple[float, float]:
     """The interval of a share by inverting the score test (Wilson 1927); never a point, even at 0 and at 1.
 
     >>> [round(bound, 4) for bound in wilson(0, 1500, 0.95)]

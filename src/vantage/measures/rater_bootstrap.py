@@ -1,10 +1,10 @@
-"""Intervals over raters, or over raters and items: resampling that changes every unit and not only its weight.
+"""Intervals over raters, or over raters and items: weights on raters change every unit and not only its weight.
 
 A resample draws raters with replacement. A rater drawn twice brings every answer twice, and the copies are
 coders of their own, except that an answer is never paired with its own copy: the two would agree by
 construction. A unit whose answers were drawn w₁, w₂ … times therefore has (Σw)² − Σw² pairs of coders in
-either order, of which Σ_c W_c² − Σw² agree when value *c* was drawn W_c times. Drawing units as well is the
-pigeonhole bootstrap (Owen 2007).
+either order, of which Σ_c W_c² − Σw² agree when value *c* was drawn W_c times. Intervals over both draw items and
+leave out raters (see `rater_variance`).
 
 W_c of all units is the product of a sparse table (who gave which value to which unit) and the numbers of
 copies, for a whole block of resamples at a time. A coefficient supplies a *formula*: from such a block,
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 import numpy as np
@@ -32,7 +32,9 @@ from vantage.measures.intervals import (
     blocks,
     moved,
     percentile,
+    weights,
 )
+from vantage.measures.rater_variance import FEW_RATERS, LIMITS, RaterVariance, Weighted, left_out_together
 from vantage.measures.ratings import (
     By,
     Floats,
@@ -44,7 +46,7 @@ from vantage.measures.ratings import (
     groups,
     judgments_query,
 )
-from vantage.measures.sources import AT_HAND, CountedGroup, counted
+from vantage.measures.sources import AT_HAND, CountedGroup, Source, source_groups, source_of
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -150,7 +152,16 @@ class Answers:
         """Adds up cells that have the same value."""
         return membership(self.cell_column, len(self.values))
 
-    def interval(self, formula: Formula, bootstrap: Bootstrap, *, centred: bool = False) -> Interval:
+    def interval(
+        self,
+        formula: Formula,
+        bootstrap: Bootstrap,
+        *,
+        limits: tuple[float, float] = LIMITS,
+        centred: bool = False,
+        share: bool = False,
+        over_items: Callable[[], Floats] | None = None,
+    ) -> Interval:
         """The interval of a coefficient over raters, or over raters and what is drawn with units."""
         clusters = int(self.cluster.max(initial=-1)) + 1
 
@@ -163,7 +174,10 @@ class Answers:
             raters=self.raters,
             units=clusters,
             width=len(self.unit),
+            limits=limits,
             centred=centred,
+            share=share,
+            over_items=over_items,
         )
 
     @cached_property
@@ -180,7 +194,7 @@ class Resamples:
     copies: Floats
     """How often each rater was drawn."""
     drawn: Floats
-    """How often each unit was drawn; a single column where every resample has the same units."""
+    """How often each unit was drawn; of either, a single column where it is the same in every resample."""
 
     @cached_property
     def cells(self) -> Floats:
@@ -242,48 +256,67 @@ Formula: TypeAlias = Callable[[Resamples], Floats]
 
 
 def rater_interval(
-    statistic: Callable[[Floats, Floats], Floats],
+    statistic: Weighted,
     bootstrap: Bootstrap,
     *,
     raters: int,
     units: int,
     width: int,
+    limits: tuple[float, float] = LIMITS,
     centred: bool = False,
+    share: bool = False,
+    over_items: Callable[[], Floats] | None = None,
 ) -> Interval:
-    """The interval of a statistic of how often raters and units are drawn, null for a single rater.
+    """The interval of a statistic of how often raters and units are drawn, null where raters are too few.
 
-    `statistic` takes raters × resamples and units × resamples (or × 1, where units are not resampled).
-    `width` is how many numbers it holds per resample. `centred` moves the replicates so that their mean is the
-    estimate, for a statistic that copies push to one side.
+    `width` is how many numbers it holds per resample, and `limits` what it never exceeds. `centred` moves the
+    replicates over raters so that their mean is the estimate, for a statistic that copies push to one side. For a
+    `share` of units that have something or not, copies make no sense at all, and raters are left out instead.
+    `over_items` gives the replicates of a bootstrap over items, where there is a faster way to them.
     """
     if raters < 2:
         return {"low": None, "high": None, "reason": ONE_RATER}
+    everyone, every = np.ones((raters, 1)), np.ones((units, 1))
+    estimate = float(statistic(everyone, every)[0])
+    if bootstrap.ci == "both" or share:
+        over_raters = RaterVariance.of(statistic, raters=raters, units=units, width=width, seed=bootstrap.seed)
+        if over_raters is None:
+            return {"low": None, "high": None, "reason": FEW_RATERS}
+        if bootstrap.ci == "raters":
+            return bootstrap.stated(over_raters.around(estimate, bootstrap.confidence, limits))
+        replicates = over_items() if over_items is not None else _over_items(statistic, bootstrap, raters, units, width)
+        bounds = over_raters.widened(replicates, estimate, units, bootstrap.confidence, limits, share=share)
+        return bootstrap.stated(bounds)
     rng = np.random.default_rng(bootstrap.seed)
-    every = np.ones((units, 1))
     found = []
     for count in blocks(width, bootstrap.resamples):
-        copies = np.empty((raters, count))
-        drawn = np.empty((units, count)) if bootstrap.ci == "both" else every
+        times = np.empty((raters, count))
         for index in range(count):
-            copies[:, index] = _drawn(rng, raters)
-            if bootstrap.ci == "both":
-                drawn[:, index] = _drawn(rng, units)
-        found.append(statistic(copies, drawn))
+            times[:, index] = np.bincount(rng.integers(0, raters, raters), minlength=raters)
+        found.append(statistic(times, every))
     replicates = np.concatenate(found)
-    estimate = float(statistic(np.ones((raters, 1)), every)[0])
     if centred:
         replicates = moved(replicates, estimate)
     if bootstrap.method == "percentile":
         return bootstrap.stated(percentile(replicates, bootstrap.confidence))
-    group = np.empty(raters, dtype=np.int64)
-    for index, left_out in enumerate(np.array_split(rng.permutation(raters), min(JACKKNIFE, raters))):
-        group[left_out] = index
+    group = left_out_together(raters, rng, JACKKNIFE)
     jackknife, first = [], 0
     for count in blocks(width, min(JACKKNIFE, raters)):
         kept = group[:, None] != np.arange(first, first + count)
         jackknife.append(statistic(kept.astype(np.float64), every))
         first += count
     return bootstrap.stated(bca(estimate, replicates, np.concatenate(jackknife), bootstrap.confidence))
+
+
+def _over_items(statistic: Weighted, bootstrap: Bootstrap, raters: int, units: int, width: int) -> Floats:
+    """The statistic of every resample of units, with all raters."""
+    everyone, found = np.ones((raters, 1)), []
+    for block in weights(units, bootstrap.resamples, bootstrap.seed):
+        first = 0
+        for count in blocks(width, len(block)):
+            found.append(statistic(everyone, np.ascontiguousarray(block[first : first + count].T)))
+            first += count
+    return np.concatenate(found)
 
 
 def either_interval(
@@ -293,24 +326,28 @@ def either_interval(
     answers: Answers | None,
     formula: Formula,
     *,
+    limits: tuple[float, float] = LIMITS,
     centred: bool = False,
+    share: bool = False,
 ) -> Interval:
     """The interval over raters where there are answers to resample, otherwise that over items."""
     if answers is not None:
-        return answers.interval(formula, bootstrap, centred=centred)
+        over_items = partial(bootstrap.replicates, statistic, counts.multiplicity)
+        return answers.interval(formula, bootstrap, limits=limits, centred=centred, share=share, over_items=over_items)
     return bootstrap.stated(bootstrap.interval(statistic, counts.multiplicity))
 
 
 def counted_answers(
-    data: Judgments, by: By, bootstrap: Bootstrap, *, paired: bool = False
+    data: Judgments, by: By, bootstrap: Bootstrap, *, paired: bool = False, source: Source | None = None
 ) -> Iterator[tuple[CountedGroup[Counts], Answers | None, Bootstrap]]:
     """The counts of each group, as `counted` gives them, its answers where raters are resampled, and how."""
-    found = counted(data, by, paired=paired)
+    source = source or source_of(data, by)
+    counted = source_groups(source, source.counts(), paired=paired)
     chosen = Choice.of(data, by, bootstrap)
     if not chosen.any_raters:
-        yield from ((group, None, chosen[group.key]) for group in found)
+        yield from ((group, None, chosen[group.key]) for group in counted)
         return
-    for group, rows in zip(found, groups(data, by), strict=True):
+    for group, rows in zip(counted, groups(data, by), strict=True):
         how = chosen[group.key]
         yield group, Answers.of(rows) if how.ci in ("raters", "both") else None, how
 
@@ -372,8 +409,3 @@ def membership(codes: Ints, count: int) -> csr_array:
 def quotient(above: Floats, below: Floats, empty: float = np.nan) -> Floats:
     """A quotient that is `empty` where nothing is divided by."""
     return np.asarray(np.divide(above, below, out=np.full(below.shape, float(empty)), where=below > 0))
-
-
-def _drawn(rng: np.random.Generator, n: int) -> Ints:
-    """How often each of `n` was drawn when drawing `n` times with replacement."""
-    return np.bincount(rng.integers(0, n, n), minlength=n)

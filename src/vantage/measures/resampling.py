@@ -1,18 +1,20 @@
 """How a measure makes its interval: resamples of items, as weights × per-item sums.
 
 A measure hands over one row of sums per item and a function from sums to statistics; the replicates of
-all resamples come from matrix products (see `intervals`).
+all resamples come from matrix products (see `intervals`). Over raters it hands over the same without each
+rater in turn (see `rater_variance`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
 
+from vantage.errors import InputError
 from vantage.measures.intervals import (
     JACKKNIFE,
     Bootstrap,
@@ -24,8 +26,11 @@ from vantage.measures.intervals import (
     weights,
     wilson,
 )
+from vantage.measures.rater_variance import FEW_RATERS, LIMITS, RaterVariance
 from vantage.measures.ratings import Floats, Ints
 
+Statistics: TypeAlias = Callable[[Floats], Floats]
+"""From weights of items, one row per resample, to one column per statistic."""
 Resampled: TypeAlias = Literal["auto", "items", "none"]
 """What a measure of items can be resampled over; "auto" is items."""
 
@@ -41,25 +46,48 @@ class Resampling(Bootstrap):
 
     def draws(self, units: int) -> Iterator[Floats]:
         """Blocks of resampling weights over `units`; nothing where no interval over items can or should be made."""
-        if self.ci == "items" and units > 1:
+        if self.ci in ("items", "both") and units > 1:
             yield from weights(units, self.resamples, self.seed)
 
     def of_sums(self, sums: Floats, statistic: Statistic) -> Bounds:
         """The interval of one statistic of per-item sums (one row per item)."""
         return self.intervals(len(sums), lambda weight: statistic(weight @ sums)[:, None])[0]
 
-    def intervals(self, units: int, statistics: Callable[[Floats], Floats]) -> list[Bounds]:
-        """The intervals of several statistics of weighted units.
-
-        `statistics` takes a block of weights, one row per resample, and gives one column per statistic.
-        """
+    def intervals(
+        self,
+        units: int,
+        statistics: Statistics,
+        without: Callable[[], list[Statistics]] | None = None,
+        limits: tuple[float, float] = LIMITS,
+        *,
+        share: bool = False,
+    ) -> list[Bounds]:
+        """The intervals of several statistics of weighted units; over raters from the same `without` each of them."""
+        estimates = statistics(np.ones((1, units)))[0]
+        nothing: list[Bounds] = [(None, None)] * len(estimates)
+        if self.ci in ("raters", "both"):
+            tables = [] if without is None or units < 2 else without()
+            if self.method == "bca" and tables:
+                raise InputError("this measure has a BCa interval over items only", remedy="use percentile")
+            if len(tables) < 3:
+                return nothing
+            over_raters = RaterVariance.of_tables(tables, units, self.seed)
+            drawn = [statistics(block) for block in self.draws(units)]
+            columns = np.concatenate(drawn).T if drawn else [np.empty(0)] * len(estimates)
+            return [
+                (None, None)
+                if variance is None or not np.isfinite(estimate)
+                else variance.around(float(estimate), self.confidence, limits)
+                if self.ci == "raters"
+                else variance.widened(column, float(estimate), units, self.confidence, limits, share=share)
+                for estimate, column, variance in zip(estimates, columns, over_raters, strict=True)
+            ]
         drawn = [statistics(block) for block in self.draws(units)]
         if not drawn:
-            return [(None, None)] * statistics(np.ones((1, units))).shape[1]
+            return nothing
         replicates = np.concatenate(drawn)
         if self.method == "percentile":
             return [percentile(column, self.confidence) for column in replicates.T]
-        estimates = statistics(np.ones((1, units)))[0]
         left_out = np.concatenate([statistics(block) for block in leave_out(units, self.seed)])
         return [
             bca(float(estimate), column, jackknife, self.confidence) if np.isfinite(estimate) else (None, None)
@@ -92,16 +120,44 @@ def ratio(sums: Floats) -> Floats:
         return np.asarray(sums[:, 0] / sums[:, 1])
 
 
-def mean_with_interval(items: pl.Series, values: Floats, how: Resampling, *, share: bool = False) -> dict[str, Any]:
-    """The mean of unit values and its interval over items, as the columns of a result row.
+UnitValues: TypeAlias = tuple[pl.Series, Floats]
+"""The item and the value of each unit."""
+
+
+def mean_with_interval(
+    items: pl.Series,
+    values: Floats,
+    how: Resampling,
+    *,
+    share: bool = False,
+    without: Callable[[], Iterable[UnitValues]] | None = None,
+) -> dict[str, Any]:
+    """The mean of unit values and its interval, as the columns of a result row.
 
     A `share` of units that have something or not has Wilson's interval: the bootstrap of none would be a point.
+    `without` gives the units and their values in the table without each rater in turn.
     """
     number, mean = items.n_unique(), float(values.mean())
-    if share and how.ci == "items" and how.method == "percentile" and number > 1 and np.isin(values, (0.0, 1.0)).all():
+    share = share and bool(np.isin(values, (0.0, 1.0)).all())
+    if share and how.ci == "items" and how.method == "percentile" and number > 1:
         return {"estimate": mean, **how.stated(wilson(mean * number, number, how.confidence))}
-    sums = per_item(items, np.column_stack([values, np.ones(len(values))]))
-    return {"estimate": mean, **how.stated(how.of_sums(sums, ratio))}
+    names = items.unique().sort().to_list()
+    position = dict(zip(names, range(len(names)), strict=True))
+
+    def statistic(items: pl.Series, values: Floats) -> Statistics:
+        code = np.array([position[item] for item in items.to_list()], dtype=np.int64)
+        sums = [np.bincount(code, weights=column, minlength=len(names)) for column in (values, np.ones(len(values)))]
+        return lambda weight: ratio(weight @ np.column_stack(sums))[:, None]
+
+    def tables() -> list[Statistics]:
+        return [statistic(*units) for units in without()] if without is not None else []
+
+    limits = (0.0, 1.0) if share else LIMITS
+    bounds = how.intervals(len(names), statistic(items, values), tables, limits, share=share)[0]
+    reason = (
+        {"reason": FEW_RATERS} if without is not None and how.ci in ("raters", "both") and bounds[0] is None else {}
+    )
+    return {"estimate": mean, **how.stated(bounds), **reason}
 
 
 def difference_with_interval(items: pl.Series, values: Floats, first: Floats, how: Resampling) -> dict[str, Any]:

@@ -1,5 +1,5 @@
 """What notebooks show: small pieces of HTML in which everything is escaped, and tables as pandas frames.
 
-May import `errors` only; objects of other rooms build their `_repr_html_` from `html`. Colours are those of the page
+May import `errors` only; objects of other packages build their `_repr_html_` from `html`. Colours are those of the page
 that shows it, so that it reads in the light and in the dark. The next piece of HTML is a function in `html`.
 """

@@ -18,7 +18,7 @@ from vantage.measures.intervals import Bounds, blocks, percentile, weights
 from vantage.measures.ratings import Floats
 from vantage.perspective.evaluation import Evaluation
 from vantage.perspective.fairness import share_beyond, the_column
-from vantage.perspective.tally import Tally
+from vantage.perspective.tally import ClassCounts
 
 SWAPS: Final = 4999
 """How often the predictions of two models change places."""
@@ -74,7 +74,7 @@ class _Users:
 
     evaluation: Evaluation
     column: int
-    tallies: list[Tally]
+    tallies: list[ClassCounts]
     """One for all users, whose rows are users; or one for each user, whose rows are texts."""
 
     @classmethod
@@ -121,6 +121,6 @@ class _Users:
         drawn = [statistic(block) for block in weights(self.units, told.resamples, told.seed)]
         return percentile(np.concatenate(drawn), told.confidence)
 
-    def _scored(self, tally: Tally) -> tuple[Floats, Floats]:
+    def _scored(self, tally: ClassCounts) -> tuple[Floats, Floats]:
         scores, used = tally.scored("gold")
         return scores[:, self.column, 2], used[:, self.column]

@@ -15,12 +15,14 @@ from vantage.errors import InputError, nearest
 from vantage.measures.ratings import Ints
 from vantage.perspective.pairing import paired
 from vantage.perspective.splits import Split, people_pairs, the_question
-from vantage.perspective.tally import SCORES, UNDEFINED, Average, Tally, Undefined, average, pooled
+from vantage.perspective.tally import CLOSENESS, SCORES, UNDEFINED, Average, ClassCounts, Undefined, average, pooled
 
 Missing: TypeAlias = Literal["wrong", "left_out", "class"]
 Level: TypeAlias = Literal["global", "user", "text", "trait"]
 Over: TypeAlias = Literal["users", "texts"]
 
+MINIMUM: Final = 2
+"""An ordered scale of more labels than this is scored by distances too."""
 _UNKNOWN: Final = ("", "UNK", "unknown")
 
 
@@ -29,7 +31,9 @@ class Evaluation:
     """Scores of predictions at four levels; every user, text and trait value stays accessible.
 
     All tables have the columns `class` (a label of the scale, `macro` or `micro`), `precision`, `recall` and `f1`, and
-    say on how much they rest: `support` (gold labels of the class) and `predicted`.
+    say on how much they rest: `support` (gold labels of the class) and `predicted`. An ordered scale of more than two
+    labels has the further row `closeness`, whose `f1` is 1 less the mean distance of predictions from gold, in lengths
+    of the scale; an answer that is missing is as far away as can be.
     """
 
     pairs: pl.DataFrame
@@ -44,6 +48,13 @@ class Evaluation:
     seed: int
     over: Over = "users"
     """What the intervals of pooled scores (all pairs, the pairs of a trait value) resample."""
+    ordered: bool = False
+    """Whether distances between labels mean something, so that closeness is scored."""
+
+    @property
+    def classes(self) -> list[str]:
+        """What is scored: the labels, their averages and, on an ordered scale, closeness."""
+        return [*self.names, "macro", "micro", *([CLOSENESS] if self.ordered else [])]
 
     @cached_property
     def summary(self) -> pl.DataFrame:
@@ -105,7 +116,7 @@ class Evaluation:
         numeric = [name not in ("level", "trait", "class") for name in names]
         return str(html.block("Evaluation", html.grid(names, shown.iter_rows(), numeric=numeric), note=note))
 
-    def tally(self, column: str) -> tuple[list[str], Tally]:
+    def tally(self, column: str) -> tuple[list[str], ClassCounts]:
         """The counts of each group of a column of the pairs, in the order of the groups' names."""
         values, group = self._grouped(column)
         if column not in self._tallies:
@@ -117,29 +128,27 @@ class Evaluation:
                 weight[self.value_of_user(column)[known], known] = 1.0
                 self._tallies[column] = users.summed(weight)
             else:
-                gold, predicted = self._labelled
-                self._tallies[column] = Tally.of(gold, predicted, group, len(values), len(self.names))
+                self._tallies[column] = self._counted(group, len(values))
         return values, self._tallies[column]
 
-    def of_value(self, trait: str, value: str) -> Tally:
+    def of_value(self, trait: str, value: str) -> ClassCounts:
         """The counts of a trait value: one row per user who has it or, where texts are resampled, per text."""
         place = self._values(trait).index(value)
         if self.over == "users":
             return self.tally("rater")[1].chosen(np.flatnonzero(self.value_of_user(trait) == place))
-        chosen = self._grouped(trait)[1] == place
-        gold, predicted = self._labelled
         texts, group = self._grouped("item")
-        return Tally.of(gold[chosen], predicted[chosen], group[chosen], len(texts), len(self.names))
+        return self._counted(group, len(texts), self._grouped(trait)[1] == place)
 
-    def of_users(self) -> list[Tally]:
+    def of_users(self) -> list[ClassCounts]:
         """The counts of each user, one row per text."""
-        gold, predicted = self._labelled
         texts, group = self._grouped("item")
         users, rater = self._grouped("rater")
-        return [
-            Tally.of(gold[rater == n], predicted[rater == n], group[rater == n], len(texts), len(self.names))
-            for n in range(len(users))
-        ]
+        return [self._counted(group, len(texts), rater == n) for n in range(len(users))]
+
+    def _counted(self, group: Ints, groups: int, chosen: Any = slice(None)) -> ClassCounts:
+        gold, predicted = self._labelled
+        codes = np.array(self.labels) if self.ordered else None
+        return ClassCounts.of(gold[chosen], predicted[chosen], group[chosen], groups, len(self.names), codes)
 
     def members(self, trait: str, value: str) -> tuple[int, int]:
         """How many users have a trait value, and how many texts they judged."""
@@ -148,11 +157,11 @@ class Evaluation:
         judged = np.bincount(group[self._grouped(trait)[1] == place], minlength=len(texts))
         return int((self.value_of_user(trait) == place).sum()), int((judged > 0).sum())
 
-    def _resampled(self) -> Tally:
+    def _resampled(self) -> ClassCounts:
         return self.tally("rater" if self.over == "users" else "item")[1]
 
     @cached_property
-    def _tallies(self) -> dict[str, Tally]:
+    def _tallies(self) -> dict[str, ClassCounts]:
         return {}
 
     @cached_property
@@ -191,21 +200,22 @@ class Evaluation:
             code = np.where(answered, code, len(labels))
         return gold, code.astype(np.int64)
 
-    def _averaged(self, tally: Tally, resamples: int | None = None) -> Average:
+    def _averaged(self, tally: ClassCounts, resamples: int | None = None) -> Average:
         wanted = self.resamples if resamples is None else resamples
         return average(tally, self.undefined, wanted, self.confidence, self.seed)
 
-    def _pooled(self, tally: Tally) -> Average:
+    def _pooled(self, tally: ClassCounts) -> Average:
         # All pairs together have the classes of the whole label set, or of what occurs where the reference asks so.
         rule: Undefined = "reference" if self.undefined == "reference" else "gold"
         return pooled(tally, rule, self.resamples, self.confidence, self.seed)
 
-    def _rows(self, key: dict[str, Any], told: Average, tally: Tally) -> list[dict[str, Any]]:
-        gold = [*tally.gold.sum(axis=0), tally.rows.sum(), tally.rows.sum()]
-        answered = [*tally.predicted.sum(axis=0), tally.predicted.sum(), tally.predicted.sum()]
+    def _rows(self, key: dict[str, Any], told: Average, tally: ClassCounts) -> list[dict[str, Any]]:
+        whole = [tally.rows.sum()] * 3, [tally.predicted.sum()] * 3
+        gold, answered = [*tally.gold.sum(axis=0), *whole[0]], [*tally.predicted.sum(axis=0), *whole[1]]
         rows = []
-        for n, name in enumerate([*self.names, "macro", "micro"]):
-            scores = {score: _number(told.scores[n, s]) for s, score in enumerate(SCORES)}
+        for n, name in enumerate(self.classes):
+            known = SCORES[2:] if name == CLOSENESS else SCORES
+            scores = {score: _number(told.scores[n, s]) if score in known else None for s, score in enumerate(SCORES)}
             low, high = told.bounds[n]
             rest = {"low": low, "high": high, "spread": _number(told.spread[n]), "groups": int(told.groups[n])}
             rows.append(
@@ -216,8 +226,7 @@ class Evaluation:
     def _each(self, column: str) -> pl.DataFrame:
         values, tally = self.tally(column)
         scores, used = tally.scored(self.undefined)
-        names = [*self.names, "macro", "micro"]
-        groups = len(values)
+        names, groups = self.classes, len(values)
         columns: dict[str, Any] = {
             column: np.repeat(np.array(values, dtype=object), len(names)).tolist(),
             "class": names * groups,
@@ -225,12 +234,16 @@ class Evaluation:
         counted = np.where(used > 0, 1.0, np.nan)
         for s, score in enumerate(SCORES):
             columns[score] = (scores[..., s] * counted).reshape(-1)
-        rows = np.repeat(tally.rows[:, None], 2, axis=1)
-        answered = np.repeat(tally.predicted.sum(axis=1)[:, None], 2, axis=1)
+        further = len(names) - len(self.names)
+        rows = np.repeat(tally.rows[:, None], further, axis=1)
+        answered = np.repeat(tally.predicted.sum(axis=1)[:, None], further, axis=1)
         columns["support"] = np.column_stack([tally.gold, rows]).astype(np.int64).reshape(-1)
         columns["predicted"] = np.column_stack([tally.predicted, answered]).astype(np.int64).reshape(-1)
         frame = pl.DataFrame(columns, schema_overrides={column: pl.String}, nan_to_null=True)
-        return frame.with_columns(pl.col(list(SCORES)).fill_nan(None))
+        whole = pl.when(pl.col("class") != CLOSENESS)
+        return frame.with_columns(whole.then(pl.col("precision", "recall")).name.keep(), pl.col("f1")).with_columns(
+            pl.col(list(SCORES)).fill_nan(None)
+        )
 
 
 def evaluate(
@@ -299,7 +312,10 @@ def evaluate(
     names = [asked.scale.label(code) for code in labels]
     if missing == "class":
         names.append("no answer")
-    return Evaluation(pairs, labels, tuple(names), tuple(chosen), undefined, missing, resamples, confidence, seed, over)
+    common = (undefined, missing, resamples, confidence, seed, over)
+    return Evaluation(
+        pairs, labels, tuple(names), tuple(chosen), *common, asked.scale.ordered and len(labels) > MINIMUM
+    )
 
 
 def stood_for(corpus: Corpus, question: str, **raters: str) -> pl.DataFrame:

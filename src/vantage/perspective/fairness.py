@@ -13,7 +13,7 @@ from vantage.measures.intervals import Bounds, blocks, percentile, weights
 from vantage.measures.ratings import Floats
 from vantage.measures.resampling import Resampling, ratio
 from vantage.perspective.evaluation import Evaluation
-from vantage.perspective.tally import Tally
+from vantage.perspective.tally import ClassCounts
 
 PERMUTATIONS: Final = 4999
 """How often users are dealt out at random: enough for a p value that outlasts a correction over a whole report."""
@@ -162,13 +162,13 @@ def _resampling(evaluation: Evaluation) -> Resampling:
 
 def the_column(evaluation: Evaluation, label: str) -> int:
     """Where the scores of a class stand, by its name."""
-    names = [*evaluation.names, "macro", "micro"]
+    names = evaluation.classes
     if label not in names:
         raise InputError(f"there is no class '{label}'", remedy=nearest(label, names))
     return names.index(label)
 
 
-def _pair_interval(evaluation: Evaluation, pair: list[Tally], column: int) -> Bounds:
+def _pair_interval(evaluation: Evaluation, pair: list[ClassCounts], column: int) -> Bounds:
     if not evaluation.resamples or min(len(group.rows) for group in pair) < 2:
         return None, None
     drawn: list[Floats] = []

@@ -78,7 +78,7 @@ class Split:
             ("an adaptation pair belongs to an annotator who trains", not raters["adaptation"] <= self.test_users),
             ("a test text is an adaptation text", bool(texts["test"] & set(self.set_aside["item"]))),
             ("a test text is in training", not self.extended and bool(texts["test"] & texts["train"])),
-            ("a pair stands twice in a part", bool(doubled)),
+            ("a part has duplicate pairs", bool(doubled)),
         ]
 
     @property

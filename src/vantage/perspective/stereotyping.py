@@ -9,8 +9,9 @@ import numpy as np
 import polars as pl
 
 from vantage.corpora import Corpus
-from vantage.measures.intervals import Bounds, percentile, weights
+from vantage.measures.intervals import Bounds, blocks, percentile, weights
 from vantage.measures.ratings import Floats, Ints
+from vantage.perspective.fairness import share_beyond
 from vantage.perspective.splits import people_pairs, the_question
 from vantage.perspective.traits import PAIR, known_trait
 
@@ -113,27 +114,33 @@ def explained(
             rows.append({**row, "reason": "everyone agrees, so there is nothing to explain"})
             continue
         group = part["group"].rank("dense").to_numpy().astype(np.int64) - 1
-        gain = _gain(part, group)
-        dealt = np.array([_gain(part, rng.permutation(group)) for _ in range(permutations)])
-        p = (1 + int((dealt >= gain - 1e-12).sum())) / (1 + permutations) if permutations else None
+        gain = float(_gains(part, group[None])[0])
+        dealt = [
+            _gains(part, rng.permuted(np.tile(group, (many, 1)), axis=1)) for many in blocks(len(group), permutations)
+        ]
+        p = share_beyond(np.concatenate(dealt) >= gain - 1e-12) if dealt else None
         rows.append({**row, "gain": gain, "p": p})
     schema = {"trait": pl.String, "values": pl.Int64, "users": pl.Int64, "annotations": pl.Int64}
     frame = pl.DataFrame(rows, schema={**schema, "gain": pl.Float64, "p": pl.Float64, "reason": pl.String})
     return frame.sort("gain", descending=True)
 
 
-def _gain(people: pl.DataFrame, group: Ints) -> float:
-    """The share of the squared error that groups take away, the mean remainder of each learned in the other folds."""
+def _gains(people: pl.DataFrame, group: Ints) -> Floats:
+    """The share of the squared error that groups take away, the mean remainder of each learned in the other folds.
+
+    One row of groups for each way to deal them out to people.
+    """
     fold, n, rest = (people[name].to_numpy() for name in ("fold", "n", "rest"))
-    shape = (int(group.max()) + 1, int(fold.max()) + 1)
-    cell = group * shape[1] + fold
+    deal = np.arange(len(group))[:, None]
+    shape = (len(group), int(group.max()) + 1, int(fold.max()) + 1)
+    cell = ((deal * shape[1] + group) * shape[2] + fold).ravel()
     sums, counts = (
-        np.bincount(cell, weights=column, minlength=shape[0] * shape[1]).reshape(shape) for column in (rest, n)
+        np.bincount(cell, np.broadcast_to(column, group.shape).ravel(), int(np.prod(shape))).reshape(shape)
+        for column in (rest, n)
     )
-    others, count = sums.sum(axis=1, keepdims=True) - sums, counts.sum(axis=1, keepdims=True) - counts
-    shift = np.divide(others, count, out=np.zeros(shape), where=count > 0)[group, fold]
-    before = float(people["error"].sum())
-    return 1 - (before + float((n * shift**2 - 2 * shift * rest).sum())) / before
+    others, count = sums.sum(axis=2, keepdims=True) - sums, counts.sum(axis=2, keepdims=True) - counts
+    shift = np.divide(others, count, out=np.zeros(shape), where=count > 0)[deal, group, fold]
+    return -np.asarray((n * shift**2 - 2 * shift * rest).sum(axis=1) / people["error"].sum())
 
 
 def _excess(people: float, model: float, away: Bounds) -> dict[str, float | None]:

@@ -6,6 +6,7 @@ much as over the few patterns they show.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias, get_args
 
@@ -17,10 +18,12 @@ from vantage.measures.ratings import Floats, Ints
 Undefined: TypeAlias = Literal["gold", "reference", "zero", "one"]
 UNDEFINED: Final[tuple[Undefined, ...]] = get_args(Undefined)
 SCORES: Final = ("precision", "recall", "f1")
+CLOSENESS: Final = "closeness"
+"""The score of an ordered scale: 1 less the mean distance of predictions from gold, in lengths of the scale."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tally:
+class ClassCounts:
     """Counts of some groups: one row per group, one column per class."""
 
     hits: Floats
@@ -28,13 +31,21 @@ class Tally:
     gold: Floats
     rows: Floats
     """How many pairs each group has, answered or not."""
+    distance: Floats
+    """The summed distance of predictions from gold along an ordered scale, in one column; no column without order."""
+    longest: float = 1.0
+    """The distance between the ends of the scale."""
 
     @classmethod
-    def of(cls, gold: Ints, predicted: Ints, group: Ints, groups: int, classes: int) -> Tally:
-        """Counts from codes: a prediction of -1 is none, which is wrong for every class.
+    def of(
+        cls, gold: Ints, predicted: Ints, group: Ints, groups: int, classes: int, codes: Floats | None = None
+    ) -> ClassCounts:
+        """Counts from the places of labels: a prediction of -1 is none, which is wrong for every class.
 
-        >>> tally = Tally.of(np.array([0, 1, 1]), np.array([0, 0, -1]), np.array([0, 0, 0]), 1, 2)
-        >>> tally.hits.tolist(), tally.predicted.tolist(), tally.gold.tolist()
+        `codes` are those of the labels of an ordered scale; what is no label of it is as far away as can be.
+
+        >>> counts = ClassCounts.of(np.array([0, 1, 1]), np.array([0, 0, -1]), np.array([0, 0, 0]), 1, 2)
+        >>> counts.hits.tolist(), counts.predicted.tolist(), counts.gold.tolist()
         ([[1.0, 0.0]], [[2.0, 0.0]], [[1.0, 2.0]])
         """
 
@@ -42,30 +53,44 @@ class Tally:
             cells = group[chosen] * classes + codes[chosen]
             return np.bincount(cells, minlength=groups * classes).reshape(groups, classes).astype(np.float64)
 
+        distance: Floats = np.empty((groups, 0))
+        longest = 1.0
+        if codes is not None:
+            longest = float(codes[-1] - codes[0])
+            labelled = (predicted >= 0) & (predicted < len(codes))
+            apart = np.abs(codes[gold] - codes[np.where(labelled, predicted, 0)])
+            distance = np.bincount(group, np.where(labelled, apart, longest), groups).astype(np.float64)[:, None]
         everything = np.ones(len(gold), dtype=np.bool_)
         return cls(
             counted(gold == predicted, gold),
             counted(predicted >= 0, predicted),
             counted(everything, gold),
             np.bincount(group, minlength=groups).astype(np.float64),
+            distance,
+            longest,
         )
 
-    def summed(self, weight: Floats) -> Tally:
+    def summed(self, weight: Floats) -> ClassCounts:
         """Groups added up with weights: one row per row of weights."""
-        return Tally(weight @ self.hits, weight @ self.predicted, weight @ self.gold, weight @ self.rows)
+        return self._each(lambda counts: weight @ counts)
 
-    def plus(self, other: Tally) -> Tally:
-        """The counts of the same groups in two sets of pairs together."""
-        return Tally(
-            self.hits + other.hits,
-            self.predicted + other.predicted,
-            self.gold + other.gold,
-            self.rows + other.rows,
-        )
-
-    def chosen(self, rows: Ints) -> Tally:
+    def chosen(self, rows: Ints) -> ClassCounts:
         """Some of the groups."""
-        return Tally(self.hits[rows], self.predicted[rows], self.gold[rows], self.rows[rows])
+        return self._each(lambda counts: counts[rows])
+
+    def plus(self, other: ClassCounts) -> ClassCounts:
+        """The counts of the same groups in two sets of pairs together."""
+        mine, theirs = self._columns, other._columns
+        hits, predicted, gold, rows, distance = (one + two for one, two in zip(mine, theirs, strict=True))
+        return ClassCounts(hits, predicted, gold, rows, distance, self.longest)
+
+    @property
+    def _columns(self) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+        return self.hits, self.predicted, self.gold, self.rows, self.distance
+
+    def _each(self, function: Callable[[Floats], Floats]) -> ClassCounts:
+        hits, predicted, gold, rows, distance = map(function, self._columns)
+        return ClassCounts(hits, predicted, gold, rows, distance, self.longest)
 
     def classes(self) -> Floats:
         """Precision, recall and F1 of each group and class (groups × classes × 3); 0 where a denominator is 0."""
@@ -82,8 +107,9 @@ class Tally:
         return np.ones(self.gold.shape, dtype=np.bool_)
 
     def scored(self, rule: Undefined) -> tuple[Floats, Floats]:
-        """The scores of each class, macro and micro (groups × (classes + 2) × 3), and whether each counts (NaN: not).
+        """The scores of each class, macro and micro (groups × (classes + 2) × 3), and whether each counts.
 
+        An ordered scale adds its closeness: 1 less the mean distance of predictions from gold, in lengths of the scale.
         A class that is absent from gold and predictions of a group scores 1 with the rule `one`, else 0.
         """
         scores, counts = self.classes(), self.counts_for(rule)
@@ -102,24 +128,28 @@ class Tally:
                 ],
                 axis=-1,
             )
-        every = np.concatenate([scores, macro[:, None], micro[:, None]], axis=1)
+            close = 1 - self.distance / (self.rows[:, None] * self.longest)
+        every = np.concatenate([scores, macro[:, None], micro[:, None], np.repeat(close[..., None], 3, axis=2)], axis=1)
         some = self.rows > 0
-        used = np.column_stack([counts & some[:, None], (n > 0) & some, some]).astype(np.float64)
+        ordered = np.repeat(some[:, None], close.shape[1], axis=1)
+        used = np.column_stack([counts & some[:, None], (n > 0) & some, some, ordered]).astype(np.float64)
         return np.nan_to_num(every), used
 
-    def kinds(self) -> tuple[Tally, Ints]:
+    def kinds(self) -> tuple[ClassCounts, Ints]:
         """Groups of the same counts as one, and how many there are of each."""
-        table = np.column_stack([self.hits, self.predicted, self.gold, self.rows])
+        table = np.column_stack(self._columns)
         bases = table.max(axis=0, initial=0) + 1
-        if np.prod(bases) < 2.0**62:
+        if np.prod(bases) < 2.0**62 and (self.distance == np.rint(self.distance)).all():
             # One whole number per row is sorted many times faster than rows are.
             places = np.concatenate([[1.0], np.cumprod(bases[:-1])]).astype(np.int64)
             _, first, multiplicity = np.unique(table.astype(np.int64) @ places, return_index=True, return_counts=True)
             kinds = table[first]
         else:
             kinds, multiplicity = np.unique(table, axis=0, return_counts=True)
-        hits, predicted, gold = np.split(kinds[:, :-1], 3, axis=1)
-        return Tally(hits, predicted, gold, kinds[:, -1]), multiplicity.astype(np.int64)
+        k = self.hits.shape[1]
+        hits, predicted, gold, rows, distance = np.split(kinds, [k, 2 * k, 3 * k, 3 * k + 1], axis=1)
+        one_each = ClassCounts(hits, predicted, gold, rows[:, 0], distance, self.longest)
+        return one_each, multiplicity.astype(np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +164,7 @@ class Average:
     """Over how many groups each row is averaged."""
 
 
-def average(tally: Tally, rule: Undefined, resamples: int, confidence: float, seed: int) -> Average:
+def average(tally: ClassCounts, rule: Undefined, resamples: int, confidence: float, seed: int) -> Average:
     """Averages over groups, with an interval of F1 from resampled groups."""
     kinds, multiplicity = tally.kinds()
     scores, used = kinds.scored(rule)
@@ -154,7 +184,7 @@ def average(tally: Tally, rule: Undefined, resamples: int, confidence: float, se
     return Average(mean, spread, bounds, counted.astype(np.int64))
 
 
-def pooled(tally: Tally, rule: Undefined, resamples: int, confidence: float, seed: int) -> Average:
+def pooled(tally: ClassCounts, rule: Undefined, resamples: int, confidence: float, seed: int) -> Average:
     """Scores of all groups taken together, with an interval of F1 from resampled groups."""
     whole, used = tally.summed(np.ones((1, len(tally.rows)))).scored(rule)
     replicates: list[Floats] = []

@@ -12,7 +12,7 @@ from vantage.scales import Scale, Status, show_code
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class AnswerChoice:
     """One way to answer: what is written, what it means, and how it is stored."""
 
     word: str
@@ -21,7 +21,7 @@ class Choice:
     status: Status
 
 
-def choices(scale: Scale, *, letters: bool = False) -> tuple[Choice, ...]:
+def choices(scale: Scale, *, letters: bool = False) -> tuple[AnswerChoice, ...]:
     """The answers of a scale: labels where the scale is nominal or a label is all there is, else the codes.
 
     With `letters`, each is written as a letter that stands for it.
@@ -34,13 +34,13 @@ def choices(scale: Scale, *, letters: bool = False) -> tuple[Choice, ...]:
     """
     named = not scale.ordered or (len(scale.options) <= 4 and all(o.label for o in scale.options))
     found = [
-        Choice(o.label, o.description, o.code, "answered")
+        AnswerChoice(o.label, o.description, o.code, "answered")
         if named
-        else Choice(show_code(o.code), o.label or o.description, o.code, "answered")
+        else AnswerChoice(show_code(o.code), o.label or o.description, o.code, "answered")
         for o in scale.options
     ]
     declined = [
-        Choice(o.status.replace("_", " "), _explained(o.label, o.status), None, o.status) for o in scale.opt_outs
+        AnswerChoice(o.status.replace("_", " "), _explained(o.label, o.status), None, o.status) for o in scale.opt_outs
     ]
     if not letters:
         return (*found, *declined)
@@ -115,7 +115,7 @@ def _one_of(scale: Scale) -> dict[str, Any]:
     return {"type": "string", "enum": [str(word) for word in told]}
 
 
-def _json_word(choice: Choice) -> str | int | float:
+def _json_word(choice: AnswerChoice) -> str | int | float:
     """Codes are numbers in JSON, labels and opt-outs are text."""
     if choice.value is None or choice.word != show_code(choice.value):
         return choice.word

@@ -30,7 +30,7 @@ LEAST_MASS: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class PlannedCall:
     """One request with what it is for, and what it takes to write it anew."""
 
     item: Mapping[str, Any]
@@ -40,7 +40,7 @@ class Call:
     prompter: Prompter
     shots: tuple[Shot, ...] = ()
 
-    def with_item(self, item: Mapping[str, Any]) -> Call:
+    def with_item(self, item: Mapping[str, Any]) -> PlannedCall:
         """The same call about an item that was changed, such as one that was cut."""
         request = self.prompter.request(self.questions, item, self.shots)
         return replace(self, request=replace(request, sampling=self.request.sampling, tag=self.request.tag))
@@ -171,7 +171,7 @@ class ChatRater:
         condition: str = "",
         items: pl.DataFrame | None = None,
         done: Container[tuple[str, str, int]] = (),
-    ) -> Iterator[Call]:
+    ) -> Iterator[PlannedCall]:
         """Every first request of the rater, in the order of the items; nothing is sent.
 
         When options are scored, one question comes after the other, so that neighbours share their prompts' beginning.
@@ -206,7 +206,7 @@ class ChatRater:
                     for sample in samples:
                         tag = (id_, group[0].id if len(group) == 1 else "", sample)
                         tagged = Request(request.messages, draws[sample], request.schema, tag)
-                        yield Call(item, group, sample, tagged, prompter, examples)
+                        yield PlannedCall(item, group, sample, tagged, prompter, examples)
 
     def prompter(self, corpus: Corpus, instrument: Instrument, condition: str = "") -> Prompter:
         """What writes this rater's prompts."""

@@ -18,13 +18,13 @@ from vantage.corpora import Corpus
 from vantage.corpora.schema import JUDGMENTS
 from vantage.errors import InputError
 from vantage.instruments import Instrument, Question
-from vantage.raters.answers import Choice, choices
+from vantage.raters.answers import AnswerChoice, choices
 from vantage.raters.asked import relevance_instrument
-from vantage.raters.chat import Call, ChatRater
+from vantage.raters.chat import ChatRater, PlannedCall
 from vantage.raters.models.base import Completion, Request
 from vantage.raters.models.content import apart
 from vantage.raters.prompts import RELEVANT
-from vantage.raters.replies import Reply, parse_replies, parse_reply
+from vantage.raters.replies import ParsedReply, parse_replies, parse_reply
 
 Step: TypeAlias = Literal["answer", "relevance", "reasons", "why"]
 Row: TypeAlias = tuple[Any, ...]
@@ -87,9 +87,9 @@ class Conversations:
         self.prompter = rater.prompter(corpus, instrument, condition)
         self._relevance = relevance_instrument(instrument).questions[0]
         self._id = rater.id
-        self._known: dict[tuple[str, str], Mapping[str, Reply]] = {}
+        self._known: dict[tuple[str, str], Mapping[str, ParsedReply]] = {}
 
-    def about(self, call: Call) -> Conversation:
+    def about(self, call: PlannedCall) -> Conversation:
         """The conversation that a planned call opens."""
         if self._style.scoring:
             return (yield from self._scoring(call))
@@ -108,20 +108,20 @@ class Conversations:
             reason = why.text.strip() or None if why.finish != "failed" else None
         for question in call.questions:
             found = replies[question.id]
-            told = self._told(found, completion, reason or found.rationale)
+            told = self._row(found, completion, reason or found.rationale)
             rows.append((*self._key(call, question.id, call.sample), *told))
         return rows
 
-    def _relevant(self, call: Call, rows: list[Row]) -> Generator[Ask, Completion, Reply]:
+    def _relevant(self, call: PlannedCall, rows: list[Row]) -> Generator[Ask, Completion, ParsedReply]:
         """How relevant the item is to the persona: one request for all questions and samples of an item."""
         item, question = str(call.item["item"]), self._relevance
         request = replace(self.prompter.relevance(call.item), tag=(item, question.id, 0))
         completion = yield Ask(request, step="relevance")
         reply = read_reply(completion, [question], self.prompter.item_text(call.item))[question.id]
-        rows.append((*self._key(call, question.id, 0), *self._told(reply, completion, reply.rationale)))
+        rows.append((*self._key(call, question.id, 0), *self._row(reply, completion, reply.rationale)))
         return reply
 
-    def _answer(self, call: Call) -> Generator[Ask, Completion, tuple[Completion, Mapping[str, Reply]]]:
+    def _answer(self, call: PlannedCall) -> Generator[Ask, Completion, tuple[Completion, Mapping[str, ParsedReply]]]:
         attempt = 0
         while True:
             completion = yield Ask(_reseeded(call.request, attempt), sample=call.sample, attempt=attempt)
@@ -131,12 +131,12 @@ class Conversations:
             if not unread or attempt > self.retry_unparsed:
                 return completion, replies
 
-    def told(self, completion: Completion, questions: Sequence[Question], item: Mapping[str, Any]) -> list[Row]:
+    def rows(self, completion: Completion, questions: Sequence[Question], item: Mapping[str, Any]) -> list[Row]:
         """What the reply to a first request says on each question: the columns of a judgment behind its key."""
         if self._style.scoring:
             return [self._scored(completion)]
         replies = self._read(completion, questions, item)
-        return [self._told(replies[q.id], completion, replies[q.id].rationale) for q in questions]
+        return [self._row(replies[q.id], completion, replies[q.id].rationale) for q in questions]
 
     def is_bare(self, completion: Completion, questions: Sequence[Question]) -> bool:
         """Whether a reply was found to be nothing but an answer, which says the same about every item."""
@@ -144,7 +144,7 @@ class Conversations:
 
     def _read(
         self, completion: Completion, questions: Sequence[Question], item: Mapping[str, Any]
-    ) -> Mapping[str, Reply]:
+    ) -> Mapping[str, ParsedReply]:
         """What a reply says. A bare answer says the same about every item, so it is worked out once."""
         bare = completion.finish == "stop" and len(questions) == 1 and len(completion.text) <= _BARE
         key = (completion.text, questions[0].id)
@@ -156,7 +156,7 @@ class Conversations:
             self._known[key] = replies
         return replies
 
-    def _scoring(self, call: Call) -> Conversation:
+    def _scoring(self, call: PlannedCall) -> Conversation:
         question = call.questions[0]
         options = _options(question, letters=self.prompter.letters(question))
         key, request, reasons = self._key(call, question.id, call.sample), call.request, None
@@ -164,13 +164,13 @@ class Conversations:
             first = yield Ask(request, sample=call.sample, step="reasons")
             if first.finish in ("failed", "filtered"):
                 reply = read_reply(first, [question], "")[question.id]
-                return [(*key, *self._told(reply, first, reply.rationale))]
+                return [(*key, *self._row(reply, first, reply.rationale))]
             reasons, _ = apart(first.text)
             request = self.prompter.answered(request, call.questions, reasons)
         completion = yield Ask(request, tuple(option.word for option in options))
         return [(*key, *self._scored(completion, reasons))]
 
-    def _sampled(self, call: Call) -> Generator[Ask, Completion, Row]:
+    def _sampled(self, call: PlannedCall) -> Generator[Ask, Completion, Row]:
         """The distribution over the answers, from replies that are drawn one after the other."""
         question, request = call.questions[0], call.request
         options, drawn, said = _options(question), request.sampling, Counter[str]()
@@ -189,27 +189,27 @@ class Conversations:
             said[options[places[0]].word if places else reply.status] += 1
         key = self._key(call, question.id, call.sample)
         if not asked:
-            return (*key, *self._told(reply, completion, None))
+            return (*key, *self._row(reply, completion, None))
         told = Completion(", ".join(f"{word} × {count}" for word, count in said.most_common()))
         if 2 * refused > asked:
-            return (*key, *self._told(Reply(None, "refused", None, "sampling"), told, None))
+            return (*key, *self._row(ParsedReply(None, "refused", None, "sampling"), told, None))
         with np.errstate(divide="ignore"):
             scores = np.log(counts / asked).tolist()
-        return (*key, *self._told(Reply(None, "failed", None, "sampling"), told, None, scores))
+        return (*key, *self._row(ParsedReply(None, "failed", None, "sampling"), told, None, scores))
 
     def _scored(self, completion: Completion, reasons: str | None = None) -> Row:
         """What could not be scored is told as failed; what it stands for is known when all items are there."""
         if completion.finish == "filtered":
-            return self._told(Reply(None, "refused", None, "filtered"), completion, completion.category)
+            return self._row(ParsedReply(None, "refused", None, "filtered"), completion, completion.category)
         scores = None if completion.scores is None else list(completion.scores)
-        failed = Reply(None, "failed", None, "failed" if scores is None else "scoring")
-        return self._told(failed, completion, reasons, scores)
+        failed = ParsedReply(None, "failed", None, "failed" if scores is None else "scoring")
+        return self._row(failed, completion, reasons, scores)
 
-    def _key(self, call: Call, question: str, sample: int) -> Row:
+    def _key(self, call: PlannedCall, question: str, sample: int) -> Row:
         return (str(call.item["item"]), question, self._id, self.condition, sample)
 
-    def _told(
-        self, reply: Reply, completion: Completion, rationale: str | None, scores: list[float] | None = None
+    def _row(
+        self, reply: ParsedReply, completion: Completion, rationale: str | None, scores: list[float] | None = None
     ) -> Row:
         answer, thought = _parted(completion)
         said = _whole(completion.error) or None if completion.finish == "failed" else _whole(answer)
@@ -222,7 +222,7 @@ def _whole(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
-def read_reply(completion: Completion, questions: Sequence[Question], source: str) -> Mapping[str, Reply]:
+def read_reply(completion: Completion, questions: Sequence[Question], source: str) -> Mapping[str, ParsedReply]:
     """What a completion says on each question: a failed call and a filtered reply are no unreadable ones.
 
     >>> from vantage import Instrument
@@ -231,13 +231,15 @@ def read_reply(completion: Completion, questions: Sequence[Question], source: st
     'refused'
     """
     if completion.finish == "failed":
-        return {question.id: Reply(None, "failed", None, "failed") for question in questions}
+        return {question.id: ParsedReply(None, "failed", None, "failed") for question in questions}
     if completion.finish == "filtered":
-        return {question.id: Reply(None, "refused", completion.category or None, "filtered") for question in questions}
+        return {
+            question.id: ParsedReply(None, "refused", completion.category or None, "filtered") for question in questions
+        }
     answer, thought = _parted(completion)
     if not answer.strip() and (thought or completion.reasoning_tokens):
         # All tokens went into thinking: there is no answer to be read, and the summary says what to do.
-        return {question.id: Reply(None, "unparsed", None, "thinking") for question in questions}
+        return {question.id: ParsedReply(None, "unparsed", None, "thinking") for question in questions}
     cut = completion.finish == "length"
     if len(questions) == 1:
         return {questions[0].id: parse_reply(answer, questions[0], source, cut=cut)}
@@ -250,7 +252,7 @@ def _parted(completion: Completion) -> tuple[str, str]:
     return answer, "\n".join(part for part in (completion.thinking, thought) if part)
 
 
-def _options(question: Question, *, letters: bool = False) -> tuple[Choice, ...]:
+def _options(question: Question, *, letters: bool = False) -> tuple[AnswerChoice, ...]:
     """The answers over which there is a distribution."""
     options = choices(question.scale, letters=letters)
     if not choices(question.scale):

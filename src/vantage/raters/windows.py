@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from vantage.errors import InputError
-from vantage.raters.chat import Call
+from vantage.raters.chat import PlannedCall
 from vantage.raters.models.base import ChatModel, Request
 
 CUT: Final = " […]"
 """Stands where an item was cut to fit into a model's window."""
 
 
-def fitted(call: Call, model: ChatModel) -> Call:
+def fitted(call: PlannedCall, model: ChatModel) -> PlannedCall:
     """The call with its item cut so that prompt and reply fit into the window; instructions are never cut."""
     window = model.window
     if window is None:
@@ -32,7 +32,7 @@ def fitted(call: Call, model: ChatModel) -> Call:
     return cut
 
 
-def _shortened(call: Call, share: float) -> Mapping[str, Any]:
+def _shortened(call: PlannedCall, share: float) -> Mapping[str, Any]:
     """An item of which the longest field keeps a share: the beginning of a text, the end of a conversation."""
     item, shown = call.item, call.prompter.instrument.shown(call.prompter.condition)
     longest = max((f.name for f in shown if item.get(f.name)), key=lambda name: len(str(item[name])))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -37,6 +37,7 @@ TABLE_FILES: Final = ("*.parquet", "*.csv", "*.tex")
 FIGURE_FILES: Final = ("*.parquet", "*.csv", "*.svg", "*.pdf")
 
 T = TypeVar("T", Table, Figure)
+_PARTS: Final = {"table": Table, "figure": Figure, "dialogue": Dialogue}
 
 
 @dataclass(frozen=True)
@@ -84,13 +85,9 @@ class Report(Shown):
 
     def note(self, folder: Path) -> None:
         """Writes `study.json` alone."""
-        data = {
-            "format": FORMAT,
-            "written_by": f"vantage {__version__}",
-            "record": self.record.to_data(),
-            "result": _plain(self.result),
-        }
-        put_text(folder / MANIFEST, json.dumps(data, ensure_ascii=False, indent=1, default=str) + "\n")
+        head = {"format": FORMAT, "written_by": f"vantage {__version__}"}
+        data = {**head, "record": self.record.to_data(), "result": self.result}
+        put_text(folder / MANIFEST, json.dumps(data, ensure_ascii=False, indent=1, default=_plain) + "\n")
 
 
 def is_report(folder: Path) -> bool:
@@ -168,79 +165,47 @@ def _storable(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(pl.lit(None, dtype=pl.String).alias(name) for name in bare)
 
 
-def _plain(result: Result) -> dict[str, Any]:
-    """A result without its frames, which stand in files of their own."""
-    return {
-        "findings": [asdict(finding) | {"text": finding.text} for finding in result.findings],
-        "warnings": list(result.warnings),
-        "methods": list(result.methods),
-        "references": list(result.references),
-        "sections": [
-            {
-                "title": section.title,
-                "text": list(section.text),
-                "parts": [_plain_part(p) for p in section.parts],
-                "findings": [asdict(finding) | {"text": finding.text} for finding in section.findings],
-            }
-            for section in result.sections
-        ],
-    }
-
-
-def _plain_part(part: Part) -> dict[str, Any]:
-    if isinstance(part, Dialogue):
-        told = [{"speaker": speaker, "text": text} for speaker, text in part.turns]
-        return {"dialogue": part.name, "caption": part.caption, "turns": told, "statement": part.statement}
-    if isinstance(part, Figure):
-        named = {"figure": part.name, "caption": part.caption, "alt": part.alt}
-        return {**named, "chart": part.chart, "options": dict(part.options)}
-    return {
-        "table": part.name,
-        "caption": part.caption,
-        "rows": len(part.frame),
-        "columns": {name: asdict(how) for name, how in part.columns.items() if isinstance(how, Column)},
-        "shown": list(part.shown),
-        "keys": list(part.keys),
-        "notes": list(part.notes),
-        "published": part.published,
-    }
+def _plain(value: Any) -> Any:
+    """What JSON cannot hold as plain data: dataclasses by their fields, parts without their frames."""
+    if not is_dataclass(value) or isinstance(value, type):
+        return str(value)
+    told = {one.name: getattr(value, one.name) for one in fields(value) if one.name not in ("frame", "data")}
+    if kind := next((name for name, part in _PARTS.items() if isinstance(value, part)), ""):
+        rows = {"rows": len(value.frame)} if isinstance(value, Table) else {}
+        return {kind: told.pop("name"), **told, **rows}
+    return told
 
 
 def _result(folder: Path, data: Mapping[str, Any]) -> Result:
-    return Result(
-        sections=[
-            Section(
-                one["title"],
-                one["text"],
-                [_part(folder, part) for part in one["parts"]],
-                [_finding(finding) for finding in one.get("findings", ())],
-            )
-            for one in data["sections"]
-        ],
-        findings=[_finding(one) for one in data["findings"]],
-        warnings=data["warnings"],
-        methods=data["methods"],
-        references=data.get("references", ()),
-    )
+    sections = [
+        Section(
+            one["title"],
+            one["text"],
+            [_part(folder, part) for part in one["parts"]],
+            [_finding(finding) for finding in one.get("findings", ())],
+        )
+        for one in data["sections"]
+    ]
+    findings = [_finding(one) for one in data["findings"]]
+    return Result(sections, findings, data["warnings"], data["methods"], data.get("references", ()))
 
 
 def _finding(data: Mapping[str, Any]) -> Finding:
     evidence = tuple(Evidence(**one) for one in data.get("evidence", ()))
-    return Finding(data["sentence"], data["numbers"], evidence)
+    return Finding(data["text"], evidence)
 
 
 def _part(folder: Path, data: Mapping[str, Any]) -> Part:
-    if "dialogue" in data:
-        turns = [(turn["speaker"], turn["text"]) for turn in data["turns"]]
-        return Dialogue(data["dialogue"], data["caption"], turns, data["statement"])
-    if "figure" in data:
-        name = data["figure"]
-        frame = _frame(folder / "figures" / f"{name}.parquet")
-        return Figure(name, data["caption"], data["alt"], data["chart"], frame, data["options"])
-    frame = _frame(folder / "tables" / f"{data['table']}.parquet")
-    columns = {name: _column(how) for name, how in data["columns"].items()}
-    details = (data["shown"], data["keys"], data["notes"], data["published"])
-    return Table(data["table"], data["caption"], frame, columns, *details)
+    kind = next(name for name in _PARTS if name in data)
+    told = {name: value for name, value in data.items() if name not in (kind, "rows")}
+    if kind == "dialogue":
+        turns = [tuple(turn.values() if isinstance(turn, Mapping) else turn) for turn in told.pop("turns")]
+        return Dialogue(data[kind], turns=turns, **told)
+    frame = _frame(folder / f"{kind}s" / f"{data[kind]}.parquet")
+    if kind == "figure":
+        return Figure(data[kind], data=frame, **told)
+    columns = {name: _column(how) for name, how in told.pop("columns").items()}
+    return Table(data[kind], frame=frame, columns=columns, **told)
 
 
 def _column(data: Mapping[str, Any]) -> Column:

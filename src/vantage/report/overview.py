@@ -18,6 +18,7 @@ from scipy.special import stdtrit
 from vantage.corpora import Corpus
 from vantage.corpora.describe import describe
 from vantage.errors import InputError
+from vantage.instruments import Instrument
 from vantage.measures.intervals import Bounds
 from vantage.measures.models.explain import explain
 from vantage.measures.models.facets import facets
@@ -26,10 +27,12 @@ from vantage.measures.relations.compare import compare
 from vantage.measures.reliability.rater_quality import rater_quality as each_rater
 from vantage.measures.scoring.accuracy import accuracy
 from vantage.report.cells import counted, shortened
+from vantage.report.engine import PEOPLE, Analysis, Data
 from vantage.report.folder import Report
 from vantage.report.parts import Figure, Part, Result
-from vantage.report.recipe import PEOPLE, Analysis, Data, Recipe, functions_of
+from vantage.report.recipe import Recipe, functions_of
 from vantage.report.record import Record, now, versions
+from vantage.report.sentences import p_value
 from vantage.scales import Scale, show_code
 
 DRAWN: Final = 16
@@ -44,6 +47,8 @@ FEWEST: Final = 5
 """How many raters a group needs to be compared."""
 RULERS: Final = 3
 """How many questions have a Wright map."""
+PERMUTATIONS: Final = 2000
+"""Of raters, in the comparison of groups."""
 UNIT: Final = ["item", "question"]
 
 
@@ -97,6 +102,14 @@ class CorpusAnalysis(Analysis):
             return None
         return self.kept.filter(rater=[*self.people.raters["rater"], *self.others])
 
+    @property
+    def answers_of_others(self) -> list[tuple[str, pl.DataFrame]]:
+        """The answers of each of the others, by name; nobody's where there are fewer than two people."""
+        if self.beside is None:
+            return []
+        given = _answered(self.beside).filter(pl.col("rater").is_in(self.others))
+        return [(str(name), mine) for (name,), mine in sorted(given.group_by("rater"), key=lambda part: str(part[0]))]
+
     @cached_property
     def units(self) -> pl.DataFrame:
         """Every item and question that two people or more answered: how far apart they are, from 0 to 1."""
@@ -124,7 +137,7 @@ def corpus_report(corpus: Corpus, *, seed: int = 0) -> Report:
     record = Record("corpus", about.title or about.name, state="complete", started=now(), seed=seed)
     record.data = str(corpus.folder or "")
     record.versions = versions()
-    record.describe(part)
+    record.describe(part, corpus.folder)
     result = overview(part, seed=seed)
     record.finished = now()
     return Report(record, result)
@@ -197,18 +210,19 @@ def near_people(analysis: CorpusAnalysis) -> pl.DataFrame | None:
 
     Distances are shares of the scale's range (0 or 1 on a nominal scale), averaged over pairs within an item; the
     distance of two people is the noise floor that no model can be expected to undercut by agreeing with everyone.
+    `p` is the larger one of Student's test over items and of the test that model and people can be exchanged.
     """
-    if analysis.beside is None:
-        return None
     rows = []
-    for name, given in _answered(analysis.beside).filter(pl.col("rater").is_in(analysis.others)).group_by("rater"):
-        both = _distances(analysis, given)
-        for (question,), part in both.group_by("question", maintain_order=True):
-            difference = pl.col("model") - pl.col("apart")
-            distances = part.select("model", pl.col("apart").alias("people"), difference.alias("difference"))
-            low, high = _t_interval(distances["difference"].to_numpy())
-            ends = {"low": low, "high": high, "items": len(part)}
-            rows.append({"question": question, "rater": name[0], **distances.mean().row(0, named=True), **ends})
+    for name, given in analysis.answers_of_others:
+        for (question,), part in _distances(analysis, given).group_by("question", maintain_order=True):
+            difference = (part["model"] - part["apart"]).to_numpy()
+            low, high = _t_interval(difference)
+            mean = float(difference.mean())
+            p = None if low is None else max(p_value(mean, low, high, 0.0, units=len(part)) or 0.0, _exchanged_p(part))
+            told = {"model": part["model"].mean(), "people": part["apart"].mean(), "difference": mean}
+            rows.append(
+                {"question": question, "rater": name, **told, "low": low, "high": high, "items": len(part), "p": p}
+            )
     return pl.DataFrame(rows, infer_schema_length=None).sort("question", "rater") if rows else None
 
 
@@ -236,53 +250,60 @@ def accuracies(analysis: CorpusAnalysis) -> pl.DataFrame | None:
 
 def far_from_people(analysis: CorpusAnalysis) -> pl.DataFrame | None:
     """The texts on which each model is furthest from people."""
-    if analysis.beside is None:
-        return None
     found = []
-    for name, given in _answered(analysis.beside).filter(pl.col("rater").is_in(analysis.others)).group_by("rater"):
+    for name, given in analysis.answers_of_others:
         both = _distances(analysis, given).with_columns((pl.col("model") - pl.col("apart")).alias("beyond"))
         top = both.filter(pl.col("beyond") > 0).sort("beyond", *UNIT, descending=[True, False, False]).head(LISTED // 2)
         if len(top):
             told = _texts(analysis, top)
             answer = [_label(analysis, q, v) for q, v in top.select("question", "answer").iter_rows()]
             assert told is not None  # noqa: S101 - there are rows
-            found.append(told.with_columns(pl.lit(name[0]).alias("rater"), pl.Series("answer", answer)))
+            found.append(told.with_columns(pl.lit(name).alias("rater"), pl.Series("answer", answer)))
     return pl.concat(found).select("rater", "text", "question", "answer", "answers") if found else None
 
 
-def traits(analysis: CorpusAnalysis) -> pl.DataFrame | list[str] | None:
+def traits(analysis: CorpusAnalysis) -> Data | list[str] | None:
     """For each trait the two groups of people that lie furthest apart, tested over people.
 
-    A person is one unit. The p value is that of the strongest comparison times the number of comparisons of the trait.
+    A person is one unit. Questions on ordered scales are compared by their answers, others by how often each option was
+    chosen. The p value is that of the strongest comparison times the number of comparisons of the trait.
     """
-    if analysis.ordered is None:
-        known = analysis.several is not None and analysis.several.traits
-        return ["Groups of people were not compared, since no question has an ordered scale."] if known else None
-    rows = []
-    for trait in analysis.ordered.traits:
-        corpus = _grouped(analysis.ordered, trait)
-        if corpus is None:
-            continue
-        try:
-            tested = compare(
-                corpus, between=trait, by="question", unit="rater", paired=False, correction="none", seed=analysis.seed
-            ).drop_nulls("p")
-        except InputError:
-            continue
-        if len(tested):
-            rows.append(_strongest(trait.replace("_", " "), tested))
-    return pl.DataFrame(rows, infer_schema_length=None) if rows else None
+    if analysis.several is None:
+        return None
+    compared = [(analysis.ordered, {}), _chosen(analysis.several)]
+    rows, untested = [], []
+    for trait in analysis.several.traits:
+        tested = [
+            found.with_columns(pl.col("question").replace(options).alias("named"))
+            for corpus, options in compared
+            if corpus is not None and (found := _by_trait(corpus, trait, analysis.seed)) is not None
+        ]
+        name = trait.replace("_", " ")
+        if tested:
+            rows.append(_strongest(analysis, name, pl.concat(tested, how="diagonal_relaxed")))
+        else:
+            untested.append(name)
+    told = f"Not compared, since two to eight groups of five people are needed: {', '.join(untested)}."
+    if not rows:
+        return [told] if untested else None
+    return Data(pl.DataFrame(rows, infer_schema_length=None), {"untested": told if untested else None})
 
 
 def rater_quality(analysis: CorpusAnalysis) -> pl.DataFrame | None:
-    """Each person beside the others."""
+    """Each person beside the others.
+
+    `usual` is the median correlation of all; it is left out for those who run against the others, of whom more is said.
+    """
     if analysis.ordered is None:
         return None
     try:
-        return each_rater(analysis.ordered, kinds="all")
+        found = each_rater(analysis.ordered, kinds="all")
     except InputError:
         # Questions with different scales cannot be pooled.
-        return each_rater(analysis.ordered, by="question", kinds="all")
+        found = each_rater(analysis.ordered, by="question", kinds="all")
+    usual = pl.col("estimate").median()
+    usual = usual.over("question") if "question" in found.columns else usual
+    return found.with_columns(pl.when(pl.col("high") >= 0).then(usual).alias("usual"))
 
 
 def explained(analysis: CorpusAnalysis) -> pl.DataFrame | None:
@@ -392,15 +413,40 @@ def _distance(scale: Scale, one: Any, other: Any) -> Any:
 
 
 def _distances(analysis: CorpusAnalysis, given: pl.DataFrame) -> pl.DataFrame:
-    """For each item that a model and two people answered: the model's mean distance from a person, and theirs."""
+    """For each item that a model and two people answered: the model's mean distance from a person, and theirs.
+
+    `squared` and `cubed` are moments of the difference of the two if any of those who answered were the model.
+    """
     mine = given.group_by(UNIT).agg(pl.col("value").alias("answers"), pl.col("value").mode().min().alias("answer"))
     people = _answered(analysis.people).group_by(UNIT).agg(pl.col("value").alias("others"))
     rows = mine.join(people, on=UNIT).join(analysis.units, on=UNIT).sort(*UNIT)
-    distance = [
-        float(_distance(analysis.corpus.question(question).scale, np.array(own)[:, None], np.array(others)).mean())
-        for question, own, others in rows.select("question", "answers", "others").iter_rows()
-    ]
-    return rows.select(*UNIT, "apart", "n", "answer", pl.Series("model", distance, dtype=pl.Float64))
+    found = []
+    for question, own, others in rows.select("question", "answers", "others").iter_rows():
+        scale, values = analysis.corpus.question(question).scale, np.array(others)
+        from_model = _distance(scale, np.array(own)[:, None], values).mean(axis=0)
+        # Everyone's distances from all others, the model's first.
+        each = np.append(from_model.sum(), _distance(scale, values[:, None], values).sum(axis=1) + from_model)
+        rest = each.sum() / 2 - each
+        away = each / len(values) - rest / (len(values) * (len(values) - 1) / 2)
+        found.append((float(from_model.mean()), float((away**2).mean()), float((away**3).mean())))
+    moments = pl.DataFrame(found, schema=dict.fromkeys(("model", "squared", "cubed"), pl.Float64), orient="row")
+    return pl.concat([rows.select(*UNIT, "apart", "n", "answer"), moments], how="horizontal")
+
+
+def _exchanged_p(part: pl.DataFrame) -> float:
+    """The two-sided p value of the mean difference if model and people can be exchanged within every item.
+
+    The permutation distribution has mean 0 and is fitted by a Pearson type III distribution with its variance and
+    skewness (Mielke and Berry 2007), which Student's test does not know and which matters where items are few.
+    """
+    from scipy.stats import pearson3
+
+    variance = float(part["squared"].sum())
+    if variance <= 0:
+        return 1.0
+    z = float((part["model"] - part["apart"]).sum()) / variance**0.5
+    null = pearson3(float(part["cubed"].sum()) / variance**1.5)
+    return float(min(1.0, 2 * min(null.cdf(z), null.sf(z))))
 
 
 def _t_interval(values: Floats) -> Bounds:
@@ -457,15 +503,62 @@ def _grouped(corpus: Corpus, trait: str) -> Corpus | None:
     return Corpus(corpus.items, raters.with_columns(kept.alias(trait)), corpus.judgments, corpus.instruments)
 
 
-def _strongest(trait: str, tested: pl.DataFrame) -> dict[str, Any]:
+def _chosen(corpus: Corpus) -> tuple[Corpus | None, dict[str, str]]:
+    """Questions without an order as one question per option, with 1 where it was chosen, and what these are called.
+
+    Of two options one is enough.
+    """
+    parts: list[pl.DataFrame] = []
+    scales: dict[str, Scale] = {}
+    named: dict[str, str] = {}
+    for question in corpus.questions:
+        given = _answered(corpus).filter(question=question.id).select("item", "question", "rater", "value")
+        if question.scale.ordered or given.is_empty():
+            continue
+        codes = question.scale.codes
+        for code in codes[1:] if len(codes) == 2 else codes:
+            name = f"{question.id}--{len(named) + 1}"
+            scales[name], named[name] = Scale.points(0, 1), f"{question.id}\n{code}"
+            chosen = (pl.col("value") == code).cast(pl.Float64).alias("value")
+            parts.append(given.with_columns(pl.lit(name).alias("question"), chosen))
+    if not parts:
+        return None, {}
+    instrument = Instrument.of_questions("chosen", "Options chosen", scales)
+    return Corpus(corpus.items, corpus.raters, pl.concat(parts), instrument), named
+
+
+def _by_trait(corpus: Corpus, trait: str, seed: int) -> pl.DataFrame | None:
+    """Every two groups of a trait compared on every question; null where nothing can be tested.
+
+    `p` is the larger one of Welch's test and of a permutation of raters, since few people in a group hardly ever choose
+    a rare option.
+    """
+    grouped = _grouped(corpus, trait)
+    if grouped is None:
+        return None
+    how: dict[str, Any] = {"unit": "rater", "paired": False, "correction": "none", "ci": "none", "seed": seed}
+    try:
+        found = compare(grouped, between=trait, by="question", permutations=PERMUTATIONS, **how).drop_nulls("p")
+    except InputError:
+        return None
+    return found.with_columns(pl.max_horizontal("p", "p_permutation").alias("p")) if len(found) else None
+
+
+def _strongest(analysis: CorpusAnalysis, trait: str, tested: pl.DataFrame) -> dict[str, Any]:
     row = tested.sort("p").row(0, named=True)
     groups = (row["first"], row["second"]) if row["difference"] >= 0 else (row["second"], row["first"])
+    question, _, code = row["named"].partition("\n")
+    option = f"“{_label(analysis, question, float(code))}”" if code else None
+    apart = abs(row["difference"])
     return {
         "trait": trait,
-        "question": row["question"],
+        "question": question,
+        "option": option,
         "higher": groups[0],
         "lower": groups[1],
-        "difference": abs(row["difference"]),
+        "verb": f"answer {option} more often" if option else "give higher answers",
+        "difference": apart,
+        "apart": f"{100 * apart:.0f} percentage points" if option else f"{apart:.2f} points",
         "people": row["units"],
         "comparisons": len(tested),
         "p": min(1.0, row["p"] * len(tested)),

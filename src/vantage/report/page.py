@@ -20,7 +20,7 @@ from markupsafe import Markup, escape
 
 from vantage.report.cells import counted, minus, printable, shortened, show
 from vantage.report.inline import inline
-from vantage.report.parts import Cell, Dialogue, Figure, Part, Result, Table
+from vantage.report.parts import Cell, Column, Dialogue, Figure, Part, Result, Table
 from vantage.report.record import Record
 from vantage.report.references import cited
 from vantage.scales import STATUSES
@@ -64,6 +64,7 @@ def page(record: Record, result: Result, drawings: Mapping[str, str]) -> str:
         sections=sections,
         caveats=caveats([*(record.missing if record.state == "complete" else ()), *result.warnings]),
         outcomes=outcomes(record),
+        asked=_asked(record),
         options=[{"name": name, "value": value_text(value)} for name, value in record.options.items()],
         verdicts=_verdicts(result.tables),
         cited=cited(result.references),
@@ -196,6 +197,25 @@ def outcomes(record: Record) -> dict[str, Any] | None:
         return None
     frame = pl.DataFrame(rows, schema_overrides={"planned": pl.Int64})
     return table_view(Table("outcomes", "Judgments by rater", frame), files=False)
+
+
+def _asked(record: Record) -> dict[str, Any] | None:
+    """What is known of each model, where anything is."""
+    if not record.asked:
+        return None
+    frame = pl.DataFrame(record.asked, infer_schema_length=None)
+    columns = {
+        "read_right": Column("replies read as a person reads them", percent=True, digits=1, interval=("low", "high")),
+        "audited": Column("replies audited"),
+        "thought": Column("replies with thinking", percent=True, digits=0),
+        "thinking_words": Column("words of thinking", digits=0),
+        "schema": Column("JSON schema"),
+        "logprobs": Column("likeliest tokens told"),
+        "window": Column("context window"),
+        "repeats": Column("same seed, same reply"),
+    }
+    columns = {name: how for name, how in columns.items() if name in frame.columns}
+    return table_view(Table("models", "The models that were asked", frame, columns), files=False)
 
 
 def value_text(value: Any) -> str:

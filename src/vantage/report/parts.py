@@ -17,7 +17,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from string import Formatter
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import polars as pl
@@ -231,9 +230,10 @@ class Dialogue(Shown):
     def table(self) -> Table:
         """The turns as a table."""
         turns = list(self.turns)
-        if self.statement and self.statement not in (text for _, text in turns):
+        if self.statement and not any(self.statement in text for _, text in turns):
             turns.append(("", self.statement))
-        rows = [(n, speaker, text, text == self.statement) for n, (speaker, text) in enumerate(turns, 1)]
+        judged = [bool(self.statement) and self.statement in text for _, text in turns]
+        rows = [(n, *turn, said) for n, (turn, said) in enumerate(zip(turns, judged, strict=True), 1)]
         types = {"turn": pl.Int64, "speaker": pl.String, "text": pl.String, "judged": pl.Boolean}
         frame = pl.DataFrame(rows, schema=types, orient="row")
         shown = ["turn", "speaker", "text", *(["judged"] if self.statement else [])]
@@ -271,26 +271,10 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One plain sentence with the numbers behind it.
+    """One plain sentence with the numbers behind it."""
 
-    >>> Finding("People agree most about {question} (alpha {alpha:.2f}).", {"question": "trust", "alpha": 0.597}).text
-    'People agree most about trust (alpha 0.60).'
-    """
-
-    sentence: str
-    numbers: Mapping[str, Any] = field(default_factory=dict)
+    text: str
     evidence: Sequence[Evidence] = ()
-
-    @property
-    def text(self) -> str:
-        """The sentence with its numbers filled in; what is not known is a dash."""
-        if not self.numbers:
-            return self.sentence
-        try:
-            return minus(_FILLED.vformat(self.sentence, (), self.numbers))
-        except (ValueError, KeyError):
-            # Braces that came in with a name are no places to be filled.
-            return self.sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,24 +336,6 @@ def check_name(name: str, what: str) -> None:
     """Refuses a name that could not be the name of a file on every machine."""
     if not _NAME.fullmatch(name):
         raise InputError(f"the {what} cannot be called '{name}'", remedy="use small letters, digits and single hyphens")
-
-
-class _Dashed(str):
-    """A dash under any format, for a number that is not known."""
-
-    def __format__(self, spec: str) -> str:
-        return str(self)
-
-
-class _Filled(Formatter):
-    """Fills numbers into a sentence, plainly: no attributes, no indices, a dash for what is not known."""
-
-    def get_field(self, field_name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, str]:
-        value = kwargs[field_name]
-        return (_Dashed(MISSING) if value is None else value), field_name
-
-
-_FILLED: Final = _Filled()
 
 
 def _says_something(column: pl.Series) -> bool:

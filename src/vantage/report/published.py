@@ -210,9 +210,11 @@ class PublishedFigures(BaseModel):
         return [row for group in self.published for row in group.rows(frames)]
 
 
-def published_section(printed: PublishedFigures, frames: Mapping[str, pl.DataFrame]) -> tuple[Section, list[Finding]]:
-    """The section that sets published beside recomputed figures, and how many of them are met."""
+def published_section(printed: PublishedFigures, frames: Mapping[str, pl.DataFrame]) -> Section | None:
+    """The section that sets published beside recomputed figures, with how many are met; null where there are none."""
     rows = printed.rows(frames)
+    if not rows:
+        return None
     verdicts = [row.verdict for row in rows]
     numbers = {name: verdicts.count(name) for name in ("matched", "differs", "not recomputable")}
     sentence = (
@@ -221,11 +223,9 @@ def published_section(printed: PublishedFigures, frames: Mapping[str, pl.DataFra
         f"{'differs' if numbers['differs'] == 1 else 'differ'} and {numbers['not recomputable']:,} cannot be "
         "recomputed from these data."
     )
-    finding = Finding(sentence, {}, (Evidence("fact", numbers=numbers),))
+    finding = Finding(sentence, (Evidence("fact", numbers=numbers),))
     caption = "Printed figures beside recomputed ones; matched means equal at the precision in print."
-    return Section("Published beside recomputed", [], [published_table("published", caption, rows)], [finding]), [
-        finding
-    ]
+    return Section("Published beside recomputed", [], [published_table("published", caption, rows)], [finding])
 
 
 def _shown(row: Published, value: float | None) -> str | None:

@@ -25,56 +25,28 @@ Raters agree better than chance (α = 0.56, 95 % CI 0.50 to 0.62).
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
-from string import Formatter
 from types import ModuleType
 from typing import Any, Final
 
 import polars as pl
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from vantage.corpora import Corpus
 from vantage.documents import Document
 from vantage.errors import InputError, nearest
 from vantage.measures import find
-from vantage.measures.presentation import Against, Column, Extremes, Fact, Rule, View
+from vantage.measures.presentation import Against, Column, Extremes, Fact, Rule
 from vantage.report.charts import chart
-from vantage.report.parts import Finding, Part, Result, Section
+from vantage.report.engine import HEADLINES, Analysis, Data, Engine, Function, Written, decided
+from vantage.report.parts import Result
 from vantage.report.published import PublishedFigures, published_section
-from vantage.report.references import ALWAYS
-from vantage.report.sentences import Statement, decide
-from vantage.report.views import Presented, interval_words, present, used_options, who_of, with_view
+from vantage.report.sentences import Statement
 
-Function = Callable[[Any], Any]
+__all__ = ["Analysis", "Data", "Function", "Recipe", "SectionSpec", "Show", "functions_of"]
+
 _STRICT: Final = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 _OF_FIGURE: Final = ("chart", "name", "caption", "alt")
-PEOPLE: Final = ("person", "slot")
-
-
-@dataclass
-class Analysis:
-    """What the functions of a recipe are given: the corpus, the options of the study, and the seed."""
-
-    corpus: Corpus
-    options: Any = None
-    seed: int = 0
-
-    @property
-    def people(self) -> Corpus:
-        """The part of the corpus that people judged; all of it where nobody says who they are."""
-        kinds = self.corpus.raters["kind"].cast(pl.String)
-        return self.corpus.filter(kind=list(PEOPLE)) if kinds.is_in(PEOPLE).any() else self.corpus
-
-
-@dataclass(frozen=True)
-class Data:
-    """What a function gives where a frame is not all: facts for texts, captions and sentences."""
-
-    frame: pl.DataFrame
-    facts: Mapping[str, Any] = field(default_factory=dict)
 
 
 class Says(BaseModel):
@@ -186,7 +158,7 @@ class Recipe(BaseModel):
 
     @classmethod
     def parse(cls, text: str, functions: Mapping[str, Function] | None = None, file: str = "recipe") -> Recipe:
-        """Reads a recipe; whatever is wrong with it is told at once, with lines."""
+        """Reads a recipe; all problems are reported at once, with lines."""
         return cls.of(Document.parse(text, file), functions or {})
 
     @classmethod
@@ -227,25 +199,25 @@ class Recipe(BaseModel):
             warnings: What must be known before anything is believed.
             step: Called with 1 after each section.
         """
-        running = _Running(functions or {}, _options(analysis))
-        made: list[_Made] = []
+        options = getattr(analysis, "options", None) or {}
+        engine = Engine(functions or {}, dict(options if isinstance(options, Mapping) else vars(options)))
+        made: list[Written] = []
         for spec in self.sections:
-            made += running.sections(spec, analysis)
+            made += engine.sections(spec, analysis)
             step(1)
-        sections, findings = running.written(made)
-        if running.facts:
-            running.frames["facts"] = pl.DataFrame([running.facts])
-        if published is not None and published.rows(running.frames):
-            section, more = published_section(published, running.frames)
-            sections.append(section)
-            findings += more
-        texts = [text for text in map(running.filled, self.methods) if text]
+        if engine.facts:
+            engine.frames["facts"] = pl.DataFrame([engine.facts])
+        compared = published_section(published, engine.frames) if published is not None else None
+        sections, findings = decided(made, HEADLINES - (compared is not None))
+        if compared is not None:
+            sections.append(compared)
+            findings += compared.findings
         return Result(
             sections,
             findings,
-            [*warnings, *(text for text in map(running.filled, self.warnings) if text)],
-            [*texts, *running.methods()],
-            running.references(),
+            [*warnings, *engine.all_filled(self.warnings)],
+            [*engine.all_filled(self.methods), *engine.methods()],
+            engine.references(),
         )
 
 
@@ -255,227 +227,10 @@ def functions_of(*modules: ModuleType) -> dict[str, Function]:
         name: function
         for module in modules
         for name, function in vars(module).items()
-        if inspect.isfunction(function) and function.__module__ == module.__name__ and not name.startswith("_")
+        if inspect.isfunction(inspect.unwrap(function) if callable(function) else None)
+        and function.__module__ == module.__name__
+        and not name.startswith("_")
     }
-
-
-@dataclass
-class _Made:
-    """A section before its sentences are decided."""
-
-    title: str
-    text: list[str]
-    parts: list[Part]
-    statements: list[tuple[Statement, int]]
-
-
-@dataclass
-class _Running:
-    """A recipe at work: what was measured so far."""
-
-    functions: Mapping[str, Function]
-    options: Mapping[str, Any]
-    frames: dict[str, pl.DataFrame] = field(default_factory=dict)
-    facts: dict[str, Any] = field(default_factory=dict)
-    used: dict[str, list[pl.DataFrame]] = field(default_factory=dict)
-    views: dict[str, View] = field(default_factory=dict)
-
-    def sections(self, spec: SectionSpec, analysis: Any) -> Iterator[_Made]:
-        """The section, or one for each part of the analysis; none where there is nothing to show."""
-        parts = self.functions[spec.each](analysis) if spec.each else {"": analysis}
-        for label, part in parts.items():
-            made = _Made(f"{spec.title}: {label}" if label else spec.title, [], [], [])
-            suffix = f"-{_slug(label)}" if label else ""
-            further: list[str] = []
-            for entry in spec.show:
-                for shown in self._shown(entry, part, suffix, further):
-                    made.parts += shown.parts
-                    made.statements += entry.ranked(shown.statements)
-            made.text = [*(text for text in map(self.filled, spec.text) if text), *further]
-            if made.parts or made.statements or further or not spec.show:
-                yield made
-
-    def written(self, made: Sequence[_Made]) -> tuple[list[Section], list[Finding]]:
-        """The sections with their sentences, corrected over all of them, and those that open the report."""
-        said = iter(decide([one for section in made for one, _ in section.statements]))
-        sections, findings = [], []
-        for section in made:
-            own: list[Finding] = []
-            for _, headline in section.statements:
-                sentences = next(said)
-                own += sentences
-                findings += [(headline, sentence) for sentence in sentences if headline]
-            sections.append(Section(section.title, section.text, section.parts, own))
-        return sections, [sentence for _, sentence in sorted(findings, key=lambda one: one[0])]
-
-    def filled(self, text: str) -> str:
-        """A text with options and facts in their places; empty where one of them is missing."""
-        names = [name for _, name, _, _ in Formatter().parse(text) if name]
-        known = {**self.options, **self.facts}
-        if any(known.get(name) is None for name in names):
-            return ""
-        return text.format_map({name: _plain(known[name]) for name in names})
-
-    def methods(self) -> list[str]:
-        """A sentence per measure that was used, and one on each kind of interval."""
-        texts: dict[str, None] = {}
-        for name, frames in self.used.items():
-            if method := self.views[name].method:
-                texts.update(dict.fromkeys(_filled(method, used_options(frame)) for frame in frames))
-        for frame in (frame for frames in self.used.values() for frame in frames):
-            if words := _interval_method(frame):
-                texts[words] = None
-        if not texts:
-            return []
-        texts["Sentences that compare were corrected over all comparisons of the report (Holm, 1979)."] = None
-        return [" ".join(texts)]
-
-    def references(self) -> list[str]:
-        """The works behind the measures that were used."""
-        return list(dict.fromkeys([*(key for view in self.views.values() for key in view.sources), *ALWAYS]))
-
-    def _shown(self, entry: Show, analysis: Any, suffix: str, further: list[str]) -> Iterator[Presented]:
-        name = entry.called + suffix
-        if entry.function:
-            found = self.functions[entry.function](analysis)
-            if isinstance(found, list | tuple):
-                further += [one for one in found if isinstance(one, str)]
-                yield Presented([one for one in found if not isinstance(one, str)])
-                return
-            frame = found.frame if isinstance(found, Data) else found
-            self.facts |= found.facts if isinstance(found, Data) else {}
-            view, who = View(entry.title), ""
-        else:
-            corpus = _subset(analysis, entry.of)
-            if corpus is None or corpus.judgments["value"].count() == 0:
-                return
-            options = {key: self._option(value) for key, value in entry.options.items()}
-            try:
-                frame, view = self._measured(entry, corpus, options, analysis.seed)
-            except InputError as error:
-                # Data that a measure cannot use leave a sentence instead of a table.
-                further.append(f"{find(entry.measure).view.title if entry.measure else name}: {error}")
-                return
-            who = who_of(corpus)
-        if frame is None or frame.is_empty():
-            return
-        frame = _in_order(frame, analysis.corpus)
-        self.frames[name] = frame
-        own = {"title": entry.title, "symbol": entry.symbol, "show": entry.show, "notes": self._notes(entry)}
-        yield present(
-            frame,
-            with_view(view, columns=entry.shown, **own),
-            name=name,
-            by=entry.by,
-            who=who,
-            caption=self.filled(entry.caption) or entry.caption,
-            figures=self._figures(entry),
-            table=entry.table,
-            keys=entry.keys,
-            says=entry.rules,
-            values={**self.options, **self.facts},
-        )
-
-    def _figures(self, entry: Show) -> list[dict[str, Any]] | None:
-        """Its figures; `$name` as an option of a chart is the option or fact of that name."""
-        if entry.figure is None:
-            return None
-        known = {**self.options, **self.facts}
-        named = {f"${name}": value for name, value in known.items()}
-        return [
-            {key: named.get(value, value) if isinstance(value, str) else value for key, value in one.items()}
-            for one in entry.figure
-        ]
-
-    def _notes(self, entry: Show) -> list[str]:
-        return [text for text in map(self.filled, entry.notes) if text]
-
-    def _option(self, value: Any) -> Any:
-        """An option of a measure; `$name` is the study's own option of that name."""
-        return self.options[value[1:]] if isinstance(value, str) and value.startswith("$") else value
-
-    def _measured(
-        self, entry: Show, corpus: Corpus, options: Mapping[str, Any], seed: int
-    ) -> tuple[pl.DataFrame | None, View]:
-        if entry.measure:
-            return self._recorded(entry.measure, corpus, entry.by, options, seed), find(entry.measure).view
-        joined: pl.DataFrame | None = None
-        columns: dict[str, Column] = {}
-        for column, how in entry.side_by_side.items():
-            given = {key: self._option(value) for key, value in how.items() if key != "measure"}
-            name = how.get("measure", column)
-            frame = self._recorded(name, corpus, entry.by, {**options, **given}, seed)
-            ends = {"estimate": column, "low": f"{column}_low", "high": f"{column}_high"}
-            frame = frame.select(*entry.by, *(pl.col(old).alias(new) for old, new in ends.items()))
-            estimate = find(name).view.columns.get("estimate", Column(digits=2))
-            columns[column] = Column(
-                estimate.title or column, estimate.digits, estimate.percent, interval=ends_of(column)
-            )
-            joined = frame if joined is None else joined.join(frame, on=entry.by, how="left", maintain_order="left")
-        return joined, View("Measures side by side", columns=columns)
-
-    def _recorded(
-        self, name: str, corpus: Corpus, by: Sequence[str], options: Mapping[str, Any], seed: int
-    ) -> pl.DataFrame:
-        """The result of a measure, noted for the methods section."""
-        measure = find(name)
-        given = dict(options)
-        if "by" in measure.options:
-            given["by"] = list(by)
-        if "seed" in measure.options:
-            given.setdefault("seed", seed)
-        if "kinds" in measure.options:
-            # Whose judgments these are was decided by the entry.
-            given.setdefault("kinds", "all")
-        frame = measure.function(corpus, **given)
-        self.used.setdefault(name, []).append(frame)
-        self.views[name] = measure.view
-        return frame
-
-
-def ends_of(column: str) -> tuple[str, str]:
-    """The columns of a column's interval."""
-    return f"{column}_low", f"{column}_high"
-
-
-def _subset(analysis: Any, of: str) -> Corpus | None:
-    """The part of the corpus that an entry is about: a corpus of the analysis by name, or a kind of rater."""
-    found = getattr(analysis, of, None) if of != "everyone" else analysis.corpus
-    return found if isinstance(found, Corpus) else None
-
-
-def _in_order(frame: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
-    """Rows in the order in which the instrument asks its questions."""
-    if "question" not in frame.columns or frame.schema["question"] != pl.String:
-        return frame
-    order = {question.id: place for place, question in enumerate(corpus.questions)}
-    return frame.sort(pl.col("question").replace_strict(order, default=len(order)), maintain_order=True)
-
-
-def _options(analysis: Any) -> dict[str, Any]:
-    options = getattr(analysis, "options", None)
-    return dict(options) if isinstance(options, Mapping) else dict(vars(options)) if options is not None else {}
-
-
-def _slug(label: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", label.casefold()).strip("-")
-
-
-def _plain(value: Any) -> str:
-    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
-
-
-def _filled(text: str, options: Mapping[str, Any]) -> str:
-    names = [name for _, name, _, _ in Formatter().parse(text) if name]
-    return text.format_map({name: _plain(options.get(name, "its own")) for name in names})
-
-
-def _interval_method(frame: pl.DataFrame) -> str:
-    options = used_options(frame)
-    words = interval_words(frame, options)
-    kind = {"percentile": "percentile bootstrap ", "bca": "BCa bootstrap "}.get(str(options.get("interval")), "")
-    words = words.removeprefix(", with ").replace("intervals", f"{kind}intervals", 1)
-    return f"Intervals are {words}." if " over " in words else ""
 
 
 def _faults(data: Any, functions: Mapping[str, Function]) -> Iterator[tuple[tuple[str | int, ...], str]]:
@@ -507,29 +262,33 @@ def _entry_faults(entry: Show, functions: Mapping[str, Function]) -> Iterator[tu
         asked[how.get("measure", column)] = {**entry.options, **{k: v for k, v in how.items() if k != "measure"}}
     for name, options in asked.items():
         where = "measure" if entry.measure else "side_by_side"
-        try:
-            known = list(find(name).options)
-        except InputError as error:
-            yield str(error), (where,)
-            continue
-        for option in options:
-            if option not in known:
-                yield f"measure '{name}' has no option '{option}'; {nearest(option, known)}", ("options", option)
+        yield from _unknown(_measure_options, name, f"measure '{name}'", options, where)
     for number, says in enumerate(entry.say or ()):
         if sum(one is not None for one in (says.against, says.extremes, says.fact)) != 1:
             yield "a sentence needs one of against, extremes and fact", ("say", number)
     for number, figure in enumerate(entry.figure or ()):
-        for message in _figure_faults(figure):
+        kind = figure.get("chart", "")
+        for message, _ in _unknown(_chart_options, kind, f"chart '{kind}'", figure, "figure"):
             yield message, ("figure", number)
 
 
-def _figure_faults(figure: Mapping[str, Any]) -> Iterator[str]:
-    kind = figure.get("chart", "")
+def _measure_options(name: str) -> list[str]:
+    return list(find(name).options)
+
+
+def _chart_options(kind: str) -> list[str]:
+    return [*(name for name in inspect.signature(chart(kind)).parameters if name != "frame"), *_OF_FIGURE]
+
+
+def _unknown(
+    options: Callable[[str], list[str]], name: str, of: str, given: Mapping[str, Any], where: str
+) -> Iterator[tuple[str, tuple[str | int, ...]]]:
+    """Options that a measure or a chart does not have; a message where there is no such measure or chart."""
     try:
-        known = [name for name in inspect.signature(chart(kind)).parameters if name != "frame"]
+        known = options(name)
     except InputError as error:
-        yield str(error)
+        yield str(error), (where,)
         return
-    for option in figure:
-        if option not in (*known, *_OF_FIGURE):
-            yield f"chart '{kind}' has no option '{option}'; {nearest(option, known)}"
+    for option in given:
+        if option not in known:
+            yield f"{of} has no option '{option}'; {nearest(option, known)}", ("options", option)

@@ -7,10 +7,12 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field, fields
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from typing import Any, Final, Literal
 
 from vantage._version import __version__
 from vantage.corpora import Corpus
+from vantage.report.asked import asked_models
 from vantage.scales import STATUSES
 
 State = Literal["running", "complete", "interrupted"]
@@ -30,6 +32,7 @@ class Record:
         planned: How many judgments were planned, by rater.
         counts: How many judgments there are, by rater and status.
         missing: What is not there, one sentence each.
+        asked: What is known of each model: its profile, how well its replies were read, how much it thinks.
     """
 
     study: str
@@ -49,6 +52,7 @@ class Record:
     planned: dict[str, int] = field(default_factory=dict)
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
     missing: list[str] = field(default_factory=list)
+    asked: list[dict[str, Any]] = field(default_factory=list)
 
     @classmethod
     def from_data(cls, data: dict[str, Any]) -> Record:
@@ -60,9 +64,10 @@ class Record:
         """The record as plain data."""
         return asdict(self)
 
-    def describe(self, corpus: Corpus) -> None:
-        """Takes from a corpus what the methods section says of it."""
+    def describe(self, corpus: Corpus, *folders: Path | None) -> None:
+        """Takes from a corpus, and from audits and run stores in folders, what the methods section says of them."""
         judgments = corpus.judgments
+        self.asked = asked_models(corpus, [corpus.folder, *folders])
         self.instruments = [{"id": i.id, "version": i.version, "title": i.title} for i in corpus.instruments]
         self.corpus = {
             "name": corpus.about.name,

@@ -244,14 +244,14 @@ def _ranked(
                 )
         for phrase, row, evidence in told:
             text = words.filled(_OPTIONAL.sub(r"\1", phrase), row, rows=_bracketed(words, row, rule))
-            found.append(Finding(_ended(text), {}, (evidence,)))
+            found.append(Finding(_ended(text), (evidence,)))
         if rule.alike and not told:
             span = " to ".join(words.shown(row, rule.value) for row in (part[-1], part[0]))
             evidence = Evidence(
                 "extreme:alike", part[0][rule.value], part[0][rule.low], part[0][rule.high], part[1][rule.value], p[0]
             )
             phrase = _OPTIONAL.sub(r"\1", rule.alike)
-            found.append(Finding(_ended(words.filled(phrase, part[0], range=span)), {}, (evidence,)))
+            found.append(Finding(_ended(words.filled(phrase, part[0], range=span)), (evidence,)))
     return found
 
 
@@ -277,9 +277,9 @@ def _facts(rule: Fact, rows: Sequence[Row], words: Words) -> list[Finding]:
             known.append((row, Evidence("fact", numbers=used)))
     if rule.row and known:
         listed = words.listed(list(dict.fromkeys(words.filled(rule.row, row) for row, _ in known)))
-        return [Finding(words.filled(rule.text, known[0][0], rows=listed), {}, tuple(one for _, one in known))]
+        return [Finding(words.filled(rule.text, known[0][0], rows=listed), tuple(one for _, one in known))]
     told = {words.filled(rule.text, row): evidence for row, evidence in known}
-    return [Finding(text, {}, (evidence,)) for text, evidence in told.items()]
+    return [Finding(text, (evidence,)) for text, evidence in told.items()]
 
 
 def _sentence(phrase: str, claims: Claims, words: Words, label: str) -> Finding:
@@ -288,8 +288,8 @@ def _sentence(phrase: str, claims: Claims, words: Words, label: str) -> Finding:
     row = claims[0][0]
     if any(name for name, _ in named):
         listed = words.listed([f"{name} ({result})" for name, result in named])
-        return Finding(_ended(words.filled(_OPTIONAL.sub(r"\1", phrase), row, rows=listed)), {}, evidence)
-    return Finding(_ended(f"{words.filled(_OPTIONAL.sub('', phrase), row)} ({named[0][1]})"), {}, evidence)
+        return Finding(_ended(words.filled(_OPTIONAL.sub(r"\1", phrase), row, rows=listed)), evidence)
+    return Finding(_ended(f"{words.filled(_OPTIONAL.sub('', phrase), row)} ({named[0][1]})"), evidence)
 
 
 def _bracketed(words: Words, row: Row, rule: Extremes) -> str:

@@ -14,14 +14,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from vantage.report.cells import minus, printable, shortened
 
 if TYPE_CHECKING:
-    import polars as pl
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
+
+    from vantage.report.parts import Figure
 
 INK: Final = "#1d2126"
 """The colour of text and axes; the page replaces it by its own, in the light and in the dark."""
@@ -52,28 +53,9 @@ class Drawn:
     pdf: bytes
 
 
-class Drawable(Protocol):
-    """A figure of a report, as far as drawing it needs to know."""
-
-    @property
-    def chart(self) -> str:
-        """The kind of chart."""
-
-    @property
-    def data(self) -> pl.DataFrame:
-        """What is drawn."""
-
-    @property
-    def options(self) -> Mapping[str, Any]:
-        """The options of the chart."""
-
-    def draw(self) -> Drawing:
-        """The figure as a Matplotlib object."""
-
-
 @contextmanager
-def house() -> Iterator[None]:
-    """The house style, while a figure is made and while it is written."""
+def figure_style() -> Iterator[None]:
+    """The settings of all figures, while one is made and while it is written."""
     import matplotlib as mpl
     from cycler import cycler
 
@@ -143,17 +125,21 @@ def panels(
     return figure, all_axes[:count], columns
 
 
-def drawn(figure: Drawable, palette: Mapping[str, str] | None = None) -> Drawn:
+def drawn(figure: Figure, palette: Mapping[str, str] | None = None) -> Drawn:
     """A figure as SVG and PDF, in the colours of its report; the same figure gives the same bytes."""
     token = _REPORT.set(palette or {})
     try:
-        with house():
+        with figure_style():
             drawing = figure.draw()
+            # Laid out once for both files.
+            drawing.draw_without_rendering()
+            drawing.set_layout_engine("none")
+            box = drawing.get_tightbbox().padded(0.04)
             svg, pdf = io.BytesIO(), io.BytesIO()
             nothing = dict.fromkeys(("Date", "Creator"))
-            drawing.savefig(svg, format="svg", metadata=nothing, bbox_inches="tight", pad_inches=0.04)
+            drawing.savefig(svg, format="svg", metadata=nothing, bbox_inches=box)
             nothing = dict.fromkeys(("CreationDate", "Creator", "Producer"))
-            drawing.savefig(pdf, format="pdf", metadata=nothing, bbox_inches="tight", pad_inches=0.04)
+            drawing.savefig(pdf, format="pdf", metadata=nothing, bbox_inches=box)
     finally:
         _REPORT.reset(token)
     return Drawn(svg.getvalue().decode("utf-8"), pdf.getvalue())
@@ -211,7 +197,7 @@ def markers(names: Sequence[Any]) -> dict[Any, str]:
 
 
 def _fonts() -> list[str]:
-    """The fonts of the house that this machine has; DejaVu Sans comes with Matplotlib and is always there."""
+    """The fonts of figures that this machine has; DejaVu Sans comes with Matplotlib and is always there."""
     from matplotlib.font_manager import fontManager
 
     known = set(fontManager.get_font_names())

@@ -45,7 +45,6 @@ class Presented:
 
     parts: Sequence[Part]
     statements: Sequence[Statement] = ()
-    frame: pl.DataFrame | None = None
 
 
 def present(
@@ -92,7 +91,7 @@ def present(
         parts.insert(0, Table(name, text, frame, columns, shown, keyed, view.notes))
     words = Words(keys or by, view.symbol, columns, options.get("confidence") or 0.95, {**options, **(values or {})})
     rules = view.says if says is None else says
-    return Presented(parts, [statement(rule, frame, words) for rule in rules], frame)
+    return Presented(parts, [statement(rule, frame, words) for rule in rules])
 
 
 def used_options(frame: pl.DataFrame) -> dict[str, Any]:

@@ -10,37 +10,47 @@ from typing import TYPE_CHECKING
 from vantage._lazy import attach
 
 if TYPE_CHECKING:
-    from vantage.runs.execution import Judged as Judged
+    from vantage.runs.execution import JudgedPart as JudgedPart
     from vantage.runs.execution import Outcome as Outcome
     from vantage.runs.execution import judgments as judgments
     from vantage.runs.execution import run as run
-    from vantage.runs.options import Options as Options
-    from vantage.runs.plan import Part as Part
-    from vantage.runs.plan import Plan as Plan
+    from vantage.runs.options import RunOptions as RunOptions
+    from vantage.runs.plan import PlanPart as PlanPart
+    from vantage.runs.plan import RunPlan as RunPlan
     from vantage.runs.rating import RunEnded as RunEnded
     from vantage.runs.rating import added as added
     from vantage.runs.rating import judge as judge
     from vantage.runs.rating import rate as rate
-    from vantage.runs.store import Store as Store
-    from vantage.runs.tally import Tally as Tally
+    from vantage.runs.store import RunStore as RunStore
+    from vantage.runs.tally import RunTally as RunTally
 
 _HOMES = {
-    "Judged": "vantage.runs.execution",
-    "Options": "vantage.runs.options",
+    "JudgedPart": "vantage.runs.execution",
+    "RunOptions": "vantage.runs.options",
     "Outcome": "vantage.runs.execution",
-    "Part": "vantage.runs.plan",
-    "Plan": "vantage.runs.plan",
+    "PlanPart": "vantage.runs.plan",
+    "RunPlan": "vantage.runs.plan",
     "RunEnded": "vantage.runs.rating",
-    "Store": "vantage.runs.store",
-    "Tally": "vantage.runs.tally",
+    "RunStore": "vantage.runs.store",
+    "RunTally": "vantage.runs.tally",
     "added": "vantage.runs.rating",
     "judge": "vantage.runs.rating",
     "judgments": "vantage.runs.execution",
     "rate": "vantage.runs.rating",
     "run": "vantage.runs.execution",
 }
+_RENAMED = {
+    "Judged": "JudgedPart",
+    "Options": "RunOptions",
+    "Part": "PlanPart",
+    "Plan": "RunPlan",
+    "Store": "RunStore",
+    "Tally": "RunTally",
+}
+"""Old names and what they are called now; the old ones go on working, with a warning."""
 
 __all__ = [*_HOMES]  # noqa: PLE0604
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = attach(__name__, _HOMES)
+    moved = {old: f"vantage.runs:{new}" for old, new in _RENAMED.items()}
+    __getattr__, __dir__ = attach(__name__, _HOMES, moved=moved)

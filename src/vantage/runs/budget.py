@@ -9,7 +9,7 @@ from vantage.errors import InputError
 from vantage.raters.models.base import Completion
 from vantage.raters.models.plain import estimate_tokens
 from vantage.raters.prices import Price
-from vantage.runs.keys import Call
+from vantage.runs.keys import KeyedCall
 from vantage.runs.tally import cost_of
 
 _TURN: Final = 8
@@ -36,7 +36,7 @@ class Budget:
         # Requests set out in one thread and are settled in another.
         self._lock = threading.Lock()
 
-    def reserve(self, call: Call) -> bool:
+    def reserve(self, call: KeyedCall) -> bool:
         """Whether the call may be sent; what it may cost is then put aside."""
         if self.limit is None or self.price is None:
             return True
@@ -56,7 +56,7 @@ class Budget:
         """Whether something is put aside for requests that have not ended."""
         return bool(self._reserved)
 
-    def settle(self, call: Call, completion: Completion) -> None:
+    def settle(self, call: KeyedCall, completion: Completion) -> None:
         """Replaces what was put aside by what the call did cost."""
         if self.price is None:
             return

@@ -17,7 +17,7 @@ from typing import Final
 from filelock import FileLock, Timeout
 
 from vantage.runs.tables import placeholders
-from vantage.runs.writer import Writer
+from vantage.runs.writer import StoreWriter
 
 _ROUND: Final = 500
 
@@ -25,7 +25,7 @@ _ROUND: Final = 500
 class Claims:
     """The claims of this process on a store."""
 
-    def __init__(self, path: Path, writer: Writer | None) -> None:
+    def __init__(self, path: Path, writer: StoreWriter | None) -> None:
         self._path, self._writer = path, writer
         self.owner = secrets.token_hex(8)
         self._lock: FileLock | None = None

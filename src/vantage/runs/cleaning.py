@@ -13,7 +13,7 @@ import numpy as np
 from vantage.errors import InputError
 from vantage.runs.faults import store_error
 from vantage.runs.records import records
-from vantage.runs.store import Store
+from vantage.runs.store import RunStore
 
 _COLLECTED: Final = "SELECT id FROM batches WHERE state = 'collected'"
 
@@ -31,7 +31,7 @@ class Cleaned:
     """Null when nothing was removed yet."""
 
 
-def clean(store: Store, drop: Sequence[int] = (), *, dry_run: bool = False) -> Cleaned:
+def clean(store: RunStore, drop: Sequence[int] = (), *, dry_run: bool = False) -> Cleaned:
     """Removes runs and what only they used, and gives the space back.
 
     Args:
@@ -91,7 +91,7 @@ def _remove_texts(connection: sqlite3.Connection) -> int:
     return len(unused)
 
 
-def _vacuum(store: Store) -> int:
+def _vacuum(store: RunStore) -> int:
     try:
         with closing(sqlite3.connect(store.path, isolation_level=None)) as connection:
             connection.execute("VACUUM")
@@ -101,7 +101,7 @@ def _vacuum(store: Store) -> int:
     return _size(store)
 
 
-def _size(store: Store) -> int:
+def _size(store: RunStore) -> int:
     """The bytes of the file, and of what is written ahead of it."""
     files = (store.path, store.path.with_name(f"{store.path.name}-wal"))
     return sum(file.stat().st_size for file in files if file.exists())

@@ -22,12 +22,12 @@ from vantage.runs.budget import Budget
 from vantage.runs.engines import Engine, load_engine
 from vantage.runs.job import Job
 from vantage.runs.ledger import ledger, open_sitting
-from vantage.runs.options import Options
-from vantage.runs.plan import Part, Plan
+from vantage.runs.options import RunOptions
+from vantage.runs.plan import PlanPart, RunPlan
 from vantage.runs.records import State, begin, end
-from vantage.runs.source import Source, Strand
-from vantage.runs.store import Store
-from vantage.runs.tally import Tally, discounted, price_of
+from vantage.runs.source import CallSource, PartProgress
+from vantage.runs.store import RunStore
+from vantage.runs.tally import RunTally, discounted, price_of
 
 INTERRUPTED: Final = "The run was interrupted."
 _LOOK: Final = 0.1
@@ -35,13 +35,13 @@ _LOOK: Final = 0.1
 
 
 @dataclass(slots=True)
-class Judged:
+class JudgedPart:
     """What one rater gave, what it took, and what must be told about it."""
 
     rater: ChatRater
     judgments: pl.DataFrame
-    """Rows to be added to the corpus; they stand for failed or unread ones of the same key."""
-    part: Part
+    """Rows to be added to the corpus; they replace failed or unread ones of the same key."""
+    part: PlanPart
     calls: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
@@ -59,8 +59,8 @@ class Outcome:
     """What a run came to."""
 
     run: int
-    tally: Tally
-    judged: list[Judged]
+    tally: RunTally
+    judged: list[JudgedPart]
     interrupted: bool = False
 
     @property
@@ -70,15 +70,15 @@ class Outcome:
 
 
 def run(
-    plan: Plan,
-    store: Store,
-    options: Options | None = None,
+    plan: RunPlan,
+    store: RunStore,
+    options: RunOptions | None = None,
     *,
-    progress: Callable[[Tally], None] | None = None,
+    progress: Callable[[RunTally], None] | None = None,
 ) -> Outcome:
     """Asks whatever of a plan the store does not hold, and reads the judgments of all of it.
 
-    The same plan is the same run: it goes on where it was left. `Ctrl-C` lets nothing more be sent, gives what
+    The same plan is the same run: it resumes where it stopped. `Ctrl-C` lets nothing more be sent, gives what
     is under way a few seconds, and ends with what there is; a second one ends at once. Whatever the end, every
     acknowledged reply is in the store.
 
@@ -89,11 +89,11 @@ def run(
         progress: Called with the counts, some times a second.
     """
     check_sending()
-    options = options or Options()
+    options = options or RunOptions()
     engine = load_engine(options.engine)
     number = begin(store, plan)
     open_sitting(store, number, options.engine, options.prices)
-    outcome = Outcome(number, Tally(), [])
+    outcome = Outcome(number, RunTally(), [])
     outcome.tally.notes += store.notes
     state: State = "stopped"
     try:
@@ -110,24 +110,24 @@ def run(
     return outcome
 
 
-def judgments(plan: Plan, store: Store, options: Options | None = None) -> Outcome:
+def judgments(plan: RunPlan, store: RunStore, options: RunOptions | None = None) -> Outcome:
     """The judgments of a plan as far as the store holds the replies; nothing is sent."""
-    outcome = Outcome(0, Tally(), [])
+    outcome = Outcome(0, RunTally(), [])
     for parts in _by_model(plan):
         with _Model(parts[0].rater, looks=True) as model:
-            source = Source(parts, store, 0, model.opened, options or Options(), outcome.tally, sends=False)
+            source = CallSource(parts, store, 0, model.opened, options or RunOptions(), outcome.tally, sends=False)
             source.take(1)
             _collect(source, outcome, model)
     return outcome
 
 
 def _run_parts(
-    parts: list[Part],
-    store: Store,
-    options: Options,
+    parts: list[PlanPart],
+    store: RunStore,
+    options: RunOptions,
     outcome: Outcome,
     engine: Engine,
-    progress: Callable[[Tally], None],
+    progress: Callable[[RunTally], None],
 ) -> None:
     """All raters of one model: their requests go out together."""
     name, tally = parts[0].rater.model_name, outcome.tally
@@ -136,7 +136,7 @@ def _run_parts(
     known = 0.0 if options.max_cost is None else _spent(store, outcome.run, options.prices)
     budget = Budget(options.max_cost, price and discounted(price, engine.price_share), name, known)
     with _Model(parts[0].rater, lambda rater: engine.open(rater, options)) as model:
-        source = Source(parts, store, outcome.run, model.opened, options, tally)
+        source = CallSource(parts, store, outcome.run, model.opened, options, tally)
         job = Job(source, store, outcome.run, options, tally, budget)
         try:
             outcome.interrupted = _watch(job, lambda: engine.run(model.opened(), job), progress)
@@ -149,12 +149,12 @@ def _run_parts(
         _collect(source, outcome, model)
 
 
-def _spent(store: Store, run: int, prices: Mapping[str, Price]) -> float:
+def _spent(store: RunStore, run: int, prices: Mapping[str, Price]) -> float:
     """What a run has cost so far, at today's prices and as far as these are known."""
     return sum(entry.cost or 0.0 for entry in ledger(store, run, prices))
 
 
-def _watch(job: Job, work: Callable[[], None], progress: Callable[[Tally], None]) -> bool:
+def _watch(job: Job, work: Callable[[], None], progress: Callable[[RunTally], None]) -> bool:
     """Runs work in a thread while this one shows progress and hears `Ctrl-C`; whether it was interrupted."""
     errors: list[BaseException] = []
     # Where nothing is open there is nothing to load a model for.
@@ -187,19 +187,19 @@ def _watch(job: Job, work: Callable[[], None], progress: Callable[[Tally], None]
     return interrupted
 
 
-def _collect(source: Source, outcome: Outcome, model: _Model) -> None:
+def _collect(source: CallSource, outcome: Outcome, model: _Model) -> None:
     """The judgments of every rater, and what is to be told of them."""
     source.hear()
     if outcome.run and source.store.lasting:
         source.note_finished(len(outcome.judged))
-    tables = [strand.rows.table() for strand in source.strands]
+    tables = [progress.rows.table() for progress in source.parts]
     source.close()
-    for strand, table in zip(source.strands, tables, strict=True):
-        outcome.judged.append(_judged(strand, table, model))
+    for progress, table in zip(source.parts, tables, strict=True):
+        outcome.judged.append(_judged(progress, table, model))
 
 
-def _judged(strand: Strand, table: pl.DataFrame, model: _Model) -> Judged:
-    part, rater = strand.part, strand.part.rater
+def _judged(progress: PartProgress, table: pl.DataFrame, model: _Model) -> JudgedPart:
+    part, rater = progress.part, progress.part.rater
     questions = {question.id: question for instrument in part.instruments for question in instrument.questions}
     rows = with_distributions(table, questions, calibrate=rater.calibrates, least_mass=rater.least_mass)
     if not (rater.parts.scoring and rater.calibrates):
@@ -208,16 +208,16 @@ def _judged(strand: Strand, table: pl.DataFrame, model: _Model) -> Judged:
         rows = rows.join(settled.select(KEY), on=list(KEY), how="anti", maintain_order="left")
     if rows["thinking"].null_count() == len(rows):
         rows = rows.drop("thinking")
-    judged = Judged(
+    judged = JudgedPart(
         rater,
         rows,
         part,
-        strand.calls,
-        strand.prompt_tokens,
-        strand.completion_tokens,
-        strand.truncated,
-        strand.skipped,
-        strand.missing,
+        progress.calls,
+        progress.prompt_tokens,
+        progress.completion_tokens,
+        progress.truncated,
+        progress.skipped,
+        progress.missing,
     )
     judged.notes += model.notes
     judged.notes += _told_of(rows, rater)
@@ -270,10 +270,10 @@ class _Model:
             self._model.close()
 
 
-def _by_model(plan: Plan) -> Iterator[list[Part]]:
+def _by_model(plan: RunPlan) -> Iterator[list[PlanPart]]:
     """The parts of the plan, those that follow each other with the same model together."""
 
-    def model(part: Part) -> Any:
+    def model(part: PlanPart) -> Any:
         rater = part.rater
         return (rater.model, sorted(rater.settings.items())) if isinstance(rater.model, str) else id(rater.model)
 

@@ -15,7 +15,7 @@ import polars as pl
 
 from vantage.corpora.writers.cells import flat, safe
 from vantage.errors import InputError
-from vantage.runs.store import Store
+from vantage.runs.store import RunStore
 from vantage.runs.tables import FINISHES, placeholders, unpacked
 
 PART: Final = 5000
@@ -54,7 +54,7 @@ COLUMNS: Final[dict[str, Any]] = {
 """What an exported call says; `settings` is everything that calls of a rater share, as JSON."""
 
 
-def calls(store: Store, *, run: int | None = None, limit: int | None = None) -> Iterator[dict[str, Any]]:
+def calls(store: RunStore, *, run: int | None = None, limit: int | None = None) -> Iterator[dict[str, Any]]:
     """Stored calls with their prompts, replies first, then failures: of one run, or of all."""
     texts = _Texts(store)
     told = "id, key, run, at, context, messages, item, question, sample, attempt, seed, tries, milliseconds"
@@ -80,7 +80,7 @@ def calls(store: Store, *, run: int | None = None, limit: int | None = None) -> 
 class _Texts:
     """The texts that a part of the calls refers to."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: RunStore) -> None:
         self._store = store
         self._known: dict[int, str] = {}
         self._details: dict[bytes, tuple[Any, ...]] = {}
@@ -141,7 +141,7 @@ def _finite(scores: list[float]) -> list[float | None]:
     return [score if math.isfinite(score) else None for score in scores]
 
 
-def export(store: Store, to: Path, *, run: int | None = None, prompts: bool = True) -> int:
+def export(store: RunStore, to: Path, *, run: int | None = None, prompts: bool = True) -> int:
     """Writes stored calls to a `.jsonl`, `.csv` or `.parquet` file; how many there were."""
     writers = {".jsonl": _jsonl, ".csv": _csv, ".parquet": _parquet}
     if to.suffix not in writers:
@@ -153,7 +153,7 @@ def export(store: Store, to: Path, *, run: int | None = None, prompts: bool = Tr
         raise InputError(f"the file cannot be written ({error.strerror or error})", file=to) from None
 
 
-def _frames(store: Store, run: int | None, names: Sequence[str]) -> Iterator[pl.DataFrame]:
+def _frames(store: RunStore, run: int | None, names: Sequence[str]) -> Iterator[pl.DataFrame]:
     held: list[dict[str, Any]] = []
     schema = {name: COLUMNS[name] for name in names}
     for call in calls(store, run=run):

@@ -24,8 +24,8 @@ from vantage.raters.conversation import Conversations
 from vantage.runs.faults import StoreError
 from vantage.runs.identity import INDIFFERENT, described, identity
 from vantage.runs.keys import FORMAT, SIZE, Keys
-from vantage.runs.plan import Part
-from vantage.runs.store import Store
+from vantage.runs.plan import PlanPart
+from vantage.runs.store import RunStore
 from vantage.runs.tables import placeholders
 
 Numbers: TypeAlias = NDArray[np.int64]
@@ -39,8 +39,8 @@ _TRIED: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
-    """The calls of a part that was brought to its end."""
+class FinishedCalls:
+    """The calls of a finished part."""
 
     calls: Numbers
     """The numbers of the calls, in the order of the plan."""
@@ -59,7 +59,7 @@ class Layout:
     """Whether one group comes after the other, as when options are scored, and not one item after the other."""
 
     @classmethod
-    def of(cls, part: Part) -> Layout:
+    def of(cls, part: PlanPart) -> Layout:
         """That of the requests that a part would send if nothing were done."""
         groups = 1 if part.rater.parts.together else len(part.asked)
         return cls(len(part.corpus.items), groups, part.rater.samples, part.rater.parts.scoring)
@@ -83,23 +83,23 @@ class Layout:
 class FinishedParts:
     """The parts of plans that a store knows to be finished."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: RunStore) -> None:
         self._store = store
         self._contents: dict[int, tuple[pl.DataFrame, bytes]] = {}
 
-    def find(self, part: Part, keys: Keys, conversations: Conversations) -> Finished | None:
-        """The calls of a part that was brought to its end before, unless anything has changed since."""
+    def find(self, part: PlanPart, keys: Keys, conversations: Conversations) -> FinishedCalls | None:
+        """The calls of a part that was finished before, unless anything has changed since."""
         if not self._known() or (known := self.fingerprint(part)) is None:
             return None
         sql = "SELECT calls, keys FROM finished WHERE fingerprint = ? ORDER BY run DESC LIMIT 1"
         for calls, digest in self._store.select(sql, (known,)):
             numbers = _unpacked(calls, part.size)
             if numbers is not None and self._still(part, keys, conversations, numbers):
-                return Finished(numbers, digest)
+                return FinishedCalls(numbers, digest)
         return None
 
-    def note(self, run: int, number: int, part: Part, keys: pl.Series) -> None:
-        """Writes down that a part, by its number in the run, was brought to its end.
+    def note(self, run: int, number: int, part: PlanPart, keys: pl.Series) -> None:
+        """Records that a part, by its number in the run, is finished.
 
         Only answers count: where a call has failed, nothing is written.
 
@@ -123,7 +123,7 @@ class FinishedParts:
                 lambda connection: connection.execute("INSERT OR REPLACE INTO finished VALUES (?, ?, ?, ?, ?)", row)
             )
 
-    def fingerprint(self, part: Part) -> bytes | None:
+    def fingerprint(self, part: PlanPart) -> bytes | None:
         """What all requests of a part are made of; null where they depend on replies or cannot be told beforehand.
 
         Prompts are written from the instrument, the style, the voice, the examples and the items. A conversation of
@@ -160,7 +160,7 @@ class FinishedParts:
         """Whether there is any."""
         return self._store.has("finished")
 
-    def _still(self, part: Part, keys: Keys, conversations: Conversations, calls: Numbers) -> bool:
+    def _still(self, part: PlanPart, keys: Keys, conversations: Conversations, calls: Numbers) -> bool:
         """Whether requests about some items, written anew, are the ones that were asked: code may change as well."""
         items, layout = part.corpus.items, Layout.of(part)
         for place in sorted({int(place) for place in np.linspace(0, len(items) - 1, _TRIED)}) if len(items) else ():

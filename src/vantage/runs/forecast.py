@@ -18,8 +18,8 @@ from vantage.raters.conversation import Ask, Conversations, Step
 from vantage.raters.models.base import Completion
 from vantage.raters.prices import Price
 from vantage.runs.keys import Keys
-from vantage.runs.options import Options
-from vantage.runs.plan import Part, Plan
+from vantage.runs.options import RunOptions
+from vantage.runs.plan import PlanPart, RunPlan
 from vantage.runs.tally import BATCH_SHARE, cost_of, discounted, price_of
 
 TOKEN_LENGTH: Final = 4
@@ -86,7 +86,7 @@ class Forecast:
 
     >>> from vantage import ChatRater, demo_corpus
     >>> forecast, rater = Forecast(), ChatRater("openai:x", "two-step")
-    >>> forecast.add(Plan.of(demo_corpus(), rater, "warmth-competence", questions=["trust"]))
+    >>> forecast.add(RunPlan.of(demo_corpus(), rater, "warmth-competence", questions=["trust"]))
     >>> forecast.total.calls, forecast.total.cost
     (60, None)
 
@@ -94,13 +94,13 @@ class Forecast:
         options: How the run would be carried out: prices, concurrency, limits.
     """
 
-    def __init__(self, options: Options | None = None) -> None:
-        self.options = options or Options()
+    def __init__(self, options: RunOptions | None = None) -> None:
+        self.options = options or RunOptions()
         self.assumptions: list[str] = []
         self._seen: dict[bytes, int] = {}
         self._found: dict[tuple[str, str], Estimate] = {}
 
-    def add(self, plan: Plan, assumption: str = "") -> None:
+    def add(self, plan: RunPlan, assumption: str = "") -> None:
         """Adds what a plan asks beyond what was added before; `assumption` says what had to be assumed for it."""
         for part in plan.parts:
             rater = part.rater
@@ -140,7 +140,7 @@ class Forecast:
         timed = any(one.model.startswith("openai:") and one.seconds is not None for one in self.estimates)
         return [*self.assumptions, TOKENS, *([TIMED] if timed else []), *([UNTIMED] if True in times else [])]
 
-    def _walk(self, part: Part, mine: Estimate) -> None:
+    def _walk(self, part: PlanPart, mine: Estimate) -> None:
         """Goes through the conversations of a part and counts the calls that were not counted before."""
         done = part.done()
         repeated = 1

@@ -55,7 +55,7 @@ def _endpoint(rater: ChatRater) -> str:
 
 
 def _is_own(host: str) -> bool:
-    """Whether a host is this machine or one of the same house."""
+    """Whether a host is this machine or one of the same network."""
     try:
         address = ip_address(host)
     except ValueError:

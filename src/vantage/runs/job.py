@@ -10,12 +10,12 @@ from typing import Final
 from vantage.raters.models.base import Completion
 from vantage.runs.budget import Budget
 from vantage.runs.faults import StoreError
-from vantage.runs.keys import Call
-from vantage.runs.options import Options
-from vantage.runs.source import Source
-from vantage.runs.store import Store
-from vantage.runs.tables import Finished
-from vantage.runs.tally import Tally
+from vantage.runs.keys import KeyedCall
+from vantage.runs.options import RunOptions
+from vantage.runs.source import CallSource
+from vantage.runs.store import RunStore
+from vantage.runs.tables import FinishedCall
+from vantage.runs.tally import RunTally
 
 UNSTORED: Final = 4000
 """Calls that may wait to be stored before nothing more is sent, so that a slow disk does not fill the memory."""
@@ -33,7 +33,9 @@ class Job:
         budget: What may be spent.
     """
 
-    def __init__(self, source: Source, store: Store, run: int, options: Options, tally: Tally, budget: Budget) -> None:
+    def __init__(
+        self, source: CallSource, store: RunStore, run: int, options: RunOptions, tally: RunTally, budget: Budget
+    ) -> None:
         self.source, self.store, self.run, self.options, self.tally = source, store, run, options, tally
         self.budget = budget
         self.stopping = threading.Event()
@@ -56,7 +58,7 @@ class Job:
         """Whether too many calls wait to be stored."""
         return self._unstored > UNSTORED
 
-    def take(self, count: int) -> list[Call]:
+    def take(self, count: int) -> list[KeyedCall]:
         """Up to so many requests that may be sent now, as far as the budget reaches.
 
         None means: nothing for now, or, when the source is idle or the job is stopping, nothing any more.
@@ -73,18 +75,18 @@ class Job:
                 return calls[:number]
         return calls
 
-    def end(self, call: Call, completion: Completion, *, tries: int = 1, seconds: float = 0.0) -> None:
+    def end(self, call: KeyedCall, completion: Completion, *, tries: int = 1, seconds: float = 0.0) -> None:
         """A request has ended: it is handed to the store, and counts when it is durable."""
         with self._changed:
             self._unstored += 1
-        self.store.put(Finished(call, completion, self.run, time.time(), tries, seconds), self._durable)
+        self.store.put(FinishedCall(call, completion, self.run, time.time(), tries, seconds), self._durable)
 
     def settle(self) -> None:
         """Waits until everything that has ended is durable."""
         with self._changed:
             self._changed.wait_for(lambda: self._unstored == 0)
 
-    def _durable(self, batch: Sequence[Finished], error: StoreError | None) -> None:
+    def _durable(self, batch: Sequence[FinishedCall], error: StoreError | None) -> None:
         """A group of calls was stored, or could not be."""
         try:
             if error is not None:
@@ -102,7 +104,7 @@ class Job:
                 self._changed.notify_all()
             self.on_news()
 
-    def _count(self, one: Finished) -> None:
+    def _count(self, one: FinishedCall) -> None:
         self.tally.add(one.completion, self.budget.price)
         self.tally.retried += one.tries - 1
         self.tally.asked_again += one.call.ask.attempt > 0

@@ -28,7 +28,7 @@ _REMEMBERED: Final = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class KeyedCall:
     """One call with its key: what an engine asks and the store keeps."""
 
     key: bytes
@@ -58,7 +58,7 @@ class Keys:
         self._texts: dict[str, bytes] = {}
         self._last: tuple[tuple[Message, ...], tuple[bytes, ...], bytes] = ((), (), b"")
 
-    def call(self, ask: Ask) -> Call:
+    def call(self, ask: Ask) -> KeyedCall:
         """The call that an ask amounts to."""
         context, told = self._context(ask)
         texts, written = self._messages(ask.request.messages)
@@ -66,7 +66,7 @@ class Keys:
         parts = [context, own, written]
         if self._tagged:
             parts.append(json.dumps(ask.request.tag).encode())
-        return Call(blake2b(b"".join(parts), digest_size=SIZE).digest(), ask, told, texts)
+        return KeyedCall(blake2b(b"".join(parts), digest_size=SIZE).digest(), ask, told, texts)
 
     def _messages(self, messages: tuple[Message, ...]) -> tuple[tuple[bytes, ...], bytes]:
         """The fingerprints of the messages' texts, and what of the messages goes into the key."""

@@ -13,13 +13,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from vantage.raters.prices import Price
-from vantage.runs.store import Store
+from vantage.runs.store import RunStore
 from vantage.runs.tables import unpacked
 from vantage.runs.tally import BATCH_SHARE, cost_of, price_of
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LedgerEntry:
     """What one model took in one sitting of a run."""
 
     run: int
@@ -40,20 +40,20 @@ class Entry:
     """The date of the prices."""
 
 
-def open_sitting(store: Store, run: int, engine: str, prices: Mapping[str, Price]) -> None:
+def open_sitting(store: RunStore, run: int, engine: str, prices: Mapping[str, Price]) -> None:
     """Writes down that a run is being carried on now, at these prices."""
     row = (run, time.time(), engine, json.dumps(dict(prices)))
     store.writer.do(lambda c: c.execute("INSERT INTO sittings VALUES (NULL, ?, ?, ?, ?)", row))
 
 
-def ledger(store: Store, run: int | None = None, prices: Mapping[str, Price] | None = None) -> list[Entry]:
+def ledger(store: RunStore, run: int | None = None, prices: Mapping[str, Price] | None = None) -> list[LedgerEntry]:
     """All entries, or those of one run; prices that are given now replace those of the time."""
     sittings: dict[int, list[tuple[float, dict[str, Price]]]] = {}
     if store.has("sittings"):
         for number, started, told in store.select("SELECT run, started, prices FROM sittings ORDER BY started"):
             sittings.setdefault(number, []).append((started, json.loads(told)))
     runs = [run] if run is not None else [row[0] for row in store.select("SELECT id FROM runs ORDER BY id")]
-    entries: list[Entry] = []
+    entries: list[LedgerEntry] = []
     for number in runs:
         known = [(0.0, {}), *sittings.get(number, [])]
         ends = [started for started, _ in known[1:]] + [float("inf")]
@@ -62,7 +62,7 @@ def ledger(store: Store, run: int | None = None, prices: Mapping[str, Price] | N
     return entries
 
 
-def totals(entries: list[Entry]) -> dict[str, Any]:
+def totals(entries: list[LedgerEntry]) -> dict[str, Any]:
     """The sums over entries; a cost that is not known for one makes the sum unknown."""
     costs = [entry.cost for entry in entries]
     names = ("calls", "failures", "prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_tokens")
@@ -70,19 +70,19 @@ def totals(entries: list[Entry]) -> dict[str, Any]:
     return {**told, "cost": None if None in costs else sum(cost for cost in costs if cost is not None)}
 
 
-def rows(entries: list[Entry], by: str) -> list[dict[str, Any]]:
+def rows(entries: list[LedgerEntry], by: str) -> list[dict[str, Any]]:
     """Entries summed over what is not asked for: by `run`, `model` or `sitting` (run, sitting and model)."""
     if by == "sitting":
         return [asdict(entry) for entry in entries]
-    groups: dict[Any, list[Entry]] = {}
+    groups: dict[Any, list[LedgerEntry]] = {}
     for entry in entries:
         groups.setdefault(getattr(entry, by), []).append(entry)
     return [{by: key, **totals(group)} for key, group in groups.items()]
 
 
 def _entries(
-    store: Store, run: int, sitting: int, started: float, end: float, prices: Mapping[str, Price]
-) -> list[Entry]:
+    store: RunStore, run: int, sitting: int, started: float, end: float, prices: Mapping[str, Price]
+) -> list[LedgerEntry]:
     more = (
         ("SUM(COALESCE(cached_tokens, 0))", "SUM(COALESCE(reasoning_tokens, 0))")
         if store.has("details")
@@ -114,7 +114,9 @@ def _entries(
     for body, _, count in failures:
         sums.setdefault(json.loads(unpacked(body))["model"], [0] * 6)[1] += count
     return [
-        Entry(run, sitting, started, model, *_whole(told), cost=costs.get(model, 0.0), prices_of=_date(model, prices))
+        LedgerEntry(
+            run, sitting, started, model, *_whole(told), cost=costs.get(model, 0.0), prices_of=_date(model, prices)
+        )
         for model, told in sums.items()
     ]
 

@@ -23,7 +23,7 @@ def back_off(tries: int, draw: random.Random) -> float:
     return draw.uniform(0.0, min(LONGEST_WAIT, FIRST_WAIT * 2 ** min(tries - 1, 20)))
 
 
-class Crossing:
+class AdaptiveLimiter:
     """Lets so many requests through at a time: fewer after an overload, slowly more while all goes well.
 
     Additive increase, multiplicative decrease (Chiu and Jain 1989): the limit is halved when the server says that it

@@ -16,7 +16,7 @@ DEADLINE: Final = 900.0
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class RunOptions:
     """How a run is carried out.
 
     Args:

@@ -15,12 +15,12 @@ from vantage._version import __version__
 from vantage.corpora import Corpus
 from vantage.instruments import Instrument
 from vantage.raters.asked import asked_instrument, asked_questions, relevance_instrument
-from vantage.raters.chat import Call, ChatRater, chosen_questions
+from vantage.raters.chat import ChatRater, PlannedCall, chosen_questions
 from vantage.runs.identity import described, identity
 
 
 @dataclass(frozen=True)
-class Part:
+class PlanPart:
     """One rater, asked one instrument about the items of a corpus.
 
     Judgments that the corpus has already are not asked for again, except where they failed and, with
@@ -77,7 +77,7 @@ class Part:
         asked = done.filter(pl.col("question").is_in(self.asked), pl.col("sample") < self.rater.samples)
         return asked.join(self.corpus.items.select("item"), on="item", how="semi")
 
-    def calls(self, done: pl.DataFrame) -> Iterator[Call]:
+    def calls(self, done: pl.DataFrame) -> Iterator[PlannedCall]:
         """The first requests whose judgments are not all done."""
         wanted = self._wanted(done)
         counts = wanted.group_by("item").len()
@@ -114,10 +114,10 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Plan:
+class RunPlan:
     """What a run asks: the parts, one after the other."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[PlanPart, ...]
 
     @classmethod
     def of(
@@ -128,11 +128,11 @@ class Plan:
         *,
         questions: Sequence[str] = (),
         condition: str = "",
-    ) -> Plan:
+    ) -> RunPlan:
         """One instrument, put to one rater or several."""
         known = Instrument.load(instrument) if isinstance(instrument, str) else instrument
         chosen = [raters] if isinstance(raters, ChatRater) else list(raters)
-        parts = tuple(Part(rater, corpus, known, tuple(questions), condition) for rater in chosen)
+        parts = tuple(PlanPart(rater, corpus, known, tuple(questions), condition) for rater in chosen)
         corpus.check_scales(*{part.used.id: part.used for part in parts}.values())
         return cls(parts)
 
@@ -141,7 +141,7 @@ class Plan:
         return {"parts": [part.described() for part in self.parts]}
 
     def key(self, described: dict[str, Any]) -> bytes:
-        """What the run is known by: the same plan is the same run, which goes on where it was left."""
+        """What identifies the run: the same plan is the same run, which resumes where it stopped."""
         text = json.dumps(described, sort_keys=True, ensure_ascii=False, default=str)
         return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 

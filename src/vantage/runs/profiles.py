@@ -11,13 +11,13 @@ from vantage.raters.chat import ChatRater
 from vantage.raters.models import kind_of
 from vantage.raters.models.probe import ROOM, Profile
 from vantage.runs.identity import identity
-from vantage.runs.store import Store
+from vantage.runs.store import RunStore
 
 SAMPLES = 20
-"""Replies that a distribution is drawn from where no probabilities are told."""
+"""Replies that a distribution is drawn from where there are no probabilities."""
 
 
-def kept(store: Store, rater: ChatRater) -> Profile | None:
+def kept(store: RunStore, rater: ChatRater) -> Profile | None:
     """The newest profile of a rater's model that the store has."""
     if not store.has("profiles"):
         return None
@@ -25,13 +25,13 @@ def kept(store: Store, rater: ChatRater) -> Profile | None:
     return Profile.of(json.loads(found[0][0])) if found else None
 
 
-def keep(store: Store, rater: ChatRater, profile: Profile) -> None:
+def keep(store: RunStore, rater: ChatRater, profile: Profile) -> None:
     """Adds a profile."""
-    row = (_name(rater), time.time(), json.dumps(profile.told()))
+    row = (_name(rater), time.time(), json.dumps(profile.as_dict()))
     store.writer.do(lambda connection: connection.execute("INSERT INTO profiles VALUES (NULL, ?, ?, ?)", row))
 
 
-def profiles(store: Store) -> list[Profile]:
+def profiles(store: RunStore) -> list[Profile]:
     """All profiles of a store, the oldest first."""
     if not store.has("profiles"):
         return []

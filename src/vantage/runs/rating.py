@@ -1,25 +1,28 @@
-"""Rating: chat raters judge the items of a corpus, and their judgments stand in it like anyone's."""
+"""Rating: chat raters judge the items of a corpus, and their judgments are added to it like anyone's."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import Any, Final
 
 import polars as pl
+from filelock import FileLock
 
 from vantage.corpora import Corpus
 from vantage.corpora.schema import KEY
 from vantage.errors import VantageError
 from vantage.instruments import Instrument
 from vantage.raters.chat import ChatRater
-from vantage.runs.execution import Judged, Outcome, run
-from vantage.runs.options import Options
-from vantage.runs.plan import Plan
-from vantage.runs.store import Store
-from vantage.runs.tally import Tally
+from vantage.runs.execution import JudgedPart, Outcome, run
+from vantage.runs.options import RunOptions
+from vantage.runs.plan import RunPlan
+from vantage.runs.store import RunStore
+from vantage.runs.tally import RunTally
 
 Progress = Callable[[int], None]
+COUNTED: Final = ("answered", "refused", "unparsed", "failed")
 
 
 def rate(
@@ -30,8 +33,8 @@ def rate(
     questions: Sequence[str] = (),
     condition: str = "",
     progress: Progress | None = None,
-    store: Store | str | Path | None = None,
-    options: Options | None = None,
+    store: RunStore | str | Path | None = None,
+    options: RunOptions | None = None,
 ) -> Corpus:
     """The corpus with the judgments of chat raters added.
 
@@ -45,12 +48,12 @@ def rate(
         questions: Some of its questions; all where none is named.
         condition: The circumstances, such as static or context.
         progress: Called with the number of requests that were answered.
-        store: Where every reply is kept, so that a run that ends early goes on later; a file that is gone
-            afterwards without it.
+        store: Where every reply is kept, so that a run that ends early can be resumed; a temporary
+            file without it.
         options: How the run is carried out: concurrency, retries, limits.
     """
     chosen = [raters] if isinstance(raters, ChatRater) else list(raters)
-    plan = Plan.of(corpus, chosen, instrument, questions=questions, condition=condition)
+    plan = RunPlan.of(corpus, chosen, instrument, questions=questions, condition=condition)
     outcome = _carried_out(plan, store, options, progress)
     return added(corpus, *outcome.judged)
 
@@ -63,15 +66,15 @@ def judge(
     questions: Sequence[str] = (),
     condition: str = "",
     progress: Progress | None = None,
-    store: Store | str | Path | None = None,
-    options: Options | None = None,
-) -> Judged:
+    store: RunStore | str | Path | None = None,
+    options: RunOptions | None = None,
+) -> JudgedPart:
     """Puts the questions to one rater; nothing is added to the corpus yet. The arguments are those of `rate`."""
-    plan = Plan.of(corpus, rater, instrument, questions=questions, condition=condition)
+    plan = RunPlan.of(corpus, rater, instrument, questions=questions, condition=condition)
     return _carried_out(plan, store, options, progress).judged[0]
 
 
-def added(corpus: Corpus, *judged: Judged) -> Corpus:
+def added(corpus: Corpus, *judged: JudgedPart) -> Corpus:
     """The corpus with what raters gave, in the place of what had failed or could not be read.
 
     However many raters there are, the corpus is checked once.
@@ -88,6 +91,38 @@ def added(corpus: Corpus, *judged: Judged) -> Corpus:
     return corpus.add(rows, raters, [instrument for one in given for instrument in one.part.instruments])
 
 
+def write(outcome: Outcome, folder: Path, to: Path) -> Corpus:
+    """Adds the judgments of a run to the corpus in a folder and writes it, there or elsewhere.
+
+    The folder is read again at this moment, so that what others have added while the run went on stays.
+    """
+    with FileLock(to / ".rating.lock"):
+        corpus = added(Corpus.read(folder), *outcome.judged)
+        corpus.write(to)
+    return corpus
+
+
+def summaries(outcome: Outcome) -> list[dict[str, Any]]:
+    """A row of counts for every rater: what became of its questions, and what it took."""
+    return [_summary(judged) for judged in outcome.judged]
+
+
+def _summary(judged: JudgedPart) -> dict[str, Any]:
+    statuses = dict(judged.judgments["status"].cast(str).value_counts().iter_rows())
+    return {
+        "rater": judged.rater.id,
+        "calls": judged.calls,
+        **{status: statuses.get(status, 0) for status in COUNTED},
+        "opted_out": statuses.get("ambiguous", 0) + statuses.get("not_mentioned", 0),
+        "already_there": judged.skipped,
+        "missing": judged.missing,
+        "cut": judged.truncated,
+        "prompt_tokens": judged.prompt_tokens,
+        "completion_tokens": judged.completion_tokens,
+        "notes": judged.notes,
+    }
+
+
 class RunEnded(VantageError):  # noqa: N818 - it is what happened, and not only an error
     """A run that ended before its end, because of failures or cost; `outcome` holds what there is."""
 
@@ -97,22 +132,22 @@ class RunEnded(VantageError):  # noqa: N818 - it is what happened, and not only 
 
 
 def _carried_out(
-    plan: Plan, store: Store | str | Path | None, options: Options | None, progress: Progress | None
+    plan: RunPlan, store: RunStore | str | Path | None, options: RunOptions | None, progress: Progress | None
 ) -> Outcome:
     """Runs a plan for a caller in Python, who is told of `Ctrl-C` as usual once everything is stored."""
     told = 0
 
-    def advance(tally: Tally) -> None:
+    def advance(tally: RunTally) -> None:
         nonlocal told
         ended = tally.conversations
         if progress is not None and ended > told:
             progress(ended - told)
             told = ended
 
-    if isinstance(store, Store):
-        opened: AbstractContextManager[Store] = nullcontext(store)
+    if isinstance(store, RunStore):
+        opened: AbstractContextManager[RunStore] = nullcontext(store)
     else:
-        opened = Store(store) if store is not None else Store.temporary()
+        opened = RunStore(store) if store is not None else RunStore.temporary()
     with opened as used:
         outcome = run(plan, used, options, progress=advance)
     if outcome.interrupted:

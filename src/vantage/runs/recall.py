@@ -20,10 +20,10 @@ from vantage.instruments import Question
 from vantage.raters.chat import chosen_questions
 from vantage.raters.conversation import ROWS, Conversations, Row
 from vantage.runs.faults import store_error
-from vantage.runs.finished import Finished, Layout, Numbers
+from vantage.runs.finished import FinishedCalls, Layout, Numbers
 from vantage.runs.keys import SIZE
-from vantage.runs.plan import Part
-from vantage.runs.store import Store
+from vantage.runs.plan import PlanPart
+from vantage.runs.store import RunStore
 from vantage.runs.tables import checksum, completion_of, with_details
 
 BLOCK: Final = 20_000
@@ -35,7 +35,11 @@ _SQL: Final = "SELECT key, run, checksum, finish, reply, scores FROM calls WHERE
 
 
 def recall(
-    part: Part, finished: Finished, store: Store, conversations: Conversations, use: Callable[[Mapping[int, int]], None]
+    part: PlanPart,
+    finished: FinishedCalls,
+    store: RunStore,
+    conversations: Conversations,
+    use: Callable[[Mapping[int, int]], None],
 ) -> list[pl.DataFrame] | None:
     """Reads the replies of a part that was brought to its end; null where not all of its calls are there any more.
 
@@ -63,7 +67,7 @@ def recall(
     return tables if digest.digest() == finished.keys else None
 
 
-def _details(store: Store, keys: Sequence[bytes]) -> list[tuple[Any, ...] | None]:
+def _details(store: RunStore, keys: Sequence[bytes]) -> list[tuple[Any, ...] | None]:
     """What only some calls have, such as thinking, for each of these calls."""
     if not store.has("details"):
         return [None] * len(keys)
@@ -73,7 +77,7 @@ def _details(store: Store, keys: Sequence[bytes]) -> list[tuple[Any, ...] | None
     return [found.get(key) for key in keys]
 
 
-def _rows(store: Store, numbers: Numbers) -> list[Any]:
+def _rows(store: RunStore, numbers: Numbers) -> list[Any]:
     """Calls in the order of their numbers, which mostly follow each other without a gap."""
     first, last = int(numbers[0]), int(numbers[-1])
     if last - first == len(numbers) - 1:
@@ -85,7 +89,7 @@ def _rows(store: Store, numbers: Numbers) -> list[Any]:
 class _Reader:
     """Makes judgments of stored replies."""
 
-    def __init__(self, part: Part, conversations: Conversations) -> None:
+    def __init__(self, part: PlanPart, conversations: Conversations) -> None:
         self.part, self.conversations = part, conversations
         self.layout = Layout.of(part)
         asked = chosen_questions(part.used, part.asked)
@@ -131,7 +135,7 @@ class _Reader:
             completion = completion_of(finish, reply, scores, 0, 0)
             completion = completion if details is None else with_details(completion, *details)
             asked, number = self.groups[groups[place]], len(rows) // len(self.groups[0])
-            rows.extend(self.conversations.told(completion, asked, self._item(int(items[place]))))
+            rows.extend(self.conversations.rows(completion, asked, self._item(int(items[place]))))
             return number, self.conversations.is_bare(completion, asked)
 
         bare = np.full(len(met), -1)

@@ -10,15 +10,15 @@ from typing import Any, Literal
 
 from vantage.errors import InputError
 from vantage.runs.ledger import ledger, totals
-from vantage.runs.plan import Plan
-from vantage.runs.store import Store
-from vantage.runs.tally import Tally
+from vantage.runs.plan import RunPlan
+from vantage.runs.store import RunStore
+from vantage.runs.tally import RunTally
 
 State = Literal["running", "complete", "incomplete", "interrupted", "stopped"]
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class RunRecord:
     """One run as the store knows it."""
 
     id: int
@@ -29,8 +29,8 @@ class Record:
     summary: dict[str, Any]
 
 
-def begin(store: Store, plan: Plan) -> int:
-    """The number of the run of this plan: a new one, or the one that it goes on with."""
+def begin(store: RunStore, plan: RunPlan) -> int:
+    """The number of the run of this plan: a new one, or the one that it resumes."""
     described = plan.described()
     key, now = plan.key(described), time.time()
 
@@ -45,10 +45,10 @@ def begin(store: Store, plan: Plan) -> int:
     return store.writer.do(write)
 
 
-def end(store: Store, run: int, state: State, tally: Tally) -> None:
+def end(store: RunStore, run: int, state: State, tally: RunTally) -> None:
     """Writes down how a run ended: the counts of this sitting, and what the whole run has cost."""
     # In plain ASCII, since an error may quote half a character, which no database takes.
-    summary = json.dumps({**tally.told(), "whole_run": totals(ledger(store, run))})
+    summary = json.dumps({**tally.as_dict(), "whole_run": totals(ledger(store, run))})
     store.writer.do(
         lambda connection: connection.execute(
             "UPDATE runs SET changed = ?, state = ?, summary = ? WHERE id = ?", (time.time(), state, summary, run)
@@ -56,16 +56,16 @@ def end(store: Store, run: int, state: State, tally: Tally) -> None:
     )
 
 
-def records(store: Store) -> list[Record]:
+def records(store: RunStore) -> list[RunRecord]:
     """All runs, the oldest first."""
     rows = store.select("SELECT id, started, changed, state, plan, summary FROM runs ORDER BY id")
     return [
-        Record(id_, started, changed, state, json.loads(plan), json.loads(summary))
+        RunRecord(id_, started, changed, state, json.loads(plan), json.loads(summary))
         for id_, started, changed, state, plan, summary in rows
     ]
 
 
-def record(store: Store, run: int) -> Record:
+def record(store: RunStore, run: int) -> RunRecord:
     """One run by its number."""
     for found in records(store):
         if found.id == run:

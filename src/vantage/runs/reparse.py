@@ -16,7 +16,7 @@ from vantage.corpora import Corpus
 from vantage.corpora.schema import KEY
 from vantage.errors import InputError
 from vantage.instruments import Question
-from vantage.raters.replies import Reply, parse_replies, parse_reply
+from vantage.raters.replies import ParsedReply, parse_replies, parse_reply
 
 KEPT: Final = ("scoring", "sampling", "low-mass", "failed", "filtered", "thinking")
 """Rules of judgments that were not read from a reply."""
@@ -60,7 +60,7 @@ def reparse(corpus: Corpus) -> Reparsed:
     )
     others = pl.col("rule").is_in(ELSEWHERE).fill_null(value=False)
     rows, left = replied.filter(~others), dict(replied.filter(others)["rule"].value_counts().sort("rule").iter_rows())
-    found = [(row, *_told(reply)) for row, reply in _read(corpus, rows)]
+    found = [(row, *_columns(reply)) for row, reply in _read(corpus, rows)]
     schema = {
         "__row": pl.UInt32,
         "value_now": pl.Float64,
@@ -87,7 +87,7 @@ def reparse(corpus: Corpus) -> Reparsed:
     return Reparsed(corpus._with(judgments=updated), len(fresh), changes, left)
 
 
-def _read(corpus: Corpus, rows: pl.DataFrame) -> Iterator[tuple[int, Reply]]:
+def _read(corpus: Corpus, rows: pl.DataFrame) -> Iterator[tuple[int, ParsedReply]]:
     """Every reply, read again; those to several questions at once are read for all of them together."""
     questions = {question.id: question for question in corpus.questions}
     sources = _sources(corpus)
@@ -103,7 +103,7 @@ def _read(corpus: Corpus, rows: pl.DataFrame) -> Iterator[tuple[int, Reply]]:
 
 def _read_joint(
     part: pl.DataFrame, reply: str, asked: list[Question], source: str | None
-) -> Iterator[tuple[int, Reply]]:
+) -> Iterator[tuple[int, ParsedReply]]:
     replies = parse_replies(reply, asked, source, cut=part.select(_WAS_CUT.any()).item())
     for row, question in part.select("__row", "question").iter_rows():
         yield row, replies[question]
@@ -124,5 +124,5 @@ def _raters_asked_together(corpus: Corpus) -> list[str]:
     return corpus.raters.filter(parts.list.contains("together").fill_null(value=False))["rater"].to_list()
 
 
-def _told(reply: Reply) -> tuple[Any, ...]:
+def _columns(reply: ParsedReply) -> tuple[Any, ...]:
     return reply.value, reply.status, reply.rationale, reply.rule

@@ -12,27 +12,27 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
-from vantage.raters.chat import Call as Planned
+from vantage.raters.chat import PlannedCall
 from vantage.raters.conversation import Ask, Conversation, Conversations
 from vantage.raters.models.base import ChatModel, Completion
 from vantage.raters.windows import fitted
 from vantage.runs.finished import FinishedParts
-from vantage.runs.keys import Call, Keys
-from vantage.runs.options import Options
-from vantage.runs.plan import Part
+from vantage.runs.keys import KeyedCall, Keys
+from vantage.runs.options import RunOptions
+from vantage.runs.plan import PlanPart
 from vantage.runs.recall import recall
 from vantage.runs.rows import Rows
-from vantage.runs.store import Store
-from vantage.runs.tally import Tally
+from vantage.runs.store import RunStore
+from vantage.runs.tally import RunTally
 
 BLOCK: Final = 256
 """Conversations that are opened and looked up together."""
 
 
-class Strand:
+class PartProgress:
     """One part of the plan: its conversations, their keys, and the judgments that they came to."""
 
-    def __init__(self, part: Part, options: Options) -> None:
+    def __init__(self, part: PlanPart, options: RunOptions) -> None:
         self.part, self.options = part, options
         self.rows = Rows()
         self.keys = Keys(part.rater, part.used, part.condition)
@@ -51,8 +51,8 @@ class Strand:
         """Whether every planned request is gone through, and none is cut, asked again or read only."""
         return not (self.skipped or self.truncated or self.options.retry_unparsed)
 
-    def recall(self, finished: FinishedParts, store: Store, use: Callable[[Mapping[int, int]], None]) -> bool:
-        """Takes all judgments of a part that was brought to its end before from the store, if it was."""
+    def recall(self, finished: FinishedParts, store: RunStore, use: Callable[[Mapping[int, int]], None]) -> bool:
+        """Takes all judgments of a part from the store, if an earlier run finished it."""
         known = finished.find(self.part, self.keys, self.conversations) if self.plain else None
         tables = None if known is None else recall(self.part, known, store, self.conversations, use)
         if tables is not None:
@@ -68,10 +68,10 @@ class Strand:
 
     @property
     def missing(self) -> int:
-        """Planned requests that were not brought to their end."""
+        """Planned requests without a result."""
         return self.part.size - self.skipped - self.ended
 
-    def planned(self) -> Iterator[tuple[Planned, bool]]:
+    def planned(self) -> Iterator[tuple[PlannedCall, bool]]:
         """The planned requests, each with whether its judgment is there already, so that it is only read."""
         part, done = self.part, self._done
         for call in part.calls(done):
@@ -88,7 +88,7 @@ class Strand:
 class _Turn:
     """A conversation that waits for a reply."""
 
-    strand: Strand
+    progress: PartProgress
     conversation: Conversation
     order: int
     ask: Ask
@@ -98,7 +98,7 @@ class _Turn:
     """That of the call that it waits for."""
 
 
-class Source:
+class CallSource:
     """The requests to one model. Used by one thread at a time, except for `tell`.
 
     Args:
@@ -113,40 +113,40 @@ class Source:
 
     def __init__(
         self,
-        parts: Sequence[Part],
-        store: Store,
+        parts: Sequence[PlanPart],
+        store: RunStore,
         run: int,
         model: Callable[[], ChatModel],
-        options: Options,
-        tally: Tally,
+        options: RunOptions,
+        tally: RunTally,
         *,
         sends: bool = True,
     ) -> None:
         self.store, self.run, self.tally, self.options = store, run, tally, options
-        self.strands = [Strand(part, options) for part in parts]
+        self.parts = [PartProgress(part, options) for part in parts]
         self._model, self._sends = model, sends
         self._waiting: dict[bytes, list[_Turn]] = {}
-        self._ready: deque[Call] = deque()
-        self._away: dict[bytes, Call] = {}
-        self._told: deque[tuple[Call, Completion]] = deque()
+        self._ready: deque[KeyedCall] = deque()
+        self._away: dict[bytes, KeyedCall] = {}
+        self._told: deque[tuple[KeyedCall, Completion]] = deque()
         self._planned = self._all_planned()
         self._ended = False
         self.finished = FinishedParts(store)
         tally.planned += sum(part.size for part in parts)
-        tally.skipped += sum(strand.skipped for strand in self.strands)
+        tally.skipped += sum(progress.skipped for progress in self.parts)
 
-    def take(self, count: int) -> list[Call]:
+    def take(self, count: int) -> list[KeyedCall]:
         """Up to so many requests that are to be sent now; none when all that is left waits for replies."""
         self.hear()
         while len(self._ready) < count and not self._ended:
             self._open_block()
         return [self._ready.popleft() for _ in range(min(count, len(self._ready)))]
 
-    def put_back(self, calls: Sequence[Call]) -> None:
+    def put_back(self, calls: Sequence[KeyedCall]) -> None:
         """Requests that were taken and not sent."""
         self._ready.extendleft(reversed(calls))
 
-    def tell(self, ended: Sequence[tuple[Call, Completion]]) -> None:
+    def tell(self, ended: Sequence[tuple[KeyedCall, Completion]]) -> None:
         """Replies are durable, from whatever thread; the conversations go on when the source is next asked."""
         self._told.extend(ended)
 
@@ -173,16 +173,16 @@ class Source:
         self._ready.extend(self._claimed(list(self._away.values())))
 
     def note_finished(self, first: int) -> None:
-        """Writes down which parts were brought to their end; the first has this number in the run."""
-        for number, strand in enumerate(self.strands, first):
-            if strand.plain and not strand.missing and not strand.recalled:
-                self.finished.note(self.run, number, strand.part, strand.rows.keys())
+        """Records which parts are finished; the first has this number in the run."""
+        for number, progress in enumerate(self.parts, first):
+            if progress.plain and not progress.missing and not progress.recalled:
+                self.finished.note(self.run, number, progress.part, progress.rows.keys())
 
     def close(self) -> None:
         """Ends all conversations; those that did not come to their end are counted as missing."""
-        self.tally.missing += sum(strand.missing for strand in self.strands)
-        for strand in self.strands:
-            strand.rows.close()
+        self.tally.missing += sum(progress.missing for progress in self.parts)
+        for progress in self.parts:
+            progress.rows.close()
 
     def hear(self) -> None:
         """Tells the conversations what has become durable since they last heard."""
@@ -191,41 +191,41 @@ class Source:
             call, completion = self._told.popleft()
             waiting = self._waiting.pop(call.key, None)
             if waiting is not None:
-                waiting[0].strand.count(completion)
+                waiting[0].progress.count(completion)
                 answered += [(turn, completion) for turn in waiting]
         if answered:
             self._ask(self._advance(answered))
 
-    def _all_planned(self) -> Iterator[tuple[Strand, int, Planned, bool]]:
-        for strand in self.strands:
-            if strand.recall(self.finished, self.store, self._use):
-                self.tally.stored += strand.ended
-                self.tally.conversations += strand.ended
+    def _all_planned(self) -> Iterator[tuple[PartProgress, int, PlannedCall, bool]]:
+        for progress in self.parts:
+            if progress.recall(self.finished, self.store, self._use):
+                self.tally.stored += progress.ended
+                self.tally.conversations += progress.ended
                 continue
-            for order, (call, settled) in enumerate(strand.planned()):
-                yield strand, order, call, settled
+            for order, (call, settled) in enumerate(progress.planned()):
+                yield progress, order, call, settled
 
     def _open_block(self) -> None:
         turns = []
-        for strand, order, call, settled in islice(self._planned, BLOCK):
+        for progress, order, call, settled in islice(self._planned, BLOCK):
             cut = fitted(call, self._model())
             if cut is not call:
-                strand.truncated += 1
+                progress.truncated += 1
                 self.tally.truncated += 1
-            conversation = strand.conversations.about(cut)
-            turns.append(_Turn(strand, conversation, order, next(conversation), settled))
+            conversation = progress.conversations.about(cut)
+            turns.append(_Turn(progress, conversation, order, next(conversation), settled))
         self._ended = not turns
         self._ask(turns)
 
     def _ask(self, turns: Sequence[_Turn]) -> None:
         """Brings conversations as far as stored replies take them; what is missing becomes ready to be sent."""
         while turns:
-            calls = [turn.strand.keys.call(turn.ask) for turn in turns]
+            calls = [turn.progress.keys.call(turn.ask) for turn in turns]
             unknown = list(dict.fromkeys([call.key for call in calls if call.key not in self._waiting]))
             stored = self.store.lookup(unknown, failures=not (self._sends and self.options.retry_failed))
             self._use({one.id: one.run for one in stored.values()})
             answered: list[tuple[_Turn, Completion]] = []
-            fresh: list[Call] = []
+            fresh: list[KeyedCall] = []
             for turn, call in zip(turns, calls, strict=True):
                 turn.key = call.key
                 if found := stored.get(call.key):
@@ -247,15 +247,15 @@ class Source:
             try:
                 turn.ask = turn.conversation.send(completion)
             except StopIteration as end:
-                turn.strand.rows.add(turn.order, turn.key, end.value)
+                turn.progress.rows.add(turn.order, turn.key, end.value)
                 if not turn.settled:
-                    turn.strand.ended += 1
+                    turn.progress.ended += 1
                     self.tally.conversations += 1
             else:
                 going.append(turn)
         return going
 
-    def _claimed(self, calls: Sequence[Call]) -> list[Call]:
+    def _claimed(self, calls: Sequence[KeyedCall]) -> list[KeyedCall]:
         """Those of the calls that no other process is about to send; the others are looked for later."""
         mine = self.store.claims.take([call.key for call in calls])
         for call in calls:

@@ -24,14 +24,14 @@ from vantage.runs.tables import (
     LATER,
     SCHEMA,
     VERSION,
-    Finished,
+    FinishedCall,
     Stored,
     checksum,
     completion_of,
     placeholders,
     with_details,
 )
-from vantage.runs.writer import Acknowledge, Writer
+from vantage.runs.writer import Acknowledge, StoreWriter
 
 NAME: Final = "runs.sqlite"
 """The name of the store inside a corpus folder."""
@@ -39,10 +39,10 @@ PATIENCE: Final = 60.0
 """Seconds to wait for another process that is writing."""
 
 
-class Store:
+class RunStore:
     """A run store; a context manager that closes it.
 
-    >>> with Store.temporary() as store:
+    >>> with RunStore.temporary() as store:
     ...     store.count()
     0
 
@@ -60,7 +60,7 @@ class Store:
         self._open()
 
     @classmethod
-    def temporary(cls) -> Store:
+    def temporary(cls) -> RunStore:
         """A store that is gone when it is closed, for results that are used at once."""
         folder = tempfile.TemporaryDirectory(prefix="vantage-run-")
         store = cls.__new__(cls)
@@ -78,7 +78,7 @@ class Store:
         if self._temporary is not None:
             self._temporary.cleanup()
 
-    def __enter__(self) -> Store:
+    def __enter__(self) -> RunStore:
         return self
 
     def __exit__(
@@ -97,13 +97,13 @@ class Store:
         return self._temporary is None and not self.read_only
 
     @property
-    def writer(self) -> Writer:
+    def writer(self) -> StoreWriter:
         """The thread that writes."""
         if self._writer is None:
             raise StoreError("the store was opened for reading only", file=self.path)
         return self._writer
 
-    def put(self, finished: Finished, acknowledge: Acknowledge) -> None:
+    def put(self, finished: FinishedCall, acknowledge: Acknowledge) -> None:
         """Hands over a call; it counts as finished once it is acknowledged."""
         self.writer.put(finished, acknowledge)
 
@@ -149,7 +149,7 @@ class Store:
         return int(self.select("SELECT COUNT(*) FROM calls")[0][0])
 
     def select(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
-        """Rows of the store; a damaged file is told in one sentence."""
+        """Rows of the store; a damaged file raises an error of one sentence."""
         try:
             return self._reader.execute(sql, values).fetchall()
         except sqlite3.Error as error:
@@ -169,7 +169,7 @@ class Store:
             raise StoreError(f"the store cannot be made ({error.strerror})", file=self.path) from None
         if note := recovery.mend(self.path):
             self.notes.append(note)
-        self._writer = Writer(self._connect, self.path)
+        self._writer = StoreWriter(self._connect, self.path)
         self._reader = self._connect()
         self.claims = Claims(self.path, self._writer)
 

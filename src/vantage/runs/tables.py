@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from vantage.raters.models.base import Completion, Finish
-from vantage.runs.keys import SIZE, Call, text_key
+from vantage.runs.keys import SIZE, KeyedCall, text_key
 
 VERSION: Final = 1
 """The version of the tables, in the file's `user_version`."""
@@ -79,10 +79,10 @@ _REMEMBERED: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True)
-class Finished:
+class FinishedCall:
     """A call that came to its end, in a reply or in a failure, on its way into the store."""
 
-    call: Call
+    call: KeyedCall
     completion: Completion
     run: int
     at: float
@@ -106,7 +106,7 @@ class Inserts:
         self.connection = connection
         self._ids: dict[bytes, int] = {}
 
-    def add(self, batch: Sequence[Finished]) -> None:
+    def add(self, batch: Sequence[FinishedCall]) -> None:
         """Adds calls inside the transaction that is open; one that is there already stays as it is."""
         calls, details, failures, answered = [], [], [], []
         for one in batch:

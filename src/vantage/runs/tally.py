@@ -21,7 +21,7 @@ ENOUGH: Final = 20
 
 
 @dataclass(slots=True)
-class Tally:
+class RunTally:
     """Counts of one run. `planned` counts first requests; follow-up questions come on top as they arise."""
 
     planned: int = 0
@@ -39,9 +39,9 @@ class Tally:
     elsewhere: int = 0
     """Requests that another process on the same store sent."""
     missing: int = 0
-    """Planned requests that were not brought to their end when the run ended or the store was read."""
+    """Planned requests without a result when the run ended or the store was read."""
     conversations: int = 0
-    """Planned requests that were brought to their end, one way or the other."""
+    """Planned requests that ended, in a reply or in a failure."""
     truncated: int = 0
     """Prompts whose item was cut to fit into the model's window."""
     prompt_tokens: int = 0
@@ -100,7 +100,7 @@ class Tally:
             told = f"{self.failed:,} of {self.sent:,} requests failed, more than the share of {fail_on:g} allowed"
         return f"{told} by fail-on, so no more were sent." if over else ""
 
-    def told(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """The counts as plain data."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__ if name != "limit"}
 

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, Final, TypeAlias, TypeVar
 
 from vantage.runs.faults import StoreError, store_error
-from vantage.runs.tables import Finished, Inserts
+from vantage.runs.tables import FinishedCall, Inserts
 
 T = TypeVar("T")
-Acknowledge: TypeAlias = Callable[[Sequence[Finished], StoreError | None], None]
+Acknowledge: TypeAlias = Callable[[Sequence[FinishedCall], StoreError | None], None]
 """Told which calls are durable now, or why they are not."""
 
 GATHER: Final = 0.005
@@ -24,7 +24,7 @@ MOST: Final = 2000
 """Calls in one transaction."""
 
 
-class Writer:
+class StoreWriter:
     """Writes what it is given, in the order in which it came, through a connection of its own.
 
     Calls that arrive while a transaction is being made durable wait for the next one, so that a disk that is
@@ -33,7 +33,7 @@ class Writer:
 
     def __init__(self, connect: Callable[[], sqlite3.Connection], path: Path) -> None:
         self._path = path
-        self._waiting: deque[tuple[Finished, Acknowledge] | tuple[Callable[..., Any], Future[Any]]] = deque()
+        self._waiting: deque[tuple[FinishedCall, Acknowledge] | tuple[Callable[..., Any], Future[Any]]] = deque()
         self._news = threading.Condition()
         self._closing = False
         opened: Future[None] = Future()
@@ -41,7 +41,7 @@ class Writer:
         self._thread.start()
         opened.result()
 
-    def put(self, finished: Finished, acknowledge: Acknowledge) -> None:
+    def put(self, finished: FinishedCall, acknowledge: Acknowledge) -> None:
         """Hands over a call; `acknowledge` is called, in the writer's thread, when it is durable."""
         self._waiting.append((finished, acknowledge))
         with self._news:
@@ -84,7 +84,7 @@ class Writer:
     def _calls(self, connection: sqlite3.Connection, inserts: Inserts) -> None:
         if not self._closing:
             time.sleep(GATHER)
-        group: dict[Acknowledge, list[Finished]] = {}
+        group: dict[Acknowledge, list[FinishedCall]] = {}
         for _ in range(MOST):
             if not self._waiting or isinstance(self._waiting[0][1], Future):
                 break

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from vantage.errors import InputError, VantageError
-from vantage.raters.chat import ChatRater
 from vantage.raters.models import nothing_sent
 from vantage.runs.forecast import Forecast
-from vantage.runs.plan import Plan
+from vantage.runs.plan import RunPlan
 from vantage.studies.base import O, Study
 from vantage.studies.execution import STORE, Context
 from vantage.studies.running import prepared
 
 if TYPE_CHECKING:
-    from vantage.corpora import Corpus
-    from vantage.instruments import Instrument
-    from vantage.runs.options import Options as RunOptions
+    from vantage.runs.options import RunOptions
 
 
 UNTRAINED: Final = "How long raters take to be trained is not estimated."
@@ -41,7 +38,7 @@ class Planning(Context[O]):
     forecast: Forecast = field(default_factory=Forecast)
     trained: list[Training] = field(default_factory=list)
 
-    def asks(self, plan: Plan, assumption: str = "") -> bool:
+    def asks(self, plan: RunPlan, assumption: str = "") -> bool:
         """Adds a plan to the estimate."""
         self.forecast.add(plan, assumption)
         return False
@@ -50,20 +47,6 @@ class Planning(Context[O]):
         """Notes a rater that would be trained."""
         self.trained.append(Training(rater, learns))
         return False
-
-    def rate(
-        self,
-        corpus: Corpus,
-        raters: ChatRater | Iterable[ChatRater],
-        instrument: Instrument | str,
-        *,
-        questions: Sequence[str] = (),
-        condition: str = "",
-    ) -> Corpus:
-        """The corpus as it is; what would be asked is added to the estimate."""
-        chosen = [raters] if isinstance(raters, ChatRater) else list(raters)
-        self.asks(Plan.of(corpus, chosen, instrument, questions=questions, condition=condition))
-        return corpus
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """What a study is run with: its options, data, models and folder, and the one place where it reaches the models.
 
-Every reply goes into `runs.sqlite` of the study's folder as it arrives. A study that is run again finds it there, so
-whatever cut it off, nothing is asked twice.
+Every reply goes into `runs.sqlite` of the study's folder as it arrives, so a study that is run again asks nothing
+twice.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Protocol
 
 from vantage.errors import VantageError
 from vantage.raters.chat import ChatRater
@@ -18,17 +18,16 @@ from vantage.report.folder import Report
 from vantage.report.parts import Result
 from vantage.report.record import Record
 from vantage.runs.execution import Outcome, run
-from vantage.runs.options import Options as RunOptions
-from vantage.runs.plan import Plan
+from vantage.runs.options import RunOptions
+from vantage.runs.plan import RunPlan
 from vantage.runs.rating import added
-from vantage.runs.store import Store
-from vantage.runs.tally import Tally
+from vantage.runs.store import RunStore
+from vantage.studies.base import O
 
 if TYPE_CHECKING:
     from vantage.corpora import Corpus
     from vantage.instruments import Instrument
 
-O = TypeVar("O")  # noqa: E741 - the options of a study
 STORE: Final = "runs.sqlite"
 
 
@@ -48,15 +47,15 @@ class Context(Generic[O]):
         options: The study's own options.
         data: The published data or the corpus folder that was named with `--data`.
         models: The models that were named with `--model`.
-        seed: The seed of everything that is drawn by lot.
+        seed: The random seed.
         settings: Settings of the models, such as `base_url`.
-        folder: Where the results go; null for a run that leaves nothing behind.
+        folder: Where the results go; null for a run that writes nothing.
         record: What the report will state about this run.
         progress: What shows how far the work has come.
         carried: How models are called: concurrency, limits of cost and of failures.
-        warnings: What must be told at the top of the report.
-        reached: The corpus as far as it has come, for the report on a run that is cut off.
-        noted: What collecting leaves for analysing that has no place in the corpus, such as what calls cost.
+        warnings: Sentences for the top of the report.
+        reached: The corpus so far, for the report on an interrupted run.
+        noted: What `collect` passes to `analyse` besides the corpus, such as the cost of calls.
     """
 
     plans: ClassVar[bool] = False
@@ -91,11 +90,31 @@ class Context(Generic[O]):
     ) -> Corpus:
         """The corpus with the judgments of raters, each reply stored in the folder as it arrives.
 
-        What the folder already has is not asked again, so an interrupted run goes on where it stopped.
+        Replies in the folder are not asked for again, so an interrupted run can be resumed.
         """
-        return ask(self, corpus, raters, instrument, questions=questions, condition=condition)
+        chosen = [raters] if isinstance(raters, ChatRater) else list(raters)
+        plan = RunPlan.of(corpus, chosen, instrument, questions=questions, condition=condition)
+        if not self.asks(plan):
+            return corpus
+        planned = self.record.planned
+        for part in plan.parts:
+            judgments = len(part.corpus.items) * len(part.asked) * part.rater.samples
+            planned[part.rater.id] = planned.get(part.rater.id, 0) + judgments
+        if self.folder:
+            # Should this process be killed, the folder still says what was planned.
+            Report(self.record, Result([])).note(self.folder)
+        who = chosen[0].id if len(chosen) == 1 else f"{len(chosen)} raters"
+        with store_of(self) as store, self.step(f"asking {who}", sum(part.size for part in plan.parts)) as moved:
+            advance = _advancing(moved)
+            outcome = run(plan, store, self.carried, progress=lambda t: advance(t.skipped + t.conversations))
+        corpus = self.reached = _with_judgments(self, corpus, outcome)
+        if outcome.interrupted:
+            raise KeyboardInterrupt
+        if outcome.tally.ended:
+            raise StudyStopped(f"{outcome.tally.ended.rstrip('.')}; run the same command again to resume.")
+        return corpus
 
-    def asks(self, plan: Plan, assumption: str = "") -> bool:
+    def asks(self, plan: RunPlan, assumption: str = "") -> bool:
         """Whether to ask what a plan says, for studies that ask in other ways than with `rate`.
 
         A context that only plans adds it to its estimate instead; `assumption` says why it may be more than is needed.
@@ -117,78 +136,41 @@ class Context(Generic[O]):
 
 
 def hundredths(moved: Callable[[int], None]) -> Callable[[int, int], None]:
-    """Moves a bar of a hundred steps by steps done of steps in all, as trained raters tell them.
+    """Moves a bar of a hundred steps by steps done of steps in all, as trained raters report them.
 
     >>> moves: list[int] = []
     >>> advance = hundredths(moves.append)
     >>> advance(1, 4), advance(4, 4), moves
     (None, None, [25, 75])
     """
-    told = 0
-
-    def advance(done: int, total: int) -> None:
-        nonlocal told
-        share = 100 * done // max(total, 1)
-        moved(share - told)
-        told = share
-
-    return advance
+    advance = _advancing(moved)
+    return lambda done, total: advance(100 * done // max(total, 1))
 
 
-class Stopped(VantageError):  # noqa: N818 - it tells of an end, not of a mistake
-    """A run that was ended before its end, because too much failed or it would have cost too much."""
+class StudyStopped(VantageError):  # noqa: N818 - nothing is wrong with the input
+    """A run that stopped early, because too many calls failed or it would have cost too much."""
 
 
-def ask(
-    context: Context[Any],
-    corpus: Corpus,
-    raters: ChatRater | Iterable[ChatRater],
-    instrument: Instrument | str,
-    *,
-    questions: Sequence[str] = (),
-    condition: str = "",
-) -> Corpus:
-    """The corpus with the judgments of raters; what is there when it is cut off stays in the context."""
-    chosen = [raters] if isinstance(raters, ChatRater) else list(raters)
-    plan = Plan.of(corpus, chosen, instrument, questions=questions, condition=condition)
-    planned = context.record.planned
-    for part in plan.parts:
-        judgments = len(part.corpus.items) * len(part.asked) * part.rater.samples
-        planned[part.rater.id] = planned.get(part.rater.id, 0) + judgments
-    if context.folder:
-        # Should this process be killed, the folder still says what was planned.
-        Report(context.record, Result([])).note(context.folder)
-    who = chosen[0].id if len(chosen) == 1 else f"{len(chosen)} raters"
-    with store_of(context) as store, context.step(f"asking {who}", sum(part.size for part in plan.parts)) as moved:
-        outcome = run(plan, store, context.carried, progress=_advancing(moved))
-    corpus = _taken(context, corpus, outcome)
-    if outcome.interrupted:
-        raise KeyboardInterrupt
-    if outcome.tally.ended:
-        raise Stopped(f"{outcome.tally.ended.rstrip('.')}; the same command, given again, goes on from there.")
-    return corpus
+def store_of(context: Context[Any]) -> RunStore:
+    """The store of the study's folder; a temporary one where there is no folder."""
+    return RunStore(context.folder / STORE) if context.folder else RunStore.temporary()
 
 
-def store_of(context: Context[Any]) -> Store:
-    """The store of the study's folder; one that is gone afterwards where there is no folder."""
-    return Store(context.folder / STORE) if context.folder else Store.temporary()
+def _advancing(moved: Callable[[int], None]) -> Callable[[int], None]:
+    """Moves a bar to a place; it never moves back."""
+    reached = 0
 
-
-def _advancing(moved: Callable[[int], None]) -> Callable[[Tally], None]:
-    told = 0
-
-    def advance(tally: Tally) -> None:
-        nonlocal told
-        ended = tally.skipped + tally.conversations
-        if ended > told:
-            moved(ended - told)
-            told = ended
+    def advance(place: int) -> None:
+        nonlocal reached
+        if place > reached:
+            moved(place - reached)
+            reached = place
 
     return advance
 
 
-def _taken(context: Context[Any], corpus: Corpus, outcome: Outcome) -> Corpus:
-    """The corpus with what the raters gave, and the context with what must be told about it."""
+def _with_judgments(context: Context[Any], corpus: Corpus, outcome: Outcome) -> Corpus:
+    """The corpus with what the raters gave; notes and gaps go to the context."""
     for judged in outcome.judged:
         if len(judged.judgments):
             corpus = added(corpus, judged)
@@ -196,7 +178,6 @@ def _taken(context: Context[Any], corpus: Corpus, outcome: Outcome) -> Corpus:
             context.warn(note)
         if judged.missing:
             context.record.missing.append(f"{judged.rater.id}: {judged.missing:,} requests have no answer yet.")
-    context.reached = corpus
     return corpus
 
 
@@ -206,7 +187,7 @@ def stored_calls(folder: Path) -> int | None:
     if not path.is_file():
         return None
     try:
-        with Store(path, read_only=True) as store:
+        with RunStore(path, read_only=True) as store:
             return store.count()
     except VantageError:
         return None

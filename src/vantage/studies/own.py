@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Mapping
-from dataclasses import field, make_dataclass
+from dataclasses import make_dataclass
 from hashlib import sha256
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
@@ -19,11 +19,10 @@ from typing import Any, Final
 from vantage.corpora import Corpus
 from vantage.corpora.bundled import demo_corpus
 from vantage.errors import InputError, VantageError
-from vantage.report.parts import Result
 from vantage.report.recipe import Recipe, functions_of
-from vantage.studies.base import Study
+from vantage.studies.base import Study, option
 from vantage.studies.execution import Context
-from vantage.studies.recipes import plain_analysis
+from vantage.studies.recipes import study_of
 
 RECIPES: Final = (".yaml", ".yml")
 
@@ -70,31 +69,13 @@ def _recipe(path: Path) -> Study[Any]:
                 )
         return corpus
 
-    def analyse(corpus: Corpus, context: Context[Any]) -> Result:
-        with context.step("analysing", len(recipe.sections)) as moved:
-            return recipe.result(plain_analysis(corpus, context), functions, step=moved)
-
-    return Study(
-        path.stem,
-        recipe.title,
-        tuple(recipe.questions),
-        _options(recipe.options),
-        collect,
-        analyse,
-        needs_data=recipe.data,
-        default_models=tuple(recipe.models),
-        libraries=tuple(recipe.libraries),
-    )
+    return study_of(path.stem, recipe, functions, _options(recipe.options), collect)
 
 
 def _options(declared: Mapping[str, Mapping[str, Any]]) -> Any:
     """The options of a recipe as a dataclass; the type of each is that of its default."""
     fields = [
-        (
-            name,
-            type(how.get("default", "")),
-            field(default=how.get("default", ""), metadata={"help": how.get("help", "")}),
-        )
+        (name, type(default := how.get("default", "")), option(default, how.get("help", "")))
         for name, how in declared.items()
     ]
     return make_dataclass("Options", fields, frozen=True)

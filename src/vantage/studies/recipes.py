@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from types import ModuleType
 from typing import Any
 
 from vantage.corpora import Corpus
 from vantage.report.parts import Result
 from vantage.report.published import PublishedFigures
-from vantage.report.recipe import Analysis, Recipe, functions_of
+from vantage.report.recipe import Analysis, Function, Recipe, functions_of
 from vantage.studies.base import O, Study
 from vantage.studies.execution import Context
-
-
-def plain_analysis(corpus: Corpus, context: Context[Any]) -> Analysis:
-    """What the functions of a recipe are given where the study does not say otherwise."""
-    return Analysis(corpus, context.options, context.seed)
 
 
 def recipe_study(
@@ -25,8 +20,8 @@ def recipe_study(
     kind: Callable[..., O],
     collect: Callable[[Context[O]], Corpus],
     *modules: ModuleType,
-    prepare: Callable[[Corpus, Context[O]], Any] = plain_analysis,
-    warnings: Callable[[Any], Sequence[str]] = lambda _: (),
+    prepare: Callable[[Corpus, Context[O]], Any] = Analysis.from_run,
+    warnings: Callable[[Any], Iterable[str]] = lambda _: (),
     published: bool = False,
 ) -> Study[O]:
     """The study whose `recipe.yaml` a package holds.
@@ -42,13 +37,29 @@ def recipe_study(
         published: Whether published figures are set beside recomputed ones.
     """
     functions = functions_of(*modules)
-    recipe = Recipe.bundled(package, functions)
     printed = PublishedFigures.bundled(package) if published else None
+    recipe = Recipe.bundled(package, functions)
+    return study_of(name, recipe, functions, kind, collect, prepare=prepare, warnings=warnings, published=printed)
+
+
+def study_of(
+    name: str,
+    recipe: Recipe,
+    functions: Mapping[str, Function],
+    kind: Callable[..., O],
+    collect: Callable[[Context[O]], Corpus],
+    *,
+    prepare: Callable[[Corpus, Context[O]], Any] = Analysis.from_run,
+    warnings: Callable[[Any], Iterable[str]] = lambda _: (),
+    published: PublishedFigures | None = None,
+) -> Study[O]:
+    """A recipe as a study; `functions` are those that it calls."""
 
     def analyse(corpus: Corpus, context: Context[O]) -> Result:
         analysis = prepare(corpus, context)
         with context.step("analysing", len(recipe.sections)) as moved:
-            return recipe.result(analysis, functions, published=printed, warnings=tuple(warnings(analysis)), step=moved)
+            told = tuple(warnings(analysis))
+            return recipe.result(analysis, functions, published=published, warnings=told, step=moved)
 
     return Study(
         name,

@@ -18,7 +18,7 @@ from vantage.studies.execution import STORE, Context, Progress, stored_calls
 
 if TYPE_CHECKING:
     from vantage.corpora import Corpus
-    from vantage.runs.options import Options as RunOptions
+    from vantage.runs.options import RunOptions
 
 C = TypeVar("C", bound=Context[Any])
 _IDENTITY: Final = ("study", "data", "models", "seed")
@@ -39,14 +39,14 @@ def run(
 ) -> Report:
     """Runs a study and leaves everything in a folder.
 
-    Run again on the same folder with the same options, it goes on where it stopped; with other options it is refused.
+    A second run on the same folder resumes the first one; with other options it is refused.
 
     Args:
         study: Its name, or a study object of your own.
         out: The folder; without it nothing is written.
         data: The published data or corpus folder that the study reads.
         models: The models that are asked, such as `embedded` or `openai:NAME`.
-        seed: The seed of everything that is drawn by lot.
+        seed: Random seed.
         settings: Settings of the models, such as `base_url`; never keys.
         progress: What shows how far the work has come.
         carried: How models are called: concurrency, limits of cost and of failures (`vantage.runs.Options`).
@@ -105,7 +105,8 @@ def prepared(
         data="" if data is None else str(data),
         models=list(used),
         seed=seed,
-        options=_told(values),
+        # As `study.json` will hold them.
+        options=json.loads(json.dumps(dataclasses.asdict(values), default=str)),
         versions=versions(chosen.libraries),
     )
     return chosen, kind(
@@ -138,13 +139,13 @@ def _leave(folder: Path, context: Context[Any], error: BaseException) -> None:
     record.state, record.finished, record.reason = "interrupted", now(), _reason(error)
     if context.reached is not None:
         context.reached.write(folder / "corpus")
-        record.describe(context.reached)
+        record.describe(context.reached, folder, context.data)
     Report(record, Result([])).note(folder)
 
 
 def _finish(study: Study[Any], context: Context[Any]) -> tuple[Report, Corpus]:
     corpus = study.collect(context)
-    context.record.describe(corpus)
+    context.record.describe(corpus, context.folder, context.data)
     with context.step("measuring"):
         result = study.analyse(corpus, context)
     if context.warnings:
@@ -162,20 +163,16 @@ def _partial(folder: Path, record: Record) -> Report:
     result = Result([])
     if is_corpus(folder / "corpus"):
         corpus = Corpus.read(folder / "corpus")
-        record.describe(corpus)
+        record.describe(corpus, folder)
         result = overview(corpus, seed=record.seed)
-    record.missing = _missing(record)
+    record.missing = [
+        f"{rater}: {have:,} of {planned:,} planned judgments are there."
+        for rater, (have, planned) in record.unfinished.items()
+    ]
     if calls := stored_calls(folder):
         record.missing.append(f"{calls:,} finished calls are stored in {STORE} and will not be made again.")
     record.missing.append("The study's own tables and figures are missing; run the same command again to go on.")
     return Report(record, result)
-
-
-def _missing(record: Record) -> list[str]:
-    return [
-        f"{rater}: {have:,} of {planned:,} planned judgments are there."
-        for rater, (have, planned) in record.unfinished.items()
-    ]
 
 
 def _reason(error: BaseException) -> str:
@@ -187,8 +184,7 @@ def _reason(error: BaseException) -> str:
 def _continues(folder: Path, record: Record) -> None:
     """Refuses a folder in which another study, or the same with other options, was run."""
     old, new = read_manifest(folder)["record"], record.to_data()
-    before = {part: old.get(part) for part in _IDENTITY} | old.get("options", {})
-    after = {part: new[part] for part in _IDENTITY} | json.loads(json.dumps(new["options"], default=str))
+    before, after = ({part: one.get(part) for part in _IDENTITY} | one.get("options", {}) for one in (old, new))
     for part in dict.fromkeys([*before, *after]):
         if before.get(part) != after.get(part):
             raise InputError(
@@ -200,16 +196,3 @@ def _continues(folder: Path, record: Record) -> None:
 
 def _word(value: object) -> str:
     return "unset" if value in (None, "", []) else f"'{value}'"
-
-
-def _told(options: Any) -> dict[str, Any]:
-    """The options as plain data, for `study.json` and the methods section."""
-    return {part.name: _plain(getattr(options, part.name)) for part in dataclasses.fields(options)}
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Path):
-        return str(value)
-    if isinstance(value, list | tuple | set | frozenset):
-        return [_plain(one) for one in value]
-    return value

@@ -1,4 +1,4 @@
-"""Studies that a test has opened are closed after it."""
+"""Studies that a test has service are closed after it."""
 
 from __future__ import annotations
 

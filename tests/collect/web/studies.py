@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 import polars as pl
 from starlette.testclient import TestClient
 
-from vantage.collect.desk import Desk
-from vantage.collect.study import Study
+from vantage.collect.service import StudyService
+from vantage.collect.study import AnnotationStudy
 from vantage.collect.web import create_app
 from vantage.corpora import Corpus
 from vantage.instruments import Instrument
@@ -36,7 +36,7 @@ QUIZ: dict[str, Any] = {
         {"ask": "May you stop?", "options": ["yes", "no"], "answer": 1},
     ]
 }
-OPENED: list[Desk] = []
+OPENED: list[StudyService] = []
 """What is open, to be closed after the test."""
 
 
@@ -59,21 +59,21 @@ def corpus(folder: Path, instrument: str, items: Sequence[Mapping[str, Any]] | N
     return Corpus(table, nobody, nothing, loaded).write(folder / "corpus")
 
 
-def desk(
+def study_service(
     folder: Path, instrument: str = "irony", *, items: Sequence[Mapping[str, Any]] | None = None, **plan: Any
-) -> Desk:
+) -> StudyService:
     """A study at work."""
     given = {"order": {"items": "fixed"}, **plan}
-    opened = Desk.open(Study.of(corpus(folder, instrument, items), instrument, **given))
-    OPENED.append(opened)
-    return opened
+    service = StudyService(AnnotationStudy.of(corpus(folder, instrument, items), instrument, **given))
+    OPENED.append(service)
+    return service
 
 
 class Visitor:
     """A browser without JavaScript: follows redirects, keeps cookies, sends the forms that it was shown."""
 
-    def __init__(self, opened: Desk, *, prefix: str = "", base: str = "http://study.example") -> None:
-        self.client = TestClient(create_app(opened, prefix=prefix), base_url=base, raise_server_exceptions=False)
+    def __init__(self, service: StudyService, *, prefix: str = "", base: str = "http://study.example") -> None:
+        self.client = TestClient(create_app(service, prefix=prefix), base_url=base, raise_server_exceptions=False)
         self.client.follow_redirects = True
         self.text = ""
         self.status = 0
@@ -85,16 +85,16 @@ class Visitor:
         return self._seen(self.client.get(path))
 
     def send(
-        self, path: str, form: Mapping[str, Any] | None = None, *, seal: str | None = None, follow: bool = True
+        self, path: str, form: Mapping[str, Any] | None = None, *, signed: str | None = None, follow: bool = True
     ) -> str:
-        """Sends a form with the seal of the page that is open."""
-        content = {"seal": self.seal if seal is None else seal, **(form or {})}
+        """Sends a form with the token of the page that is open."""
+        content = {"form_token": self.form_token if signed is None else signed, **(form or {})}
         return self._seen(self.client.post(path, data=content, follow_redirects=follow))
 
     @property
-    def seal(self) -> str:
-        """The seal of the form on the open page."""
-        found = re.search(r'name="seal" value="([^"]+)"', self.text)
+    def form_token(self) -> str:
+        """The token of the form on the open page."""
+        found = re.search(r'name="form_token" value="([^"]+)"', self.text)
         return found.group(1) if found else ""
 
     def begin(self) -> str:
@@ -111,8 +111,8 @@ class Visitor:
 
     def log_in(self) -> str:
         """Opens the dashboard."""
-        self.get("/desk/login")
-        return self.send("/desk/login", {"password": PASSWORD})
+        self.get("/admin/login")
+        return self.send("/admin/login", {"password": PASSWORD})
 
     def _seen(self, response: Any) -> str:
         self.text, self.status, self.headers = response.text, response.status_code, response.headers

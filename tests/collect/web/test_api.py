@@ -9,8 +9,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from starlette.testclient import TestClient
 
-from tests.collect.web.studies import PASSWORD, Visitor, desk
-from vantage.collect.desk import Desk
+from tests.collect.web.studies import PASSWORD, Visitor, study_service
+from vantage.collect.service import StudyService
 from vantage.collect.web import create_app
 from vantage.collect.web.api import CALLS
 from vantage.collect.web.openapi import description
@@ -22,46 +22,46 @@ ITEMS = [{"post": f"post {n}", "reply": f"reply {n}"} for n in range(1, 4)]
 
 
 @pytest.fixture
-def opened(tmp_path: Path) -> Desk:
-    opened = desk(tmp_path, items=ITEMS, recruitment={"via": "invitation"})
-    opened.set_password(PASSWORD)
-    (invitation,) = opened.invite(1)
-    ann = Visitor(opened)
+def service(tmp_path: Path) -> StudyService:
+    service = study_service(tmp_path, items=ITEMS, recruitment={"via": "invitation"})
+    service.researchers.set_password(PASSWORD)
+    (invitation,) = service.researchers.invite(1)
+    ann = Visitor(service)
     ann.get(f"/?invitation={invitation.token}")
     ann.send("/consent", {"agreed": "yes"})
     ann.send("/guidelines")
     ann.answer()
-    return opened
+    return service
 
 
 @pytest.fixture
-def client(opened: Desk) -> TestClient:
-    client = TestClient(create_app(opened), raise_server_exceptions=False)
+def client(service: StudyService) -> TestClient:
+    client = TestClient(create_app(service), raise_server_exceptions=False)
     token = client.post("/api/token", json={"password": PASSWORD}).json()["token"]
     client.headers["authorization"] = f"Bearer {token}"
     return client
 
 
-def test_what_a_program_can_read(client: TestClient, opened: Desk) -> None:
+def test_what_a_program_can_read(client: TestClient, service: StudyService) -> None:
     overview = client.get("/api/overview").json()
     assert overview["arms"][0]["answered"] == 1
     assert overview["participants"] == {"working": 1}
     (rater,) = client.get("/api/raters").json()
-    assert rater["rater"] == opened.raters()[0].rater
+    assert rater["rater"] == service.researchers.raters()[0].rater
     assert [line["item"] for line in client.get("/api/items?start=1&count=1").json()] == ["item/2"]
     item = client.get("/api/items/item/1").json()
-    assert item["spreads"][0]["counts"] == {"no": 0, "yes": 1}
+    assert item["distributions"][0]["counts"] == {"no": 0, "yes": 1}
     assert {row["question"] for row in client.get("/api/reliability").json()} == {"irony"}
     assert len(client.get("/api/invitations").json()) == 1
 
 
-def test_what_a_program_can_change(client: TestClient, opened: Desk) -> None:
+def test_what_a_program_can_change(client: TestClient, service: StudyService) -> None:
     assert client.post("/api/pause", json={"paused": True}).json() == {"paused": True}
-    assert opened.paused
+    assert service.database.paused
     assert len(client.post("/api/invitations", json={"count": 2, "note": "x"}).json()) == 2
-    rater = opened.raters()[0].rater
+    rater = service.researchers.raters()[0].rater
     client.post(f"/api/raters/{rater}", json={"verdict": "approved"})
-    assert opened.raters()[0].verdict == "approved"
+    assert service.researchers.raters()[0].verdict == "approved"
     assert client.post("/api/raters/nobody", json={"verdict": "approved"}).status_code == 404
     assert client.get("/api/items/nowhere").status_code == 404
 
@@ -83,8 +83,8 @@ def test_bodies_that_are_not_as_described(client: TestClient) -> None:
         assert "See /openapi.json" in found.json()["problem"]
 
 
-def test_nothing_without_a_token(opened: Desk) -> None:
-    client = TestClient(create_app(opened))
+def test_nothing_without_a_token(service: StudyService) -> None:
+    client = TestClient(create_app(service))
     for call in CALLS:
         path = call.path.replace("{rater}", "x").replace("{item}", "item/1")
         for headers in ({}, {"authorization": "Bearer x.y"}, {"authorization": "Basic eDp5"}):
@@ -94,8 +94,8 @@ def test_nothing_without_a_token(opened: Desk) -> None:
                 assert found.headers["www-authenticate"] == "Bearer"
 
 
-def test_wrong_passwords_are_counted(opened: Desk) -> None:
-    client = TestClient(create_app(opened))
+def test_wrong_passwords_are_counted(service: StudyService) -> None:
+    client = TestClient(create_app(service))
     found = [client.post("/api/token", json={"password": "no"}).status_code for _ in range(6)]
     assert found == [403] * 5 + [429]
 
@@ -108,12 +108,12 @@ def test_the_description_names_every_call() -> None:
 
 
 @pytest.mark.slow
-def test_the_interface_survives_schemathesis(opened: Desk) -> None:
+def test_the_interface_survives_schemathesis(service: StudyService) -> None:
     """Made-up calls, sound and unsound, are answered as described and never with a failure of ours."""
     import schemathesis
     from schemathesis.core.result import Ok
 
-    app = create_app(opened)
+    app = create_app(service)
     token = TestClient(app).post("/api/token", json={"password": PASSWORD}).json()["token"]
     schema = schemathesis.openapi.from_asgi("/openapi.json", app)
     called: set[str] = set()

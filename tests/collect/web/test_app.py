@@ -5,13 +5,15 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
-from tests.collect.web.studies import Visitor, desk
+import pytest
+
+from tests.collect.web.studies import Visitor, study_service
 from vantage.collect.web.app import PAGES
 from vantage.collect.web.site import static_files
 
 
 def test_static_files_are_kept_for_ever_and_packed_for_those_who_can(tmp_path: Path) -> None:
-    client = Visitor(desk(tmp_path)).client
+    client = Visitor(study_service(tmp_path)).client
     for name, file in static_files().items():
         plain = client.get(f"/static/{name}", headers={"accept-encoding": "identity"})
         assert plain.content == file.plain
@@ -34,13 +36,23 @@ def test_starting_and_stopping_closes_an_owned_desk(tmp_path: Path) -> None:
 
     from vantage.collect.web import create_app
 
-    opened = desk(tmp_path)
+    service = study_service(tmp_path)
     closed: list[bool] = []
-    opened.close = lambda: closed.append(True)  # type: ignore[method-assign]
-    with TestClient(create_app(opened)):
+    service.close = lambda: closed.append(True)  # type: ignore[method-assign]
+    with TestClient(create_app(service)):
         pass
     assert closed == []
-    with TestClient(create_app(opened, own=True)) as client:
+    with TestClient(create_app(service, own=True)) as client:
         assert client.get("/api/health").json()["status"] == "ok"
     assert closed == [True]
-    del opened.close
+    del service.close
+
+
+@pytest.mark.parametrize("prefix", ["", "/study"])
+def test_old_addresses_of_the_dashboard_redirect_permanently(tmp_path: Path, prefix: str) -> None:
+    client = Visitor(study_service(tmp_path), prefix=prefix).client
+    for old, new in (("/desk", "/admin"), ("/desk/raters?sort=flags&start=50", "/admin/raters?sort=flags&start=50")):
+        for method in ("GET", "POST"):
+            found = client.request(method, prefix + old, follow_redirects=False)
+            assert (found.status_code, found.headers["location"]) == (308, prefix + new)
+    assert client.get(f"{prefix}/desktop", follow_redirects=False).status_code == 404

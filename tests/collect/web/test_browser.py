@@ -1,6 +1,6 @@
-"""People walk through studies in a real browser: with and without JavaScript, on a phone and at a desk.
+"""People walk through studies in a real browser: with and without JavaScript, on a phone and on a desktop.
 
-Every bundled instrument is a study under its own path, as behind a reverse proxy. The tests need Chromium (the
+Every study has its own path on one server, as behind a reverse proxy. The tests need Chromium (the
 variable VANTAGE_CHROMIUM may name it) and are skipped, with that reason, where there is none.
 """
 
@@ -10,7 +10,7 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +18,11 @@ import pytest
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from tests.collect.web.studies import OPENED, PASSWORD, QUIZ, TRAITS, desk
-from vantage.collect.desk import Desk
-from vantage.collect.views import Reply
+from tests.collect.web.studies import OPENED, PASSWORD, QUIZ, TRAITS, study_service
+from vantage.collect.service import StudyService
+from vantage.collect.views import QuestionAnswer
 from vantage.collect.web import create_app
+from vantage.collect.web.forms import layout
 from vantage.instruments import Instrument, bundled
 
 if TYPE_CHECKING:
@@ -36,60 +37,78 @@ ARGUMENTS = [
     "--disable-sync",
     "--no-first-run",
 ]
-SIZES = {"phone": (360, 740), "desk": (1440, 900)}
+SIZES = {"phone": (360, 740), "desktop": (1440, 900)}
 MIXED = "whole-way"
 ARABIC = {"text": "قال الوزير إن الخطة ناجحة، ولم يصدقه أحد.", "target": "الوزير"}
 
 
-class Studies:
-    """Many studies on one server, each under its name."""
+EVERY_SHAPE = ("appraisals", "conversation-safety", "politeness", "rationale-quality", "stereotype-content")
+"""Instruments that together have every kind of question; a test checks that."""
 
-    def __init__(self, apps: dict[str, ASGIApp]) -> None:
-        self.apps = apps
+
+class Studies:
+    """Many studies on one server, each under its name and created when it is first asked for."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.lock = folder, threading.Lock()
+        self.services: dict[str, StudyService] = {}
+        self.apps: dict[str, ASGIApp] = {}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            await self.apps[scope["path"].split("/")[1]](scope, receive, send)
+            name = scope["path"].split("/")[1]
+            self[name]
+            await self.apps[name](scope, receive, send)
         else:
             assert (await receive())["type"] == "lifespan.startup"
             await send({"type": "lifespan.startup.complete"})
             await receive()
             await send({"type": "lifespan.shutdown.complete"})
 
+    def __getitem__(self, name: str) -> StudyService:
+        with self.lock:
+            if name not in self.services:
+                service = self.services[name] = self.created(name)
+                OPENED.remove(service)  # it stays open for all tests here
+                self.apps[name] = create_app(service, prefix=f"/{name}")
+        return self.services[name]
 
-@pytest.fixture(scope="module")
-def desks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Desk]]:
-    folder = tmp_path_factory.mktemp("studies")
-    found: dict[str, Desk] = {}
-    for name in bundled():
-        # One item a person, and one condition more than the statement alone where there are some.
-        items = [Instrument.load(name).examples[-1].item]
-        found[name] = desk(folder / name, name, items=items, raters=50, recruitment={"completion_code": "C0DE"})
-    conditions = {"between": ["context"]}
-    mixed: dict[str, Any] = {"items": [ARABIC, ARABIC], "traits": TRAITS, "quiz": QUIZ, "contact": "lab@x.example"}
-    found[MIXED] = desk(folder / MIXED, "warmth-competence", raters=50, **mixed)
-    talks = [example.item for example in Instrument.load("sarcasm").examples if example.condition == "context"]
-    found["context"] = desk(folder / "context", "sarcasm", items=talks, raters=50, conditions=conditions)
-    for opened in (found[MIXED], found["context"]):
-        opened.set_password(PASSWORD)
-    answered(found["context"])
-    OPENED.clear()  # these stay open for all tests here
-    yield found
-    for opened in found.values():
-        opened.close()
+    def created(self, name: str) -> StudyService:
+        folder = self.folder / name
+        if name == MIXED:
+            plan: dict[str, Any] = {"traits": TRAITS, "quiz": QUIZ, "contact": "lab@x.example"}
+            service = study_service(folder, "warmth-competence", items=[ARABIC, ARABIC], raters=50, **plan)
+            service.researchers.set_password(PASSWORD)
+        elif name == "context":
+            items = [one.item for one in Instrument.load("sarcasm").examples if one.condition == "context"]
+            service = study_service(folder, "sarcasm", items=items, raters=50, conditions={"between": ["context"]})
+            service.researchers.set_password(PASSWORD)
+            answered(service)
+        else:
+            items = [Instrument.load(name).examples[-1].item]
+            service = study_service(folder, name, items=items, raters=50, recruitment={"completion_code": "C0DE"})
+        return service
 
 
-def answered(study: Desk) -> None:
+def answered(service: StudyService) -> None:
     """One person has judged one item."""
-    person = study.arrive({})
-    study.give_consent(person, agreed=True)
-    shown = study.page(person, study.read_guidelines(person).position)
-    study.submit(person, 1, {q.id: Reply(1.0) for q in shown.questions}, token=shown.token)
+    people = service.participants
+    person = people.enter({})
+    people.give_consent(person, agreed=True)
+    shown = people.page(person, people.confirm_guidelines(person).position)
+    people.submit(person, 1, {q.id: QuestionAnswer(1.0) for q in shown.questions}, token=shown.token)
 
 
 @pytest.fixture(scope="module")
-def address(desks: dict[str, Desk]) -> Iterator[str]:
-    studies = Studies({name: create_app(opened, prefix=f"/{name}") for name, opened in desks.items()})
+def studies(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Studies]:
+    studies = Studies(tmp_path_factory.mktemp("studies"))
+    yield studies
+    for service in studies.services.values():
+        service.close()
+
+
+@pytest.fixture(scope="module")
+def address(studies: Studies) -> Iterator[str]:
     server = uvicorn.Server(uvicorn.Config(studies, port=0, log_level="error"))
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
@@ -114,7 +133,7 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
-def opened(browser: Browser, size: str, *, script: bool = True, dark: bool = False) -> tuple[BrowserContext, Page]:
+def new_page(browser: Browser, size: str, *, script: bool = True, dark: bool = False) -> tuple[BrowserContext, Page]:
     width, height = SIZES[size]
     context = browser.new_context(
         viewport={"width": width, "height": height},
@@ -141,7 +160,7 @@ def fits(page: Page) -> None:
 
 
 SHORTEN = """() => {
-    const questions = [...document.querySelectorAll(".q")];
+    const questions = [...document.querySelectorAll(".question")];
     if (questions.length <= 8) return questions.length;
     for (const question of questions.slice(3, -1)) {
         [...question.querySelectorAll("input[type=radio]")].pop().checked = true;
@@ -159,7 +178,7 @@ def by_keys(page: Page) -> None:
     for number in range(1, left + 1):
         page.keyboard.press("1")
         if number == left:
-            assert page.locator(".q:not(:has(input:checked))").count() == 0
+            assert page.locator(".question:not(:has(input:checked))").count() == 0
         page.keyboard.press("Enter")
         if reasons:
             page.keyboard.type("so")
@@ -169,19 +188,33 @@ def by_keys(page: Page) -> None:
 def by_hand(page: Page) -> None:
     """Answers the open page as one does without JavaScript."""
     page.evaluate(SHORTEN)
-    for question in page.locator(".q:not(:has(input:checked))").all()[::-1]:
+    for question in page.locator(".question:not(:has(input:checked))").all()[::-1]:
         for reason in question.locator("textarea").all():
             reason.fill("because")
         question.locator("input[type=radio]").last.check()  # and with it, it leaves the list
     page.click("text=Save and continue")
 
 
-@pytest.mark.parametrize(("size", "script"), [("phone", True), ("desk", True), ("phone", False)])
-def test_every_instrument_from_consent_to_code(browser: Browser, address: str, size: str, script: bool) -> None:
-    context, page = opened(browser, size, script=script)
-    for name in bundled():
+def test_every_kind_of_question_is_among_the_shown_ones() -> None:
+    def kinds(names: Iterable[str]) -> set[object]:
+        questions = [question for name in names for question in Instrument.load(name).questions]
+        return {(layout(q.scale), q.rationale, bool(q.scale.opt_outs)) for q in questions}
+
+    assert kinds(EVERY_SHAPE) == kinds(bundled())
+
+
+@pytest.mark.parametrize(
+    ("size", "script", "names"),
+    [("phone", True, tuple(bundled())), ("desktop", True, EVERY_SHAPE), ("phone", False, EVERY_SHAPE)],
+    ids=["phone", "desktop", "phone-without-script"],
+)
+def test_every_instrument_from_consent_to_code(
+    browser: Browser, address: str, size: str, script: bool, names: tuple[str, ...]
+) -> None:
+    context, page = new_page(browser, size, script=script)
+    for name in names:
         page.goto(f"{address}/{name}/")
-        page.click("text=I agree and take part")
+        page.click("text=I agree to take part")
         page.click("text=I have read the guidelines")
         assert page.locator(".item").inner_text().strip()
         if script:
@@ -190,13 +223,13 @@ def test_every_instrument_from_consent_to_code(browser: Browser, address: str, s
         else:
             by_hand(page)
         page.wait_for_url("**/review")
-        page.click("text=Hand in my answers")
+        page.click("text=Submit my answers")
         assert page.locator(".code").inner_text() == "C0DE"
     context.close()
 
 
-def test_the_whole_way_by_keyboard_alone(browser: Browser, address: str, desks: dict[str, Desk]) -> None:
-    context, page = opened(browser, "desk")
+def test_the_whole_way_by_keyboard_alone(browser: Browser, address: str, studies: Studies) -> None:
+    context, page = new_page(browser, "desktop")
     page.goto(f"{address}/{MIXED}/")
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.textContent") == "Skip to the content"
@@ -230,7 +263,7 @@ def test_the_whole_way_by_keyboard_alone(browser: Browser, address: str, desks: 
     page.keyboard.press("4")
     page.keyboard.press("Enter")
     page.wait_for_url("**/item/2")
-    judged = desks[MIXED].corpus().judgments
+    judged = studies[MIXED].researchers.corpus().judgments
     assert judged.filter(question="trust")["value"].to_list() == [2]
     context.close()
 
@@ -245,7 +278,7 @@ def reach(page: Page, selector: str) -> None:
 
 
 def test_shortcuts_can_be_turned_off_and_stay_off(browser: Browser, address: str) -> None:
-    context, page = opened(browser, "desk")
+    context, page = new_page(browser, "desktop")
     page.goto(f"{address}/irony/")
     page.click("text=I agree")
     page.click("text=I have read")
@@ -258,7 +291,7 @@ def test_shortcuts_can_be_turned_off_and_stay_off(browser: Browser, address: str
 
 
 def test_the_error_summary_takes_the_focus_and_leads_to_the_question(browser: Browser, address: str) -> None:
-    context, page = opened(browser, "phone")
+    context, page = new_page(browser, "phone")
     page.goto(f"{address}/irony/")
     page.click("text=I agree")
     page.click("text=I have read")
@@ -271,8 +304,8 @@ def test_the_error_summary_takes_the_focus_and_leads_to_the_question(browser: Br
     context.close()
 
 
-def test_coming_back_and_a_double_click(browser: Browser, address: str, desks: dict[str, Desk]) -> None:
-    context, page = opened(browser, "desk")
+def test_coming_back_and_a_double_click(browser: Browser, address: str, studies: Studies) -> None:
+    context, page = new_page(browser, "desktop")
     page.goto(f"{address}/{MIXED}/")
     page.click("text=I agree")
     page.close()
@@ -286,7 +319,7 @@ def test_coming_back_and_a_double_click(browser: Browser, address: str, desks: d
 
 
 def test_right_to_left_text_and_the_marked_target(browser: Browser, address: str) -> None:
-    context, page = opened(browser, "phone")
+    context, page = new_page(browser, "phone")
     page.goto(f"{address}/{MIXED}/")
     page.click("text=I agree")
     page.fill("#t0", "30")
@@ -303,7 +336,7 @@ def test_right_to_left_text_and_the_marked_target(browser: Browser, address: str
 
 
 def test_a_conversation_with_the_statement_marked(browser: Browser, address: str) -> None:
-    context, page = opened(browser, "phone", dark=True)
+    context, page = new_page(browser, "phone", dark=True)
     page.goto(f"{address}/context/")
     page.click("text=I agree")
     page.click("text=I have read")
@@ -317,13 +350,13 @@ def violations(page: Page) -> list[Any]:
     from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 
     page.wait_for_load_state("load")
-    found = Axe().run(page).response["violations"]
+    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
     return [(v["id"], v["nodes"][0]["html"]) for v in found if v["impact"] in ("serious", "critical")]
 
 
 @pytest.mark.parametrize("size", list(SIZES))
 def test_no_page_has_a_serious_accessibility_violation(browser: Browser, address: str, size: str) -> None:
-    context, page = opened(browser, size, dark=size == "phone")
+    context, page = new_page(browser, size, dark=size == "phone")
     problems: dict[str, list[Any]] = {}
 
     def look(name: str) -> None:
@@ -356,11 +389,12 @@ def test_no_page_has_a_serious_accessibility_violation(browser: Browser, address
     page.goto(f"{address}/{MIXED}/withdraw")
     look("withdraw")
     page.goto(f"{address}/{MIXED}/nowhere")
-    look("trouble")
+    look("error")
     page.goto(f"{address}/{MIXED}/review")
-    page.click("text=Hand in my answers")
+    page.click("text=Submit my answers")
     look("end")
-    for name in ("appraisals", "conversation-safety"):
+    # Long pages are looked at once, where there is least room.
+    for name in ("appraisals", "conversation-safety") if size == "phone" else ():
         page.goto(f"{address}/{name}/")
         page.click("text=I agree")
         page.click("text=I have read")
@@ -371,7 +405,7 @@ def test_no_page_has_a_serious_accessibility_violation(browser: Browser, address
 
 @pytest.mark.parametrize("size", list(SIZES))
 def test_a_researcher_walks_through_the_dashboard(browser: Browser, address: str, size: str, tmp_path: Path) -> None:
-    context, page = opened(browser, size, dark=size == "phone")
+    context, page = new_page(browser, size, dark=size == "phone")
     problems: dict[str, list[Any]] = {}
 
     def look(name: str) -> None:
@@ -379,10 +413,10 @@ def test_a_researcher_walks_through_the_dashboard(browser: Browser, address: str
         if found := violations(page):
             problems[name] = found
 
-    page.goto(f"{address}/context/desk")
+    page.goto(f"{address}/context/admin")
     page.fill("#password", "wrong")
     page.click("button")
-    look("log-in")
+    look("login")
     page.fill("#password", PASSWORD)
     page.click("button")
     look("overview")
@@ -391,8 +425,8 @@ def test_a_researcher_walks_through_the_dashboard(browser: Browser, address: str
     page.click("nav >> text=Raters")
     look("raters")
     page.on("dialog", lambda dialog: dialog.accept())
-    page.locator("text=Exclude").first.click()
-    page.locator("text=Reopen").first.click()
+    page.locator("button", has_text="Exclude").first.click()
+    page.locator("button", has_text="Reopen").first.click()
     page.click("nav >> text=Items")
     look("items")
     page.locator("tbody a").first.click()
@@ -404,6 +438,6 @@ def test_a_researcher_walks_through_the_dashboard(browser: Browser, address: str
     download.value.save_as(tmp_path / "corpus.zip")
     assert (tmp_path / "corpus.zip").stat().st_size > 500
     page.click("text=Log out")
-    assert page.url.endswith("/desk/login")
+    assert page.url.endswith("/admin/login")
     assert problems == {}
     context.close()

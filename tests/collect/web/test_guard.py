@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from tests.collect.web.studies import Visitor, desk
-from vantage.collect.desk import Desk
+from tests.collect.web.studies import Visitor, study_service
+from vantage.collect.service import StudyService
 from vantage.collect.web.guard import LARGEST_BODY
 
 
 @pytest.fixture
-def opened(tmp_path: Path) -> Desk:
-    return desk(tmp_path)
+def service(tmp_path: Path) -> StudyService:
+    return study_service(tmp_path)
 
 
-@pytest.mark.parametrize("path", ["/", "/desk/login", "/nowhere", "/api/health", "/openapi.json", "/item/1"])
-def test_every_response_carries_the_security_headers(opened: Desk, path: str) -> None:
-    visitor = Visitor(opened)
+@pytest.mark.parametrize("path", ["/", "/admin/login", "/nowhere", "/api/health", "/openapi.json", "/item/1"])
+def test_every_response_carries_the_security_headers(service: StudyService, path: str) -> None:
+    visitor = Visitor(service)
     visitor.get(path)
     policy = visitor.headers["content-security-policy"]
     assert "default-src 'none'" in policy
@@ -33,25 +33,25 @@ def test_every_response_carries_the_security_headers(opened: Desk, path: str) ->
     assert "strict-transport-security" not in visitor.headers
 
 
-def test_pages_hold_no_inline_script_or_style(opened: Desk) -> None:
-    visitor = Visitor(opened)
-    for path in ("/", "/desk/login", "/nowhere"):
+def test_pages_hold_no_inline_script_or_style(service: StudyService) -> None:
+    visitor = Visitor(service)
+    for path in ("/", "/admin/login", "/nowhere"):
         visitor.get(path)
         assert re.findall(r"<script(?![^>]*\ssrc=)", visitor.text) == []
         assert re.findall(r"<style|\sstyle=|\son\w+=|javascript:", visitor.text) == []
 
 
-def test_under_tls_cookies_are_secure(opened: Desk) -> None:
-    visitor = Visitor(opened, base="https://study.example")
+def test_under_tls_cookies_are_secure(service: StudyService) -> None:
+    visitor = Visitor(service, base="https://study.example")
     visitor.get("/")
     assert "Secure" in visitor.headers["set-cookie"]
     assert "max-age=31536000" in visitor.headers["strict-transport-security"]
 
 
 @pytest.mark.parametrize("stripped", [True, False])
-def test_behind_a_proxy_with_a_prefix(opened: Desk, stripped: bool) -> None:
+def test_behind_a_proxy_with_a_prefix(service: StudyService, stripped: bool) -> None:
     """Whether or not the proxy strips the prefix, the pages lead back through it."""
-    visitor = Visitor(opened, prefix="/study")
+    visitor = Visitor(service, prefix="/study")
     base = "" if stripped else "/study"
     visitor.get(f"{base}/")
     assert "Path=/study" in visitor.headers["set-cookie"]
@@ -63,8 +63,8 @@ def test_behind_a_proxy_with_a_prefix(opened: Desk, stripped: bool) -> None:
     assert visitor.send("/study/consent", {"agreed": "yes"}) == "/study/guidelines"
 
 
-def test_too_large_a_body_is_refused_whether_its_length_is_told_or_not(opened: Desk) -> None:
-    client = Visitor(opened).client
+def test_too_large_a_body_is_refused_whether_its_length_is_told_or_not(service: StudyService) -> None:
+    client = Visitor(service).client
     told = client.post("/consent", content=b"a=" + b"x" * LARGEST_BODY)
     assert told.status_code == 413
     assert "shorten" in told.text
@@ -79,6 +79,6 @@ def test_too_large_a_body_is_refused_whether_its_length_is_told_or_not(opened: D
 
 
 @pytest.mark.parametrize("length", ["-1", "many", "１"])
-def test_lengths_that_are_none(opened: Desk, length: str) -> None:
-    found = Visitor(opened).client.post("/consent", content=b"", headers={b"content-length": length.encode()})
+def test_lengths_that_are_none(service: StudyService, length: str) -> None:
+    found = Visitor(service).client.post("/consent", content=b"", headers={b"content-length": length.encode()})
     assert found.status_code == 413

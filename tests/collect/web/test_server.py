@@ -15,14 +15,14 @@ from urllib.request import urlopen
 import pytest
 
 from tests.collect.web.studies import corpus
-from vantage.collect.web.server import VARIABLE, Source, worker
+from vantage.collect.web.server import VARIABLE, ServedStudy, worker
 from vantage.errors import InputError
 
 CODE = """
 import json, sys
-from vantage.collect.web.server import Source, serve
+from vantage.collect.web.server import ServedStudy, serve
 told = json.loads(sys.argv[1])
-serve(Source(**told["source"]), port=told["port"], workers=told["workers"])
+serve(ServedStudy(**told["source"]), port=told["port"], workers=told["workers"])
 """
 
 
@@ -44,7 +44,7 @@ def test_serving_and_stopping(tmp_path: Path, workers: int) -> None:
         for _ in range(600):
             try:
                 with urlopen(f"http://127.0.0.1:{port}/study/") as response:
-                    assert b"I agree and take part" in response.read()
+                    assert b"I agree to take part" in response.read()
                     assert "server" not in response.headers
                     break
             except URLError:
@@ -67,5 +67,5 @@ def test_workers_are_told_by_the_environment(tmp_path: Path, monkeypatch: pytest
 
 
 def test_nothing_to_serve() -> None:
-    with pytest.raises(InputError, match="no study to serve"):
-        Source(folder="somewhere").open()
+    with pytest.raises(InputError, match="No study to serve"):
+        ServedStudy(folder="somewhere").open()

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.collect.web.studies import desk
-from vantage.collect.web.site import Entered, Site, worded
+from tests.collect.web.studies import study_service
+from vantage.collect.web.site import Site, answer_text
 from vantage.instruments import Instrument, bundled
 
 
@@ -16,7 +16,7 @@ def test_the_guide_shows_every_worked_example_with_its_reasons(tmp_path: Path, n
     from markupsafe import escape
 
     instrument = Instrument.load(name)
-    site = Site(desk(tmp_path, name))
+    site = Site(study_service(tmp_path, name))
     guide = site.guide(("",), tuple(q.id for q in instrument.questions))
     assert guide.count('class="card"') == len(instrument.examples)
     for example in instrument.examples:
@@ -25,16 +25,16 @@ def test_the_guide_shows_every_worked_example_with_its_reasons(tmp_path: Path, n
 
 
 def test_the_guide_keeps_to_the_conditions_and_questions_of_the_study(tmp_path: Path) -> None:
-    site = Site(desk(tmp_path, "sarcasm", conditions={"between": ["static"]}))
+    site = Site(study_service(tmp_path, "sarcasm", conditions={"between": ["static"]}))
     assert "Ravi" not in site.guide(("static",), ("sarcasm",))
     assert "Ravi" in site.guide(("context",), ("sarcasm",))
     assert "Worked examples" not in site.guide(("static",), ())
 
 
 def test_answers_are_worded_as_on_the_page() -> None:
-    assert worded(Instrument.load("sarcasm").question("sarcasm"), 1) == "yes"
-    assert worded(Instrument.load("sarcasm").question("sarcasm"), "ambiguous").startswith("ambiguous")
-    assert worded(Instrument.load("rationale-quality").question("relevance"), 4) == "4"
+    assert answer_text(Instrument.load("sarcasm").question("sarcasm"), 1) == "yes"
+    assert answer_text(Instrument.load("sarcasm").question("sarcasm"), "ambiguous").startswith("ambiguous")
+    assert answer_text(Instrument.load("rationale-quality").question("relevance"), 4) == "4"
 
 
 @pytest.mark.parametrize(
@@ -46,37 +46,18 @@ def test_answers_are_worded_as_on_the_page() -> None:
     ],
 )
 def test_where_participants_may_be_sent(tmp_path: Path, recruitment: dict[str, str], origins: tuple[str, ...]) -> None:
-    assert Site(desk(tmp_path, recruitment=recruitment)).redirects == origins
+    assert Site(study_service(tmp_path, recruitment=recruitment)).redirects == origins
 
 
-def test_a_cookie_is_checked_once_and_forged_ones_are_not_believed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_forged_cookies_are_not_believed(tmp_path: Path) -> None:
     from starlette.responses import Response
 
-    from tests.collect.web.test_seals import request
+    from tests.collect.web.test_signing import request
 
-    opened = desk(tmp_path)
-    site = Site(opened)
-    ann = opened.arrive({})
+    service = study_service(tmp_path)
+    site = Site(service)
+    ann = service.participants.enter({})
     response = Response()
-    site.seals.write(response, request(), "vantage", [ann.id], max_age=60)
+    site.signer.write_cookie(response, request(), "vantage", [ann.id], max_age=60)
     cookie = response.headers["set-cookie"].split(";")[0].removeprefix("vantage=")
-    assert site.known("") is None
-    assert site.known(ann.id) is None
-    assert site.known(f"x{cookie}") is None
-    assert site.known(cookie) == ann
-    monkeypatch.setattr(opened, "participant", lambda _: pytest.fail("asked again"))
-    assert site.known(cookie) == ann
-    monkeypatch.setattr("vantage.collect.web.site.MOST_PEOPLE", 1)
-    monkeypatch.setattr(opened, "participant", lambda _: ann)
-    site.seals.write(response, request(), "vantage", [ann.id, "again"], max_age=60)
-    site.known(response.headers.getlist("set-cookie")[-1].split(";")[0].removeprefix("vantage="))
-    assert len(site._people) == 1
-
-
-def test_the_oldest_entries_are_forgotten() -> None:
-    entered = Entered(most=2)
-    for name in "abc":
-        entered.put(name, name.upper())
-    assert [entered.get(name) for name in "abc"] == [None, "B", "C"]
+    assert [site.participant_of(text) for text in ("", ann.id, f"x{cookie}", cookie)] == [None, None, None, ann]

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.collect.web.studies import Visitor, desk
-from vantage.collect.web.visit import Trouble, fields
+from tests.collect.web.studies import Visitor, study_service
+from vantage.collect.web.visit import PageError, fields
 
 
 @given(st.binary(max_size=60))
 def test_any_body_is_a_form_or_a_trouble(body: bytes) -> None:
     try:
         found = fields(body, "application/x-www-form-urlencoded")
-    except Trouble as trouble:
+    except PageError as trouble:
         assert trouble.status == 400
     else:
         assert all(values for values in found.values())
@@ -25,30 +25,30 @@ def test_any_body_is_a_form_or_a_trouble(body: bytes) -> None:
 @settings(max_examples=5)
 @given(st.sampled_from(["multipart/form-data; boundary=x", "application/json", ""]))
 def test_other_kinds_of_content_are_refused(kind: str) -> None:
-    with pytest.raises(Trouble) as told:
+    with pytest.raises(PageError) as told:
         fields(b"a=1", kind)
     assert told.value.status == 415
 
 
 def test_too_many_fields() -> None:
-    with pytest.raises(Trouble):
+    with pytest.raises(PageError):
         fields(b"&".join(b"a=1" for _ in range(1001)), "application/x-www-form-urlencoded")
 
 
 def test_a_failure_has_a_reference_on_the_page_and_in_the_log(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    opened = desk(tmp_path)
-    ann = Visitor(opened)
+    service = study_service(tmp_path)
+    ann = Visitor(service)
     ann.begin()
 
     def broken(*_: object, **__: object) -> object:
         raise OSError("disk\nfull\x1b[31m")
 
-    monkeypatch.setattr(opened, "submit", broken)
+    monkeypatch.setattr(service.participants, "submit", broken)
     ann.answer()
     assert ann.status == 500
-    assert "Answers that you saved before are safe" in ann.text
+    assert "The answers you saved are safe" in ann.text
     assert "disk" not in ann.text
     (line,) = caplog.messages
     assert "\n" not in line
@@ -58,10 +58,10 @@ def test_a_failure_has_a_reference_on_the_page_and_in_the_log(
 
 
 def test_unknown_addresses_and_methods(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
-    ann = Visitor(desk(tmp_path))
+    ann = Visitor(study_service(tmp_path))
     ann.get("/nowhere/<script>")
     assert ann.status == 404
-    assert "There is no such page" in ann.text
+    assert "Page not found" in ann.text
     assert "<script>" not in ann.text
     ann.send("/end")
     assert ann.status == 405

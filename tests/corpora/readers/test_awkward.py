@@ -399,7 +399,7 @@ NUMBERS = [
     good("booleans as words", table("TRUE", "FALSE", "true"), judged(1, 0, 1)),
 ]
 WORDS = [
-    good("yes and Yes", table("yes", "no", "Yes", "yes"), judged(1, 0, 1, 1), "'Yes' (1 times) was read as 'yes'"),
+    good("yes and Yes", table("yes", "no", "Yes", "yes"), judged(1, 0, 1, 1), "'Yes' (1 cell) was read as 'yes'"),
     good("words with spaces", table("yes ", " no", "yes"), judged(1, 0, 1)),
     good(
         "agreement",
@@ -519,7 +519,12 @@ SHAPES = [
     bad("a header only", "item,rater,value\n", "a header but no rows"),
     bad("equal columns", "item,item,value\na,b,1\n", "two columns are named 'item'"),
     bad("too many cells", PLAIN + "i3,r1,2,9\n", "row 6", "4 cells under 3 column names"),
-    bad("no rater", "item,value\na,1\n", "which of the columns 'item', 'value' is the rater", "--map rater=COLUMN"),
+    bad(
+        "no rater",
+        "item,value\na,1\n",
+        "no column is mapped to the rater; the table has 'item', 'value'",
+        "--map rater=COLUMN",
+    ),
     bad(
         "a wrong mapping",
         PLAIN,
@@ -702,6 +707,21 @@ def test_a_file_gives_the_right_values_or_one_sentence(tmp_path: Path, case: Cas
     assert case.check is None or case.check(corpus)
 
 
+STREAMED = [case for case in CASES if case.name.split(".")[1] in ("csv", "tsv", "txt", "parquet")]
+
+
+@pytest.mark.parametrize("case", STREAMED[::4], ids=lambda case: case.id)
+def test_a_streamed_file_gives_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: Case) -> None:
+    monkeypatch.setattr("vantage.corpora.readers.files.LARGE", 0)
+    test_a_file_gives_the_right_values_or_one_sentence(tmp_path, case)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", STREAMED, ids=lambda case: case.id)
+def test_every_streamed_file_gives_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, case: Case) -> None:
+    test_a_streamed_file_gives_the_same(tmp_path, monkeypatch, case)
+
+
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
 def test_the_preview_never_fails_and_its_command_reads_the_file(tmp_path: Path, case: Case) -> None:
     path = made(tmp_path, case)
@@ -739,3 +759,14 @@ def test_extras_are_named_where_they_are_missing(tmp_path: Path, monkeypatch: py
 def test_a_folder_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="this is a folder, not a file; name a file inside it"):
         load("table", tmp_path)
+
+
+def test_the_preview_takes_the_only_column_left_for_the_rater(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("id;wer;stars\ni1;r1;1\ni1;r2;2\ni2;r1;3\n")
+    assert "--map item=id,value=stars,rater=wer" in preview(path)["command"]
+
+
+def test_the_preview_shows_lists_in_one_line(tmp_path: Path) -> None:
+    (path := tmp_path / "t.jsonl").write_text('{"item": "a", "rater": "r", "value": [1, 2]}\n')
+    assert preview(path)["columns"][2]["examples"] == ["[1, 2]"]

@@ -247,7 +247,7 @@ def test_multipico_keeps_one_language(mp_files: Path) -> None:
     assert corpus.items["item"].to_list() == ["9"]
     assert corpus.raters["rater"].to_list() == ["Ann2"]
     assert corpus.about.name == "mp-it"
-    with pytest.raises(InputError, match="no items in the language 'xx'; known are: en, it"):
+    with pytest.raises(InputError, match="no items in the language 'xx'; available: en, it"):
         load("mp", mp_files, language="xx")
 
 

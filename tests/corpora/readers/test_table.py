@@ -146,7 +146,7 @@ def test_duplicates_are_refused_or_resolved(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "options", "sentence"),
     [
-        ("a,b\n1,2\n", {}, "which of the columns 'a', 'b' is the item?; pass --map item=COLUMN"),
+        ("a,b\n1,2\n", {}, "no column is mapped to the item; the table has 'a', 'b'; pass --map item=COLUMN"),
         ("item,rater,value\na,r,1\n", {"map": {"item": "id"}}, "there is no column 'id' for 'item'"),
         ("item,rater,value\na,r,1\n", {"traits": ["age"]}, "there is no column 'age'"),
         ("item,rater,value\na,,1\n", {}, "row 2, column 'rater': the rater is empty"),

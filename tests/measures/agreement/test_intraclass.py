@@ -140,3 +140,23 @@ def test_repeated_answers_of_a_rater_are_error_of_the_two_way_forms() -> None:
     assert icc(rows).row(1, named=True)["estimate"] == pytest.approx(1 / 2.25, abs=0.12)
     with pytest.raises(InputError, match="between 0 and 1"):
         icc(rows, confidence=1.0)
+
+
+def test_the_interval_is_over_what_is_asked_for() -> None:
+    rng = np.random.default_rng(3)
+    full = rng.normal(size=60) + 0.8 * rng.normal(size=(12, 1)) + rng.normal(size=(12, 60))
+    gaps = np.where(rng.random(full.shape) < 0.3, np.nan, full)
+    for table in (full, gaps):
+        found = {ci: icc(table, ci=ci) for ci in ("auto", "items", "raters", "both", "none")}
+        for rows in found.values():
+            assert rows["estimate"].to_list() == found["auto"]["estimate"].to_list()
+        assert found["none"]["low"].null_count() == 6
+        assert found["auto"]["over"].to_list() == ["both", "both", "items"] * 2
+        for ci in ("items", "raters", "both"):
+            two_way = found[ci].filter(pl.col("form").str.contains("ICC\\([23]"))
+            assert two_way["over"].to_list() == [ci] * 4
+            one_way = found[ci].filter(pl.col("form").str.contains("ICC\\(1"))
+            assert one_way["over"].to_list() == ([ci] * 2 if ci == "both" else [None] * 2)
+        width = {ci: rows["high"][1] - rows["low"][1] for ci, rows in found.items() if ci != "none"}
+        assert width["both"] == pytest.approx(width["auto"], rel=0.25)
+        assert max(width["items"], width["raters"]) < width["both"] < width["items"] + width["raters"]

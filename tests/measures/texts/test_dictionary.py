@@ -97,7 +97,7 @@ def test_capitals_and_conflicts_are_merged_and_told(tmp_path: Path) -> None:
     match = read.find("fair")
     assert match is not None
     assert match.entries[0].direction is None
-    assert "1 words stand twice" in read.notes[0]
+    assert "1 words have two directions" in read.notes[0]
     assert {entry.dimension for entry in read.words["kind"]} == {"Warmth", "Care"}
 
 

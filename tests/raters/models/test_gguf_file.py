@@ -13,7 +13,7 @@ from vantage.raters.models import ModelError
 from vantage.raters.models.gguf_file import ModelFile, read
 from vantage.raters.models.llama_net import LlamaNet
 from vantage.raters.models.options import OptionTree
-from vantage.raters.models.prefix_scorer import Budget, PrefixScorer
+from vantage.raters.models.prefix_scorer import PrefixScorer, ScoringBudget
 
 
 def text(word: str) -> bytes:
@@ -132,7 +132,7 @@ def test_a_tiny_llama_gives_what_its_definition_gives() -> None:
     file = tiny()
     tree = OptionTree([[7], [7, 8], [9, 10, 11], [9, 12], [3]])
     prompts = [[1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 9], [1, 2, 20], [1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 9, 9, 9]]
-    scorer = PrefixScorer(LlamaNet(file), Budget(tokens=24, worth=3))
+    scorer = PrefixScorer(LlamaNet(file), ScoringBudget(tokens=24, worth=3))
     scorer.score([[1, 2, 3, 9]], tree)  # what was asked before must not matter
     found = scorer.score(prompts, tree)
     for prompt, row in zip(prompts, found, strict=True):

@@ -1,6 +1,7 @@
 """Contract with a real LiteLLM proxy before a real llama.cpp server.
 
-The proxy wants an environment of its own, so the test runs where `VANTAGE_LITELLM` names its command:
+The proxy has about a hundred dependencies, so it gets an environment of its own; the test uses the command that
+`VANTAGE_LITELLM` names, or one beside Python or on the path, and is skipped where there is none:
 
     python -m venv proxy && proxy/bin/pip install "litellm[proxy]"
     VANTAGE_LITELLM=proxy/bin/litellm pytest tests/raters/models/test_litellm_proxy.py
@@ -12,10 +13,12 @@ import json
 import os
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from secrets import token_hex
+from shutil import which
 from urllib.error import URLError
 from urllib.request import urlopen
 
@@ -25,7 +28,7 @@ from tests.raters.models.llama_server import llama_server
 from vantage.raters.models import Message, Request, Sampling, load_model
 from vantage.raters.models.openai import OpenAIModel
 
-COMMAND = os.environ.get("VANTAGE_LITELLM")
+COMMAND = os.environ.get("VANTAGE_LITELLM") or which("litellm", path=Path(sys.executable).parent) or which("litellm")
 SCHEMA = {
     "type": "object",
     "properties": {"answer": {"type": "integer", "enum": [1, 2, 3]}},
@@ -37,7 +40,10 @@ OFFLINE = {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}
 START = 240
 """Seconds in which the proxy must be up."""
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(not COMMAND, reason="VANTAGE_LITELLM names no LiteLLM proxy")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not COMMAND, reason="there is no LiteLLM proxy; VANTAGE_LITELLM may name one"),
+]
 
 
 @pytest.fixture(scope="module")

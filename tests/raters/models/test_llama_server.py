@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
+import polars as pl
 import pytest
 
 from tests.raters.models.llama_server import llama_server
@@ -15,7 +16,8 @@ from vantage.raters.answers import answer_schema
 from vantage.raters.models import Message, ModelError, Request, Sampling, load_model
 from vantage.raters.models.openai import OpenAIModel
 from vantage.raters.models.probe import probe
-from vantage.runs import Options, Plan, Store, run
+from vantage.raters.personas import Persona
+from vantage.runs import RunOptions, RunPlan, RunStore, run
 
 pytest.importorskip("xllamacpp")
 
@@ -94,29 +96,43 @@ def test_the_probe_finds_out_what_the_server_can_do(model: OpenAIModel) -> None:
     assert profile.tokens_per_second > 0
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("instrument", "style"),
-    [
-        *(("warmth-competence", "zero-shot"), ("warmth-competence", "scoring"), ("irony", "reasoning+scoring")),
-        *(("irony", "two-step"), ("sarcasm-rating", "json"), ("sarcasm-rating", "sampling:2")),
-        *(("sentiment", "json+free"), ("appraisals", "reasoning")),
-    ],
+INSTRUMENTS = ("warmth-competence", "irony", "sarcasm-rating", "sentiment", "appraisals")
+STYLES = (
+    *("zero-shot", "few-shot:1", "reasoning", "two-step", "scoring", "reasoning+scoring", "sampling:2"),
+    *("together", "json", "json+free", "coarse", "coarse+scoring", "persona", "selective-persona"),
 )
+PAIRS = [
+    pytest.param(instrument, style, marks=pytest.mark.slow)
+    for instrument in INSTRUMENTS
+    for style in STYLES
+    if "coarse" not in style or instrument == "warmth-competence"
+]
+"""Every style with every instrument; only one of them has bands."""
+FEW = [("irony", "json"), ("sentiment", "scoring"), ("sarcasm-rating", "two-step")]
+"""A few of them for the fast suite; what they share (server, run, reading) is what most often breaks."""
+
+
+@pytest.mark.parametrize(("instrument", "style"), [*FEW, *(pair for pair in PAIRS if pair.values not in FEW)])
 def test_styles_end_without_a_failed_call_or_an_invented_answer(url: str, instrument: str, style: str) -> None:
     known = Instrument.load(instrument)
+    question = known.questions[0].id
     items = demo_corpus().items.head(1)
     for part in known.shown(""):
         if part.name not in items.columns:
             items = items.with_columns(items["text"].alias(part.name))
     corpus = demo_corpus().filter(item=items["item"].to_list())._with(items=items)
-    rater = ChatRater("openai:smollm2", style, max_tokens=16, settings={"base_url": url, "timeout": 300})
-    with Store.temporary() as store:
-        plan = Plan.of(corpus, rater, known, questions=[known.questions[0].id])
-        outcome = run(plan, store, Options(concurrency=2))
+    persona = Persona("baker", age=40, occupation="baker") if "persona" in style else None
+    settings = {"base_url": url, "timeout": 300}
+    rater = ChatRater("openai:smollm2", style, persona, max_tokens=6, settings=settings)
+    with RunStore.temporary() as store:
+        plan = RunPlan.of(corpus, rater, known, questions=[question])
+        outcome = run(plan, store, RunOptions(concurrency=2))
     assert (outcome.tally.failed, outcome.complete) == (0, True), outcome.tally.fault
-    (row,) = outcome.judged[0].judgments.iter_rows(named=True)
-    if row["mass"] is not None and row["mass"] < 0.5:
-        assert (row["status"], row["value"]) == ("failed", None)
-    if row["rule"] == "cut":
-        assert row["value"] is None
+    judged = outcome.judged[0].judgments.filter(pl.col("question").is_in([question, f"{question}-coarse"]))
+    # A persona to whom the item is not relevant gives no answer.
+    assert len(judged) == 1 or style == "selective-persona"
+    for row in judged.iter_rows(named=True):
+        if row["mass"] is not None and row["mass"] < 0.5:
+            assert (row["status"], row["value"]) == ("failed", None)
+        if row["rule"] == "cut":
+            assert row["value"] is None

@@ -34,7 +34,7 @@ def test_names_that_stand_for_no_model(spec: str, told: str) -> None:
     ("spec", "setting", "told"),
     [
         ("openai:gpt", "base_ulr", "An openai model has no setting 'base_ulr'; did you mean 'base_url'?"),
-        ("gguf:x", "zzz", "known are: window, threads, gpu_layers, parallel, exact."),
+        ("gguf:x", "zzz", "available: window, threads, gpu_layers, parallel, exact."),
         ("recorded:x", "answer_in", "A recorded model has no setting 'answer_in'"),
     ],
 )

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from vantage.raters.models.options import OptionTree, Path
 from vantage.raters.models.prefix_plan import Tokens
-from vantage.raters.models.prefix_scorer import Budget, Pending, PrefixScorer
+from vantage.raters.models.prefix_scorer import Pending, PrefixScorer, ScoringBudget
 
 VOCABULARY = 6
 
@@ -58,14 +58,14 @@ PROMPTS = st.lists(st.lists(st.integers(0, 2), min_size=1, max_size=8), min_size
 def test_scores_are_those_of_every_prompt_on_its_own(
     first: list[list[int]], second: list[list[int]], worth: int, room: int
 ) -> None:
-    scorer = PrefixScorer(Hashing(), Budget(tokens=room, worth=worth))
+    scorer = PrefixScorer(Hashing(), ScoringBudget(tokens=room, worth=worth))
     for prompts in (first, second, first):
         assert scorer.score(prompts, TREE) == pytest.approx(np.array(expected(prompts, TREE)), abs=1e-12)
 
 
 def test_a_scorer_that_is_stopped_gives_what_it_has_and_goes_on_later() -> None:
     looks = iter([False] * 2)
-    scorer = PrefixScorer(Hashing(), Budget(tokens=8, worth=8, rows=2))
+    scorer = PrefixScorer(Hashing(), ScoringBudget(tokens=8, worth=8, rows=2))
     prompts = [[1, 2, 0, item] for item in range(6)]
     told = scorer.score(prompts, TREE, lambda: next(looks, True))
     known = ~np.isnan(told).any(axis=1)
@@ -77,7 +77,7 @@ def test_a_scorer_that_is_stopped_gives_what_it_has_and_goes_on_later() -> None:
 
 def test_what_is_shared_is_read_once_and_kept_for_the_next_call() -> None:
     net = Hashing()
-    scorer = PrefixScorer(net, Budget(tokens=64, worth=8))
+    scorer = PrefixScorer(net, ScoringBudget(tokens=64, worth=8))
     guidelines = [1] * 100
     first = [[*guidelines, 2, 2, item] for item in range(3)]
     scorer.score([*first, *first], TREE)

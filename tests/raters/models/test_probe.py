@@ -12,7 +12,7 @@ import pytest
 from vantage import ChatRater
 from vantage.raters.models import ModelError, load_model
 from vantage.raters.models.probe import ROOM, Profile, probe
-from vantage.runs import Store
+from vantage.runs import RunStore
 from vantage.runs.profiles import keep, kept, profiles, suited
 
 from .endpoint import Answer, Endpoint
@@ -52,7 +52,7 @@ def test_an_endpoint_that_can_do_everything() -> None:
     assert (profile.repeats, profile.thinks, profile.rejects) == (True, False, ())
     assert profile.calls <= 12
     assert len(endpoint.requests) <= 12
-    assert Profile.of(json.loads(json.dumps(profile.told()))) == profile
+    assert Profile.of(json.loads(json.dumps(profile.as_dict()))) == profile
 
 
 def test_an_endpoint_with_limits_and_a_model_that_thinks() -> None:
@@ -95,12 +95,12 @@ def test_a_provider_without_probabilities_is_known_without_a_probe(monkeypatch: 
 
 
 @pytest.fixture
-def store(tmp_path: Any) -> Iterator[Store]:
-    with Store(tmp_path / "runs.sqlite") as opened:
+def store(tmp_path: Any) -> Iterator[RunStore]:
+    with RunStore(tmp_path / "runs.sqlite") as opened:
         yield opened
 
 
-def test_a_store_keeps_profiles_by_model_endpoint_and_parameters(store: Store) -> None:
+def test_a_store_keeps_profiles_by_model_endpoint_and_parameters(store: RunStore) -> None:
     here = ChatRater("openai:judge", settings={"base_url": "http://localhost:1/v1"})
     there = ChatRater("openai:judge", settings={"base_url": "https://api.example.org/v1"})
     assert kept(store, here) is None

@@ -86,7 +86,7 @@ def test_bad_tables_are_told(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no column 'question'"):
         load_model(f"recorded:{path}")
     path.write_text("item,question,sample,reply\na,b,0,c\na,b,0,d\n")
-    with pytest.raises(InputError, match=r"row 3: sample 0 of what is asked here stands twice"):
+    with pytest.raises(InputError, match=r"row 3: sample 0 of what is asked here is given twice"):
         load_model(f"recorded:{path}")
     path.write_text("item,question,sample,reply\na,b,first,c\n")
     with pytest.raises(InputError, match="'first' is not a number"):

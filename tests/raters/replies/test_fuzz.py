@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.raters.replies.questions import AGREE, FIVE, NINE, OFTEN, SARCASM, SENTIMENT, SLIDER, TRUST, USEFUL
 from vantage.instruments import Instrument, Question
 from vantage.instruments.instrument import bundled
-from vantage.raters.replies import Reply, parse_replies, parse_reply
+from vantage.raters.replies import ParsedReply, parse_replies, parse_reply
 from vantage.scales import STATUSES, Option, OptOut, Scale, show_code
 
 QUESTIONS = [NINE, FIVE, SLIDER, OFTEN, AGREE, TRUST, SARCASM, SENTIMENT, USEFUL]
@@ -49,7 +49,7 @@ ANYTHING: st.SearchStrategy[Any] = st.one_of(
 )
 
 
-def check(reply: Reply, question: Question) -> None:
+def check(reply: ParsedReply, question: Question) -> None:
     assert (reply.value is not None) == (reply.status == "answered")
     assert reply.value is None or question.scale.holds(reply.value)
     assert reply.status in STATUSES

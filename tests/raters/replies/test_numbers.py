@@ -4,6 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vantage.instruments import Instrument
+from vantage.raters.replies import parse_reply
 from vantage.raters.replies.numbers import WORDS, read_number
 from vantage.scales import Scale
 
@@ -32,6 +34,22 @@ def test_obstacles(text: str, form: str) -> None:
     reading = read_number(text, 0, NINE)
     assert reading is not None
     assert (reading.form, reading.value) == (form, None)
+
+
+@pytest.mark.parametrize("sign", ["-", "\u2212", "minus ", "negative ", "Negative-"])
+@pytest.mark.parametrize("digits", ["2", "two"])
+def test_a_negative_number_keeps_its_sign(sign: str, digits: str) -> None:
+    trust = Instrument.load("warmth-competence").question("trust")
+    if digits.isalpha() and sign in "-\u2212":
+        sign = "minus "
+    for text in (f"{sign}{digits}", f"Answer: {sign}{digits}", f"I would give it a {sign}{digits}."):
+        assert parse_reply(text, trust).value == -2, text
+
+
+def test_a_number_called_negative_behind_it_is_no_positive_one() -> None:
+    trust = Instrument.load("warmth-competence").question("trust")
+    for text in ("2 (negative)", "two, negative", "2 on the negative side"):
+        assert parse_reply(text, trust).value != 2, text
 
 
 @given(st.integers(-50, 50), st.integers(1, 40))

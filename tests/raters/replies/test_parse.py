@@ -16,7 +16,7 @@ from tests.raters.replies.questions import (
     USEFUL,
 )
 from vantage.instruments import Question
-from vantage.raters.replies import Reply, parse_reply
+from vantage.raters.replies import ParsedReply, parse_reply
 
 ANSWERED = [
     # JSON, with all that goes wrong in it
@@ -206,7 +206,7 @@ def test_opt_outs_and_refusals(question: Question, text: str, status: str, rule:
 
 @pytest.mark.parametrize(("question", "text", "rule"), UNPARSED, ids=lambda part: str(part)[:30])
 def test_no_answer_says_why(question: Question, text: str | None, rule: str) -> None:
-    assert parse_reply(text, question) == Reply(None, "unparsed", None, rule)
+    assert parse_reply(text, question) == ParsedReply(None, "unparsed", None, rule)
 
 
 @pytest.mark.parametrize(

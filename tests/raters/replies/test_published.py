@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from vantage.instruments import Instrument, Question
-from vantage.raters.replies import Reply, parse_reply
+from vantage.raters.replies import ParsedReply, parse_reply
 
 pytestmark = pytest.mark.data
 
@@ -27,7 +27,7 @@ class Recorded:
     file: str
     post: str
     question: str
-    reply: Reply
+    reply: ParsedReply
     cleaned: int
     text: str = field(repr=False)
 
@@ -77,7 +77,7 @@ def checked() -> list[dict[str, str]]:
     return list(csv.DictReader(lines))
 
 
-def shown(reply: Reply) -> str:
+def shown(reply: ParsedReply) -> str:
     return reply.status if reply.value is None else f"{reply.value:g}"
 
 
@@ -159,10 +159,10 @@ def test_every_disagreement_with_the_published_cleaning_is_explained(cells: list
         ("alpaca-native", "option named in words"): 1,
         ("dolly-v2-7b", "option named in words"): 174,
         ("dolly-v2-7b", "rating behind a number that is none"): 1,
-        ("dolly-v2-7b", "number and NA or another option"): 271,
+        ("dolly-v2-7b", "number and NA or another option"): 267,
         ("dolly-v2-7b", "number copied from the post"): 97,
-        ("dolly-v2-7b", "number of the repeated prompt"): 7,
-        ("dolly-v2-7b", "NA, then the repeated prompt or other numbers"): 38,
+        ("dolly-v2-7b", "number of the repeated prompt"): 10,
+        ("dolly-v2-7b", "NA, then the repeated prompt or other numbers"): 40,
         ("dolly-v2-7b", "decimal cut off"): 57,
         ("dolly-v2-7b", "number out of another top"): 1,
         ("dolly-v2-7b", "number denied"): 2,
@@ -173,7 +173,7 @@ def test_every_disagreement_with_the_published_cleaning_is_explained(cells: list
         ("flan-t5-xxl", "number copied from the post"): 107,
         ("flan-t5-xxl", "number in a sentence about something else"): 1,
     }
-    assert sum(found.values()) == 806
+    assert sum(found.values()) == 807
 
 
 def test_statuses_are_as_frequent_as_reported(cells: list[Recorded]) -> None:
@@ -183,10 +183,10 @@ def test_statuses_are_as_frequent_as_reported(cells: list[Recorded]) -> None:
         ("chatgpt", "answered"): 5756,
         ("chatgpt", "not_mentioned"): 2,
         ("chatgpt", "unparsed"): 26,
-        ("dolly-v2-7b", "answered"): 2911,
-        ("dolly-v2-7b", "not_mentioned"): 1314,
+        ("dolly-v2-7b", "answered"): 2910,
+        ("dolly-v2-7b", "not_mentioned"): 1319,
         ("dolly-v2-7b", "refused"): 70,
-        ("dolly-v2-7b", "unparsed"): 1489,
+        ("dolly-v2-7b", "unparsed"): 1485,
         ("flan-t5-xxl", "answered"): 4839,
         ("flan-t5-xxl", "not_mentioned"): 168,
         ("flan-t5-xxl", "refused"): 12,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.raters.trained.tiny import corpus
 from vantage import Corpus, InputError, Instrument, Scale, demo_corpus
 from vantage.raters.trained import TrainedRater, fit, shared_texts
-from vantage.raters.trained.base import Predicted, mixture, nearest_option
+from vantage.raters.trained.base import PredictedAnswers, mixture, nearest_option
 from vantage.raters.trained.examples import examples
 from vantage.raters.trained.folds import grouped_folds
 from vantage.raters.trained.losses import spearman
@@ -174,7 +174,7 @@ def test_equal_texts_are_in_the_same_fold_and_no_fold_is_empty(texts: list[str],
 @given(st.lists(st.floats(-9, 9), min_size=1, max_size=9), st.floats(0.01, 5))
 def test_numbers_become_shares_that_sum_to_one_and_means_stay_on_the_scale(means: list[float], spread: float) -> None:
     scale = Scale.points(-3, 3)
-    found = Predicted.of_numbers(np.array(means), spread, scale)
+    found = PredictedAnswers.of_numbers(np.array(means), spread, scale)
     assert found.shares is not None
     assert found.mean is not None
     assert np.allclose(found.shares.sum(axis=1), 1)

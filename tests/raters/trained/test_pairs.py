@@ -192,7 +192,7 @@ def test_what_does_not_exist_is_named(change: dict[str, Any], sentence: str) -> 
 
 
 def test_splits_that_cannot_be_learned_from_are_refused() -> None:
-    with pytest.raises(InputError, match="of unnamed users no trait is told"):
+    with pytest.raises(InputError, match="no trait is known of unnamed users"):
         fit_pairs(parted("train", users="unnamed"), "tfidf-users", traits=["side"])
     corpus = planted()
     same = vantage.Corpus(

@@ -41,6 +41,7 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "heat": ("heat", {"row": "name", "column": "series", "diverging": True}),
     "bump": ("bump", {"name": "name", "stage": "stage", "highlight": ["trust"]}),
     "lattice": ("lattice", {"sets": "name", "panel": "series"}),
+    "forest": ("forest", {"category": "name", "expected": "high", "panel": "series", "reference": "low"}),
     "curve": ("curve", {"x": "x", "series": "series", "reference": 0.5, "limits": (0, 1)}),
 }
 
@@ -118,7 +119,7 @@ def test_maps_that_are_compared_share_axes_and_a_small_one_is_enlarged() -> None
         for n in range(10)
     ]
     frame = pl.DataFrame(rows).with_columns(warmth_low=pl.col("warmth") - 0.3, warmth_high=pl.col("warmth") + 0.3)
-    figure = draw("map", frame, {"panel": "who", "own_axes": True})
+    figure = draw("map", frame, {"panel": "who"})
     people, model, enlarged, rest = figure.axes
     assert not rest.axison
     assert (people.get_xlim(), people.get_ylim()) == (model.get_xlim(), model.get_ylim())

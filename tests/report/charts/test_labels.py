@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from matplotlib.text import Text
 
 from vantage.report.charts import draw
-from vantage.report.style import house
+from vantage.report.style import figure_style
 
 
 def boxes(points: int, seed: int) -> tuple[list[tuple[float, ...]], int]:
@@ -22,7 +22,7 @@ def boxes(points: int, seed: int) -> tuple[list[tuple[float, ...]], int]:
             "y": rng.normal(size=points),
         }
     )
-    with house():
+    with figure_style():
         figure = draw("map", frame, {"x": "x", "y": "y", "height": 5.0})
         figure.draw_without_rendering()
         axes = figure.axes[0]

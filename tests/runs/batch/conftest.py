@@ -10,7 +10,7 @@ import pytest
 from tests.runs.batch.provider import Provider
 from tests.runs.conftest import MakePlan, corpus
 from vantage import ChatRater
-from vantage.runs import Plan, limits
+from vantage.runs import RunPlan, limits
 from vantage.runs.batch import engine
 
 
@@ -28,8 +28,10 @@ def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
 def plan(provider: Provider) -> MakePlan:
     """`plan(items, style, **options)`: the question of trust put to the provider's model."""
 
-    def make(items: int = 5, style: str = "zero-shot", questions: tuple[str, ...] = ("trust",), **options: Any) -> Plan:
+    def make(
+        items: int = 5, style: str = "zero-shot", questions: tuple[str, ...] = ("trust",), **options: Any
+    ) -> RunPlan:
         rater = ChatRater("openai:tester", style, settings={"base_url": provider.url, "timeout": 5.0}, **options)
-        return Plan.of(corpus(items), rater, "warmth-competence", questions=questions)
+        return RunPlan.of(corpus(items), rater, "warmth-competence", questions=questions)
 
     return make

@@ -6,7 +6,7 @@ import sys
 
 from tests.runs.conftest import corpus
 from vantage import ChatRater
-from vantage.runs import Options, Plan, Store, run
+from vantage.runs import RunOptions, RunPlan, RunStore, run
 from vantage.runs.batch import engine
 
 
@@ -14,9 +14,9 @@ def main() -> None:
     url, path, protocol, items = sys.argv[1:5]
     engine.FIRST_POLL = engine.LONGEST_POLL = 0.02  # type: ignore[misc]
     rater = ChatRater("openai:tester", settings={"base_url": url, "timeout": 60.0})
-    plan = Plan.of(corpus(int(items)), rater, "warmth-competence", questions=["trust"])
-    with Store(path) as store:
-        run(plan, store, Options(engine="batch", batch_protocol=protocol))
+    plan = RunPlan.of(corpus(int(items)), rater, "warmth-competence", questions=["trust"])
+    with RunStore(path) as store:
+        run(plan, store, RunOptions(engine="batch", batch_protocol=protocol))
 
 
 if __name__ == "__main__":

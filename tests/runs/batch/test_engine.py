@@ -16,14 +16,14 @@ from tests.runs.batch.provider import Provider
 from tests.runs.conftest import MakePlan, case, corpus
 from vantage import ChatRater, InputError
 from vantage.raters.models.base import ModelError
-from vantage.runs import Options, Plan, Store, run
+from vantage.runs import RunOptions, RunPlan, RunStore, run
 from vantage.runs.batch.openai import OpenAIBatches
 from vantage.runs.ledger import ledger, totals
-from vantage.runs.tally import Tally
+from vantage.runs.tally import RunTally
 
 ROOT = Path(__file__).resolve().parents[3]
 PROTOCOLS = ("openai", "anthropic", "mistral")
-BATCH = Options(engine="batch")
+BATCH = RunOptions(engine="batch")
 
 
 def value(body: dict[str, Any]) -> str:
@@ -32,10 +32,10 @@ def value(body: dict[str, Any]) -> str:
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_a_batch_gives_what_single_requests_would(
-    provider: Provider, plan: MakePlan, store: Store, protocol: str
+    provider: Provider, plan: MakePlan, store: RunStore, protocol: str
 ) -> None:
     provider.reply = value
-    options = Options(engine="batch", batch_protocol=protocol)
+    options = RunOptions(engine="batch", batch_protocol=protocol)
     outcome = run(plan(20), store, options)
     assert outcome.complete
     assert len(provider.batches) == 1
@@ -48,10 +48,10 @@ def test_a_batch_gives_what_single_requests_would(
 
 
 def test_the_key_is_sent_as_each_provider_wants_it_and_stands_in_no_record(
-    provider: Provider, plan: MakePlan, store: Store
+    provider: Provider, plan: MakePlan, store: RunStore
 ) -> None:
     provider.reply = lambda body: "2 test-key-that-stays-secret"
-    run(plan(1), store, Options(engine="batch", batch_protocol="anthropic"))
+    run(plan(1), store, RunOptions(engine="batch", batch_protocol="anthropic"))
     assert {headers["x-api-key"] for headers in provider.headers} == {"test-key-that-stays-secret"}
     assert all("Authorization" not in headers for headers in provider.headers)
     provider.headers.clear()
@@ -60,7 +60,7 @@ def test_the_key_is_sent_as_each_provider_wants_it_and_stands_in_no_record(
     assert b"stays-secret" not in b"".join(file.read_bytes() for file in store.path.parent.glob("runs.sqlite*"))
 
 
-def test_follow_up_questions_go_into_the_next_batch(provider: Provider, plan: MakePlan, store: Store) -> None:
+def test_follow_up_questions_go_into_the_next_batch(provider: Provider, plan: MakePlan, store: RunStore) -> None:
     provider.reply = lambda body: "Because." if "Why is" in body["messages"][-1]["content"] else "2"
     outcome = run(plan(6, "two-step"), store, BATCH)
     assert [len(batch.requests) for batch in provider.batches] == [6, 6]
@@ -69,7 +69,7 @@ def test_follow_up_questions_go_into_the_next_batch(provider: Provider, plan: Ma
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_what_expires_goes_again_and_what_is_refused_has_failed(
-    provider: Provider, plan: MakePlan, store: Store, protocol: str
+    provider: Provider, plan: MakePlan, store: RunStore, protocol: str
 ) -> None:
     """Partial results, an expired batch, lines that are missing, errors that pass and errors that do not."""
     seen: Counter[int] = Counter()
@@ -84,7 +84,7 @@ def test_what_expires_goes_again_and_what_is_refused_has_failed(
         return value(body)
 
     provider.reply, provider.answers = reply, 15
-    outcome = run(plan(20), store, Options(engine="batch", batch_protocol=protocol))
+    outcome = run(plan(20), store, RunOptions(engine="batch", batch_protocol=protocol))
     assert outcome.tally.sent == 20
     assert outcome.tally.failed == 1
     judged = outcome.judged[0].judgments
@@ -95,10 +95,10 @@ def test_what_expires_goes_again_and_what_is_refused_has_failed(
     assert [len(batch.requests) for batch in provider.batches] == [20, 7]
     assert max(seen.values()) == 2
     provider.reply = value
-    assert run(plan(20), store, Options(engine="batch", batch_protocol=protocol)).tally.sent == 1
+    assert run(plan(20), store, RunOptions(engine="batch", batch_protocol=protocol)).tally.sent == 1
 
 
-def test_faults_of_the_line_are_passed_through(provider: Provider, plan: MakePlan, store: Store) -> None:
+def test_faults_of_the_line_are_passed_through(provider: Provider, plan: MakePlan, store: RunStore) -> None:
     provider.reply = value
     provider.faults = {
         "POST /files": [429, 500, "reset"],
@@ -115,20 +115,22 @@ def test_faults_of_the_line_are_passed_through(provider: Provider, plan: MakePla
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_a_batch_whose_confirmation_was_lost_is_found_and_not_submitted_again(
-    provider: Provider, plan: MakePlan, store: Store, protocol: str
+    provider: Provider, plan: MakePlan, store: RunStore, protocol: str
 ) -> None:
     path = {"openai": "POST /batches", "anthropic": "POST /messages", "mistral": "POST /batch/jobs"}[protocol]
     provider.faults = {path: ["reset"]}
-    outcome = run(plan(4), store, Options(engine="batch", batch_protocol=protocol))
+    outcome = run(plan(4), store, RunOptions(engine="batch", batch_protocol=protocol))
     assert outcome.complete
     assert len(provider.batches) == 1
     # A server that fails before it takes the batch has none of it, so it is submitted again.
     provider.faults = {path: [500]}
-    assert run(plan(7), store, Options(engine="batch", batch_protocol=protocol)).complete
+    assert run(plan(7), store, RunOptions(engine="batch", batch_protocol=protocol)).complete
     assert [len(batch.requests) for batch in provider.batches] == [4, 3]
 
 
-def test_a_rejected_parameter_is_left_out_of_the_next_batch(provider: Provider, plan: MakePlan, store: Store) -> None:
+def test_a_rejected_parameter_is_left_out_of_the_next_batch(
+    provider: Provider, plan: MakePlan, store: RunStore
+) -> None:
     def reply(body: dict[str, Any]) -> str | tuple[int, str]:
         return (400, "Unsupported parameter: 'seed'.") if "seed" in body else value(body)
 
@@ -140,17 +142,17 @@ def test_a_rejected_parameter_is_left_out_of_the_next_batch(provider: Provider, 
 
 
 def test_options_are_scored_in_batches_where_the_protocol_tells_probabilities(
-    provider: Provider, plan: MakePlan, store: Store
+    provider: Provider, plan: MakePlan, store: RunStore
 ) -> None:
     with pytest.raises(ModelError, match="log-probabilities"):
-        run(plan(2, "scoring"), store, Options(engine="batch", batch_protocol="anthropic"))
+        run(plan(2, "scoring"), store, RunOptions(engine="batch", batch_protocol="anthropic"))
     with pytest.raises(ModelError, match="log-probabilities"):
         run(plan(2, "scoring"), store, BATCH)
     asked = provider.batches[0].requests.values()
     assert all(body["logprobs"] and body["max_tokens"] == 1 for body in asked)
 
 
-def test_a_full_queue_makes_batches_smaller(provider: Provider, plan: MakePlan, store: Store) -> None:
+def test_a_full_queue_makes_batches_smaller(provider: Provider, plan: MakePlan, store: RunStore) -> None:
     full = {"code": "token_limit_exceeded", "message": "Enqueued token limit reached."}
     provider.refusals = [full, full]
     outcome = run(plan(8), store, BATCH)
@@ -158,7 +160,7 @@ def test_a_full_queue_makes_batches_smaller(provider: Provider, plan: MakePlan, 
     assert [len(batch.requests) for batch in provider.batches] == [8, 4, 2, 2, 2, 2]
 
 
-def test_a_batch_that_is_refused_fails_with_the_reason(provider: Provider, plan: MakePlan, store: Store) -> None:
+def test_a_batch_that_is_refused_fails_with_the_reason(provider: Provider, plan: MakePlan, store: RunStore) -> None:
     provider.refusals = [{"code": "invalid", "message": "Line 1 is no JSON."}]
     outcome = run(plan(3), store, BATCH)
     assert outcome.tally.failed == 3
@@ -167,7 +169,7 @@ def test_a_batch_that_is_refused_fails_with_the_reason(provider: Provider, plan:
 
 
 def test_batches_are_no_larger_than_the_provider_takes(
-    provider: Provider, plan: MakePlan, store: Store, monkeypatch: pytest.MonkeyPatch
+    provider: Provider, plan: MakePlan, store: RunStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(OpenAIBatches, "most", 7)
     assert run(plan(16), store, BATCH).complete
@@ -177,20 +179,20 @@ def test_batches_are_no_larger_than_the_provider_takes(
     assert all(len(content) <= 4000 for content in list(provider.files.values())[3:])
 
 
-def test_half_the_price_is_counted_and_kept_apart(provider: Provider, plan: MakePlan, store: Store) -> None:
+def test_half_the_price_is_counted_and_kept_apart(provider: Provider, plan: MakePlan, store: RunStore) -> None:
     prices = {"openai:tester": {"input": 10_000.0, "output": 100_000.0}}
-    outcome = run(plan(4), store, Options(engine="batch", prices=prices))  # type: ignore[arg-type]
+    outcome = run(plan(4), store, RunOptions(engine="batch", prices=prices))  # type: ignore[arg-type]
     assert outcome.tally.cost == pytest.approx(4 * (100 * 0.01 + 10 * 0.1) / 2)
     assert totals(ledger(store, outcome.run))["cost"] == pytest.approx(outcome.tally.cost)
     # The limit holds for all that may be under way, at half the price: 0.5 for a prompt and 25.6 for a reply at most.
-    capped = run(plan(30), store, Options(engine="batch", prices=prices, max_cost=100.0))  # type: ignore[arg-type]
+    capped = run(plan(30), store, RunOptions(engine="batch", prices=prices, max_cost=100.0))  # type: ignore[arg-type]
     assert capped.complete
     assert max(len(batch.requests) for batch in provider.batches[1:]) == 3
 
 
-def test_a_run_that_does_not_wait_is_collected_later(provider: Provider, plan: MakePlan, store: Store) -> None:
+def test_a_run_that_does_not_wait_is_collected_later(provider: Provider, plan: MakePlan, store: RunStore) -> None:
     provider.polls = 10**6
-    first = run(plan(5), store, Options(engine="batch", batch_wait=0))
+    first = run(plan(5), store, RunOptions(engine="batch", batch_wait=0))
     assert not first.complete
     assert first.tally.missing == 5
     assert "5 requests are in batches" in first.tally.ended
@@ -201,10 +203,12 @@ def test_a_run_that_does_not_wait_is_collected_later(provider: Provider, plan: M
     assert len(provider.batches) == 1
 
 
-def test_an_interrupted_run_leaves_its_batches_where_they_are(provider: Provider, plan: MakePlan, store: Store) -> None:
+def test_an_interrupted_run_leaves_its_batches_where_they_are(
+    provider: Provider, plan: MakePlan, store: RunStore
+) -> None:
     provider.polls = 10**6
 
-    def interrupt(_: Tally) -> None:
+    def interrupt(_: RunTally) -> None:
         if provider.batches and not interrupted:
             interrupted.append(True)
             raise KeyboardInterrupt
@@ -241,20 +245,20 @@ def test_a_process_that_is_killed_between_submitting_and_collecting_doubles_noth
         process.communicate()
         assert len(provider.batches) == 1
     provider.polls, provider.reply = 1, value
-    with Store(path) as store:
-        outcome = run(plan(items), store, Options(engine="batch", batch_protocol=protocol))
+    with RunStore(path) as store:
+        outcome = run(plan(items), store, RunOptions(engine="batch", batch_protocol=protocol))
     assert outcome.complete
     assert Counter(provider.asked).most_common(1)[0][1] == 1
     assert outcome.judged[0].judgments["value"].to_list() == [n % 7 - 3 for n in range(items)]
 
 
-def test_models_that_run_here_have_no_batches(store: Store) -> None:
-    here = Plan.of(corpus(2), ChatRater("embedded"), "warmth-competence", questions=["trust"])
+def test_models_that_run_here_have_no_batches(store: RunStore) -> None:
+    here = RunPlan.of(corpus(2), ChatRater("embedded"), "warmth-competence", questions=["trust"])
     with pytest.raises(InputError, match="leave --batch out"):
         run(here, store, BATCH)
 
 
-def test_an_endpoint_without_batches_is_told_in_a_sentence(provider: Provider, plan: MakePlan, store: Store) -> None:
+def test_an_endpoint_without_batches_is_told_in_a_sentence(provider: Provider, plan: MakePlan, store: RunStore) -> None:
     provider.faults = {"POST /files": [404]}
     with pytest.raises(ModelError, match="has no batch API here"):
         run(plan(2), store, BATCH)
@@ -263,4 +267,4 @@ def test_an_endpoint_without_batches_is_told_in_a_sentence(provider: Provider, p
         run(plan(2), store, BATCH)
     assert run(plan(2), store, BATCH).complete
     with pytest.raises(InputError, match="did you mean 'mistral'"):
-        run(plan(3), store, Options(engine="batch", batch_protocol="mistal"))
+        run(plan(3), store, RunOptions(engine="batch", batch_protocol="mistal"))

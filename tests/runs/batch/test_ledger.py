@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from vantage.runs import Store
+from vantage.runs import RunStore
 from vantage.runs.batch.ledger import Ledger
 
 KEYS = [bytes([n]) * 16 for n in range(6)]
 
 
 @pytest.fixture
-def ledger(store: Store) -> Ledger:
+def ledger(store: RunStore) -> Ledger:
     return Ledger(store, "openai", "api.example.org")
 
 
-def test_a_batch_holds_its_requests_from_its_opening_on(ledger: Ledger, store: Store) -> None:
+def test_a_batch_holds_its_requests_from_its_opening_on(ledger: Ledger, store: RunStore) -> None:
     batch = ledger.intend(dict.fromkeys(KEYS[:4], 1))
     assert ledger.held(KEYS) == {}
     assert [one.token for one in ledger.orphans()] == [batch.token]
@@ -58,8 +58,8 @@ def test_a_batch_is_closed_only_when_nothing_in_it_is_unanswered(ledger: Ledger)
     assert [one.name for one in ledger.batches("collected")] == ["batch-1"]
 
 
-def test_what_another_process_is_submitting_is_left_to_it(ledger: Ledger, store: Store, tmp_path: Path) -> None:
-    with Store(store.path) as other:
+def test_what_another_process_is_submitting_is_left_to_it(ledger: Ledger, store: RunStore, tmp_path: Path) -> None:
+    with RunStore(store.path) as other:
         assert other.claims.take(KEYS[:2]) == set(KEYS[:2])
         Ledger(other, "openai", "api.example.org").intend(dict.fromkeys(KEYS[:2], 1))
         assert ledger.orphans() == []
@@ -68,11 +68,11 @@ def test_what_another_process_is_submitting_is_left_to_it(ledger: Ledger, store:
 
 def test_open_batches_survive_the_recovery_of_a_damaged_store(tmp_path: Path) -> None:
     path = tmp_path / "runs.sqlite"
-    with Store(path) as store:
+    with RunStore(path) as store:
         ledger = Ledger(store, "openai", "api.example.org")
         ledger.opened(ledger.intend(dict.fromkeys(KEYS, 1)), "batch-1")
     data = path.read_bytes()
     path.write_bytes(data[: len(data) - 4096])
-    with Store(path) as store:
+    with RunStore(path) as store:
         assert store.notes
         assert len(Ledger(store, "openai", "api.example.org").held(KEYS)) == len(KEYS)

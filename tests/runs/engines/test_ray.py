@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import MagicMock
 
 import polars as pl
 import pytest
@@ -18,11 +19,11 @@ from tests.raters.models.endpoint import Answer, Endpoint
 from tests.runs.conftest import MakePlan, case, corpus
 from vantage import ChatRater, InputError
 from vantage.raters.models.base import ModelError
-from vantage.runs import Options, Plan, Store, run
+from vantage.runs import RunOptions, RunPlan, RunStore, run
 from vantage.runs.engines.ray import RayEngine, connected
-from vantage.runs.tally import Tally
+from vantage.runs.tally import RunTally
 
-RAY = Options(engine="ray", workers=2)
+RAY = RunOptions(engine="ray", workers=2)
 
 
 @pytest.fixture(scope="module")
@@ -45,13 +46,13 @@ def values(body: dict[str, Any]) -> str:
 
 @pytest.mark.slow
 def test_two_clients_give_what_one_process_gives_also_when_they_are_interrupted(
-    cluster: Any, endpoint: Endpoint, plan: MakePlan, store: Store, tmp_path: Path
+    cluster: Any, endpoint: Endpoint, plan: MakePlan, store: RunStore, tmp_path: Path
 ) -> None:
     endpoint.reply = lambda body: Answer(values(body), wait=0.2)
     asked = plan(60, "two-step", samples=2, temperature=1.0)
     interrupted: list[float] = []
 
-    def interrupt(tally: Tally) -> None:
+    def interrupt(tally: RunTally) -> None:
         if tally.sent > 10 and not interrupted:
             interrupted.append(time.monotonic())
             raise KeyboardInterrupt
@@ -64,27 +65,28 @@ def test_two_clients_give_what_one_process_gives_also_when_they_are_interrupted(
     rest = run(asked, store)
     assert rest.complete
     assert rest.tally.stored + rest.tally.sent == len(endpoint.requests) == 60 * 2 * 2
-    with Store(tmp_path / "local.sqlite") as other:
+    with RunStore(tmp_path / "local.sqlite") as other:
         assert rest.judged[0].judgments.equals(run(asked, other).judged[0].judgments)
     # Where nothing is open, no worker is started.
     assert run(asked, store, RAY).tally.sent == 0
 
 
 @pytest.mark.slow
-def test_every_worker_has_a_model_of_its_own(cluster: Any, store: Store, tmp_path: Path) -> None:
+def test_every_worker_has_a_model_of_its_own(cluster: Any, store: RunStore, tmp_path: Path) -> None:
     recorded = tmp_path / "recorded.csv"
     pl.DataFrame(
         {"item": [f"i{n:04}" for n in range(90)], "question": "trust", "reply": [str(n % 7 - 3) for n in range(90)]}
     ).write_csv(recorded)
-    asked = Plan.of(corpus(90), ChatRater(f"recorded:{recorded}"), "warmth-competence", questions=["trust"])
+    asked = RunPlan.of(corpus(90), ChatRater(f"recorded:{recorded}"), "warmth-competence", questions=["trust"])
     outcome = run(asked, store, RAY)
     assert outcome.complete
     assert outcome.judged[0].judgments["value"].to_list() == [n % 7 - 3 for n in range(90)]
+    assert any("without --engine ray it is faster" in note for note in outcome.judged[0].notes)
 
 
 @pytest.mark.slow
 def test_a_worker_that_is_lost_is_replaced_and_nothing_is_lost_with_it(
-    cluster: Any, endpoint: Endpoint, plan: MakePlan, store: Store
+    cluster: Any, endpoint: Endpoint, plan: MakePlan, store: RunStore
 ) -> None:
     asked, lock = Counter[int](), threading.Lock()
 
@@ -96,7 +98,7 @@ def test_a_worker_that_is_lost_is_replaced_and_nothing_is_lost_with_it(
     endpoint.reply = reply
     killed: list[int] = []
 
-    def progress(tally: Tally) -> None:
+    def progress(tally: RunTally) -> None:
         if tally.sent > 20 and not killed:
             killed.append(_kill_a_worker())
 
@@ -125,10 +127,10 @@ def _kill_a_worker() -> int:
 
 @pytest.mark.slow
 def test_what_workers_cannot_do_ends_the_run_with_a_sentence(
-    cluster: Any, endpoint: Endpoint, plan: MakePlan, store: Store
+    cluster: Any, endpoint: Endpoint, plan: MakePlan, store: RunStore
 ) -> None:
     with pytest.raises(ModelError, match="no setting 'tiemout'"):
-        run(plan(3, settings={"tiemout": 3}), store, Options(engine="ray", workers=1))
+        run(plan(3, settings={"tiemout": 3}), store, RunOptions(engine="ray", workers=1))
 
 
 def test_a_loaded_model_cannot_be_sent_away(endpoint: Endpoint) -> None:
@@ -138,3 +140,64 @@ def test_a_loaded_model_cannot_be_sent_away(endpoint: Endpoint) -> None:
             RayEngine().open(ChatRater(model), RAY)
     finally:
         model.close()
+
+
+class LostCluster:
+    """As much of Ray as an engine sees of a cluster of two machines whose head node is lost once workers have begun."""
+
+    class exceptions:  # noqa: N801 - as in Ray
+        class RaySystemError(Exception):
+            pass
+
+        class GetTimeoutError(Exception):
+            pass
+
+        class RayActorError(Exception):
+            pass
+
+        class WorkerCrashedError(Exception):
+            pass
+
+    def __init__(self) -> None:
+        self.asked, self.killed = 0, 0
+
+    def is_initialized(self) -> bool:
+        return True
+
+    def nodes(self) -> list[dict[str, bool]]:
+        return [{"Alive": True}, {"Alive": True}]
+
+    def cluster_resources(self) -> dict[str, float]:
+        return {"CPU": 4.0}
+
+    def remote(self, worker: type) -> Any:
+        return MagicMock()
+
+    def wait(self, references: list[Any], **_: Any) -> tuple[list[Any], list[Any]]:
+        self.asked += 1
+        if self.asked > 2:
+            raise self.exceptions.RaySystemError("System error: Failed to connect to GCS\nat 10.0.0.1:6379.")
+        return references[:1], references[1:]
+
+    def get(self, references: list[Any], **_: Any) -> list[None]:
+        return [None for _ in references]
+
+    def kill(self, actor: Any) -> None:
+        self.killed += 1
+
+
+def test_a_lost_head_node_ends_the_run_with_a_sentence(
+    plan: MakePlan, store: RunStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lost = LostCluster()
+    monkeypatch.setattr("vantage.runs.engines.ray.require", lambda *_: lost)
+    with pytest.raises(ModelError) as error:
+        run(plan(5), store, RAY)
+    assert str(error.value) == (
+        "The Ray cluster was lost (System error: Failed to connect to GCS at 10.0.0.1:6379); every reply so far is "
+        "stored, so start it and run the same command again."
+    )
+    assert lost.killed == 2
+    # The store still takes the run up where it was.
+    rest = run(plan(5), store)
+    assert (rest.complete, rest.tally.sent) == (True, 5)

@@ -13,8 +13,8 @@ from tests.raters.models.endpoint import Answer, Endpoint
 from vantage._version import __version__
 from vantage.raters.conversation import Ask
 from vantage.raters.models.base import Message, Request
-from vantage.runs import Options
-from vantage.runs.engines.ray_worker import Handed, Told, Worker
+from vantage.runs import RunOptions
+from vantage.runs.engines.ray_worker import Handed, Worker, WorkerReport
 
 
 def handed(count: int) -> list[Handed]:
@@ -27,7 +27,7 @@ def worker(endpoint: Endpoint) -> Iterator[Callable[..., Worker]]:
     made: list[Worker] = []
 
     def make(**options: Any) -> Worker:
-        one = Worker("openai:tester", {"base_url": endpoint.url}, Options(**options), __version__)
+        one = Worker("openai:tester", {"base_url": endpoint.url}, RunOptions(**options), __version__)
         assert one.begin() == ""
         made.append(one)
         return one
@@ -37,7 +37,7 @@ def worker(endpoint: Endpoint) -> Iterator[Callable[..., Worker]]:
         assert ended(one).done
 
 
-def ended(one: Worker) -> Told:
+def ended(one: Worker) -> WorkerReport:
     """What a worker tells last when it is told to stop."""
     told, limit = one.exchange([], stop=True), time.monotonic() + 20
     while not told.done and time.monotonic() < limit:
@@ -45,9 +45,9 @@ def ended(one: Worker) -> Told:
     return told
 
 
-def until(one: Worker, count: int) -> list[Told]:
+def until(one: Worker, count: int) -> list[WorkerReport]:
     """Exchanges until so many requests have ended."""
-    told: list[Told] = []
+    told: list[WorkerReport] = []
     limit = time.monotonic() + 20
     while sum(len(each.ended) for each in told) < count and time.monotonic() < limit:
         told.append(one.exchange([], stop=False))
@@ -78,8 +78,8 @@ def test_what_is_under_way_when_a_worker_must_stop_is_told_and_the_rest_is_not_s
 
 
 def test_a_worker_that_cannot_begin_says_why(tmp_path: Path) -> None:
-    assert "install the same" in Worker("embedded", {}, Options(), "0.0.0").begin()
-    missing = Worker(f"recorded:{tmp_path / 'none.csv'}", {}, Options(), __version__)
+    assert "install the same" in Worker("embedded", {}, RunOptions(), "0.0.0").begin()
+    missing = Worker(f"recorded:{tmp_path / 'none.csv'}", {}, RunOptions(), __version__)
     assert "none.csv" in missing.begin()
 
 

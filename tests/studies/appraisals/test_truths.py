@@ -3,34 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
-from tests.report.truth import check, check_all, claims, findings
+from tests.report.noise import SEEDS, Claiming, claiming, few
+from tests.report.truth import check, check_all, findings
 from tests.studies.appraisals.release import DOUBLE, write
 from vantage import Corpus
+from vantage.measures.rationale.scoring import Likeness
 from vantage.report.parts import Result
 from vantage.report.recipe import Recipe, functions_of
 from vantage.report.record import Record
 from vantage.report.sentences import Words, decide, statement
 from vantage.studies.appraisals import emotions, evaluation, experts, models, reasons
+from vantage.studies.appraisals.analysis import Appraised
 from vantage.studies.appraisals.coding import p_over_posts
 from vantage.studies.appraisals.collecting import read_release
-from vantage.studies.appraisals.options import Options
+from vantage.studies.appraisals.options import AppraisalsOptions
 from vantage.studies.appraisals.study import STUDY
 from vantage.studies.execution import Context
-
-pytestmark = pytest.mark.slow
 
 CRITERIA = ("factuality", "relevance", "consistency", "usefulness")
 
 
 def analysed(corpus: Corpus, **options: Any) -> Result:
     given: dict[str, Any] = {"resamples": 100, "draws": 1, "topics": 0, "folds": 3, **options}
-    return STUDY.analyse(corpus, Context(Options(**given), Record("appraisals", "")))
+    return STUDY.analyse(corpus, Context(AppraisalsOptions(**given), Record("appraisals", "")))
 
 
 def changed(corpus: Corpus, judgments: pl.DataFrame) -> Corpus:
@@ -66,6 +68,7 @@ def sentences(result: Result, start: str) -> list[str]:
     return [one.text for one in findings(result) if one.text.startswith(start)]
 
 
+@pytest.mark.slow
 def test_planted_effects_are_found_and_turn_round_with_the_labels(corpus: Corpus) -> None:
     told, turned = (analysed(planted(corpus, round_)) for round_ in (False, True))
     check_all(told)
@@ -80,6 +83,7 @@ def test_planted_effects_are_found_and_turn_round_with_the_labels(corpus: Corpus
     assert sentences(told, "Two experts' reasons for the same thing share more words than")
 
 
+@pytest.mark.slow
 def test_reasons_that_share_fewer_words_than_chance_are_not_called_more_alike(corpus: Corpus) -> None:
     # One expert takes words that the other one keeps for other posts and questions.
     places = {item: place for place, item in enumerate(corpus.items["item"])}
@@ -111,19 +115,24 @@ def test_the_sentence_on_reasons_follows_the_difference(beyond: float, word: str
     assert word in finding.text
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_noise_claims_nothing(corpus: Corpus, seed: int) -> None:
+SAYING = Claiming("vantage.studies.appraisals", experts, emotions, models, evaluation, reasons)
+TRUE_OF_NOISE = "The mean of each question over other posts"
+"""Answers at random are truly further from people than a mean is."""
+
+
+def shuffled(part: pl.DataFrame, rng: np.random.Generator) -> pl.DataFrame:
+    for columns in (["value", "status"], ["rationale"]):
+        part = part.with_columns(part.select(columns)[rng.permutation(len(part))].get_columns())
+    return part
+
+
+def noise(corpus: Corpus, seed: int) -> Corpus:
+    """The release with answers, reasons, scores and emotions dealt out anew."""
     rng = np.random.default_rng(seed)
-
-    def shuffled(part: pl.DataFrame) -> pl.DataFrame:
-        for columns in (["value", "status"], ["rationale"]):
-            part = part.with_columns(part.select(columns)[rng.permutation(len(part))].get_columns())
-        return part
-
     told = corpus.judgments.drop("reply").with_columns(pl.col("question").is_in(CRITERIA).alias("evaluation"))
     parts = told.partition_by(["evaluation", "question"], maintain_order=True)
-    appraisals = shuffled(pl.concat(part for part in parts if not part["evaluation"][0]))
-    judged = [shuffled(part) for part in parts if part["evaluation"][0]]
+    appraisals = shuffled(pl.concat(part for part in parts if not part["evaluation"][0]), rng)
+    judged = [shuffled(part, rng) for part in parts if part["evaluation"][0]]
     felt = [name for name in corpus.items.columns if name.startswith("emotion_")]
     posts = corpus.items.filter(pl.col("source").is_null())
     items = pl.concat(
@@ -132,11 +141,22 @@ def test_noise_claims_nothing(corpus: Corpus, seed: int) -> None:
             corpus.items.filter(pl.col("source").is_not_null()),
         ]
     )
-    noise = Corpus(items, corpus.raters, pl.concat([appraisals, *judged]).drop("evaluation"), corpus.instruments)
-    result = analysed(noise)
-    check_all(result)
-    # Answers at random are truly further from people than a mean is.
-    assert [text for text in claims(result) if not text.startswith("The mean of each question over other posts")] == []
+    return Corpus(items, corpus.raters, pl.concat([appraisals, *judged]).drop("evaluation"), corpus.instruments)
+
+
+def on_noise(corpus: Corpus, seed: int) -> Result:
+    options = AppraisalsOptions(resamples=100, draws=1, topics=0, folds=2)
+    # Of the measures of likeness, sentences speak of ROUGE-L alone.
+    return SAYING.result(Appraised(noise(corpus, seed), options, seed, Likeness(["rouge-l"])))
+
+
+def test_noise_claims_nothing(corpus: Corpus) -> None:
+    assert claiming(partial(on_noise, corpus), range(1), TRUE_OF_NOISE) == {}
+
+
+@pytest.mark.slow
+def test_noise_hardly_ever_claims_anything(corpus: Corpus) -> None:
+    assert len(found := claiming(partial(on_noise, corpus), range(SEEDS), TRUE_OF_NOISE)) <= few(SEEDS), found
 
 
 def _one_rater(corpus: Corpus) -> Corpus:
@@ -155,6 +175,7 @@ def _model_only(corpus: Corpus) -> Corpus:
     return corpus.filter(rater=["chatgpt"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("reduced", "gone"),
     [

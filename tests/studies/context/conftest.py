@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from tests.context.planted import Planted, planted_corpus
-from tests.context.script_writer import ScriptWriter
+from tests.studies.context.pipeline.planted import Planted, planted_corpus
+from tests.studies.context.pipeline.script_writer import ScriptWriter
 
 
 @pytest.fixture
@@ -28,5 +28,5 @@ def models(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         return known[spec]
 
     monkeypatch.setattr("vantage.raters.chat.load_model", load)
-    monkeypatch.setattr("vantage.context.generation.load_model", load)
+    monkeypatch.setattr("vantage.studies.context.pipeline.generation.load_model", load)
     return known

@@ -9,10 +9,10 @@ import numpy as np
 import polars as pl
 
 from vantage import Corpus, Instrument
-from vantage.context.controls import with_controls
 from vantage.report.parts import Result
 from vantage.report.record import Record
-from vantage.studies.context.options import Options
+from vantage.studies.context.options import ContextOptions
+from vantage.studies.context.pipeline.controls import with_controls
 from vantage.studies.context.study import STUDY
 from vantage.studies.execution import Context
 
@@ -89,7 +89,7 @@ def judged_corpus(
 def analysed(corpus: Corpus, **options: Any) -> Result:
     """The report on a corpus."""
     chosen = {"tasks": "sarcasm", "methods": "length", "resamples": 200, **options}
-    context = Context(Options(**chosen), Record("context", "Context"))
+    context = Context(ContextOptions(**chosen), Record("context", "Context"))
     return STUDY.analyse(corpus, context)
 
 

@@ -8,19 +8,19 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tests.context.planted import planted_corpus
+from tests.studies.context.pipeline.planted import planted_corpus
 from vantage import Corpus, Instrument, Scale
 from vantage.errors import InputError
 from vantage.report.record import Record
 from vantage.studies import run
 from vantage.studies.context.collecting import DETECTED_POORLY, POOR, _warn, collect
-from vantage.studies.context.options import Options
+from vantage.studies.context.options import ContextOptions
 from vantage.studies.execution import Context
 
 
-def context(data: Path, **options: Any) -> Context[Options]:
+def context(data: Path, **options: Any) -> Context[ContextOptions]:
     chosen = {"tasks": "sarcasm", "items": 12, "methods": "constant,length", "resamples": 10, **options}
-    return Context(Options(**chosen), Record("context", "Context"), data=data)
+    return Context(ContextOptions(**chosen), Record("context", "Context"), data=data)
 
 
 def answers(folder: Path, item: str, instrument: Instrument | None = None) -> Path:

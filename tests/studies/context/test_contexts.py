@@ -5,14 +5,14 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from tests.context.conftest import statements
-from tests.context.script_writer import CONVERSATION, ScriptWriter
+from tests.studies.context.pipeline.conftest import statements
+from tests.studies.context.pipeline.script_writer import CONVERSATION, ScriptWriter
 from vantage import Corpus, Instrument
-from vantage.context.controls import attached
-from vantage.context.generation import generate
 from vantage.studies.context import contexts
-from vantage.studies.context.analysis import Judged
-from vantage.studies.context.options import Options
+from vantage.studies.context.analysis import ContextAnalysis
+from vantage.studies.context.options import ContextOptions
+from vantage.studies.context.pipeline.controls import attached
+from vantage.studies.context.pipeline.generation import generate
 
 
 def once(step: str, said: str, number: int) -> str | None:
@@ -22,21 +22,21 @@ def once(step: str, said: str, number: int) -> str | None:
     return "<b>nothing</b>" if "love" in said and number == 0 else f"{CONVERSATION}\nPerson A: Mile {number}."
 
 
-def analysis(corpus: Corpus) -> Judged:
+def analysis(corpus: Corpus) -> ContextAnalysis:
     labelled = corpus.items.with_columns(pl.lit("sarcasm").alias("task"), pl.lit("yes").alias("label"))
     whole = Corpus(labelled, corpus.raters, corpus.judgments, corpus.instruments)
-    return Judged(whole, Options(tasks="sarcasm"))
+    return ContextAnalysis(whole, ContextOptions(tasks="sarcasm"))
 
 
 @pytest.fixture(scope="module")
-def whole() -> Judged:
+def whole() -> ContextAnalysis:
     sarcasm = Instrument.load("sarcasm")
     grades = ScriptWriter("verifier", lambda step, _, number: "2" if step == "redundancy" and number == 0 else None)
     made = [generate(statements(), sarcasm, ScriptWriter(replies=once), grades, control=c) for c in ("label", "blind")]
     return analysis(attached(statements(), sarcasm, *made)[0])
 
 
-def test_everything_is_counted(whole: Judged) -> None:
+def test_everything_is_counted(whole: ContextAnalysis) -> None:
     told = contexts.written(whole)
     assert told is not None
     overview = told.frame.filter(control="label").row(0, named=True)
@@ -60,12 +60,12 @@ def test_everything_is_counted(whole: Judged) -> None:
     assert "label-alignment" not in graded.filter(control="blind")["question"]
 
 
-def test_kept_contexts_are_shown_as_conversations_with_the_statement_marked(whole: Judged) -> None:
+def test_kept_contexts_are_shown_as_conversations_with_the_statement_marked(whole: ContextAnalysis) -> None:
     shown = contexts.examples(whole)
     assert [one.name for one in shown] == [f"context-sarcasm-{kind}" for kind in ("label-1", "label-2", "blind-1")]
     first = shown[0].table().frame
-    assert first.filter("judged")["text"].to_list() == ["I just love waiting."]
-    assert ("Person B", "And the bus?") in first.select("speaker", "text").rows()
+    assert first.filter("judged")["text"].to_list() == ["I just love waiting. And the bus?"]
+    assert ("Person A", "Forty minutes.") in first.select("speaker", "text").rows()
     assert "written for the original label" in shown[0].caption
     assert "written without a label" in shown[2].caption
 

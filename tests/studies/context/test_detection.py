@@ -7,12 +7,12 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tests.context.planted import Planted, planted_corpus
+from tests.studies.context.pipeline.planted import Planted, planted_corpus
 from vantage import Corpus
 from vantage.context import Cost, Simulator, simulate
 from vantage.studies.context import detection
-from vantage.studies.context.analysis import TITLES, Judged, Statements
-from vantage.studies.context.options import Options
+from vantage.studies.context.analysis import TITLES, ContextAnalysis, Statements
+from vantage.studies.context.options import ContextOptions
 
 SELECTIVE = TITLES["selective"]
 
@@ -25,9 +25,9 @@ def tasked(corpus: Corpus) -> Corpus:
 def found(kinds: list[str], **options: Any) -> Statements:
     corpus = planted_corpus(kinds)
     told = simulate(corpus, "sarcasm", Simulator(Planted(), count=6, answers="scoring"), "selective")
-    chosen = Options(**{"tasks": "sarcasm", "methods": "constant,length,selective", "resamples": 10, **options})
+    chosen = ContextOptions(**{"tasks": "sarcasm", "methods": "constant,length,selective", "resamples": 10, **options})
     costs = {("sarcasm", "planted", "selective"): Cost(7, None, None)}
-    return Judged(tasked(told.corpus), chosen, costs=costs).parts["sarcasm"]
+    return ContextAnalysis(tasked(told.corpus), chosen, costs=costs).parts["sarcasm"]
 
 
 def test_methods_stand_beside_votes_and_the_last_model_flags() -> None:
@@ -43,7 +43,11 @@ def test_methods_stand_beside_votes_and_the_last_model_flags() -> None:
     )
     assert (told.facts["marked"], told.facts["voted"]) == (8, 17)
     assert told.frame.filter(method=SELECTIVE)["calls"].to_list() == [7]
-    assert set(detection.curves(one)["method"]) == {TITLES["length"], SELECTIVE, detection.RANDOM}  # type: ignore[index]
+    plain, modelled = detection.curves(one)
+    assert set(plain.data["method"]) == {TITLES["length"], detection.RANDOM}
+    assert set(modelled.data["method"]) == {SELECTIVE, detection.RANDOM}
+    assert modelled.name == "curves-sarcasm-planted"
+    assert modelled.data.filter(method=detection.RANDOM)["low"].null_count() == 0
     relevant = detection.relevance(one)
     assert relevant is not None
     assert relevant.select("asked", "fewest", "none").row(0) == (6, 0, 1)
@@ -65,13 +69,14 @@ def test_too_few_votes_leave_scores_without_a_verdict_and_a_budget_flags() -> No
     told = detection.methods(one)
     assert "auc" not in told.frame.columns
     assert told.facts["few_votes"] == "4 items of the task"
-    assert detection.curves(one) is detection.calibrated(one) is detection.remaining_doubt(one) is None
+    assert detection.calibrated(one) is None
+    assert detection.curves(one) == detection.remaining_doubt(one) == []
 
 
 def test_nobody_and_no_model_leave_no_section() -> None:
     corpus = planted_corpus(["clear"] * 3)
     alone = Corpus(corpus.items, corpus.raters.clear(), corpus.judgments.clear(), corpus.instruments)
-    analysis = Judged(tasked(alone), Options(tasks="sarcasm"))
+    analysis = ContextAnalysis(tasked(alone), ContextOptions(tasks="sarcasm"))
     assert detection.tasks(analysis) == {}
     assert analysis.parts["sarcasm"].flagged == []
 
@@ -79,10 +84,9 @@ def test_nobody_and_no_model_leave_no_section() -> None:
 def test_context_that_helps_shows_in_what_is_left() -> None:
     one = found(["clear", "ambiguous"] * 8)
     vars(one)["after"] = one.votes.with_columns(pl.lit(0.0).alias("doubt"))
-    left = detection.remaining_doubt(one)
-    assert left is not None
-    mine = left.filter(method=SELECTIVE)["left"].to_list()
+    left = detection.remaining_doubt(one)[-1].data
+    mine = left.filter(method=SELECTIVE)["estimate"].to_list()
     assert mine[0] == pytest.approx(0.2)
     assert mine[-1] == pytest.approx(0.0)
-    by_lot = left.filter(method=detection.RANDOM)["left"].to_list()
-    assert mine[4] < by_lot[4]
+    random = left.filter(method=detection.RANDOM)["estimate"].to_list()
+    assert mine[4] < random[4]

@@ -7,19 +7,20 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tests.context.conftest import statements
-from tests.context.script_writer import ScriptWriter
+from tests.studies.context.pipeline.conftest import statements
+from tests.studies.context.pipeline.script_writer import ScriptWriter
 from vantage import ChatRater, Corpus, Instrument
-from vantage.context.controls import attached
-from vantage.context.generation import generate
 from vantage.report.record import Record
 from vantage.studies.context.model_raters import ask_models, example_corpus
+from vantage.studies.context.options import ContextOptions
+from vantage.studies.context.pipeline.controls import attached
+from vantage.studies.context.pipeline.generation import generate
 from vantage.studies.execution import Context
 
 SARCASM = Instrument.load("sarcasm")
 
 
-class Asking(Context[None]):
+class Asking(Context[ContextOptions]):
     """A study whose only model is a script."""
 
     model: ScriptWriter
@@ -28,8 +29,8 @@ class Asking(Context[None]):
         return [ChatRater(self.model, style, seed=self.seed, **options)]
 
 
-def asking() -> Asking:
-    context = Asking(None, Record("test", "Test"), models=("writer",))
+def asking(**options: Any) -> Asking:
+    context = Asking(ContextOptions(**options), Record("test", "Test"), models=("writer",))
     context.model = ScriptWriter()
     return context
 
@@ -67,17 +68,8 @@ def test_every_style_and_condition_is_asked(with_contexts: tuple[Corpus, Instrum
     corpus, extended = with_contexts
     items, labels = pool()
     static = example_corpus(items, labels, SARCASM, corpus.items)
-    context = asking()
-    conditions = ("static", "context", "context-opposite")
-    judged = ask_models(
-        context,
-        corpus,
-        extended,
-        conditions=conditions,
-        styles=("zero-shot", "few-shot:3"),
-        runs=2,
-        examples={"static": static},
-    )
+    context = asking(styles="zero-shot,few-shot:3", runs=2)
+    judged = ask_models(context, corpus, extended, ("static", "context", "context-opposite"), {"static": static})
     counts = judged.judgments.filter(pl.col("rater").str.starts_with("writer")).group_by("rater", "condition").len()
     assert sorted(counts.rows()) == [
         ("writer+few-shot:3", "static", 8),
@@ -103,10 +95,8 @@ def test_examples_with_context_are_shown_with_theirs(with_contexts: tuple[Corpus
     items, labels = pool(6)
     plain = example_corpus(items, labels, SARCASM, corpus.items)
     inside = generate(plain, SARCASM, ScriptWriter("generator"), ScriptWriter("v"), labels=labels).corpus
-    context = asking()
-    ask_models(
-        context, corpus, extended, conditions=("context",), styles=("few-shot:3",), runs=1, examples={"context": inside}
-    )
+    context = asking(styles="few-shot:3", runs=1)
+    ask_models(context, corpus, extended, ("context",), {"context": inside})
     asked = context.model.requests[0].messages
     assert len(asked) == 2 + 2 * 3
     assert all("Conversation:\nPerson A: The train" in m.content for m in asked if m.role == "user")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -12,16 +13,16 @@ from sklearn.metrics import f1_score
 from tests.report.truth import check_all
 from tests.studies.context.judged import analysed, judged_corpus, table
 from vantage.report.parts import Result
-from vantage.studies.context.analysis import Judged, Statements
+from vantage.studies.context.analysis import ContextAnalysis, Statements
 from vantage.studies.context.models import Rated, before_and_after, effects, rated
-from vantage.studies.context.options import Options
+from vantage.studies.context.options import ContextOptions
 
 FLAGGED = [f"i{n:03}" for n in range(0, 60, 3)]
 
 
 def one(**options: Any) -> Rated:
     corpus = judged_corpus(30, {"m": (0.7, 0.9)}, **options)
-    part = Judged(corpus, Options(tasks="sarcasm", resamples=100)).parts["sarcasm"]
+    part = ContextAnalysis(corpus, ContextOptions(tasks="sarcasm", resamples=100)).parts["sarcasm"]
     return next(rated(part))
 
 
@@ -43,26 +44,53 @@ def test_f1_is_the_mean_over_runs_with_ambiguous_counted_wrong() -> None:
     assert model.under("static")["value"].null_count() > 0
 
 
+def test_a_perfect_model_scores_one_on_every_part() -> None:
+    judged = judged_corpus(30, {"m": (1.0, 1.0)}, luck=1.0)
+    only = judged.items.filter(pl.col("label") == "yes")["item"].head(12).to_list()
+    (model,) = rated(ContextAnalysis(judged, ContextOptions(tasks="sarcasm", resamples=20)).parts["sarcasm"])
+    for row in before_and_after(model, only):
+        assert (row["static"], row["context"], row["difference"]) == (1.0, 1.0, 0.0)
+        assert row["static_low"] == 1.0
+
+
 def test_selective_answers_take_context_for_flagged_items_only() -> None:
     model = one()
-    mixed = model.selective(["i000", "i001", "nowhere"])
-    assert len(mixed) == len(model.under("static"))
-    some = mixed.filter(item="i000").sort("sample")["value"].to_list()
-    assert some == model.under("context").filter(item="i000").sort("sample")["value"].to_list()
-    row = next(before_and_after(model, ["i000", "i001"]))
+    flagged = pl.col("item").is_in(["i000", "i001"])
+    mixed = pl.concat([model.under("static").filter(~flagged), model.under("context").filter(flagged)])
+    row = next(before_and_after(model, ["i000", "i001", "nowhere"]))
     assert row["selective"] == pytest.approx(by_hand(mixed))
     everything = next(before_and_after(model, model.judged["item"].unique().to_list()))
     assert everything["selective"] == everything["random"] == pytest.approx(everything["context"])
 
 
-def test_a_flagged_item_without_a_context_keeps_its_answers() -> None:
+def test_an_item_without_a_context_is_not_scored() -> None:
     model = one()
     lost = Rated(
         model.part, model.named, model.judged.filter((pl.col("item") != "i000") | (pl.col("condition") != "context"))
     )
-    kept = lost.selective(["i000"]).filter(item="i000").sort("sample")["value"].to_list()
-    assert kept == model.under("static").filter(item="i000").sort("sample")["value"].to_list()
-    assert "i000" not in lost.common("static", "context")["item"]
+    row = next(before_and_after(lost, ["i000"]))
+    assert row["items"] == 29
+    others = model.under("static").filter(pl.col("item") != "i000")
+    assert row["selective"] == row["static"] == pytest.approx(by_hand(others))
+
+
+def test_the_p_value_of_a_difference_is_that_of_answers_that_change_places() -> None:
+    """Against all 2^10 ways in which the answers to ten items can change places."""
+    corpus = judged_corpus(10, {"m": (0.5, 0.9)}, runs=1, luck=0.5, seed=3)
+    (model,) = rated(ContextAnalysis(corpus, ContextOptions(tasks="sarcasm", resamples=20)).parts["sarcasm"])
+    (row,) = before_and_after(model, ())
+    one, two = (model.under(name).sort("item") for name in ("static", "context"))
+    gold, before, after = (frame.to_numpy() for frame in (one["gold"], one["value"], two["value"]))
+
+    def f1(said: Any) -> float:
+        parts = [2 * ((said == c) & (gold == c)).sum() / ((said == c).sum() + (gold == c).sum()) for c in (0, 1)]
+        return float(np.mean(parts))
+
+    def apart(swap: Any) -> float:
+        return abs(f1(np.where(swap, before, after)) - f1(np.where(swap, after, before)))
+
+    ways = [apart(np.array(swap)) >= abs(row["difference"]) - 1e-12 for swap in product([False, True], repeat=10)]
+    assert row["difference_p"] == pytest.approx(np.mean(ways), abs=0.02)
 
 
 def test_a_part_without_items_says_why_it_has_no_score_and_a_small_one_has_no_interval() -> None:
@@ -78,7 +106,7 @@ def test_a_part_without_items_says_why_it_has_no_score_and_a_small_one_has_no_in
 
 def test_answers_follow_a_context_when_they_are_its_label() -> None:
     model = one(controls=True)
-    found = effects(Judged(model.part.corpus, model.part.options))
+    found = effects(ContextAnalysis(model.part.corpus, model.part.options))
     rows = {row["written_for"]: row for row in found.iter_rows(named=True)}
     assert set(rows) == {"label", "opposite", "blind"}
     mine, alone = (model.under(name) for name in ("context-opposite", "static"))

@@ -9,8 +9,8 @@ from tests.report.truth import claims
 from tests.studies.context.judged import analysed, table
 from vantage import Corpus, Instrument
 from vantage.studies.context import people
-from vantage.studies.context.analysis import Judged
-from vantage.studies.context.options import Options
+from vantage.studies.context.analysis import ContextAnalysis
+from vantage.studies.context.options import ContextOptions
 
 ITEMS = [f"i{n}" for n in range(12)]
 
@@ -35,8 +35,8 @@ def asked(kind: str = "person") -> Corpus:
     )
 
 
-def analysis(corpus: Corpus) -> Judged:
-    return Judged(corpus, Options(tasks="sarcasm", resamples=50))
+def analysis(corpus: Corpus) -> ContextAnalysis:
+    return ContextAnalysis(corpus, ContextOptions(tasks="sarcasm", resamples=50))
 
 
 def by_condition(corpus: Corpus) -> pl.DataFrame:

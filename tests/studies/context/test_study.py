@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from tests.context.planted import planted_corpus
+from tests.studies.context.pipeline.planted import planted_corpus
 from vantage import Corpus
 from vantage.errors import InputError
 from vantage.report.record import Record
 from vantage.studies import run
 from vantage.studies.context.collecting import collect
-from vantage.studies.context.options import Options
+from vantage.studies.context.options import ContextOptions
 from vantage.studies.execution import Context
 
 FEW: dict[str, Any] = {
@@ -49,7 +49,7 @@ def test_collecting_again_asks_nothing_and_costs_the_same(
 ) -> None:
     def collected() -> tuple[Corpus, dict[str, Any]]:
         context = Context(
-            Options(**FEW),
+            ContextOptions(**FEW),
             Record("context", "Context"),
             data=planted_data,
             models=("planted",),
@@ -93,7 +93,7 @@ def test_contexts_are_written_and_judged_with_their_controls(planted_data: Path,
 def test_without_models_and_votes_there_is_still_an_honest_report(tmp_path: Path) -> None:
     data = tmp_path / "data"
     data.mkdir()
-    rows = "".join(f"statement {n} of many,{'against' if n % 2 else 'favoring'}\n" for n in range(12))
+    rows = "".join(f"I say statement {n} of many,{'against' if n % 2 else 'favoring'}\n" for n in range(12))
     (data / "abortion-stance.csv").write_text(f"text,label\n{rows}", encoding="utf-8")
     report = run("context", data=data, tasks="abortion-stance", items=6, resamples=10)
     findings = " ".join(finding.text for finding in report.result.findings)

@@ -9,13 +9,19 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tests.context.planted import Planted, planted_corpus
+from tests.report.spoken import spoken
 from tests.report.truth import check_all, claims
 from tests.studies.context.judged import analysed, judged_corpus
+from tests.studies.context.pipeline.planted import Planted, planted_corpus
 from vantage import Corpus
 from vantage.context import METHODS, Simulator, simulate
-from vantage.context.surface import SURFACE
+from vantage.report.record import Record
 from vantage.studies import run
+from vantage.studies.context import contexts, detection, models, order, people
+from vantage.studies.context.analysis import ContextAnalysis
+from vantage.studies.context.options import ContextOptions
+from vantage.studies.context.pipeline.surface import SURFACE
+from vantage.studies.execution import Context
 
 CHANCE = {"m:a": (0.5, 0.5), "m:b": (0.5, 0.5)}
 
@@ -39,7 +45,8 @@ def noise(seed: int, people: int = 4) -> Corpus:
     return judged_corpus(24, CHANCE, runs=1, seed=seed, people=people, luck=0.5)
 
 
-def test_the_small_study(planted_data: Path, models: dict[str, Any]) -> None:
+@pytest.mark.usefixtures("models")
+def test_the_small_study(planted_data: Path) -> None:
     few: dict[str, Any] = {"items": 12, "persona_count": 3, "answers": "scoring", "runs": 1, "resamples": 20}
     few |= {"methods": "constant,length,direct,selective", "styles": "zero-shot", "controls": "label,blind"}
     report = run(
@@ -66,13 +73,30 @@ def test_random_readers_are_never_better_than_chance() -> None:
     assert told == []
 
 
-def test_noise_claims_nothing() -> None:
-    claimed = 0
-    for seed in range(4):
-        result = analysed(noise(seed), resamples=50)
+SAY = spoken("vantage.studies.context", people, detection, contexts, models, order)
+
+
+def claimed(seeds: range) -> dict[int, list[str]]:
+    """What the report claims of noise, by seed."""
+    found = {}
+    for seed in seeds:
+        context = Context(
+            ContextOptions(tasks="sarcasm", methods="length", resamples=100), Record("context", "Context")
+        )
+        result = SAY(ContextAnalysis.of(noise(seed), context))
         check_all(result)
-        claimed += bool(claims(result))
-    assert claimed == 0
+        if told := claims(result):
+            found[seed] = told
+    return found
+
+
+def test_noise_claims_nothing() -> None:
+    assert claimed(range(3)) == {}
+
+
+@pytest.mark.slow
+def test_noise_claims_nothing_in_nearly_all_of_200_seeds() -> None:
+    assert len(claimed(range(200))) <= 10
 
 
 def test_labels_turned_round_turn_the_sentences_round() -> None:

@@ -8,7 +8,7 @@ import pytest
 from tests.studies.perseval.made import corpus, write
 from vantage import Corpus
 from vantage.studies.perseval.cells import planned
-from vantage.studies.perseval.options import Options
+from vantage.studies.perseval.options import PersevalOptions
 from vantage.studies.perseval.sources import read, tasks
 
 
@@ -23,6 +23,29 @@ def test_ages_become_generations_and_rare_values_unknown(tmp_path: Path) -> None
     assert task.traits == ["group", "gender", "generation"]
     assert people.filter(pl.col("generation") == "Boomer").height == 4
     assert people["gender"].null_count() == 1
+
+
+def test_what_is_told_of_users_and_what_is_left_out_is_said(tmp_path: Path) -> None:
+    made = corpus()
+    ids = made.raters["rater"]
+    further = pl.DataFrame({"rater": ids, "age": ["18-29", "30-49"] * 8, "occupation": ["a", "b", "c", "d"] * 4})
+    further = further.with_columns(pl.lit("here").alias("country"), (pl.lit("only ") + ids).alias("nationality"))
+    raters = made.raters.join(further, on="rater")
+    path = Corpus(made.items, raters, made.judgments, made.instruments, made.about).write(tmp_path / "aged")
+    said: list[str] = []
+    (task,) = tasks(read(path, ["made"], warn=said.append), ["made"])
+    assert set(task.traits) == {"group", "gender", "age"}
+    assert said == [
+        "made: traits that are not told of users: occupation (not among the traits of the paper; name them with "
+        "--traits); country (everybody has the same value); nationality (fewer than two values that 3 people share)."
+    ]
+    said.clear()
+    (task,) = tasks(read(path, ["made"], traits="occupation,hair,country", warn=said.append), ["made"])
+    assert task.traits == ["occupation"]
+    assert said == [
+        "made: traits that are not told of users: hair (the corpus does not have them); country (everybody has the "
+        "same value)."
+    ]
 
 
 def test_several_corpora_are_joined_and_taken_apart_again(tmp_path: Path) -> None:
@@ -43,7 +66,7 @@ def test_a_corpus_without_traits_has_no_named_cells(tmp_path: Path) -> None:
     made = corpus()
     bare = Corpus(made.items, made.raters.select("rater"), made.judgments, made.instruments, made.about)
     (task,) = tasks(read(bare.write(tmp_path / "bare"), ["made"]), ["made"])
-    cells = planned(task, Options(methods="tfidf-users"))
+    cells = planned(task, PersevalOptions(methods="tfidf-users"))
     assert [cell.variant for cell in cells if not cell.reason] == [
         "unnamed/train/strict",
         "unnamed/test/strict",
@@ -55,7 +78,7 @@ def test_a_corpus_without_traits_has_no_named_cells(tmp_path: Path) -> None:
 
 def test_quick_trains_two_encoders_on_the_strict_split(tmp_path: Path) -> None:
     (task,) = tasks(read(write(tmp_path), ["made"]), ["made"])
-    cells = [c for c in planned(task, Options(quick=True, methods="baseline,tokens,heads")) if not c.reason]
+    cells = [c for c in planned(task, PersevalOptions(quick=True, methods="baseline,tokens,heads")) if not c.reason]
     assert [c.name for c in cells] == [
         "baseline (strict)",
         "tokens (named, none, strict)",

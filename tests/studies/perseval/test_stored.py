@@ -7,16 +7,16 @@ import polars as pl
 from tests.studies.perseval.made import write
 from vantage.report.record import Record
 from vantage.studies.execution import Context
-from vantage.studies.perseval.options import Options
-from vantage.studies.perseval.sources import Task, read, tasks
+from vantage.studies.perseval.options import PersevalOptions
+from vantage.studies.perseval.sources import CorpusTask, read, tasks
 from vantage.studies.perseval.stored import Predictions, by_rater
 
 
-def context(folder: Path | None, seed: int = 0) -> Context[Options]:
-    return Context(Options(), Record("perseval", "Perseval", seed=seed), folder=folder, seed=seed)
+def context(folder: Path | None, seed: int = 0) -> Context[PersevalOptions]:
+    return Context(PersevalOptions(), Record("perseval", "Perseval", seed=seed), folder=folder, seed=seed)
 
 
-def the_task(tmp_path: Path) -> Task:
+def the_task(tmp_path: Path) -> CorpusTask:
     return next(tasks(read(write(tmp_path), ["made"]), ["made"]))
 
 

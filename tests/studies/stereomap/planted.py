@@ -11,7 +11,7 @@ import polars as pl
 
 from vantage.instruments import Instrument
 from vantage.studies.stereomap.elicitation import blocks
-from vantage.studies.stereomap.groups import Group, reference_groups
+from vantage.studies.stereomap.groups import SocialGroup, reference_groups
 from vantage.studies.stereomap.people import human_clusters
 
 WORDS = {
@@ -50,7 +50,7 @@ def recorded(
     path: Path,
     form: str = "extended",
     *,
-    groups: Sequence[Group] | None = None,
+    groups: Sequence[SocialGroup] | None = None,
     runs: int = 6,
     refused: Mapping[str, int] | None = None,
     unread: Mapping[str, int] | None = None,
@@ -92,7 +92,7 @@ def recorded(
     return path
 
 
-def keyword_reply(group: Group, block: str, fate: str = "") -> str:
+def keyword_reply(group: SocialGroup, block: str, fate: str = "") -> str:
     if fate:
         return REFUSAL if fate == "refused" else GIBBERISH
     words = WORDS[group.reference or "MC-MW"] if block == "traits" else ["Admiration", "respect", "envy"]

@@ -15,8 +15,9 @@ from vantage.instruments import Instrument
 from vantage.raters.models.base import Completion, LogProbs, Request
 from vantage.studies.stereomap.block_raters import KeywordRater, PrimedRater
 from vantage.studies.stereomap.elicitation import (
-    Plan,
     blocks,
+    conditions,
+    elicit,
     keyword_instrument,
     keyword_words,
     keywords_of,
@@ -24,6 +25,7 @@ from vantage.studies.stereomap.elicitation import (
     recounted,
 )
 from vantage.studies.stereomap.groups import groups_corpus, read_groups
+from vantage.studies.stereomap.options import StereomapOptions
 
 EXTENDED = Instrument.load("stereotype-content:extended").with_parameters(society="French society")
 CORPUS = groups_corpus(read_groups("nurses, lawyers"), EXTENDED)
@@ -172,11 +174,21 @@ def test_a_run_without_reasons_keeps_none_of_another_group() -> None:
 
 @pytest.mark.parametrize(
     ("options", "says"),
-    [({"answers": "guess"}, "guess"), ({"variants": ("bear",)}, "did you mean 'bare'"), ({"runs": 0}, "one run")],
+    [({"answers": "guess"}, "guess"), ({"variants": "bear"}, "did you mean 'bare'"), ({"runs": 0}, "one run")],
 )
-def test_bad_plans_are_refused(options: dict[str, Any], says: str) -> None:
+def test_bad_options_are_refused_before_anyone_is_asked(options: dict[str, Any], says: str) -> None:
     with pytest.raises(InputError, match=says):
-        Plan(**options)
+        elicit(_context([], **options), CORPUS, EXTENDED)
+
+
+def test_all_variants_are_asked_where_all_are_wanted() -> None:
+    asked = conditions(StereomapOptions(variants="all", runs=3, variant_runs=2), keywords=True)
+    assert asked == {
+        "": (True, True, 3),
+        "no-reasoning": (False, True, 2),
+        "no-instructions": (True, False, 2),
+        "bare": (False, False, 2),
+    }
 
 
 def test_wording_in_another_language_must_be_whole(tmp_path: Path) -> None:
@@ -195,25 +207,40 @@ def test_models_are_named_without_folders() -> None:
     assert named("openai:gpt") == "openai:gpt"
 
 
-def test_every_turn_goes_through_the_context(tmp_path: Path) -> None:
-    from vantage.studies.stereomap.elicitation import elicit
-
-    asked: list[tuple[str, str, int, str]] = []
+def _context(asked: list[tuple[str, str, int, str]], **options: Any) -> Any:
+    """A context that notes who would be asked how."""
 
     def rate(corpus: Corpus, rater: Any, instrument: Any, *, questions: list[str], condition: str) -> Corpus:
         asked.append((type(rater).__name__, rater.style.name, rater.samples, f"{condition}:{len(questions)}"))
         return corpus
 
-    context: Any = SimpleNamespace(plans=False, models=("m",), seed=0, settings={}, rate=rate)
-    elicit(context, CORPUS, EXTENDED, Plan(runs=4, variants=("bare",), variant_runs=2, words=WORDS))
-    assert asked[:2] == [("KeywordRater", "zero-shot", 4, ":1"), ("PrimedRater", "together", 4, ":12")]
-    assert ("PrimedRater", "reasoning+together", 4, ":4") in asked
+    given = StereomapOptions(**options)
+    return SimpleNamespace(options=given, plans=False, models=("m",), seed=0, settings={}, rate=rate)
+
+
+def test_every_turn_goes_through_the_context() -> None:
+    asked: list[tuple[str, str, int, str]] = []
+    elicit(_context(asked, runs=4, variants="bare", variant_runs=2), CORPUS, EXTENDED)
+    assert asked[:2] == [("KeywordRater", "zero-shot", 4, ":1"), ("PrimedRater", "together+free", 4, ":12")]
+    assert ("PrimedRater", "reasoning+together+free", 4, ":4") in asked
     assert [one for one in asked if one[3].startswith("bare")] == [
-        ("PrimedRater", "together", 2, f"bare:{n}") for n in (12, 4, 8, 8)
+        ("PrimedRater", "together+free", 2, f"bare:{n}") for n in (12, 4, 8, 8)
     ]
     asked.clear()
-    elicit(context, CORPUS, EXTENDED, Plan(answers="scoring", reasons=False, runs=4, words=WORDS))
+    elicit(_context(asked, answers="scoring", runs=4), CORPUS, EXTENDED)
     assert {one[:3] for one in asked} == {("PrimedRater", "scoring", 1)}
     asked.clear()
-    elicit(context, CORPUS, EXTENDED, Plan(reasons=False, runs=1, variants=("no-instructions",), words=WORDS))
+    elicit(_context(asked, first="nothing", runs=1, variants="no-instructions"), CORPUS, EXTENDED)
     assert {one[0] for one in asked} == {"PrimedRater"}
+
+
+@pytest.mark.parametrize(("replies", "held"), [("free", False), ("schema", True)])
+def test_only_a_schema_keeps_a_model_from_refusing(replies: str, held: bool) -> None:
+    raters: list[Any] = []
+    context = _context([], first="nothing", runs=1, replies=replies)
+    context.rate = lambda corpus, rater, *_, **__: (raters.append(rater), corpus)[1]  # type: ignore[func-returns-value]
+    elicit(context, CORPUS, EXTENDED)
+    for one in raters:
+        (call, *_) = rater(type(one), style=one.style.name).plan(CORPUS, EXTENDED, questions=["friendly", "honest"])
+        assert (call.request.schema is not None) is held
+        assert "JSON" in call.request.messages[-1].content

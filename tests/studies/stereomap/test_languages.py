@@ -61,7 +61,7 @@ def test_german_questions_about_german_society(tmp_path: Path) -> None:
     assert "keyword-dimensions" not in tables
     texts = [text for part in report.result.sections for text in part.text]
     assert "Of 8 trait keywords about groups in clusters, the dictionary knows 0." in texts
-    glance = tables["glance-places"].row(0, named=True)
-    assert glance["competent"].startswith("Banker (+3.0)")
-    assert glance["warm"].startswith("Rentner (−2.0)")
-    assert glance["groups"] == 4
+    ends = tables["summary-places"].row(0, named=True)
+    assert ends["competent"].startswith("Banker (+3.0)")
+    assert ends["warm"].startswith("Rentner (−2.0)")
+    assert ends["groups"] == 4

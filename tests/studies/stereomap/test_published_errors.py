@@ -16,7 +16,7 @@ from vantage.measures.texts.clusters import kmeans
 from vantage.raters.replies import parse_replies, parse_reply
 from vantage.studies.stereomap.analysis import Stereomap
 from vantage.studies.stereomap.groups import groups_corpus, published_groups, read_groups
-from vantage.studies.stereomap.options import Options
+from vantage.studies.stereomap.options import StereomapOptions
 from vantage.studies.stereomap.placing import competence_against_warmth, place
 from vantage.studies.stereomap.relations import correlation_pairs, correlations
 
@@ -136,7 +136,7 @@ def test_correlations_are_over_groups_with_their_number() -> None:
     extra = told.filter(question="friendly").with_columns(pl.lit("fight").alias("question"))
     extra = pl.concat([extra, extra.with_columns(pl.lit("attack").alias("question"))])
     corpus = corpus.add(pl.concat([told, extra]), pl.DataFrame({"rater": ["m"], "kind": ["model"]}))
-    found = correlations(Stereomap(corpus, Options(k=3, resamples=10)))
+    found = correlations(Stereomap(corpus, StereomapOptions(k=3, resamples=10)))
     assert found is not None
     row = found.frame.filter(first="warmth", second="active-harm").row(0, named=True)
     assert (row["items"], row["estimate"] > 0.8) == (20, True)

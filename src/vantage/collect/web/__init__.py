@@ -1,8 +1,8 @@
-"""The pages of a study: what participants fill in and what the researcher sees, server-rendered.
+"""The web pages of a study for participants and researchers, rendered on the server.
 
-`create_app` makes the ASGI application of a `Desk`; nothing else is meant for other rooms. `forms` and `exhibit`
-draw questions and items and know of no request, `participant` and `researcher` hold one function per page, `api`
-the same for programs. A new page is a function of a `Visit`, a template, and a line in `app`.
+`create_app` makes the ASGI application of a `StudyService`; other packages use nothing else. `forms` and `item_view`
+prepare questions and items, independent of requests. `participant_pages`, `rating_pages` and `researcher_pages` hold
+one function per page, `api` one per call. A new page is a function of a `Visit`, a template, and a line in `app`.
 """
 
 from typing import TYPE_CHECKING

@@ -1,6 +1,6 @@
-"""What holds for every request: the path prefix of a reverse proxy, a limit on what is sent, security headers.
+"""Applied to every request: the path prefix of a reverse proxy, a limit on the body, security headers.
 
-One plain ASGI layer, since every layer is paid for by each of hundreds of answers a second.
+One plain ASGI layer, because every layer adds cost to each of hundreds of answers a second.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Final
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LARGEST_BODY: Final = 4 << 20
-"""Bytes of a request: 24 reasons as long as they may be fit in any script."""
+"""Bytes of a request: enough for 24 reasons of maximal length in any script."""
 
 POLICY: Final = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -27,9 +27,9 @@ HEADERS: Final = (
 
 
 class Guard:
-    """Wraps the application; `prefix` is the path under which a reverse proxy shows it, with or without stripping it.
+    """Wraps the application; `prefix` is its path behind a reverse proxy, which may or may not strip it.
 
-    `redirects` are origins (`https://app.prolific.com`) to which the end of a study leads: browsers count a redirect
+    `redirects` are origins (`https://app.prolific.com`) that the end of a study leads to: browsers treat a redirect
     after a form as part of the form.
     """
 
@@ -57,7 +57,7 @@ class Guard:
                 message["headers"] = [
                     *message["headers"],
                     *(pair for pair in self.headers if pair[0] not in named),
-                    # Pages hold a person's answers; static files set their own, longer life.
+                    # Pages contain a person's answers; static files set their own, longer lifetime.
                     *([(b"cache-control", b"no-store")] if b"cache-control" not in named else []),
                     *([(b"strict-transport-security", b"max-age=31536000")] if scope.get("scheme") == "https" else []),
                 ]
@@ -85,11 +85,11 @@ class Guard:
 
 
 class _TooLargeError(Exception):
-    """More was sent than a form can hold, without a length told beforehand."""
+    """The body is too large, and no length was announced."""
 
 
 async def _refuse(send: Send) -> None:
-    text = b"This is more than the form can take. Go back, shorten your text and send it again.\n"
+    text = b"The form is too large. Go back, shorten your text and send it again.\n"
     headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(text)).encode())]
     await send({"type": "http.response.start", "status": 413, "headers": [*headers, (b"connection", b"close")]})
     await send({"type": "http.response.body", "body": text})

@@ -1,4 +1,4 @@
-"""The description of the JSON interface, written from its calls and their shapes."""
+"""The OpenAPI description of the JSON interface, generated from its calls."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vantage.collect.web import api
 
 @lru_cache(maxsize=4)
 def description(prefix: str = "") -> dict[str, Any]:
-    """The OpenAPI document of the calls."""
+    """The OpenAPI document."""
     shapes: dict[str, Any] = {}
 
     def schema(of: Any) -> dict[str, Any]:
@@ -29,16 +29,16 @@ def description(prefix: str = "") -> dict[str, Any]:
         parameters = [{"name": name, "in": "path", "required": True, "schema": word} for name in named]
         parameters += [{"name": name, "in": "query", "schema": shape} for name, shape in call.query]
         content = {"application/json": {"schema": schema(call.gives)}}
-        responses: dict[str, Any] = {"200": {"description": "As asked", "content": content}}
+        responses: dict[str, Any] = {"200": {"description": "Success", "content": content}}
         if call.takes or call.query:
             responses["400"] = {"description": "Not as described", **problem}
         if call.takes:
-            responses["413"] = {"description": "More than a body may hold"}
+            responses["413"] = {"description": "The body is too large"}
         if not call.open:
-            responses["401"] = {"description": "No token, or an old one", **problem}
+            responses["401"] = {"description": "No token, or an expired one", **problem}
         if named:
-            responses["404"] = {"description": "There is no such thing", **problem}
-            responses["409"] = {"description": "Not possible any more", **problem}
+            responses["404"] = {"description": "Not found", **problem}
+            responses["409"] = {"description": "No longer possible", **problem}
         if call.takes is api.Password:
             responses["403"] = {"description": "Wrong password", **problem}
             responses["429"] = {"description": "Too many wrong passwords", **problem}

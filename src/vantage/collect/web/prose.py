@@ -1,7 +1,6 @@
-"""Guidelines, warnings and consent as HTML: paragraphs and lists, and nothing that a text could smuggle in.
+"""Guidelines, warnings and consent as HTML: paragraphs and lists only, everything else escaped.
 
-Texts of instruments are plain: blank lines part paragraphs, and a line that starts with a hyphen is a point of a
-list. Everything else stands as it is written, escaped.
+Texts of instruments are plain: blank lines separate paragraphs, and a line that starts with a hyphen is a list item.
 """
 
 from __future__ import annotations

@@ -11,19 +11,19 @@ from typing import Final
 import uvicorn
 from starlette.applications import Starlette
 
-from vantage.collect.desk import Desk
-from vantage.collect.study import Study
+from vantage.collect.service import StudyService
+from vantage.collect.study import AnnotationStudy
 from vantage.collect.web.app import create_app
 from vantage.errors import InputError
 
 LINE: Final = "%(asctime)s %(levelname)s %(message)s"
 VARIABLE: Final = "VANTAGE_COLLECT"
-"""How workers are told what to serve: they are started by the server and share nothing else with it."""
+"""Tells worker processes what to serve."""
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    """What is served: a study file, or a corpus folder and an instrument; with which database, under which path."""
+class ServedStudy:
+    """A study to serve: a study file, or a corpus folder and an instrument; its database and path prefix."""
 
     study: str | None = None
     folder: str | None = None
@@ -31,17 +31,21 @@ class Source:
     database: str | None = None
     prefix: str = ""
 
-    def open(self) -> Desk:
-        """The study at work."""
+    def open(self) -> StudyService:
+        """The running study."""
         if self.study:
-            return Desk.open(Study.load(self.study), self.database)
+            return StudyService(AnnotationStudy.load(self.study), self.database)
         if not (self.folder and self.instrument):
-            raise InputError("there is no study to serve", remedy="give a study file, or a folder and an instrument")
-        return Desk.open(Study.of(self.folder, self.instrument), self.database)
+            raise InputError("No study to serve", remedy="give a study file, or a folder and an instrument")
+        return StudyService(AnnotationStudy.of(self.folder, self.instrument), self.database)
+
+    def app(self) -> Starlette:
+        """The application of the running study."""
+        return create_app(self.open(), prefix=self.prefix, own=True)
 
 
-def serve(source: Source, *, host: str = "127.0.0.1", port: int = 8000, workers: int = 1) -> None:
-    """Serves until it is interrupted; on the loopback address unless told otherwise."""
+def serve(served: ServedStudy, *, host: str = "127.0.0.1", port: int = 8000, workers: int = 1) -> None:
+    """Serves until interrupted, by default on the loopback address."""
     logging.basicConfig(format=LINE, level=logging.WARNING)
     settings = {
         "host": host,
@@ -54,15 +58,14 @@ def serve(source: Source, *, host: str = "127.0.0.1", port: int = 8000, workers:
         "timeout_graceful_shutdown": 10,
     }
     if workers == 1:
-        uvicorn.run(create_app(source.open(), prefix=source.prefix, own=True), **settings)  # type: ignore[arg-type]
+        uvicorn.run(served.app(), **settings)  # type: ignore[arg-type]
         return
-    source.open().close()  # what is wrong with the study is told once, here, and the database made once
-    os.environ[VARIABLE] = json.dumps(asdict(source))
+    served.open().close()  # reports problems of the study and creates the database once
+    os.environ[VARIABLE] = json.dumps(asdict(served))
     uvicorn.run(f"{__name__}:worker", factory=True, workers=workers, **settings)  # type: ignore[arg-type]
 
 
 def worker() -> Starlette:
     """The application of one worker."""
     logging.basicConfig(format=LINE, level=logging.WARNING)
-    source = Source(**json.loads(os.environ[VARIABLE]))
-    return create_app(source.open(), prefix=source.prefix, own=True)
+    return ServedStudy(**json.loads(os.environ[VARIABLE])).app()

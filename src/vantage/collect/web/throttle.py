@@ -1,4 +1,4 @@
-"""How often somebody may try: a sliding window per address, kept in memory and bounded in size."""
+"""Limits failed attempts: a sliding window per address, kept in memory and bounded in size."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from threading import Lock
 
 
 class Throttle:
-    """Allows a number of failed tries per address within a stretch of time, and forty times as many in all.
+    """Allows a number of failed attempts per address within some seconds, and forty times as many overall.
 
-    The overall limit keeps a crowd of addresses from guessing together; the size limit keeps the crowd from filling
-    the memory.
+    The overall limit stops many addresses from guessing together; the size limit bounds the memory.
 
     >>> throttle = Throttle(tries=2, seconds=60)
     >>> throttle.failed("1.2.3.4"), throttle.wait("1.2.3.4")
@@ -30,7 +29,7 @@ class Throttle:
         self._lock = Lock()
 
     def wait(self, address: str) -> int:
-        """Seconds until the address may try again; 0 where it may try now."""
+        """Seconds until the address may try again; 0 for now."""
         now = self._clock()
         with self._lock:
             own = self._fresh(self._failures.get(address, []), now)
@@ -40,7 +39,7 @@ class Throttle:
         return max((int(moment + self.seconds - now) + 1 for moment in moments), default=0)
 
     def failed(self, address: str) -> None:
-        """Notes a failed try."""
+        """Records a failed attempt."""
         now = self._clock()
         with self._lock:
             self._failures[address] = [*self._fresh(self._failures.pop(address, []), now), now][-self.tries :]
@@ -49,7 +48,7 @@ class Throttle:
                 self._failures.popitem(last=False)
 
     def passed(self, address: str) -> None:
-        """Forgets the failures of an address that has got in."""
+        """Forgets the failures of an address that succeeded."""
         with self._lock:
             self._failures.pop(address, None)
 

@@ -1,10 +1,16 @@
-"""The small corpus that comes with the package: invented sentences with synthetic ratings."""
+"""The corpora that come with the package: invented sentences with synthetic ratings.
+
+`demo_corpus` is small and for trying things out. `planted_corpus` is larger, and what is true of it is known.
+"""
 
 from __future__ import annotations
 
 from importlib import resources
 
+import polars as pl
+
 from vantage.corpora.corpus import About, Corpus
+from vantage.instruments import Instrument
 
 
 def demo_corpus() -> Corpus:
@@ -33,3 +39,33 @@ def demo_corpus() -> Corpus:
         notes=("The ratings are synthetic; rater r9 was made to answer without reading.",),
     )
     return corpus
+
+
+def planted_corpus() -> Corpus:
+    """120 invented sentences, rated by 24 synthetic people and two synthetic models in whom known things are planted.
+
+    The column `planted` of the raters and `reading` of the items hold what was planted; no measure looks at them unless
+    asked. `tools/make_planted_corpus.py` holds the generative model. For trying things out, never for a finding.
+
+    >>> planted_corpus()
+    Corpus(planted: 120 items, 26 raters, 5,968 judgments, questions trust, sociability, competence)
+    """
+    folder = resources.files("vantage.corpora.bundled")
+    items = pl.read_csv((folder / "sentences.csv").read_bytes()).select("item", "text", "target", "reading")
+    about = About(
+        name="planted",
+        title="120 sentences about invented people (synthetic ratings)",
+        source="bundled with Vantage",
+        licence="Apache-2.0",
+        language="en",
+        notes=(
+            "The sentences are invented. A program drew the ratings of 24 synthetic people and two synthetic models.",
+        ),
+    )
+    return Corpus(
+        items,
+        pl.read_csv((folder / "planted-raters.csv").read_bytes()),
+        pl.read_parquet((folder / "planted-ratings.parquet").read_bytes()),
+        Instrument.load("warmth-competence"),
+        about,
+    )

@@ -1,8 +1,8 @@
 """What is repaired in a table, and noted, and what is doubted: codes for missing, decimal commas, twins, word scales.
 
-Everything is decided on the different values of a column, so that a million rows cost little more than a thousand. A
-repair that cannot change a number (spaces around one, say) is made and noted; whatever could change one raises a
-`Doubt` with the option that settles it.
+Everything is decided on the different values of a column, each with how often and where it occurs, so that a million
+rows cost little more than a thousand. A repair that cannot change a number (spaces around one, say) is made and noted;
+whatever could change one raises a `Doubt` with the option that settles it.
 """
 
 from __future__ import annotations
@@ -14,10 +14,14 @@ from typing import Any, Final, Literal
 
 import polars as pl
 
-from vantage.corpora.readers.table_file import Doubt, Table
+from vantage.corpora.readers.table_file import ROW, Doubt, Rows
 from vantage.errors import InputError
 from vantage.scales import Option, OptOut, Scale, show_code
 
+RAW: Final = "__raw"
+"""The column of the different values as they are in the file; `count` and `ROW` say how often and where."""
+CLEAN: Final = "__clean"
+"""The column of what they were read as."""
 MANY: Final = 200
 """More different whole numbers than this make a continuous scale."""
 MOST_WORDS: Final = 50
@@ -78,20 +82,12 @@ class Cleaning:
                 f"'{self.case}' does not say what to do with upper and lower case", remedy="use keep or fold"
             )
 
-    def values(self, table: Table, column: str, values: pl.Series, *, labelled: bool) -> pl.Series:
-        """A column of answers as numbers where all of them are, else as words; what means nothing is null.
+    def values(self, rows: Rows, column: str, seen: pl.DataFrame, *, labelled: bool) -> pl.Series:
+        """The different answers as numbers where all of them are, else as words; what means nothing is null.
 
-        `labelled` says that an instrument knows the words, so that words and numbers may stand side by side.
+        `labelled` says that an instrument knows the words, so that words and numbers may occur side by side.
         """
-        if values.dtype.is_nested() or values.dtype == pl.Binary:
-            row = table.row(values.is_not_null().arg_max() or 0)
-            raise InputError(
-                f"the cell holds {'a list' if values.dtype != pl.Struct else 'an object'}, not one answer",
-                file=table.path,
-                row=row,
-                column=column,
-                remedy="give one row per answer",
-            )
+        values = seen[RAW]
         if isinstance(values.dtype, pl.Enum) and self.order is None and len(values.dtype.categories) > 2:
             self.order = values.dtype.categories.to_list()
             self.notes.append(f"The order of the answers is that of the column's categories: {', '.join(self.order)}.")
@@ -99,27 +95,31 @@ class Cleaning:
             numbers = values.cast(pl.Float64)
             if (odd := ~numbers.is_finite()).any():
                 index = odd.arg_max() or 0
-                place: dict[str, Any] = {"file": table.path, "row": table.row(index), "column": column}
-                raise InputError(f"the value is {numbers[index]}", remedy="leave it empty", **place)
-            return self._without_codes(column, numbers)
+                raise InputError(
+                    f"the value is {numbers[index]}", remedy="leave it empty", **rows.at(seen[ROW][index], column)
+                )
+            return self._without_codes(column, numbers, seen["count"])
         words = values.cast(pl.String)
         numbers = words.cast(pl.Float64, strict=False)
         if numbers.null_count() == words.null_count() and numbers.is_finite().all():
-            return self._without_codes(column, numbers)
-        return self._words(table, column, words, labelled=labelled)
+            return self._without_codes(column, numbers, seen["count"])
+        return self._words(rows, column, seen.with_columns(words), labelled=labelled)
 
-    def _without_codes(self, column: str, numbers: pl.Series) -> pl.Series:
+    def _without_codes(self, column: str, numbers: pl.Series, counts: pl.Series) -> pl.Series:
         """Numbers without the codes that mean missing."""
         codes = _numbers(self.missing)
-        found = numbers.is_in(codes) if codes else None
-        if found is None or not found.any():
-            return numbers
-        self.noted(int(found.sum()), column, codes=[show_code(c) for c in codes if (numbers == c).any()])
-        return numbers.set(found.fill_null(value=False), None)
+        gone = numbers.is_in(codes).fill_null(value=False)
+        if gone.any():
+            self.noted(
+                int(counts.filter(gone).sum()), column, codes=[show_code(c) for c in codes if (numbers == c).any()]
+            )
+        return numbers.set(gone, None).alias(CLEAN)
 
-    def _words(self, table: Table, column: str, words: pl.Series, *, labelled: bool) -> pl.Series:
-        counts = words.drop_nulls().value_counts(sort=True)
-        seen: dict[str, int] = dict(counts.iter_rows())
+    def _words(self, rows: Rows, column: str, answers: pl.DataFrame, *, labelled: bool) -> pl.Series:
+        counts = answers.drop_nulls(RAW).group_by(RAW).agg(pl.col("count").sum(), pl.col(ROW).min())
+        counts = counts.sort("count", ROW, descending=[True, False])
+        seen: dict[str, int] = dict(counts.select(RAW, "count").iter_rows())
+        first: dict[str, int] = dict(counts.select(RAW, ROW).iter_rows())
         read: dict[str, str | float | None] = {word: self._read(word) for word in seen}
         numbers = [word for word, value in read.items() if isinstance(value, float)]
         rest = [word for word, value in read.items() if isinstance(value, str)]
@@ -127,7 +127,7 @@ class Cleaning:
         nothing = [word for word in rest if plain(word) in NOTHING and plain(word) not in (*ordered, *self.valid)]
 
         def at(word: str) -> dict[str, Any]:
-            return {"file": table.path, "row": table.row((words == word).arg_max() or 0), "column": column}
+            return rows.at(first[word], column)
 
         if nothing and not labelled and (numbers or len(rest) > len(nothing)):
             if self.empty is None or not numbers:
@@ -167,16 +167,13 @@ class Cleaning:
             twins = _merged([(word, seen[word]) for word in rest])
             for word, kept in twins.items():
                 if word.strip() != kept:
-                    told = f"'{word.strip()}' ({seen[word]:,} times) was read as '{kept}'"
-                    self.notes.append(f"In column '{column}' {told}: they differ in case only.")
+                    twin = f"'{word.strip()}' ({counted(seen[word], 'cell')}) was read as '{kept}'"
+                    self.notes.append(f"In column '{column}' {twin}: they differ in case only.")
             read |= twins
             made = [_written(value) if isinstance(value, float) else value for value in read.values()]
-            return words.replace_strict(pl.Series(list(read)), pl.Series(made, dtype=pl.String), return_dtype=pl.String)
-        return words.replace_strict(
-            pl.Series(list(read), dtype=pl.String),
-            pl.Series(list(read.values()), dtype=pl.Float64),
-            return_dtype=pl.Float64,
-        )
+        new = pl.Series(made if rest else list(read.values()), dtype=pl.String if rest else pl.Float64)
+        words = answers[RAW].replace_strict(pl.Series(list(read), dtype=pl.String), new, return_dtype=new.dtype)
+        return words.alias(CLEAN)
 
     def _read(self, word: str) -> str | float | None:
         """A cell as a number or a word; null for what means nothing."""
@@ -204,7 +201,7 @@ class Cleaning:
         """The option that adds codes for "no answer" to those that were given."""
         return f"--missing={','.join([*self.missing, *codes])}"
 
-    def check_far(self, table: Table, column: str, numbers: pl.Series, where: Callable[[float], int]) -> None:
+    def check_far(self, rows: Rows, column: str, numbers: pl.Series, where: Callable[[float], int]) -> None:
         """Doubts numbers that questionnaires use for "no answer" and that lie far outside all the others."""
         among = numbers.is_in(SENTINELS)
         rest = numbers.filter(~among)
@@ -219,14 +216,40 @@ class Cleaning:
             raise Doubt(
                 f"{' and '.join(told)} {'lie' if far[1:] else 'lies'} far from the other values"
                 f" ({show_code(low)} to {show_code(high)}) and may mean that there is no answer",
-                file=table.path,
-                row=where(far[0]),
-                column=column,
+                **rows.at(where(far[0]), column),
                 remedy=f"pass {self.also(told)}, or --valid={','.join(told)} where that is what was answered",
                 settle={"missing": told},
             )
 
-    def ids(self, table: Table, column: str, name: str, ids: pl.Series, where: Callable[[str], int]) -> dict[str, str]:
+    def trait(self, rows: Rows, column: str, seen: pl.DataFrame) -> dict[Any, Any]:
+        """What to replace among the values of a trait: codes for missing, and spellings joined as the user has said."""
+        values = seen[RAW].drop_nulls()
+        gone = [value for value in values if self.is_missing(value)] if self.missing else []
+        changed: dict[Any, Any] = dict.fromkeys(gone)
+        if gone:
+            count = int(seen.filter(pl.col(RAW).is_in(gone))["count"].sum())
+            self.noted(count, column, [str(value) for value in gone])
+            values = values.filter(~values.is_in(gone))
+        words = values.cast(pl.String)
+        first = dict(zip(seen[RAW].cast(pl.String), seen[ROW], strict=True))
+        numbers = words.cast(pl.Float64, strict=False)
+        odd = words.filter(numbers.is_null() | numbers.is_nan())
+        doubtful = [word for word in odd if plain(word) in NOTHING and plain(word) not in self.valid]
+        if 0 < len(doubtful) == len(odd) < len(words):
+            raise Doubt(
+                f"'{odd[0]}' may mean that this is not known",
+                **rows.at(first[odd[0]], column),
+                remedy=f"pass {self.also(doubtful)}, or --valid={','.join(doubtful)}",
+                settle={"missing": doubtful},
+            )
+        if not len(odd):
+            where = dict(zip(numbers, words, strict=True))
+            self.check_far(rows, column, numbers, lambda number: first[where[number]])
+        if seen.schema[RAW] == pl.String:
+            changed |= self.ids(rows, column, column, words, first.__getitem__)
+        return changed
+
+    def ids(self, rows: Rows, column: str, name: str, ids: pl.Series, where: Callable[[str], int]) -> dict[str, str]:
         """New spellings for ids (or values of a trait) that differ by spaces or case only, as the user has decided."""
         changed: dict[str, str] = {}
         odd = ids.filter(ids.str.contains(r"^[\s\u00a0\u200b\ufeff]|[\s\u00a0\u200b\ufeff]$"))
@@ -237,9 +260,7 @@ class Cleaning:
             if twin is not None and self.strip is None:
                 raise Doubt(
                     f"{name} '{twin}' differs from '{stripped[twin]}' by spaces only",
-                    file=table.path,
-                    row=where(twin),
-                    column=column,
+                    **rows.at(where(twin), column),
                     remedy="pass --strip if they are the same, or --keep-spaces",
                     settle={"strip": True},
                 )
@@ -258,9 +279,7 @@ class Cleaning:
                 if self.case is None:
                     raise Doubt(
                         f"{name} '{twin}' differs from '{twins[twin]}' by upper and lower case only",
-                        file=table.path,
-                        row=where(twin),
-                        column=column,
+                        **rows.at(where(twin), column),
                         remedy="pass --case fold if they are the same, or --case keep",
                         settle={"case": "fold"},
                     )

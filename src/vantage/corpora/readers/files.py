@@ -12,19 +12,22 @@ import lzma
 import re
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import IO, Any, Final, Literal
 
 import polars as pl
 
 from vantage.corpora.readers.foreign import read_foreign
-from vantage.corpora.readers.table_file import Doubt, Table
+from vantage.corpora.readers.table_file import ROW, Doubt, Rows, Scratch, Table
 from vantage.errors import InputError
 from vantage.notebook.frames import to_polars
 
 _HEAD: Final = 65_536
+LARGE: Final = 256 * 2**20
+"""From this size in bytes on, a CSV file is streamed instead of read into memory."""
 
 SUFFIXES: Final = {
     ".csv": "csv",
@@ -113,19 +116,29 @@ def _guessed(data: bytes, start: int) -> tuple[str, str]:
 
 def bytes_of(path: Path) -> bytes:
     """The content of a file; one that is packed (.gz, .bz2, .xz, or .zip with one table in it) is unpacked."""
-    openers: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-    opened = openers.get(path.suffix.lower())
     try:
-        if opened is not None:
-            with opened(path, "rb") as file:
-                return bytes(file.read())
-        if path.suffix.lower() == ".zip":
-            with zipfile.ZipFile(path) as archive:
-                return archive.read(_member(path))
-        return path.read_bytes()
-    except (OSError, EOFError, lzma.LZMAError, zipfile.BadZipFile, zlib.error, RuntimeError) as error:
-        what = getattr(error, "strerror", None) or "it is damaged or not what its name says"
-        raise InputError(f"the file cannot be read ({what})", file=path, remedy="download or export it again") from None
+        with _unpacked(path) as file:
+            return file.read()
+    except _DAMAGED as error:
+        raise _damaged(path, error) from None
+
+
+_DAMAGED: Final = (OSError, EOFError, lzma.LZMAError, zipfile.BadZipFile, zlib.error, RuntimeError)
+
+
+def _unpacked(path: Path) -> IO[bytes]:
+    if path.suffix.lower() == ".zip":
+        member = _member(path)
+        with zipfile.ZipFile(path) as archive:
+            return archive.open(member)
+    openers: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+    opened: IO[bytes] = openers.get(path.suffix.lower(), open)(path, "rb")
+    return opened
+
+
+def _damaged(path: Path, error: Exception) -> InputError:
+    what = getattr(error, "strerror", None) or "it is damaged or not what its name says"
+    return InputError(f"the file cannot be read ({what})", file=path, remedy="download or export it again")
 
 
 def _member(path: Path) -> str:
@@ -193,6 +206,32 @@ def read_table(
     )
 
 
+def open_rows(
+    source: Path | str | Any,
+    encoding: str = "utf-8",
+    separator: str | None = None,
+    quotes: Literal["literal"] | None = None,
+    sheet: str | None = None,
+) -> Rows:
+    """The rows of a file or of a frame for queries; those of a large CSV or Parquet file stay on the disk."""
+    if not isinstance(source, str | Path):
+        return frame_table(source).rows()
+    path = find(source)
+    kind = SUFFIXES.get(_suffix(path))
+    size = path.stat().st_size * (8 if path.suffix.lower() in PACKED else 1)
+    if size >= LARGE and kind in ("csv", "tsv") and b"ImportId" not in _head_of(path):
+        return _scan_csv(path, separator, encoding, quotes)
+    if size >= LARGE and kind == "parquet":
+        lazy = pl.scan_parquet(path)
+        return Rows(
+            path,
+            lazy.with_row_index(ROW, 1).with_columns(pl.col(ROW).cast(pl.Int64)),
+            lazy.collect_schema(),
+            streamed=True,
+        )
+    return read_table(path, encoding, separator=separator, quotes=quotes, sheet=sheet).rows()
+
+
 def _without_header_rows(table: Table) -> Table:
     """A table without the two further header rows of Qualtrics: the wording of the questions, and import ids."""
     frame = table.frame
@@ -240,46 +279,147 @@ def read_csv(
     quotation mark, say) as much is understood as Python's own reader understands. With `checked` it is refused
     instead: a quotation mark that is never closed swallows rows.
     """
-    source: Path | bytes = path
-    packed = path.suffix.lower() in PACKED
-    head = bytes_of(path) if packed else _head_of(path)
-    plain = encoding == "utf-8" and _marked(head[:_HEAD]) in (None, "utf-8-sig")
-    # Lone carriage returns end lines only where there are no others.
-    if packed or not plain or (b"\r" in head and b"\n" not in head):
-        text = _decoded(path, head if packed else bytes_of(path), encoding)
+    data = bytes_of(path) if path.suffix.lower() in PACKED else None
+    head = _head_of(path) if data is None else data[:_HEAD]
+    source: Path | bytes = path if data is None else data
+    if not _is_plain(head, encoding):
+        text = _decoded(path, bytes_of(path) if data is None else data, encoding)
         source = text.replace("\r\n", "\n").replace("\r", "\n").encode()
         head = source[:_HEAD]
-    first = 2
-    if (told := re.match(rb"(?:\xef\xbb\xbf)?\"?sep=(.)\"?\r?\n", head)) is not None:
-        # A line that only Excel understands.
-        source, separator, first = (bytes_of(path) if isinstance(source, Path) else source)[told.end() :], None, 3
-        separator, head = told[1].decode("latin-1"), source[:_HEAD]
-    if not head.removeprefix(codecs.BOM_UTF8).strip():
-        raise InputError("the file is empty", file=path, remedy="check that it was saved")
-    separator = _separator(head, "\t" if path.suffix.lower() in (".tsv", ".tab", ".txt") else ",", separator)
-    quote = None if quotes == "literal" else '"'
+    form = _form(path, head, separator, quotes)
+    frame: pl.DataFrame | None = None
     try:
         head.split(b"\n", 1)[0].decode()
-        frame = pl.read_csv(source, separator=separator, infer_schema=False, quote_char=quote)
+        frame = pl.read_csv(source, **form.options)
     except (pl.exceptions.PolarsError, UnicodeDecodeError, pl.exceptions.PanicException):
+        pass
+    if frame is None or (checked and form.quote is not None and _may_swallow(source, len(frame) + form.skipped)):
         text = text_of(path, encoding) if isinstance(source, Path) else source.decode()
-        frame = _read_csv_slowly(path, text, separator, quote, checked=checked)
-    else:
-        if checked and quote is not None and _may_swallow(source, len(frame)):
-            text = text_of(path, encoding) if isinstance(source, Path) else source.decode()
-            frame = _read_csv_slowly(path, text, separator, quote, checked=True)
-    names = [name.split("_duplicated_")[0].strip() or f"column {n}" for n, name in enumerate(frame.columns, 1)]
-    if len(set(names)) < len(names):
-        twice = next(name for i, name in enumerate(names) if name in names[:i])
-        raise InputError(f"two columns are named '{twice}'", file=path, row=1, remedy="rename one of them")
-    frame = frame.rename(dict(zip(frame.columns, names, strict=True)))
+        header, *rows = _slow_rows(path, io.StringIO(text.removeprefix("\ufeff"), newline=""), form, checked=checked)
+        frame = pl.DataFrame(rows, schema=dict.fromkeys(map(str, header), pl.String), orient="row")
+    frame = frame.rename(_names_of(path, frame.columns))
     blank = frame.select(pl.all_horizontal(pl.all().is_null())).to_series()
     if blank.all():
         raise InputError("the file has a header but no rows", file=path, remedy="check that it was saved")
     if not blank.any():
-        return Table(path, frame, first)
+        return Table(path, frame, form.first_row)
     kept = (~blank).arg_true()
-    return Table(path, frame[kept], first, kept)
+    return Table(path, frame[kept], form.first_row, kept)
+
+
+def _scan_csv(path: Path, separator: str | None, encoding: str, quotes: Literal["literal"] | None) -> Rows:
+    """A CSV file that is too large for the memory, as `read_csv` reads it with `checked`.
+
+    What Polars cannot stream from the file as it is (packed, in another encoding, with line ends of its own, with
+    cells that span lines) is first written to a temporary file in plain CSV.
+    """
+    scratch = Scratch()
+    source, head = path, _head_of(path)
+    if path.suffix.lower() in PACKED or not _is_plain(head, encoding):
+        source = scratch.path / "plain.csv"
+        _rewrite(path, encoding, source)
+        head = _head_of(source)
+    form = _form(path, head, separator, quotes)
+    stored = scratch.path / "rows.parquet"
+    try:
+        head.split(b"\n", 1)[0].decode()
+        count = _store(path, pl.scan_csv(source, **form.options), form, stored)
+        slow = form.quote is not None and _may_swallow(source, count + form.skipped)
+    except (pl.exceptions.PolarsError, UnicodeDecodeError, pl.exceptions.PanicException):
+        slow = True
+    if slow:
+        clean = scratch.path / "clean.csv"
+        with _text_lines(path, source, encoding) as lines, clean.open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows(_slow_rows(path, lines, form, checked=True))
+        _store(path, pl.scan_csv(clean, infer_schema=False), form, stored)
+    lazy = pl.scan_parquet(stored).filter(~pl.col("__blank")).drop("__blank")
+    if lazy.head(1).collect().is_empty():
+        raise InputError("the file has a header but no rows", file=path, remedy="check that it was saved")
+    return Rows(path, lazy, lazy.drop(ROW).collect_schema(), streamed=True, scratch=scratch)
+
+
+def _store(path: Path, lazy: pl.LazyFrame, form: _Form, to: Path) -> int:
+    """Writes the rows of a large file to where they can be queried by column, and says how many there are."""
+    lazy = lazy.rename(_names_of(path, lazy.collect_schema().names()))
+    lazy = lazy.with_columns(pl.all_horizontal(pl.all().is_null()).alias("__blank"))
+    lazy = lazy.with_row_index(ROW, form.first_row).with_columns(pl.col(ROW).cast(pl.Int64))
+    lazy.sink_parquet(to, compression="lz4", row_group_size=20_000)
+    count: int = pl.scan_parquet(to).select(pl.len()).collect().item()
+    return count
+
+
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """How a CSV file is written."""
+
+    separator: str
+    quote: str | None
+    skipped: int
+    """Lines above the header."""
+
+    @property
+    def first_row(self) -> int:
+        return 2 + self.skipped
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """For the reader of Polars."""
+        how: dict[str, Any] = {"separator": self.separator, "quote_char": self.quote, "infer_schema": False}
+        return how | ({"skip_lines": self.skipped} if self.skipped else {})
+
+
+def _form(path: Path, head: bytes, separator: str | None, quotes: Literal["literal"] | None) -> _Form:
+    # A first line that only Excel understands names the separator.
+    named = re.match(rb"(?:\xef\xbb\xbf)?\"?sep=(.)\"?\r?\n", head)
+    separator = named[1].decode("latin-1") if named is not None else separator
+    below = head[named.end() :] if named is not None else head
+    if not below.removeprefix(codecs.BOM_UTF8).strip():
+        raise InputError("the file is empty", file=path, remedy="check that it was saved")
+    usual = "\t" if path.suffix.lower() in (".tsv", ".tab", ".txt") else ","
+    return _Form(_separator(below, usual, separator), None if quotes == "literal" else '"', int(named is not None))
+
+
+def _is_plain(head: bytes, encoding: str) -> bool:
+    """Whether Polars can read a file as it is; lone carriage returns end lines only where there are no others."""
+    lone = b"\r" in head and b"\n" not in head
+    return encoding == "utf-8" and _marked(head) in (None, "utf-8-sig") and not lone
+
+
+def _names_of(path: Path, columns: Sequence[str]) -> dict[str, str]:
+    """The names of columns as they are written in the header, without spaces around them; none may occur twice."""
+    names = [name.split("_duplicated_")[0].strip() or f"column {n}" for n, name in enumerate(columns, 1)]
+    if len(set(names)) < len(names):
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        raise InputError(f"two columns are named '{twice}'", file=path, row=1, remedy="rename one of them")
+    return dict(zip(columns, names, strict=True))
+
+
+@contextmanager
+def _text_lines(path: Path, source: Path, encoding: str) -> Iterator[io.TextIOWrapper]:
+    """The text of a large file, line by line; where it is not in the encoding, the sentence says which it may be in."""
+    try:
+        if encoding == "utf-8":
+            with _unpacked(source) as file:
+                encoding = _marked(file.read(_HEAD)) or "utf-8-sig"
+        with _unpacked(source) as file:
+            yield io.TextIOWrapper(file, encoding, newline="")
+    except (UnicodeDecodeError, LookupError):
+        _decoded(path, bytes_of(source), encoding.removesuffix("-sig"))  # which says what is wrong
+        raise
+    except _DAMAGED as error:
+        raise _damaged(path, error) from None
+
+
+def _rewrite(path: Path, encoding: str, to: Path) -> None:
+    """A large text file in UTF-8 with plain line ends."""
+    with _text_lines(path, path, encoding) as lines, to.open("w", encoding="utf-8", newline="") as file:
+        carried = ""
+        while part := lines.read(1 << 22):
+            part = carried + part
+            # A carriage return at the end of a part may be half of a line end.
+            carried = "\r" if part.endswith("\r") else ""
+            file.write(part.removesuffix("\r").replace("\r\n", "\n").replace("\r", "\n"))
+        file.write("\n" if carried else "")
 
 
 def _separator(head: bytes, usual: str, given: str | None) -> str:
@@ -302,14 +442,16 @@ def _may_swallow(source: Path | bytes, rows: int) -> bool:
     return marks > 0 and (marks % 2 == 1 or lines - 1 + (last != b"\n") > rows)
 
 
-def _read_csv_slowly(path: Path, text: str, separator: str, quote: str | None, *, checked: bool) -> pl.DataFrame:
-    """The same with Python's reader, which can also say where a file goes wrong; `checked` refuses stray marks."""
-    how: dict[str, Any] = {"delimiter": separator, "quoting": csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE}
-    reader = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""), strict=checked, **how)
-    rows: list[list[str | None]] = []
-    line = 1
+def _slow_rows(path: Path, lines: Iterable[str], form: _Form, *, checked: bool) -> Iterator[list[str | None]]:
+    """Header and rows by Python's reader, which can also say where a file goes wrong; `checked` refuses stray marks."""
+    how: dict[str, Any] = {"delimiter": form.separator, "quoting": csv.QUOTE_MINIMAL if form.quote else csv.QUOTE_NONE}
+    reader = csv.reader(lines, strict=checked, **how)
+    count, line = 0, 1
     try:
+        for _ in range(form.skipped):
+            next(reader, [])
         header = next(reader, [])
+        yield [f"{name}_duplicated_{i}" if name in header[:i] else name for i, name in enumerate(header)]
         line = reader.line_num + 1
         for row in reader:
             spans = reader.line_num > line
@@ -317,23 +459,21 @@ def _read_csv_slowly(path: Path, text: str, separator: str, quote: str | None, *
                 raise InputError(
                     f"there are {len(row)} cells under {len(header)} column names",
                     file=path,
-                    row=len(rows) + 2,
+                    row=count + form.first_row,
                     remedy="put quotation marks around cells that contain the separator",
                 )
-            rows.append([*(cell or None for cell in row), *[None] * (len(header) - len(row))])
-            line = reader.line_num + 1
+            yield [*(cell or None for cell in row), *[None] * (len(header) - len(row))]
+            count, line = count + 1, reader.line_num + 1
     except csv.Error as error:
         if not checked:
-            raise InputError(f"this is not a CSV file ({error})", file=path, row=len(rows) + 2) from None
+            raise InputError(f"this is not a CSV file ({error})", file=path, row=count + form.first_row) from None
         raise Doubt(
             f"a quotation mark in line {line} does not match, so that rows would be swallowed",
             file=path,
-            row=len(rows) + 2,
+            row=count + form.first_row,
             remedy="double it inside a quoted cell, or pass --quotes literal where marks are part of the text",
             settle={"quotes": "literal"},
         ) from None
-    columns = [f"{name}_duplicated_{i}" if name in header[:i] else name for i, name in enumerate(header)]
-    return pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String), orient="row")
 
 
 def read_json(path: Path, encoding: str = "utf-8") -> Any:

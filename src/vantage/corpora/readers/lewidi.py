@@ -212,7 +212,7 @@ def multipico(path: Path, language: str | None = None) -> Corpus:
             raise InputError(
                 f"there are no items in the language '{language}'",
                 file=path,
-                remedy=f"known are: {', '.join(known)}",
+                remedy=f"available: {', '.join(known)}",
             )
     items: list[dict[str, Any]] = []
     judgments: list[Judgment] = []

@@ -1,17 +1,16 @@
 """Any table: one judgment per row, or one column per rater, item or question.
 
-Values may be numbers, or labels of the instrument's scale. Where no instrument is named, a bare one is made
-from what stands in the column: whole numbers become an ordinal scale, other numbers a continuous one, words an ordinal
-one where their order is known or given, else a nominal one. `cleaning` says what is repaired and what is doubted.
+Values may be numbers, or labels of the instrument's scale. Where no instrument is named, a bare one is inferred from
+the answers: whole numbers become an ordinal scale, other numbers a continuous one, words an ordinal one where their
+order is known or given, else a nominal one. `cleaning` says what is repaired and what is doubted.
+
+Everything is decided on the different answers, items and raters, which are few; what is decided then applies to the
+rows. So a file that is larger than the memory is read like a small one, by queries that stream it.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -19,30 +18,20 @@ import polars as pl
 
 from vantage.corpora import schema
 from vantage.corpora.corpus import About, Corpus, with_defaults
-from vantage.corpora.readers.cleaning import NOTHING, Cleaning, code_of, counted, inferred_scale, plain
-from vantage.corpora.readers.files import frame_table, read_table
-from vantage.corpora.readers.table_file import Doubt, Table
+from vantage.corpora.readers.cleaning import CLEAN, RAW, Cleaning, code_of, counted, inferred_scale
+from vantage.corpora.readers.columns import ROLES, SPREAD, long, roles_of
+from vantage.corpora.readers.files import open_rows
+from vantage.corpora.readers.table_file import ROW, Doubt, Rows, Scratch, Table, check_column
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument
 from vantage.scales import OPT_OUTS, STATUSES, OptOut, Scale
 
-ROLES: Final = ("item", "rater", "value", "question", "rationale", "condition", "sample", "status", "kind")
-"""What a column can be mapped to. Any other name, such as text or target, makes a column of the items."""
-RATED: Final = ("question", "condition", "sample", "status", "rationale")
 MEANINGS: Final = ("skip", *STATUSES[1:])
 """What an empty value can mean."""
-SPREAD: Final = ("rater", "item", "question")
-"""What the columns of a wide table can be."""
-BOOKKEEPING: Final = (
-    "Timestamp", "StartDate", "EndDate", "Status", "IPAddress", "Progress", "Duration (in seconds)", "Finished",
-    "RecordedDate", "ResponseId", "RecipientLastName", "RecipientFirstName", "RecipientEmail", "ExternalReference",
-    "LocationLatitude", "LocationLongitude", "DistributionChannel", "UserLanguage",
-)  # fmt: skip
-"""Columns that Qualtrics and Google Forms write beside the answers."""
 
 
 def read(
-    source: Path | Any,
+    source: Path | Rows | Any,
     *,
     map: Mapping[str, str] | None = None,  # noqa: A002
     question: str | None = None,
@@ -75,7 +64,7 @@ def read(
         wide: What the columns are where they hold values: `rater` (or true), `item` or `question`.
         values: The columns of a wide table that hold values, as names or patterns such as `Q*`; without it all that
             are not mapped.
-        duplicates: What to do with a judgment that stands twice, which is refused otherwise.
+        duplicates: What to do with a duplicate judgment, which is refused otherwise.
         empty: What an empty value means. In a wide table it is skipped; in a long one it must be said.
         missing: Codes that mean that there is no answer, such as -99 or NA.
         valid: Codes that are answers although they look like such codes.
@@ -97,122 +86,27 @@ def read(
         raise InputError(f"columns cannot be '{spread}'", remedy=f"use {', '.join(SPREAD)}")
     cleaning = Cleaning(missing, valid, decimal, order, strip, case, empty)
     known = Instrument.load(instrument) if isinstance(instrument, str) else instrument
-    if isinstance(source, str | Path):
-        whole = read_table(Path(source), encoding, separator=separator, quotes=quotes, sheet=sheet)
-    else:
-        whole = frame_table(source)
+    whole = source if isinstance(source, Rows) else open_rows(source, encoding, separator, quotes, sheet)
     cleaning.notes += whole.notes
-    roles = _roles(whole, dict(map or {}), spread)
-    table = _long(whole, roles, traits, spread, values) if spread else whole
+    roles = roles_of(whole, map or {}, spread)
+    rows = long(whole, roles, traits, spread, values) if spread else whole
     asked = _asked(question, known, roles)
-    skips = bool(spread or missing)
-    table, frame = _answers(
-        table, roles, asked, empty or ("skip" if skips else None), cleaning, labelled=known is not None
-    )
-    described = {name: column for name, column in roles.items() if name not in ROLES}
-    traits_of = {**{name: name for name in traits}, **_mapped(roles, "kind")}
-    frame, first = _with_ids(table, frame, roles, cleaning)
+    judged = _judged(rows, roles, asked, traits)
+    answers = _answers(rows, judged, asked, roles["value"], cleaning, labelled=known is not None)
+    meaning = empty or ("skip" if spread or missing else None)
+    judged, answers = _without_blanks(rows, judged, answers, roles, cleaning, meaning)
+    described = {"item": [name for name in roles if name not in ROLES], "rater": [*traits, *_only(roles, "kind")]}
+    for name in described["rater"]:
+        judged = _with_trait(rows, judged, name, roles.get(name, name), cleaning)
+    judged, answers, firsts = _with_ids(rows, judged, answers, roles, described, cleaning)
     if known is None:
-        labels = _labels(whole, roles, spread)
-        averaged = _averaged(frame) if duplicates == "mean" else frame
-        known = _inferred(table, averaged, roles, whole.path.stem, cleaning, labels, whole.titles)
-    frame = _coded(table, frame, roles, known)
-    items = _described(table, frame, first["item"], described, cleaning)
-    raters = _described(table, frame, first["rater"], traits_of, cleaning)
-    judgments = with_defaults(frame.select([c for c in schema.JUDGMENTS if c in frame.columns]))
-    if duplicates:
-        judgments = schema.resolve_duplicates(schema.conform("judgments", judgments), duplicates)
-
-    def place(_: str, index: int) -> dict[str, Any]:
-        told: dict[str, Any] = {"file": whole.path, "row": table.row(index)}
-        return {**told, "column": frame[spread][index]} if spread else told
-
-    return Corpus(
-        items,
-        raters,
-        judgments,
-        known,
-        _about(whole, roles, traits, cleaning, wide=bool(spread)),
-        place=place,
-        referenced=True,
-    )
-
-
-def _roles(table: Table, mapping: dict[str, str], spread: str) -> dict[str, str]:
-    """The column of every role; a column that already has a role's name is found by itself."""
-    for role in (*ROLES, "text"):
-        if role in table.frame.columns and role not in mapping and role not in mapping.values():
-            found = table.frame[role]
-            if role == "kind" and (found.dtype != pl.String or not found.drop_nulls().is_in(schema.KINDS).all()):
-                continue  # another word for something else
-            mapping.setdefault(role, role)
-    for role, column in mapping.items():
-        table.column(column, f"'{role}'")
-    if spread:
-        mapping = {role: column for role, column in mapping.items() if role not in (spread, "value")}
-    # Where the columns are items, every row is a respondent, and needs no name of its own.
-    needed = {"": ["item", "rater", "value"], "rater": ["item"], "question": ["item", "rater"]}.get(spread, [])
-    if "text" in mapping and "item" in needed:
-        needed.remove("item")
-    if missing := [role for role in needed if role not in mapping]:
-        columns = ", ".join(f"'{c}'" for c in table.frame.columns[:20])
-        raise InputError(
-            f"which of the columns {columns} is the {missing[0]}?",
-            file=table.path,
-            remedy=f"pass --map {missing[0]}=COLUMN",
-        )
-    return mapping
-
-
-def _long(table: Table, roles: dict[str, str], traits: Sequence[str], spread: str, values: Sequence[str]) -> Table:
-    """One row per judgment, from a table with one column per rater, item or question."""
-    if traits and spread == "rater":
-        raise InputError(
-            "a table with one column per rater has none that describe the rater",
-            file=table.path,
-            remedy="join them later",
-        )
-    for trait in traits:
-        table.column(trait)
-    columns = table.frame.columns
-    index = list(dict.fromkeys([*roles.values(), *traits]))
-    if wrong := next((name for name in values if not any(fnmatchcase(column, name) for column in columns)), None):
-        raise InputError(f"there is no column '{wrong}'", file=table.path, remedy=nearest(wrong, columns))
-    patterns = values or ["*"]
-    free = [c for c in columns if c not in index and any(fnmatchcase(c, name) for name in patterns)]
-    held = [c for c in free if values or c not in BOOKKEEPING]
-    if not held:
-        raise InputError(
-            f"no column is left for {'an' if spread == 'item' else 'a'} {spread}",
-            file=table.path,
-            remedy="map fewer columns",
-        )
-    frame = table.frame
-    if nested := next((column for column in held if frame.schema[column].is_nested()), None):
-        row = table.row(frame[nested].is_not_null().arg_max() or 0)
-        raise InputError("the cell holds a list, not one answer", file=table.path, row=row, column=nested)
-    rows = frame.with_columns(pl.col(held).cast(pl.String)).with_row_index("__row")
-    if spread == "item" and "rater" not in roles:
-        width = len(str(len(frame)))
-        names = pl.format("respondent-{}", (pl.col("__row") + 1).cast(pl.String).str.zfill(width))
-        rows, roles["rater"] = rows.with_columns(names.alias("__rater")), "__rater"
-        index = [*index, "__rater"]
-    long = rows.unpivot(held, index=["__row", *index], variable_name=f"__{spread}", value_name="__value")
-    grid = {column: match for column in held if (match := re.fullmatch(r"(.*\S)\s*\[(.+)\]", column, re.DOTALL))}
-    if spread == "item" and len(grid) == len(held) and "question" not in roles:
-        # A grid of Google Forms: "How warm is it? [First text]".
-        found = long["__item"]
-        asked, items = ({c: m[n].strip() for c, m in grid.items()} for n in (1, 2))
-        long = long.with_columns(
-            found.replace_strict(asked).alias("__question"), found.replace_strict(items).alias("__item")
-        )
-        roles["question"] = "__question"
-    kept = long["__row"] if table.kept is None else table.kept[long["__row"]]
-    roles |= {spread: f"__{spread}", "value": "__value"}
-    if spread == "item" and "text" not in roles and set(held) <= set(table.titles):
-        long = long.with_columns(pl.col("__item").replace_strict(dict(table.titles)).alias("__text"))
-        roles["text"] = "__text"
-    return replace(table, frame=long.drop("__row"), kept=kept)
+        averaged = _averaged(rows, judged, answers) if duplicates == "mean" else answers
+        opt_outs = _opt_outs(rows, judged, answers, roles, empty)
+        known = _inferred(rows, averaged, roles["value"], cleaning, _labels(whole, roles, spread), opt_outs)
+    judged = _coded(rows, judged, answers, roles, known, empty)
+    items, raters = (_side(rows, judged, firsts[key], names, roles) for key, names in described.items())
+    about = _about(whole, roles, traits, cleaning, wide=bool(spread))
+    return _corpus(rows, judged, items, raters, known, about, duplicates)
 
 
 def _asked(question: str | None, instrument: Instrument | None, roles: Mapping[str, str]) -> str:
@@ -231,325 +125,354 @@ def _asked(question: str | None, instrument: Instrument | None, roles: Mapping[s
     return instrument.questions[0].id
 
 
-def _answers(
-    table: Table, roles: Mapping[str, str], asked: str, empty: str | None, cleaning: Cleaning, *, labelled: bool
-) -> tuple[Table, pl.DataFrame]:
-    """The judgments with their values, cleaned but not yet coded, and what an empty one means."""
-    source = table.frame
-    item = roles.get("item")
+def _judged(rows: Rows, roles: Mapping[str, str], asked: str, traits: Sequence[str]) -> pl.LazyFrame:
+    """The rows as judgments with raw values, beside what describes their items (`item.…`) and raters (`rater.…`)."""
+    for name in traits:
+        check_column(rows.path, list(rows.schema), name)
     for role in ("item", "rater", "question", "condition", "kind"):
-        if role in roles and (source.schema[roles[role]].is_nested() or source.schema[roles[role]] == pl.Binary):
+        dtype = rows.schema.get(roles.get(role, ""), pl.String())
+        if dtype.is_nested() or dtype == pl.Binary:
             raise InputError(
                 f"the column of the {role} holds lists",
-                file=table.path,
+                file=rows.path,
                 column=roles[role],
                 remedy="give one value per row",
             )
+    lazy, item = (rows.lazy, roles["item"]) if "item" in roles else (_numbered(rows, roles["text"]), "__item")
     columns = {
-        "item": _id_of(source, item) if item else _numbered(source, roles["text"]),
-        "rater": _id_of(source, roles["rater"]),
-        "question": pl.lit(asked),
-        **{role: pl.col(roles[role]) for role in RATED if role in roles},
-        "__value": pl.col(roles["value"]),
+        "item": _id(rows, item),
+        "rater": _id(rows, roles["rater"]),
+        "question": pl.col(roles["question"]).cast(pl.String).str.strip_chars() if not asked else pl.lit(asked),
+        RAW: pl.col(roles["value"]),
     }
-    frame = source.select(**columns)
-    if "question" in roles:
-        frame = frame.with_columns(pl.col("question").cast(pl.String).str.strip_chars())
-    for role, column in (
-        ("item", item or roles["text"]),
-        ("rater", roles["rater"]),
-        ("question", roles.get("question")),
-    ):
-        if column and frame[role].null_count():
-            row = table.row(frame[role].is_null().arg_max() or 0)
-            raise InputError(f"the {role} is empty", file=table.path, row=row, column=column, remedy="fill it in")
     if "condition" in roles:
-        frame = frame.with_columns(pl.col("condition").cast(pl.String).fill_null(""))
+        columns["condition"] = pl.col(roles["condition"]).cast(pl.String).fill_null("")
     if "sample" in roles:
-        frame = frame.with_columns(table.numbers(roles["sample"]).fill_null(0).cast(pl.Int32).alias("sample"))
-    frame = frame.with_columns(_cleaned(table, frame, roles, cleaning, labelled=labelled).alias("__value"))
-    blank = frame["__value"].is_null()
-    if not blank.any() or "status" in roles:
-        return table, frame
+        columns["sample"] = _sample(rows, roles["sample"])
+    columns |= {role: pl.col(roles[role]).cast(pl.String) for role in ("rationale", "status") if role in roles}
+    columns |= {f"item.{name}": pl.col(column) for name, column in roles.items() if name not in ROLES}
+    columns |= {f"rater.{name}": pl.col(name) for name in traits}
+    columns |= {"rater.kind": pl.col(roles["kind"])} if "kind" in roles else {}
+    judged = lazy.select(ROW, **columns)
+    keys = ("item", "rater", "question")
+    (empty,) = rows.collect(judged.select(pl.col(ROW).filter(pl.col(key).is_null()).min().alias(key) for key in keys))
+    if wrong := next((key for key in keys if empty[key][0] is not None), None):
+        column = roles.get(wrong) or roles["text"]
+        raise InputError(f"the {wrong} is empty", **rows.at(empty[wrong][0], column), remedy="fill it in")
+    return judged
+
+
+def _id(rows: Rows, column: str) -> pl.Expr:
+    """A column of ids as text; whole numbers that a spreadsheet keeps as 1.0 are 1."""
+    ids = pl.col(column)
+    if column in rows.schema and rows.schema[column].is_float():
+        (whole,) = rows.collect(rows.lazy.select((ids.drop_nulls() % 1 == 0).all()))
+        ids = ids.cast(pl.Int64) if whole.item() else ids
+    return ids.cast(pl.String)
+
+
+def _numbered(rows: Rows, text: str) -> pl.LazyFrame:
+    """The rows with ids for texts, which are numbered in the order of their first appearance."""
+    lazy = rows.lazy.with_columns(pl.col(text).cast(pl.String))
+    (texts,) = rows.collect(lazy.drop_nulls(text).group_by(text).agg(pl.col(ROW).min()))
+    width = len(str(len(texts)))
+    number = (pl.int_range(pl.len()) + 1).cast(pl.String).str.zfill(width)
+    ids = texts.sort(ROW).select(text, pl.format("item-{}", number).alias("__item"))
+    return lazy.join(ids.lazy(), on=text, how="left", maintain_order="left")
+
+
+def _sample(rows: Rows, column: str) -> pl.Expr:
+    """The number of the repetition; a cell that is no number is refused."""
+    (seen,) = rows.collect(rows.lazy.group_by(column).agg(pl.col(ROW).min()))
+    seen = seen.sort(ROW)
+    Table(rows.path, seen, 0, seen[ROW]).numbers(column)
+    number = pl.col(column).cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
+    return number.fill_null(0).cast(pl.Int32)
+
+
+def _answers(
+    rows: Rows, judged: pl.LazyFrame, asked: str, column: str, cleaning: Cleaning, *, labelled: bool
+) -> pl.DataFrame:
+    """The different answers to each question: raw and clean, how often they occur, and where first.
+
+    They are cleaned for each question separately where some are words, since others may have numbers.
+    """
+    dtype = rows.schema[column]
+    if dtype.is_nested() or dtype == pl.Binary:
+        (first,) = rows.collect(judged.filter(pl.col(RAW).is_not_null()).select(pl.col(ROW).min()))
+        raise InputError(
+            f"the cell holds {'a list' if dtype != pl.Struct else 'an object'}, not one answer",
+            **rows.at(first.item() or 0, column),
+            remedy="give one row per answer",
+        )
+    keys = [RAW] if asked else ["question", RAW]
+    (answers,) = rows.collect(judged.group_by(keys).agg(pl.len().alias("count"), pl.col(ROW).min()))
+    answers = answers.with_columns(pl.lit(asked).alias("question") if asked else pl.col("question")).sort(ROW)
+    raw = answers[RAW]
+    if asked or raw.dtype != pl.String or raw.cast(pl.Float64, strict=False).null_count() == 0:
+        return answers.with_columns(cleaning.values(rows, column, answers, labelled=labelled))
+    parts = [
+        part.with_columns(
+            cleaning.values(rows, name if rows.cells and column == "__value" else column, part, labelled=labelled)
+        )
+        for (name,), part in answers.partition_by("question", as_dict=True, maintain_order=True).items()
+    ]
+    if len({part.schema[CLEAN] for part in parts}) > 1:
+        parts = [part.with_columns(pl.col(CLEAN).cast(pl.String)) for part in parts]
+    return pl.concat(parts)
+
+
+def _without_blanks(
+    rows: Rows,
+    judged: pl.LazyFrame,
+    answers: pl.DataFrame,
+    roles: Mapping[str, str],
+    cleaning: Cleaning,
+    empty: str | None,
+) -> tuple[pl.LazyFrame, pl.DataFrame]:
+    """Judgments and answers without empty ones, where these are skipped; what they mean must be known."""
+    blank = answers.filter(pl.col(CLEAN).is_null())
+    if blank.is_empty() or "status" in roles or empty not in (None, "skip"):
+        return judged, answers
+    column, count = roles["value"], int(blank["count"].sum())
     if empty is None:
-        row = table.row(blank.arg_max() or 0)
-        count = f" ({blank.sum():,} in all)" if blank.sum() > 1 else ""
         raise Doubt(
-            f"the cell is empty{count}",
-            file=table.path,
-            row=row,
-            column=roles["value"],
+            f"the cell is empty{f' ({count:,} in all)' if count > 1 else ''}",
+            **rows.at(int(blank[ROW].min()), column),  # type: ignore[arg-type]
             remedy=f"say what an empty value means: --empty {'|'.join(MEANINGS)}",
             settle={"empty": "skip"},
         )
-    if empty == "skip":
-        kept = (~blank).arg_true()
-        if not roles["value"].startswith("__"):
-            cleaning.notes.append(f"{counted(int(blank.sum()), 'row')} without a value left out.")
-        if not len(kept):
-            raise InputError("no row has a value", file=table.path, column=roles["value"], remedy="map another column")
-        rows = kept if table.kept is None else table.kept[kept]
-        return replace(table, frame=source[kept], kept=rows), frame[kept]
-    status = pl.when(pl.col("__value").is_null()).then(pl.lit(empty)).otherwise(pl.lit("answered"))
-    return table, frame.with_columns(status.cast(schema.STATUS).alias("status"))
+    if not rows.cells:
+        cleaning.notes.append(f"{counted(count, 'row')} without a value left out.")
+    if len(blank) == len(answers):
+        named = None if rows.cells else column
+        raise InputError("no row has a value", file=rows.path, column=named, remedy="map another column")
+    gone = pl.col(RAW).is_null()
+    for (question,), part in blank.drop_nulls(RAW).partition_by("question", as_dict=True).items():
+        gone |= (pl.col("question") == question) & pl.col(RAW).is_in(part[RAW].implode())
+    return judged.filter(~gone), answers.filter(pl.col(CLEAN).is_not_null())
 
 
-def _cleaned(
-    table: Table, frame: pl.DataFrame, roles: Mapping[str, str], cleaning: Cleaning, *, labelled: bool
-) -> pl.Series:
-    """The values, cleaned; each question for itself where some are words, since others may have numbers."""
-    values, column = frame["__value"], roles["value"]
-    questions = frame["question"].unique(maintain_order=True)
-    if values.dtype != pl.String or len(questions) < 2 or values.cast(pl.Float64, strict=False).null_count() == 0:
-        return cleaning.values(table, column, values, labelled=labelled)
-    parts = []
-    for question in questions:
-        name = question if roles.get("question") == "__question" and column == "__value" else column
-        own = pl.select(pl.when(frame["question"] == question).then(values)).to_series()
-        parts.append(cleaning.values(table, name, own, labelled=labelled))
-    if all(part.dtype == pl.Float64 for part in parts):
-        return pl.select(pl.coalesce(parts)).to_series()
-    return pl.select(pl.coalesce(part.cast(pl.String) for part in parts)).to_series()
-
-
-def _id_of(source: pl.DataFrame, column: str) -> pl.Expr:
-    """A column of ids as text; whole numbers that a spreadsheet keeps as 1.0 are 1."""
-    ids = source[column]
-    if ids.dtype.is_float() and bool((ids.drop_nulls() % 1 == 0).all()):
-        return pl.col(column).cast(pl.Int64).cast(pl.String)
-    return pl.col(column).cast(pl.String)
+def _with_trait(rows: Rows, judged: pl.LazyFrame, name: str, column: str, cleaning: Cleaning) -> pl.LazyFrame:
+    """Judgments with a trait of their raters cleaned."""
+    dtype = rows.schema[column]
+    if dtype.is_nested() or dtype == pl.Boolean:
+        return judged
+    values = pl.col(f"rater.{name}").alias(RAW)
+    (seen,) = rows.collect(judged.group_by(values).agg(pl.len().alias("count"), pl.col(ROW).min()))
+    changed = cleaning.trait(rows, column, seen.sort(ROW))
+    return judged.with_columns(pl.col(f"rater.{name}").replace(changed)) if changed else judged
 
 
 def _with_ids(
-    table: Table, frame: pl.DataFrame, roles: Mapping[str, str], cleaning: Cleaning
-) -> tuple[pl.DataFrame, dict[str, pl.DataFrame]]:
-    """The judgments with ids that differ by spaces or case only as one, where the user has said so.
+    rows: Rows,
+    judged: pl.LazyFrame,
+    answers: pl.DataFrame,
+    roles: Mapping[str, str],
+    described: Mapping[str, Sequence[str]],
+    cleaning: Cleaning,
+) -> tuple[pl.LazyFrame, pl.DataFrame, dict[str, pl.DataFrame]]:
+    """Judgments and answers with ids that differ by spaces or case only as one, where the user has said so.
 
-    Beside them every item and rater, in the order of the rows in which they first stand.
+    Beside them each id of items and raters, in the order of the file, with the row where it first occurs.
     """
-    # The two do not depend on each other, and Polars does not hold the interpreter while it works.
-    with ThreadPoolExecutor(2) as pool:
-        sides = {key: pool.submit(_firsts, frame, key) for key in ("item", "rater")}
-        first = {key: side.result() for key, side in sides.items()}
-    for role in ("item", "rater", "question", "condition"):
-        if role not in roles:
-            continue
-        ids = first[role][role] if role in first else frame[role].unique()
-        if changed := cleaning.ids(table, roles[role], role, ids, _where(table, frame[role])):
-            frame = frame.with_columns(pl.col(role).replace(changed))
-            first |= {role: _firsts(frame, role)} if role in first else {}
-    return frame, first
+    keys = ["item", "rater", *(key for key in ("question", "condition") if key in roles)]
+    firsts = dict(zip(keys, rows.collect(*(_firsts(judged, key, described.get(key, ())) for key in keys)), strict=True))
+    for key in keys:
+        ids = firsts[key] = firsts[key].sort(ROW)
+        if key in roles and (changed := cleaning.ids(rows, roles[key], key, ids[key], _first(ids, key))):
+            judged = judged.with_columns(pl.col(key).replace(changed))
+            (again,) = rows.collect(_firsts(judged, key, described.get(key, ())))
+            firsts[key] = again.sort(ROW)
+            if key == "question":
+                answers = answers.with_columns(pl.col(key).replace(changed)).unique([key, RAW], maintain_order=True)
+    return judged, answers, firsts
 
 
-def _firsts(frame: pl.DataFrame, key: str) -> pl.DataFrame:
-    # Grouping runs on all cores, which finding the first of each name in order does not.
-    rows = frame.lazy().select(key).with_row_index("__row").group_by(key).agg(pl.col("__row").min())
-    return rows.sort("__row").collect()
+def _firsts(judged: pl.LazyFrame, key: str, names: Sequence[str]) -> pl.LazyFrame:
+    """Each id with its first row, and the lowest and highest hash of what describes it in all rows.
+
+    Comparing hashes is much cheaper than comparing texts, and enough to see that all rows agree.
+    """
+    mark = pl.struct(f"{key}.{name}" for name in names).hash() if names else pl.lit(0)
+    return judged.group_by(key).agg(pl.col(ROW).min(), mark.min().alias("__low"), mark.max().alias("__high"))
 
 
-def _where(table: Table, column: pl.Series) -> Callable[[Any], int]:
-    """In which row of the file a value first stands."""
-    return lambda value: table.row((column == value).arg_max() or 0)
+def _first(frame: pl.DataFrame, column: str) -> Callable[[Any], int]:
+    """In which row a value first occurs."""
+    return lambda value: int(frame.filter(pl.col(column) == value)[ROW].min() or 0)  # type: ignore[arg-type]
 
 
-def _numbered(source: pl.DataFrame, text: str) -> pl.Expr:
-    """Ids for a table without any: texts are numbered in the order of their first appearance."""
-    texts = source[text].cast(pl.String).unique(maintain_order=True).drop_nulls()
-    width = len(str(len(texts)))
-    ids = [f"item-{n:0{width}}" for n in range(1, len(texts) + 1)]
-    return pl.col(text).cast(pl.String).replace_strict(texts, ids, default=None, return_dtype=pl.String)
+def _looked_up(judged: pl.LazyFrame, answers: pl.DataFrame, *columns: str) -> pl.LazyFrame:
+    """Judgments with columns of the answers that they are."""
+    keys = ["question", RAW] if answers["question"].n_unique() > 1 else [RAW]
+    found = answers.select(*keys, *columns).lazy()
+    return judged.join(found, on=keys, how="left", nulls_equal=True, maintain_order="left")
 
 
-def _averaged(frame: pl.DataFrame) -> pl.DataFrame:
-    """Judgments that stand twice as the one that they become, so that the scale has room for their mean."""
-    if frame["__value"].dtype != pl.Float64:
-        return frame
-    key = [column for column in schema.KEY if column in frame.columns]
-    others = [pl.col(column).first() for column in frame.columns if column not in (*key, "__value")]
-    return frame.group_by(key, maintain_order=True).agg(pl.col("__value").mean(), *others)
+def _averaged(rows: Rows, judged: pl.LazyFrame, answers: pl.DataFrame) -> pl.DataFrame:
+    """The answers after duplicate judgments were averaged, so that the scale has room for their means."""
+    if answers[CLEAN].dtype != pl.Float64:
+        return answers
+    names = judged.collect_schema().names()
+    key = [column for column in schema.KEY if column in names]
+    means = _looked_up(judged, answers, CLEAN).group_by(key).agg(pl.col(CLEAN).mean(), pl.col(ROW).min())
+    (averaged,) = rows.collect(means.group_by("question", CLEAN).agg(pl.col(ROW).min()))
+    return averaged
+
+
+def _opt_outs(
+    rows: Rows, judged: pl.LazyFrame, answers: pl.DataFrame, roles: Mapping[str, str], empty: str | None
+) -> tuple[OptOut, ...]:
+    """The ways to decline that occur."""
+    declined = {empty} if answers[CLEAN].null_count() else set()
+    if "status" in roles:
+        (seen,) = rows.collect(judged.select(pl.col("status").unique()))
+        declined = set(seen["status"])
+    return tuple(OptOut(status, status.replace("_", " ")) for status in OPT_OUTS if status in declined)
 
 
 def _inferred(
-    table: Table,
-    frame: pl.DataFrame,
-    roles: Mapping[str, str],
-    name: str,
+    rows: Rows,
+    answers: pl.DataFrame,
+    column: str,
     cleaning: Cleaning,
     labels: Callable[[str], Mapping[float, str]],
-    titles: Mapping[str, str],
+    opt_outs: tuple[OptOut, ...],
 ) -> Instrument:
     """A bare instrument with a scale for every question that the table has."""
-    declined = frame["status"].cast(pl.String).unique().to_list() if "status" in frame.columns else []
-    opt_outs = tuple(OptOut(status, status.replace("_", " ")) for status in OPT_OUTS if status in declined)
     scales: dict[str, Scale] = {}
-    seen = schema.distinct(frame, ["question", "__value"]).sort("question")
 
     def fail(value: str, problem: str) -> InputError:
-        index = (frame["__value"].cast(pl.String) == value).arg_max() or 0
-        place: dict[str, Any] = {"file": table.path, "row": table.row(index), "column": _column_at(frame, roles, index)}
-        return InputError(f"'{value}' {problem}", remedy="correct the cell, or map another column to value", **place)
+        first = _first(answers.with_columns(pl.col(CLEAN).cast(pl.String)), CLEAN)(value)
+        remedy = "correct the cell, or map another column to value"
+        return InputError(f"'{value}' {problem}", remedy=remedy, **rows.at(first, column))
 
-    for (question,), part in seen.partition_by("question", as_dict=True, maintain_order=True).items():
-        values = part["__value"].drop_nulls()
-        if values.dtype == pl.String and frame["__value"].dtype == pl.String:
-            numbers = values.cast(pl.Float64, strict=False)
-            # One question of several may have numbers where others have words.
-            values = numbers if numbers.null_count() == 0 else values
-        if values.dtype == pl.Float64 and not labels(str(question)):
-            cleaning.check_far(
-                table, roles["value"], values, _where(table, frame["__value"].cast(pl.Float64, strict=False))
-            )
-        scales[str(question)] = inferred_scale(cleaning, str(question), values, labels(str(question)), opt_outs, fail)
+    for (name,), part in answers.sort("question").partition_by("question", as_dict=True, maintain_order=True).items():
+        question = str(name)
+        # One question of several may have numbers where others have words.
+        numbers = part.drop_nulls(CLEAN).with_columns(pl.col(CLEAN).cast(pl.Float64, strict=False))
+        values = part[CLEAN].drop_nulls() if numbers[CLEAN].null_count() else numbers[CLEAN]
+        if values.dtype == pl.Float64 and not labels(question):
+            cleaning.check_far(rows, column, values, _first(numbers, CLEAN))
+        scales[question] = inferred_scale(cleaning, question, values, labels(question), opt_outs, fail)
+    name = rows.path.stem
     slug = "".join(c if c.isascii() and c.isalnum() else "-" for c in name.lower()).strip("-")[:60] or "table"
     return Instrument.of_questions(slug, name, scales)
 
 
-def _labels(table: Table, roles: Mapping[str, str], spread: str) -> Callable[[str], Mapping[float, str]]:
+def _labels(rows: Rows, roles: Mapping[str, str], spread: str) -> Callable[[str], Mapping[float, str]]:
     """The words for the codes of a question, where the file has them."""
     if spread == "question":
-        return lambda question: table.labels.get(question, {})
+        return lambda question: rows.labels.get(question, {})
     column = roles["value"]
-    if column in table.labels:
-        return lambda _: table.labels[column]
-    every = [table.labels[c] for c in table.frame.columns if c in table.labels and c not in roles.values()]
+    if column in rows.labels:
+        return lambda _: rows.labels[column]
+    every = [rows.labels[c] for c in rows.schema if c in rows.labels and c not in roles.values()]
     return lambda _: every[0] if spread and every and all(words == every[0] for words in every) else {}
 
 
-def _column_at(frame: pl.DataFrame, roles: Mapping[str, str], index: int) -> str:
-    """The column of the file in which a value stands."""
-    if roles["value"] != "__value":
-        return roles["value"]
-    return str(next(frame[role][index] for role in SPREAD if roles.get(role) == f"__{role}"))
-
-
-def _coded(table: Table, frame: pl.DataFrame, roles: Mapping[str, str], instrument: Instrument) -> pl.DataFrame:
-    """Values as codes of their scales: numbers as they are, labels and opt-outs by the instrument."""
-    raw = frame["__value"]
-    value = raw.cast(pl.Float64, strict=False)
-    words = value.is_null() & raw.is_not_null()
-    if words.any():
-        frame = frame.with_columns(value.alias("value"), words.alias("__word"))
-        return _labelled(table, frame, roles, instrument)
-    frame = frame.with_columns(value.alias("value"))
-    return frame if "status" not in roles else _with_status(table, frame, roles["status"])
-
-
-def _labelled(table: Table, frame: pl.DataFrame, roles: Mapping[str, str], instrument: Instrument) -> pl.DataFrame:
-    codes: list[dict[str, Any]] = []
-    seen = frame.filter("__word").select("question", pl.col("__value").cast(pl.String)).unique().sort(pl.all())
-    for question, word in seen.iter_rows():
-        scale = instrument.question(question).scale
-        code = code_of(scale, word)
-        wanted = word.strip().casefold().replace("_", " ")
-        names = {o.label.casefold(): o.status for o in scale.opt_outs} | {
-            o.status.replace("_", " "): o.status for o in scale.opt_outs
-        }
-        if code is None and wanted not in names:
-            index = ((frame["question"] == question) & (frame["__value"].cast(pl.String) == word)).arg_max() or 0
-            raise InputError(
-                f"'{word}' is neither a number nor an answer of question '{question}', which is {scale.describe()}",
-                file=table.path,
-                row=table.row(index),
-                column=_column_at(frame, roles, index),
-                remedy=f"correct the cell, or pass --missing '{word}' if it means that there is no answer",
-            )
-        codes.append({"question": question, "__value": word, "__code": code, "__status": names.get(wanted)})
-    looked_up = pl.DataFrame(
-        codes,
-        schema={"question": pl.String, "__value": pl.String, "__code": pl.Float64, "__status": pl.String},
+def _coded(
+    rows: Rows,
+    judged: pl.LazyFrame,
+    answers: pl.DataFrame,
+    roles: Mapping[str, str],
+    instrument: Instrument,
+    empty: str | None,
+) -> pl.LazyFrame:
+    """Judgments with their values as codes of the scales, and with a status where not all are answered."""
+    answers = answers.with_columns(
+        pl.col(CLEAN).cast(pl.Float64, strict=False).alias("value"), pl.lit(None, dtype=pl.String).alias("__status")
     )
-    status = pl.col("status").cast(pl.String) if "status" in frame.columns else pl.lit("answered")
-    return (
-        frame.with_columns(pl.col("__value").cast(pl.String))
-        .join(looked_up, on=["question", "__value"], how="left", maintain_order="left")
-        .with_columns(
-            pl.coalesce("value", "__code").alias("value"),
-            pl.coalesce("__status", status).cast(schema.STATUS).alias("status"),
-        )
-    )
+    if answers["value"].null_count() > answers[CLEAN].null_count():
+        answers = _labelled(rows, answers, roles["value"], instrument)
+    value = pl.col("value")
+    plain = _plain_numbers(answers)
+    if plain is not None:
+        judged = judged.with_columns(plain.alias("value"), pl.lit(None, dtype=pl.String).alias("__status"))
+    else:
+        judged = _looked_up(judged, answers, "value", "__status")
+    if "status" in roles:
+        written = pl.col("status").str.strip_chars().str.to_lowercase()
+        written = pl.when(written.is_null() & value.is_not_null()).then(pl.lit("answered")).otherwise(written)
+        judged = judged.with_columns(pl.coalesce("__status", written).alias("status"))
+        _check_statuses(rows, judged, roles["status"])
+    elif answers["value"].null_count():
+        declined = pl.when(value.is_null()).then(pl.lit(empty)).otherwise(pl.lit("answered"))
+        judged = judged.with_columns(pl.coalesce("__status", declined).alias("status"))
+    return judged
 
 
-def _with_status(table: Table, frame: pl.DataFrame, column: str) -> pl.DataFrame:
-    """A status column of the table; an empty status is `answered` where there is a value."""
-    status = frame["status"].cast(pl.String).str.strip_chars().str.to_lowercase()
-    status = pl.select(
-        pl.when(status.is_null() & frame["value"].is_not_null()).then(pl.lit("answered")).otherwise(status)
-    ).to_series()
-    wrong = status.is_null() | ~status.is_in(list(STATUSES))
-    if wrong.any():
-        index = wrong.arg_max() or 0
-        told = "the cell is empty" if status[index] is None else f"'{status[index]}' is not a status"
-        raise InputError(
-            told,
-            file=table.path,
-            row=table.row(index),
-            column=column,
-            remedy=f"use one of {', '.join(STATUSES)}",
-        )
-    return frame.with_columns(status.cast(schema.STATUS).alias("status"))
+def _plain_numbers(answers: pl.DataFrame) -> pl.Expr | None:
+    """The values by reading the raw cells as numbers, where that is all there is to do apart from missing codes."""
+    raw = pl.col(RAW)
+    if not (answers.schema[RAW].is_numeric() or answers.schema[RAW] == pl.Boolean):
+        raw = raw.cast(pl.String)
+    number = raw.cast(pl.Float64, strict=False)
+    read = answers.select(number).to_series()
+    gone = read.filter(answers["value"].is_null()).drop_nulls()
+    if not (answers["value"].is_null() | read.eq_missing(answers["value"])).all() or not gone.is_finite().all():
+        return None
+    return pl.when(~number.is_in(gone.implode())).then(number) if len(gone) else number
 
 
-def _described(
-    table: Table, frame: pl.DataFrame, found: pl.DataFrame, columns: Mapping[str, str], cleaning: Cleaning
-) -> pl.DataFrame:
-    """One row per item or rater, with the columns that describe it; they must agree wherever it stands."""
-    key = found.columns[0]
-    for column in columns.values():
-        table.column(column)
-    if not columns:
-        return found.select(key)
-    side = pl.DataFrame([frame[key], *(table.frame[column].alias(name) for name, column in columns.items())])
-    if key == "rater":
-        side = side.with_columns(_trait(table, side[name], column, cleaning) for name, column in columns.items())
-    rows = side[found["__row"]]
-    # Counting hashes is much cheaper than comparing the texts themselves, and enough to see that all agree.
-    if side.select(pl.struct(pl.all()).hash().n_unique()).item() > len(rows):
-        rows = side.unique(maintain_order=True)
-        twice = rows[key].filter(rows[key].is_duplicated())[0]
-        index = (side[key] == twice).arg_true()
-        for name, column in columns.items():
-            cells = side[name][index]
-            if cells.n_unique() > 1:
-                row = table.row(int(index[int((cells.ne_missing(cells[0])).arg_max() or 0)]))
+def _labelled(rows: Rows, answers: pl.DataFrame, column: str, instrument: Instrument) -> pl.DataFrame:
+    """Answers with the codes of their words, or the status that they are for."""
+    codes: list[float | None] = []
+    statuses: list[str | None] = []
+    for question, word, value, first in answers.select("question", CLEAN, "value", ROW).iter_rows():
+        code, status = value, None
+        if value is None and word is not None:
+            scale = instrument.question(question).scale
+            code = code_of(scale, word)
+            declined = {o.label.casefold(): o.status for o in scale.opt_outs}
+            declined |= {o.status.replace("_", " "): o.status for o in scale.opt_outs}
+            status = declined.get(word.strip().casefold().replace("_", " ")) if code is None else None
+            if code is None and status is None:
                 raise InputError(
-                    f"{key} '{twice}' has another value here than in row {table.row(int(index[0]))}",
-                    file=table.path,
-                    row=row,
-                    column=column,
-                    remedy=f"make them equal, or give the {key}s different ids",
+                    f"'{word}' is neither a number nor an answer of question '{question}', which is {scale.describe()}",
+                    **rows.at(first, column),
+                    remedy=f"correct the cell, or pass --missing '{word}' if it means that there is no answer",
                 )
-    return rows.with_columns(_typed(rows[name]) for name in columns if name not in ("text", "kind"))
+        codes.append(code)
+        statuses.append(status)
+    return answers.with_columns(pl.Series("value", codes, pl.Float64), pl.Series("__status", statuses, pl.String))
 
 
-def _trait(table: Table, values: pl.Series, column: str, cleaning: Cleaning) -> pl.Series:
-    """A trait of raters without codes for missing, its spellings joined where the user has said so."""
-    if values.dtype.is_nested() or values.dtype == pl.Boolean:
-        return values
-    different = values.unique().drop_nulls()
-    gone = [value for value in different if cleaning.is_missing(value)] if cleaning.missing else []
-    if gone:
-        cleaning.noted(int(values.is_in(gone).sum()), column, [str(value) for value in gone])
-        values = pl.select(pl.when(~values.is_in(gone)).then(values).alias(values.name)).to_series()
-        different = different.filter(~different.is_in(gone))
-    words = different.cast(pl.String)
-    numbers = words.cast(pl.Float64, strict=False)
-    odd = words.filter(numbers.is_null() | numbers.is_nan())
-    where = _where(table, values)
-    doubtful = [word for word in odd if plain(word) in NOTHING and plain(word) not in cleaning.valid]
-    if 0 < len(doubtful) == len(odd) < len(words):
-        raise Doubt(
-            f"'{odd[0]}' may mean that this is not known",
-            file=table.path,
-            row=where(odd[0]),
-            column=column,
-            remedy=f"pass {cleaning.also(doubtful)}, or --valid={','.join(doubtful)}",
-            settle={"missing": doubtful},
+def _check_statuses(rows: Rows, judged: pl.LazyFrame, column: str) -> None:
+    (seen,) = rows.collect(judged.group_by("status").agg(pl.col(ROW).min()))
+    wrong = seen.filter(~pl.col("status").is_in(STATUSES) | pl.col("status").is_null()).sort(ROW)
+    for status, first in wrong.head(1).iter_rows():
+        problem = "the cell is empty" if status is None else f"'{status}' is not a status"
+        raise InputError(problem, **rows.at(first, column), remedy=f"use one of {', '.join(STATUSES)}")
+
+
+def _side(
+    rows: Rows, judged: pl.LazyFrame, firsts: pl.DataFrame, names: Sequence[str], roles: Mapping[str, str]
+) -> pl.DataFrame:
+    """One row per item or rater in the order of the file, with the columns that describe it, which must agree."""
+    key = firsts.columns[0]
+    columns = [f"{key}.{name}" for name in names]
+    if not columns:
+        return firsts.select(ROW, key)
+    for twice in firsts.filter(pl.col("__low") != pl.col("__high"))[key].head(1):
+        (part,) = rows.collect(judged.filter(pl.col(key) == twice).select(ROW, *columns))
+        part = part.sort(ROW)
+        name = next(name for name, column in zip(names, columns, strict=True) if part[column].n_unique() > 1)
+        cells = part[f"{key}.{name}"]
+        place = rows.at(part[ROW][cells.ne_missing(cells[0]).arg_max() or 0], roles.get(name, name))
+        raise InputError(
+            f"{key} '{twice}' has another value here than in row {rows.at(part[ROW][0], '')['row']}",
+            **place,
+            remedy=f"make them equal, or give the {key}s different ids",
         )
-    if not len(odd):
-        cleaning.check_far(table, column, numbers, _where(table, values.cast(pl.Float64)))
-    if values.dtype == pl.String and (changed := cleaning.ids(table, column, column, words, where)):
-        values = values.replace(changed)
-    return values
+    first = judged.join(firsts.lazy().select(ROW), on=ROW, how="semi", maintain_order="left")
+    (side,) = rows.collect(
+        first.select(ROW, key, *(pl.col(column).alias(name) for name, column in zip(names, columns, strict=True)))
+    )
+    if not side[ROW].is_sorted():
+        side = side.sort(ROW)
+    return side.with_columns(_typed(side[name]) for name in names if name not in ("text", "kind"))
 
 
 def _typed(column: pl.Series) -> pl.Series:
@@ -563,14 +486,55 @@ def _typed(column: pl.Series) -> pl.Series:
     return column
 
 
-def _mapped(roles: Mapping[str, str], role: str) -> dict[str, str]:
-    return {role: roles[role]} if role in roles else {}
+def _only(roles: Mapping[str, str], role: str) -> list[str]:
+    return [role] if role in roles else []
 
 
-def _about(table: Table, roles: Mapping[str, str], traits: Sequence[str], cleaning: Cleaning, *, wide: bool) -> About:
+def _about(rows: Rows, roles: Mapping[str, str], traits: Sequence[str], cleaning: Cleaning, *, wide: bool) -> About:
     used = {*roles.values(), *traits}
-    unused = [] if wide else [column for column in table.frame.columns if column not in used]
+    unused = [] if wide else [column for column in rows.schema if column not in used]
     named = ", ".join(f"'{column}'" if not column.strip() else column for column in unused)
     notes = [f"Columns that were not read: {named}."] if unused else []
-    name = table.path.name.split(".")[0] or table.path.name
-    return About(name=name, title=name, source=table.path.name, notes=(*notes, *cleaning.notes))
+    name = rows.path.name.split(".")[0] or rows.path.name
+    return About(name=name, title=name, source=rows.path.name, notes=(*notes, *cleaning.notes))
+
+
+def _corpus(
+    rows: Rows,
+    judged: pl.LazyFrame,
+    items: pl.DataFrame,
+    raters: pl.DataFrame,
+    instrument: Instrument,
+    about: About,
+    duplicates: Literal["first", "last", "mean"] | None,
+) -> Corpus:
+    """The checked corpus; the judgments of a streamed file stay on the disk."""
+    names = judged.collect_schema().names()
+    judged = with_defaults(judged.select(ROW, *(name for name in schema.JUDGMENTS if name in names)))
+    judged = judged.select(ROW, *(pl.col(name).cast(dtype) for name, dtype in schema.JUDGMENTS.items()))
+    scratch = Scratch() if rows.streamed else None
+    if scratch is not None:
+        stored = scratch.path / "judgments.parquet"
+        judged.sink_parquet(stored)
+        judged = pl.scan_parquet(stored)
+    if scratch is None or duplicates:
+        frame = judged.collect()
+        judged = (schema.resolve_duplicates(frame, duplicates) if duplicates else frame).lazy()
+    numbers = {"items": items.lazy(), "raters": raters.lazy(), "judgments": judged}
+
+    def place(table: str, index: int) -> dict[str, Any]:
+        at = rows.at(numbers[table].select(ROW).slice(index, 1).collect().item(), "__value")
+        return at if rows.cells and table == "judgments" else {"file": at["file"], "row": at["row"]}
+
+    judgments = judged.drop(ROW)
+    corpus = Corpus(
+        items.drop(ROW),
+        raters.drop(ROW),
+        judgments if scratch is not None else judgments.collect(),
+        instrument,
+        about,
+        place=place,
+        referenced=True,
+    )
+    corpus.scratch = scratch
+    return corpus

@@ -1,15 +1,21 @@
-"""A table as it was read from a file, and a doubt about it."""
+"""A table as it was read from a file, its rows as they are queried, and a doubt about it."""
 
 from __future__ import annotations
 
+import shutil
+import tempfile
+import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import polars as pl
 
 from vantage.errors import InputError
+
+ROW: Final = "__row"
+"""The column of `Rows` with the number of the row in the file."""
 
 
 class Doubt(InputError):  # noqa: N818 - what it is
@@ -41,15 +47,17 @@ class Table:
         """The row of the file for a row of the frame, counted from 0."""
         return (index if self.kept is None else int(self.kept[index])) + self.first_row
 
+    def rows(self) -> Rows:
+        """The rows for queries."""
+        kept = pl.int_range(len(self.frame), dtype=pl.Int64) if self.kept is None else self.kept.cast(pl.Int64)
+        frame = self.frame.with_columns((kept + self.first_row).alias(ROW))
+        return Rows(
+            self.path, frame.lazy(), self.frame.schema, notes=self.notes, labels=self.labels, titles=self.titles
+        )
+
     def column(self, name: str, purpose: str = "") -> pl.Series:
         """A column that has to be there."""
-        if name not in self.frame.columns:
-            what = f" for {purpose}" if purpose else ""
-            raise InputError(
-                f"there is no column '{name}'{what}",
-                file=self.path,
-                remedy=f"it has {_names(self.frame.columns)}",
-            )
+        check_column(self.path, self.frame.columns, name, purpose)
         return self.frame[name]
 
     def require(self, *names: str) -> None:
@@ -80,6 +88,53 @@ class Table:
                 remedy="correct the cell",
             )
         return values
+
+
+class Scratch:
+    """A temporary folder that is deleted with this object."""
+
+    def __init__(self) -> None:
+        self.path = Path(tempfile.mkdtemp(prefix="vantage-"))
+        weakref.finalize(self, shutil.rmtree, self.path, ignore_errors=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows of a table for queries: of a frame in memory, or of a large file that is streamed from the disk."""
+
+    path: Path
+    lazy: pl.LazyFrame
+    """The columns of the file, and `ROW`."""
+    schema: Mapping[str, pl.DataType]
+    """The columns of the file."""
+    streamed: bool = False
+    cells: Sequence[str] = ()
+    """Where the table was a wide one, the columns that held values: `ROW` then counts its cells, row by row."""
+    notes: tuple[str, ...] = ()
+    labels: Mapping[str, Mapping[float, str]] = field(default_factory=dict)
+    titles: Mapping[str, str] = field(default_factory=dict)
+    scratch: Scratch | None = None
+    """Where the rows of a large file are stored."""
+
+    def collect(self, *queries: pl.LazyFrame) -> list[pl.DataFrame]:
+        """The answers to queries; those about a large file are streamed, one after the other."""
+        if self.streamed:
+            return [query.collect(engine="streaming") for query in queries]
+        return pl.collect_all(list(queries))
+
+    def at(self, number: int, column: str) -> dict[str, Any]:
+        """The place of a cell, for an error: file, row and column."""
+        if self.cells:
+            number, cell = divmod(number, len(self.cells))
+            column = self.cells[cell] if column.startswith("__") else column
+        return {"file": self.path, "row": number, "column": column}
+
+
+def check_column(path: Path, columns: Sequence[str], name: str, purpose: str = "") -> None:
+    """Refuses a table without a column."""
+    if name not in columns:
+        what = f" for {purpose}" if purpose else ""
+        raise InputError(f"there is no column '{name}'{what}", file=path, remedy=f"it has {_names(columns)}")
 
 
 def _names(names: Sequence[str]) -> str:

@@ -55,7 +55,7 @@ def read(
     if not set(mapping) - {"item"}:
         columns = ", ".join(f"'{column}'" for column in table.frame.columns[:20])
         raise InputError(
-            f"which of the columns {columns} is the text?", file=table.path, remedy="pass --map text=COLUMN"
+            f"no column is mapped to the text; the file has {columns}", file=table.path, remedy="pass --map text=COLUMN"
         )
     items = table.frame.select(pl.col(column).alias(name) for name, column in mapping.items())
     for name in ("item", "text"):

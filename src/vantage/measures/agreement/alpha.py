@@ -22,8 +22,8 @@ from vantage.measures.base import measure, table
 from vantage.measures.counts import FEW, Counts, Moments
 from vantage.measures.intervals import OVER, Bootstrap, Method, Over, Statistic
 from vantage.measures.presentation import AGREEMENT, Column, View
-from vantage.measures.rater_bootstrap import Answers, Choice
-from vantage.measures.ratings import By, Floats, Ints, Judgments, groups
+from vantage.measures.rater_bootstrap import Answers, Choice, counted_answers, either_interval
+from vantage.measures.ratings import By, Floats, Judgments
 from vantage.measures.sources import CountedGroup, source_groups, source_of
 from vantage.scales import Level
 
@@ -76,7 +76,7 @@ def alpha(
         level: Level of measurement; by default that of the question's scale.
         distance: Squared differences of your own, instead of a level.
         ci: What to resample for the interval: items; raters, where a drawn rater brings all answers and an
-            answer is never paired with its own copy; both at once (the pigeonhole bootstrap, Owen 2007); or
+            answer is never paired with its own copy; both at once (see `vantage.measures.rater_variance`); or
             none. "auto" is both where at least ten raters judged several items each, otherwise items; `over` says
             which.
         interval: "percentile", or "bca" for items or raters.
@@ -99,15 +99,8 @@ def alpha(
         grouped = source_groups(source, moments, paired=True)
         rows = [_of_moments(group, level, chosen[group.key]) for group in grouped]
     else:
-        counts = source_groups(source, source.counts(), paired=True)
-        rows = [_of_counts(group, level, distance, chosen[group.key]) for group in counts]
-    if chosen.any_raters:
-        for group, row in zip(groups(data, by), rows, strict=True):
-            if row["estimate"] is None or (how := chosen[group.key]).ci not in ("raters", "both"):
-                continue
-            answers = Answers.of(group)
-            apart = _difference(None if distance is not None else row["level"], distance, answers.values)
-            row.update(answers.interval(coefficient_over_raters(apart), how))
+        counted = counted_answers(data, by, bootstrap, paired=True, source=source)
+        rows = [_of_counts(*group, level, distance) for group in counted]
     return table(rows, by)
 
 
@@ -195,37 +188,39 @@ def _one_minus(observed: Floats, expected: Floats) -> Floats:
 
 
 def _of_counts(
-    group: CountedGroup[Counts], level: Level | None, distance: Distance | None, bootstrap: Bootstrap
+    group: CountedGroup[Counts],
+    answers: Answers | None,
+    bootstrap: Bootstrap,
+    level: Level | None,
+    distance: Distance | None,
 ) -> dict[str, Any]:
-    counts = group.counts.canonical() if bootstrap.ci == "items" else group.counts
+    counts = group.counts if bootstrap.ci == "none" else group.counts.canonical()
     if not counts.units:
-        return _row(group, level, None, counts.multiplicity, bootstrap)
+        return {**group.row, "level": level, "estimate": None, "reason": ALONE}
     used = None if distance is not None else group.level(level)
     apart = _difference(used, distance, counts.values)
-    return _row(group, apart.name, coefficient(counts, apart), counts.multiplicity, bootstrap)
+    statistic = coefficient(counts, apart)
+    row = _row(group, apart.name, statistic)
+    if row["reason"] is not None:
+        return row
+    over_raters = coefficient_over_raters(apart if answers is None else _difference(used, distance, answers.values))
+    return row | either_interval(bootstrap, counts, statistic, answers, over_raters, limits=(-np.inf, 1.0))
 
 
 def _of_moments(group: CountedGroup[Moments], level: Level | None, bootstrap: Bootstrap) -> dict[str, Any]:
     if not group.counts.units:
-        return _row(group, level, None, group.counts.multiplicity, bootstrap)
+        return {**group.row, "level": level, "estimate": None, "reason": ALONE}
     statistic = coefficient_of_moments(group.counts)
-    return _row(group, group.level(level), statistic, group.counts.multiplicity, bootstrap)
+    row = _row(group, group.level(level), statistic)
+    if row["reason"] is not None:
+        return row
+    return row | bootstrap.stated(bootstrap.interval(statistic, group.counts.multiplicity))
 
 
-def _row(
-    group: CountedGroup[Any],
-    level: str | None,
-    statistic: Statistic | None,
-    multiplicity: Ints,
-    bootstrap: Bootstrap,
-) -> dict[str, Any]:
-    row = {**group.row, "level": level, "estimate": None, "reason": None}
-    if statistic is None:
-        return {**row, "reason": ALONE}
-    estimate = float(statistic(multiplicity[None, :].astype(np.float64))[0])
-    if np.isnan(estimate):
-        return {**row, "reason": ALIKE}
-    return {**row, "estimate": estimate, **bootstrap.stated(bootstrap.interval(statistic, multiplicity))}
+def _row(group: CountedGroup[Any], level: str, statistic: Statistic) -> dict[str, Any]:
+    estimate = float(statistic(group.counts.multiplicity[None, :].astype(np.float64))[0])
+    row = {**group.row, "level": level, "estimate": estimate, "reason": None}
+    return row if np.isfinite(estimate) else {**row, "estimate": None, "reason": ALIKE}
 
 
 def _difference(level: Level | None, distance: Distance | None, values: Floats) -> Difference:

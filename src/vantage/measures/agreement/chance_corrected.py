@@ -215,7 +215,8 @@ def _row(
     if answers is not None:
         answers = answers.merged(np.searchsorted(counts.values, answers.values), counts.values)
     formula = coefficient_over_raters(weight, chance)
-    return {**row, "estimate": estimate, **either_interval(bootstrap, counts, statistic, answers, formula)}
+    interval = either_interval(bootstrap, counts, statistic, answers, formula, limits=(-1.0, 1.0))
+    return {**row, "estimate": estimate, **interval}
 
 
 def _over_categories(group: CountedGroup[Counts], categories: Sequence[float] | None) -> Counts:

@@ -12,10 +12,9 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.canonical import canonical
-from vantage.measures.intervals import Bounds
+from vantage.measures.intervals import OVER, Bootstrap, Bounds, Over
 from vantage.measures.presentation import Column, View
 from vantage.measures.ratings import By, Floats, Group, Judgments, Ratings, groups
 from vantage.measures.reliability.variance_design import Design
@@ -27,6 +26,7 @@ ALONE: Final = "no item has two answers"
 UNCONNECTED: Final = "the raters share too few items to tell raters, items and error apart"
 ONE_RATER: Final = "the two-way forms need two raters"
 ALIKE: Final = "all answers are the same, so there is no variance"
+NESTED: Final = "no interval: the one-way forms cannot tell raters from items; use ci both"
 NO_INTERVAL: Final = "no interval: too few degrees of freedom are left, or nobody differs within items"
 UNLIKE: Final = "the items' means do not differ, so the mean of raters has no variance to share"
 
@@ -42,7 +42,7 @@ VIEW: Final = View(
 
 
 @measure("icc", family="agreement", view=VIEW)
-def icc(data: Judgments, *, by: By = (), confidence: float = 0.95) -> pl.DataFrame:
+def icc(data: Judgments, *, by: By = (), ci: Over = "auto", confidence: float = 0.95, seed: int = 0) -> pl.DataFrame:
     """Intraclass correlation: six forms, told apart by `form`, with intervals from the F distribution.
 
     ICC(1,·): every item is answered by other raters; ICC(2,·): raters are a sample, and how high they answer
@@ -54,13 +54,16 @@ def icc(data: Judgments, *, by: By = (), confidence: float = 0.95) -> pl.DataFra
     forms come from the variance components of restricted maximum likelihood, σ²ᵢ/(σ²ᵢ + σ²ᵣ + σ²ₑ) and
     σ²ᵢ/(σ²ᵢ + σ²ₑ), with intervals from `vantage.measures.reliability.variance_draws`.
 
+    These intervals are over both, and over items for ICC(3,·) (`over` says so). With `ci` "items", "raters" or "both"
+    those of all two-way forms come from the draws, over what is asked for; the one-way forms cannot tell raters from
+    items, and have an interval over both only.
+
     >>> judges = [[9, 6, 8, 7, 10, 6], [2, 1, 4, 1, 5, 2], [5, 3, 6, 2, 6, 4], [8, 2, 8, 6, 9, 7]]
     >>> [round(estimate, 2) for estimate in icc(judges)["estimate"]]
     [0.17, 0.29, 0.71, 0.44, 0.62, 0.91]
     """
-    if not 0 < confidence < 1:
-        raise InputError(f"the confidence {confidence} does not lie between 0 and 1", remedy="use 0.95")
-    return table([row for group in groups(data, by) for row in _rows(group, confidence)], by)
+    over = Bootstrap(ci, confidence=confidence, over=OVER).ci
+    return table([row for group in groups(data, by) for row in _rows(group, confidence, over, seed)], by)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,41 +190,48 @@ def _agreement_bounds(v: Variance, high: float) -> Bounds:
     return float(low), float(top)
 
 
-def _rows(group: Group, confidence: float) -> list[dict[str, Any]]:
+def _rows(group: Group, confidence: float, ci: str, seed: int) -> list[dict[str, Any]]:
     if len(group.frame) and group.scale is not None:
         group.level("interval")  # refuses means of a nominal scale
     ratings = canonical(group).ratings
     one_way = _one_way(ratings)
     two_way = _two_way(ratings) if isinstance(one_way, Variance) else one_way
-    gaps = Gaps.of(group, one_way.k) if two_way is None and isinstance(one_way, Variance) else None
+    drawn = ci in ("items", "raters", "both")
+    gaps = None
+    if isinstance(one_way, Variance) and (two_way is None or (drawn and isinstance(two_way, Variance))):
+        gaps = Gaps.of(group, one_way.k, ci, seed)
     rows = []
     for name in FORMS:
         form, averaged = int(name[4]), name[6] == "k"
         design = one_way if form == 1 else two_way
-        if form > 1 and gaps is not None:
-            rows.append({**group.key, "form": name, **group.counts, **gaps.row(form, averaged, confidence)})
-            continue
-        row = {**group.key, "form": name, **group.counts}
-        if design is None or isinstance(design, str):
-            rows.append({**row, "reason": design})
-            continue
-        estimate = single(form, design)
-        if np.isnan(estimate):
-            rows.append({**row, "reason": ALIKE})
-            continue
-        low, high = bounds(form, design, confidence)
-        if averaged:
-            found = mean_of(estimate, design.k)
-            if found is None:
-                rows.append({**row, "reason": UNLIKE})
-                continue
-            estimate = found
-            low = None if low is None else mean_of(low, design.k)
-            high = None if high is None else mean_of(high, design.k)
-        reason = NO_INTERVAL if low is None and high is None else None
-        over = None if low is None or high is None else "items" if form == 3 else "both"
-        rows.append({**row, "estimate": estimate, "low": low, "high": high, "over": over, "reason": reason})
+        if form > 1 and two_way is None and gaps is not None:
+            found = gaps.row(form, averaged, confidence)
+        elif design is None or isinstance(design, str):
+            found = {"reason": design}
+        else:
+            found = _form(form, averaged, design, gaps, ci, confidence)
+        rows.append({**group.key, "form": name, **group.counts, **found})
     return rows
+
+
+def _form(form: int, averaged: bool, design: Variance, gaps: Gaps | None, ci: str, confidence: float) -> dict[str, Any]:
+    """The columns of one form of a table without gaps."""
+    one = single(form, design)
+    if np.isnan(one):
+        return {"reason": ALIKE}
+    limits: list[float | None] = [one, *bounds(form, design, confidence)]
+    estimate, low, high = (None if x is None else mean_of(x, design.k) for x in limits) if averaged else limits
+    if estimate is None:
+        return {"reason": UNLIKE}
+    if ci == "none":
+        return {"estimate": estimate}
+    if form > 1 and gaps is not None:
+        return {"estimate": estimate, **gaps.interval(form, averaged, estimate, confidence)}
+    if ci in ("items", "raters"):
+        return {"estimate": estimate, "reason": NESTED}
+    reason = NO_INTERVAL if low is None and high is None else None
+    over = None if low is None or high is None else "items" if form == 3 else "both"
+    return {"estimate": estimate, "low": low, "high": high, "over": over, "reason": reason}
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,20 +242,23 @@ class Gaps:
     """Of items, raters, and all that is left; null where they cannot be told apart."""
     draws: Floats | None
     k: float
+    ci: str
+    """What the draws are over; "auto" is both, "none" nothing."""
 
     @classmethod
-    def of(cls, group: Group, k: float) -> Gaps:
+    def of(cls, group: Group, k: float, ci: str, seed: int) -> Gaps:
         """The components of a group, and draws around them."""
         design = Design.of(group.frame)
         if design.problem() is not None or not np.isfinite(design.variances()).all():
-            return cls(None, None, k)
+            return cls(None, None, k, ci)
         if np.ptp(design.value) == 0:
-            return cls(np.zeros(3), None, k)
+            return cls(np.zeros(3), None, k, ci)
 
         def three(variances: Floats) -> Floats:
             return np.column_stack([variances[:, :2], variances[:, 2:].sum(axis=1)])
 
-        return cls(three(design.likeliest()[None])[0], three(variance_draws(design)), k)
+        drawn = variance_draws(design, "both" if ci in ("auto", "none") else ci, seed=seed)
+        return cls(three(design.likeliest()[None])[0], three(drawn), k, ci)
 
     def row(self, form: int, averaged: bool, confidence: float) -> dict[str, Any]:
         """The columns of one form."""
@@ -253,15 +266,21 @@ class Gaps:
             return {"reason": UNCONNECTED}
         if self.draws is None:
             return {"reason": ALIKE}
+        estimate = float(self._correlation(self.variances[None], form, averaged)[0])
+        return {"estimate": estimate, **self.interval(form, averaged, estimate, confidence)}
 
-        def correlation(variances: Floats) -> Floats:
-            item, rater, error = variances.T
-            others = (error + (rater if form == 2 else 0.0)) / (self.k if averaged else 1.0)
-            return np.asarray(item / np.maximum(item + others, 1e-300))
+    def interval(self, form: int, averaged: bool, estimate: float, confidence: float) -> dict[str, Any]:
+        """The bounds of one form, and what they are over."""
+        if self.draws is None or self.ci == "none":
+            return {}
+        low, high = interval_of(self._correlation(self.draws, form, averaged), estimate, confidence)
+        over = self.ci if self.ci != "auto" else "both" if form == 2 else "items"
+        return {"low": low, "high": high, "over": over}
 
-        estimate = float(correlation(self.variances[None])[0])
-        low, high = interval_of(correlation(self.draws), estimate, confidence)
-        return {"estimate": estimate, "low": low, "high": high, "over": "both" if form == 2 else "items"}
+    def _correlation(self, variances: Floats, form: int, averaged: bool) -> Floats:
+        item, rater, error = variances.T
+        others = (error + (rater if form == 2 else 0.0)) / (self.k if averaged else 1.0)
+        return np.asarray(item / np.maximum(item + others, 1e-300))
 
 
 def _one_way(ratings: Ratings) -> Variance | str:

@@ -81,7 +81,7 @@ def pairwise(
         if given is not None and coarse is not False:
             names, column = coarse_columns(given.values, coarse, found.scale, found.questions)
             answers = given.merged(column, np.arange(len(names), dtype=np.float64))
-        bounds = either_interval(how, counts, statistic, answers, _agreement_over_raters(over))
+        bounds = either_interval(how, counts, statistic, answers, _agreement_over_raters(over), limits=(0.0, 1.0))
         estimate = float(statistic(counts.weight)[0])
         if estimate in (0.0, 1.0) and bounds.get("over") is not None:
             # No resample can show what did not happen; items are what could have turned out otherwise.
@@ -146,7 +146,8 @@ def difference(
             if not counts.units:
                 rows.append({**row, "reason": ALONE})
                 continue
-            bounds = either_interval(how, counts, statistic, answers, formula, centred=centred)
+            limits = (0.0, np.inf)
+            bounds = either_interval(how, counts, statistic, answers, formula, limits=limits, centred=centred)
             rows.append({**row, "estimate": float(statistic(counts.weight)[0]), **bounds})
     return table(rows, by)
 

@@ -307,7 +307,13 @@ def _over_raters(pairs: Pairs, weight: Floats, own: bool, whole: Group, bootstra
     width = max(pairs.units, len(pairs.pair))
     # Two raters share few items, and a resample shows even fewer different ones, which moves their kappa.
     return rater_interval(
-        statistic, bootstrap, raters=len(names), units=pairs.units, width=width, centred=pairs.count > 1
+        statistic,
+        bootstrap,
+        raters=len(names),
+        units=pairs.units,
+        width=width,
+        limits=(-1.0, 1.0),
+        centred=pairs.count > 1,
     )
 
 

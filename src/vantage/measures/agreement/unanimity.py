@@ -10,13 +10,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from vantage.measures.base import measure, table
-from vantage.measures.counts import Counts
-from vantage.measures.intervals import Bootstrap, Method, wilson
+from vantage.measures.counts import Counts, coarse_columns
+from vantage.measures.intervals import OVER, Bootstrap, Method, Over, wilson
 from vantage.measures.presentation import Column, View
+from vantage.measures.rater_bootstrap import Answers, Resamples, counted_answers, either_interval
 from vantage.measures.ratings import By, Floats, Judgments
-from vantage.measures.resampling import Resampled
 from vantage.measures.sources import coarse as coarsened
-from vantage.measures.sources import counted
 
 ALONE: Final = "no item has answers from two raters"
 ANY: Final = "any"
@@ -37,7 +36,7 @@ def unanimity(
     *,
     by: By = (),
     coarse: bool | Literal["sign"] = False,
-    ci: Resampled = "auto",
+    ci: Over = "auto",
     interval: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
@@ -49,17 +48,16 @@ def unanimity(
     scale (`coarse=True`) or of the same sign (`coarse="sign"`). The first row of a group, with `on` = "any",
     counts all unanimous items; the others say on which answer. `unanimous` is their number, the estimate
     their share of the items with two answers or more, `share` their share of the unanimous items. Items with
-    a single answer are left out as `unpaired`. Wilson's interval (1927) over items, and over nothing else: a
-    resample of raters leaves out about a third of them and puts copies of others in their place, and the
-    copies of one rater are always of one mind, so that its unanimity is that of fewer raters.
+    a single answer are left out as `unpaired`. Wilson's interval (1927) over items; over raters or both from leaving
+    out raters in turn, since copies of a rater would be of one mind.
 
     >>> votes = [[1, 2, -3, -3], [2, 2, -1, 3], [3, 2, -2, 1]]
     >>> unanimity(votes, coarse="sign", ci="none").select("on", "unanimous", "estimate").rows()
     [('any', 3, 0.75), ('negative', 1, 0.25), ('zero', 0, 0.0), ('positive', 2, 0.5)]
     """
-    bootstrap = Bootstrap(ci, interval, resamples, confidence, seed)
+    bootstrap = Bootstrap(ci, interval, resamples, confidence, seed, OVER)
     rows: list[dict[str, Any]] = []
-    for found in counted(data, by, paired=True):
+    for found, given, how in counted_answers(data, by, bootstrap, paired=True):
         if not found.counts.units:
             rows.append({**found.row, "on": ANY, "unanimous": 0, "share": None, "reason": ALONE})
             continue
@@ -67,6 +65,10 @@ def unanimity(
         counts = group.counts.canonical()
         if coarse is False and found.scale is not None:
             names = [found.scale.label(value) for value in counts.values.tolist()]
+        answers = given
+        if given is not None and coarse is not False:
+            _, coarser = coarse_columns(given.values, coarse, found.scale, found.questions)
+            answers = given.merged(coarser, np.arange(len(names), dtype=np.float64))
         # A row of counts is unanimous on column c when all its answers lie there.
         kind, column, number = counts.cells()
         full = number == counts.size[kind]
@@ -76,6 +78,7 @@ def unanimity(
         for wanted, name in enumerate([ANY, *names], start=-1):
             alike = answer >= 0 if wanted < 0 else answer == wanted
             unanimous = int(counts.multiplicity[alike].sum())
+            value = None if wanted < 0 else float(counts.values[wanted])
             rows.append(
                 {
                     **found.row,
@@ -83,19 +86,33 @@ def unanimity(
                     "unanimous": unanimous,
                     "share": unanimous / everyone if everyone else None,
                     "estimate": unanimous / counts.units,
-                    **_interval(bootstrap, alike, counts),
+                    **_interval(how, alike, counts, answers, value),
                 }
             )
     return table(rows, by)
 
 
-def _interval(bootstrap: Bootstrap, alike: NDArray[np.bool_], counts: Counts) -> dict[str, Any]:
-    """Wilson's interval, or that of the BCa bootstrap; none for a single item."""
+def _interval(
+    bootstrap: Bootstrap, alike: NDArray[np.bool_], counts: Counts, answers: Answers | None, value: float | None
+) -> dict[str, Any]:
+    """Wilson's interval, or that of resampled items and raters left out; none for a single item."""
+    unanimous = int(counts.multiplicity[alike].sum())
     if bootstrap.ci == "items" and bootstrap.method == "percentile" and counts.units > 1:
-        unanimous = int(counts.multiplicity[alike].sum())
         return bootstrap.stated(wilson(unanimous, counts.units, bootstrap.confidence))
-    return bootstrap.stated(bootstrap.interval(partial(_share, alike), counts.multiplicity))
+    formula = partial(_share_over_raters, value)
+    statistic = partial(_share, alike)
+    return either_interval(bootstrap, counts, statistic, answers, formula, limits=(0.0, 1.0), share=True)
 
 
 def _share(alike: NDArray[np.bool_], weight: Floats) -> Floats:
     return np.asarray(weight @ alike / weight.sum(axis=1))
+
+
+def _share_over_raters(value: float | None, resamples: Resamples) -> Floats:
+    """The share of the units with two answers whose answers are all the same, or all this one value."""
+    answers = resamples.answers
+    full = (resamples.cells == resamples.size[answers.cell_unit]) & (resamples.cells > 0)
+    if value is not None:
+        full &= (answers.values == value)[answers.cell_column, None]
+    paired = (resamples.pairs > 0).astype(np.float64)
+    return resamples.mean(resamples.per_unit(full.astype(np.float64)) * paired, paired)

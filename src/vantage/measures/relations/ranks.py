@@ -79,7 +79,7 @@ def ranks(
 
     Each value of the column `system` gets a score in each of the two conditions: a metric of `accuracy`
     against the `reference`, or the mean of its values where no reference is given (a table of scores; it
-    may do without items, and then has no interval). Error metrics rank the other way round. The same
+    may do without items, and then has no interval). For error metrics, lower is better. The same
     resampled items score every system in both conditions.
 
     `per` chooses the rows: `all` is the correlation (Spearman's, or Kendall's tau-b) with its interval and

@@ -184,19 +184,27 @@ class Crossed:
 
 
 def _solved(squares: Floats, d: Floats, noise: Floats, target: Floats) -> Floats:
-    """The variance σ² ≥ 0 at which Σ squares / (d σ² + noise) is the target, for each noise and target."""
+    """The variance σ² ≥ 0 at which F(σ²) = Σ squares / (d σ² + noise) is the target, for each noise and target.
 
-    def excess(variance: Floats) -> Floats:
-        below = np.maximum(variance[:, None] * d + noise[:, None], 1e-300)
-        return np.asarray((squares / below).sum(axis=1) - target)
-
-    low = np.zeros(len(noise))
-    high = np.full(len(noise), max(float((squares / d).sum()), 1e-12)) / np.maximum(target, 1e-3)
-    for _ in range(50):
-        middle = (low + high) / 2
-        above = excess(middle) > 0
-        low, high = np.where(above, middle, low), np.where(above, high, middle)
-    return np.where(excess(np.zeros(len(noise))) > 0, (low + high) / 2, 0.0)
+    1/F is a harmonic mean of straight lines and so concave: Newton's method climbs to the solution from below, and
+    takes a single step where all d are the same.
+    """
+    largest = float((squares / d).sum())
+    if largest == 0:
+        return np.zeros(len(noise))
+    noise = np.maximum(noise, 1e-12 * largest)
+    goal = 1 / np.maximum(target, 1e-300)
+    variance = np.zeros(len(noise))
+    for _ in range(100):
+        inverse = 1 / (variance[:, None] * d + noise[:, None])
+        value = inverse @ squares
+        with np.errstate(divide="ignore", invalid="ignore"):
+            step = (goal - 1 / value) * np.square(value) / (np.square(inverse) @ (squares * d))
+        step = np.where(step > 0, step, 0.0)
+        variance += step
+        if (step <= 1e-9 * variance).all():
+            break
+    return variance
 
 
 def _chi_squared(rng: np.random.Generator, freedom: float, draws: int, kurtosis: float = NORMAL) -> Floats:

@@ -16,12 +16,12 @@ import polars as pl
 
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import Method
+from vantage.measures.intervals import OVER, Method, Over
 from vantage.measures.parts import Part, Rounding, check_level, names, partitioned, scales_of
 from vantage.measures.presentation import Column, View
 from vantage.measures.ratings import By, Judgments
-from vantage.measures.resampling import Resampled, Resampling
-from vantage.measures.scoring.references import PEOPLE, Reference, against, one_against_the_others
+from vantage.measures.resampling import Resampling
+from vantage.measures.scoring.references import PEOPLE, Reference, against, against_without_each, one_against_the_others
 from vantage.measures.scoring.scores import (
     METRICS,
     NUMERIC,
@@ -66,7 +66,7 @@ def accuracy(
     match: By = ("item", "question"),
     per: Literal["mean", "person"] = "mean",
     ceiling: bool = False,
-    ci: Resampled = "auto",
+    ci: Over = "auto",
     interval: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
@@ -90,6 +90,9 @@ def accuracy(
 
     With `reference="each"` the estimate is the plain mean over people, or one row per person (`per`).
 
+    `ci` is over items by default. Over raters, those who make the reference are left out in turn (see
+    `vantage.measures.rater_variance`), or, where people do not make it, the raters under test.
+
     Nobody reaches people who disagree among themselves. `ceiling=True` puts beside every estimate what a person
     reaches: each one (fifty drawn at random where there are more) against the same reference made by the others.
 
@@ -100,10 +103,14 @@ def accuracy(
     [('accuracy', None, 0.75), ('f1', 'macro', 0.733)]
     """
     _check(metric, missing, opt_outs, per)
-    how = Resampling(ci, interval, resamples, confidence, seed)
+    how = Resampling("items" if ci == "auto" else ci, interval, resamples, confidence, seed, OVER)
     frame = against(data, reference, by=by, raters=raters, people=people, match=match, rounding=rounding)
     word = reference if isinstance(reference, str) else None
     apart = word == "each" and per == "person"
+    rest: list[pl.DataFrame] = []
+    if how.ci in ("raters", "both") and not apart:
+        options: dict[str, Any] = {"raters": raters, "people": people, "match": match, "rounding": rounding}
+        rest = list(against_without_each(data, reference, by=by, seed=seed, **options))
     # A mean that was not rounded is no answer, so it does not widen the label set of a plain table.
     between = word in {"mean", "median"} and rounding == "none"
     seen = frame.with_columns(pl.lit(None, dtype=pl.Float64).alias("gold")) if between else frame
@@ -121,10 +128,17 @@ def accuracy(
         metrics = chosen(wanted, scale, len(codes), _looks_continuous(seen, scale, labels))
         if any(m.name in NUMERIC for m in metrics):
             check_level(scale, part, f"the metric {next(m.name for m in metrics if m.name in NUMERIC)}")
-        persons = part["person"].unique().drop_nulls().sort().to_list() if word == "each" else [None]
+        persons = _persons(part, word)
         for group in [[person] for person in persons] if apart else [persons]:
             rated = part.filter(pl.col("person").is_in(group)) if word == "each" else part
-            found = Scores.of(rated, rules, group).rows(metrics, how, rated, scale)
+            # Where a tie of the whole is none of the rest, an item has a reference in the rest only.
+            items = rated.select("item").unique().sort("item").with_row_index("position") if rest else None
+            without = [
+                Scores.of(others, rules, left, items)
+                for others in (_of_group(frame, key) for frame in rest)
+                if (left := _persons(others, word))
+            ]
+            found = Scores.of(rated, rules, group, items).rows(metrics, how, rated, scale, without)
             if alone is not None:
                 found = [
                     {**row, "ceiling": top}
@@ -201,9 +215,8 @@ def confusion(
 
 def _ceilings(alone: pl.DataFrame, key: dict[str, Any], rules: Rules, metrics: Sequence[Metric]) -> list[float | None]:
     """What a person reaches in each metric, on average over people; null where nobody can be scored."""
-    mine = alone.filter([pl.col(name).eq_missing(value) for name, value in key.items()]) if key else alone
     scores = []
-    for _, rated in partitioned(mine, ["rater"]):
+    for _, rated in partitioned(_of_group(alone, key), ["rater"]):
         persons = rated["person"].unique().sort().to_list()
         each = Scores.of(rated, rules, persons)
         if each.items:
@@ -211,6 +224,16 @@ def _ceilings(alone: pl.DataFrame, key: dict[str, Any], rules: Rules, metrics: S
     found = np.array(scores).reshape(len(scores), len(metrics))
     known = np.isfinite(found)
     return [float(found[known[:, m], m].mean()) if known[:, m].any() else None for m in range(len(metrics))]
+
+
+def _persons(part: pl.DataFrame, reference: str | None) -> list[str | None]:
+    """The people that are references one by one, or nobody in particular."""
+    return part["person"].unique().drop_nulls().sort().to_list() if reference == "each" else [None]
+
+
+def _of_group(frame: pl.DataFrame, key: dict[str, Any]) -> pl.DataFrame:
+    """The rows of one group."""
+    return frame.filter([pl.col(name).eq_missing(value) for name, value in key.items()]) if key else frame
 
 
 def _looks_continuous(frame: pl.DataFrame, scale: Scale | None, labels: Sequence[float] | None) -> bool:

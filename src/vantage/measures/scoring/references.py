@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -10,6 +10,7 @@ import polars as pl
 
 from vantage.errors import InputError, nearest
 from vantage.measures.parts import Rounding, names, rounded, scales_of
+from vantage.measures.rater_variance import without_raters
 from vantage.measures.ratings import By, Judgments, judgments_frame
 from vantage.notebook.frames import to_polars
 from vantage.scales import Scale
@@ -55,6 +56,29 @@ def against(
         frame = _joined(judgments_frame(data, columns), reference, scales_of(data))
     frame = frame.with_columns(_round(frame["gold"], rounding), pl.lit(None, dtype=pl.String).alias("person"))
     return _under_test(frame, raters)
+
+
+def against_without_each(
+    data: Judgments,
+    reference: Reference,
+    *,
+    by: By,
+    raters: Sequence[str] | None,
+    people: Sequence[str] | None,
+    match: By,
+    rounding: Rounding,
+    seed: int,
+) -> Iterator[pl.DataFrame]:
+    """The same without each person who makes the reference or, where people do not make it, each rater under test."""
+    keys = names(match)
+    if isinstance(reference, str) and reference in PEOPLE:
+        columns = list(dict.fromkeys([*names(by), *keys]))
+        tested, judges = under_test_and_judges(data, columns, raters, people)
+        for rest in without_raters(judges, seed):
+            yield tested.join(_of_people(rest, reference, keys, rounding), on=keys, how="left", nulls_equal=True)
+    else:
+        frame = against(data, reference, by=by, raters=raters, match=match, rounding=rounding)
+        yield from without_raters(frame, seed)
 
 
 def one_against_the_others(

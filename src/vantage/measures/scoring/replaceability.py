@@ -11,12 +11,13 @@ import polars as pl
 
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import Method
+from vantage.measures.intervals import OVER, Method, Over
 from vantage.measures.multiplicity import Correction, adjusted
 from vantage.measures.parts import Part, check_level, names, parts
 from vantage.measures.presentation import Column, Fact, View
+from vantage.measures.rater_variance import without_raters
 from vantage.measures.ratings import By, Floats, Judgments
-from vantage.measures.resampling import Resampled, Resampling, item_codes
+from vantage.measures.resampling import Resampling, Statistics
 from vantage.measures.scoring.references import has_column
 from vantage.measures.scoring.scores import Missing
 from vantage.scales import Level
@@ -66,7 +67,7 @@ def alt_test(
     missing: Missing = "left_out",
     match: By = ("item", "question"),
     per: Literal["model", "person"] = "model",
-    ci: Resampled = "auto",
+    ci: Over = "auto",
     interval: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
@@ -85,8 +86,8 @@ def alt_test(
     30 items; `correction` controls false discoveries over people at rate `q` (Benjamini and Yekutieli
     2001). The winning rate, `estimate`, is the share of tested people whom the model may replace; it passes
     at one half or more. `advantage` is the mean advantage probability over them, with its interval over
-    items: the number to compare models by. With `per="person"` there is a row for each person, whose
-    `estimate` is the model's advantage probability against them.
+    items (with `ci` also over raters, people being left out in turn, or both): the number to compare models by. With
+    `per="person"` there is a row for each person, whose `estimate` is the model's advantage probability against them.
 
     Items with fewer than `min_people` people are not used, and people with fewer than `min_items` shared
     items are not tested; the row says so. Where all differences are equal, the test is decided by whether
@@ -101,7 +102,7 @@ def alt_test(
     [(1.0, True, 1.0)]
     """
     _check(alignment, epsilon, test, per)
-    how = Resampling(ci, interval, resamples, confidence, seed)
+    how = Resampling("items" if ci == "auto" else ci, interval, resamples, confidence, seed, OVER)
     keys = names(match)
     with_kind = models is None or people is None
     rows: list[dict[str, Any]] = []
@@ -115,6 +116,9 @@ def alt_test(
             rows.append({**part.key, "model": None, "reason": "no model was asked in this group"})
             continue
         meetings = Meetings.of(persons, keys, chosen, min_people)
+        rest = []
+        if how.ci in ("raters", "both") and per == "model" and "item" in keys:
+            rest = [Meetings.of(others, keys, chosen, min_people) for others in without_raters(persons, seed)]
         for model in tested["rater"].unique().sort():
             mine = tested.filter(pl.col("rater") == model)
             trial = Trial.of(meetings, mine, chosen, missing)
@@ -125,7 +129,8 @@ def alt_test(
             if per == "person":
                 rows += [{**head, **row, **options, "left_out": left_out} for row in trial.person_rows(verdicts, how)]
             else:
-                rows.append({**head, **trial.summary(verdicts, how), **options, "left_out": left_out})
+                without = [Trial.of(others, mine, chosen, missing) for others in rest]
+                rows.append({**head, **trial.summary(verdicts, how, without), **options, "left_out": left_out})
     if rows and all(row["model"] is None for row in rows):
         raise InputError("all raters are people, so there is no model to test", remedy="name it with the option models")
     return table(rows, names(by))
@@ -199,8 +204,11 @@ class Trial:
             rows.append(row)
         return rows
 
-    def summary(self, verdicts: Sequence[dict[str, Any]], how: Resampling) -> dict[str, Any]:
-        """One row for the model: winning rate, verdict and mean advantage probability."""
+    def summary(self, verdicts: Sequence[dict[str, Any]], how: Resampling, without: Sequence[Trial]) -> dict[str, Any]:
+        """One row for the model: winning rate, verdict and mean advantage probability.
+
+        `without` are the trials from which people were left out in turn.
+        """
         tested = [v["person"] for v in verdicts if v["p"] is not None]
         wins = self.wins.filter(pl.col("person").is_in(tested))
         row: dict[str, Any] = {
@@ -216,7 +224,7 @@ class Trial:
         if not tested:
             return {**row, "reason": "no person shares enough items with the model and with other people"}
         rate = float(np.mean([v["replaceable"] for v in verdicts if v["p"] is not None]))
-        advantage = _advantage(wins, tested, how)
+        advantage = _advantage(wins, tested, how, [trial.wins for trial in without])
         named = {"advantage": "estimate", "advantage_low": "low", "advantage_high": "high", "advantage_over": "over"}
         return {**row, **{k: advantage[v] for k, v in named.items()}, "passes": rate >= 0.5, "estimate": rate}
 
@@ -274,24 +282,40 @@ def _p_value(difference: Floats, epsilon: float, test: str) -> float:
     return float(stats.wilcoxon(shifted, alternative="less", method="approx").pvalue)
 
 
-def _advantage(wins: pl.DataFrame, people: Sequence[str], how: Resampling) -> dict[str, Any]:
-    """The model's advantage probability, averaged over people, with its interval over items."""
-    position, items = item_codes(wins["item"] if "item" in wins.columns else pl.Series(range(len(wins))))
-    sums = []
-    for person in people:
-        mask = (wins["person"] == person).to_numpy()
-        won = np.bincount(position[mask], weights=wins["model_wins"].to_numpy()[mask], minlength=items)
-        sums.append((won, np.bincount(position[mask], minlength=items).astype(np.float64)))
-    won_by, met_by = (np.column_stack(columns) for columns in zip(*sums, strict=True))
+def _advantage(
+    wins: pl.DataFrame, people: Sequence[str], how: Resampling, without: Sequence[pl.DataFrame] = ()
+) -> dict[str, Any]:
+    """The model's advantage probability, averaged over people, with its interval.
 
-    def mean_advantage(weight: Floats) -> Floats:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            each = (weight @ won_by) / (weight @ met_by)
-        met = np.isfinite(each)
-        return np.asarray((np.where(met, each, 0.0).sum(axis=1) / np.maximum(met.sum(axis=1), 1))[:, None])
+    `without` are the same wins where people were left out in turn.
+    """
+    item = wins["item"].to_list() if "item" in wins.columns else list(range(len(wins)))
+    position = {name: number for number, name in enumerate(sorted(set(item)))}
 
-    bounds = how.intervals(items, mean_advantage)[0]
-    return {"estimate": float(mean_advantage(np.ones((1, items)))[0, 0]), **how.stated(bounds)}
+    def statistic(wins: pl.DataFrame, item: Sequence[Any]) -> Statistics:
+        code = np.array([position[name] for name in item], dtype=np.int64)
+        won, who = wins["model_wins"].to_numpy(), wins["person"].to_numpy()
+        met = [who == person for person in people if (who == person).any()]
+        won_by, met_by = (
+            np.column_stack([np.bincount(code[m], amount[m], minlength=len(position)) for m in met])
+            for amount in (won, np.ones(len(won)))
+        )
+
+        def mean_advantage(weight: Floats) -> Floats:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                each = (weight @ won_by) / (weight @ met_by)
+            known = np.isfinite(each)
+            return np.asarray((np.where(known, each, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1))[:, None])
+
+        return mean_advantage
+
+    def tables() -> list[Statistics]:
+        some = [rest.filter(pl.col("item").is_in(list(position)), pl.col("person").is_in(people)) for rest in without]
+        return [statistic(rest, rest["item"].to_list()) for rest in some if len(rest)]
+
+    mean = statistic(wins, item)
+    bounds = how.intervals(len(position), mean, tables, (0.0, 1.0))[0]
+    return {"estimate": float(mean(np.ones((1, len(position))))[0, 0]), **how.stated(bounds)}
 
 
 def _rests_on(wins: pl.DataFrame, people: int) -> dict[str, Any]:

@@ -14,9 +14,10 @@ import numpy as np
 import polars as pl
 
 from vantage.measures.intervals import wilson
+from vantage.measures.rater_variance import FEW_RATERS
 from vantage.measures.ratings import Floats, Ints
 from vantage.measures.relations.correlations import CORRELATIONS, Correlation, weighted_correlation
-from vantage.measures.resampling import Resampling, item_codes
+from vantage.measures.resampling import Resampling, Statistics, item_codes
 from vantage.scales import OPT_OUTS, Scale, show_code
 
 Missing: TypeAlias = Literal["left_out", "wrong"]
@@ -103,14 +104,26 @@ class Scores:
             return np.asarray(np.where(defined, every, 0.0).sum(axis=0) / defined.sum(axis=0))
 
     def rows(
-        self, metrics: Sequence[Metric], how: Resampling, part: pl.DataFrame, scale: Scale | None
+        self,
+        metrics: Sequence[Metric],
+        how: Resampling,
+        part: pl.DataFrame,
+        scale: Scale | None,
+        without: Sequence[Scores] = (),
     ) -> list[dict[str, Any]]:
-        """The result rows of a group, one per metric, each with an estimate or a reason."""
+        """The result rows of a group, one per metric, each with an estimate or a reason.
+
+        `without` are the scores from which raters were left out in turn.
+        """
         if not self.persons or self.items == 0:
             reason = "no judgment has both an answer and a reference"
             return [{**self._named(m, scale), **self._counts(m, part), "reason": reason} for m in metrics]
         estimates = self.values(np.ones((1, self.items)), metrics)[0]
-        intervals = how.intervals(self.items, lambda weight: self.values(weight, metrics))
+
+        def values(scores: Scores) -> Statistics:
+            return lambda weight: scores.values(weight, metrics)
+
+        intervals = how.intervals(self.items, values(self), lambda: [values(scores) for scores in without])
         rows = []
         for m, estimate, resampled in zip(metrics, estimates, intervals, strict=True):
             row = {**self._named(m, scale), **self._counts(m, part)}
@@ -121,6 +134,8 @@ class Scores:
                 if m.name in ("accuracy", "within") and estimate in (0.0, 1.0) and resampled[0] is not None:
                     bounds = wilson(float(estimate) * self.items, self.items, how.confidence)
                 row |= {"estimate": float(estimate), **how.stated(bounds)}
+                if how.ci in ("raters", "both") and bounds[0] is None:
+                    row["reason"] = FEW_RATERS
             else:
                 row["reason"] = _undefined(m, row["judgments"], len(self.rules.labels))
             rows.append(row)

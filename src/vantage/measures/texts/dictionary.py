@@ -158,7 +158,7 @@ class Dictionary:
             raise InputError("the dictionary has no words", file=name, remedy="check the file")
         notes = [f"{len(faults)} defective cells were read as not given ({faults[0]}, …)."] if faults else []
         if conflicts:
-            notes.append(f"{conflicts} words stand twice with different directions; they count without one.")
+            notes.append(f"{conflicts} words have two directions; they count without one.")
         entries = {word: tuple(Entry(d, s) for d, s in told.items()) for word, told in found.items()}
         return cls(name, entries, tuple(notes))
 

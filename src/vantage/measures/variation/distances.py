@@ -7,6 +7,7 @@ rater sets. Everything is computed on the answers that occur, so a slider costs 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -15,7 +16,7 @@ import polars as pl
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure
 from vantage.measures.codes import dense, encode
-from vantage.measures.intervals import Method
+from vantage.measures.intervals import OVER, Method, Over
 from vantage.measures.parts import (
     Part,
     check_level,
@@ -29,8 +30,9 @@ from vantage.measures.parts import (
     unit_table,
 )
 from vantage.measures.presentation import Column, View
+from vantage.measures.rater_variance import several_items, without_raters
 from vantage.measures.ratings import By, Judgments, judgments_frame
-from vantage.measures.resampling import Resampled, Resampling, mean_with_interval
+from vantage.measures.resampling import Resampling, mean_with_interval
 from vantage.measures.variation.spread import Per
 from vantage.scales import OPT_OUTS
 
@@ -63,7 +65,7 @@ def distance(
     match: By = ("item", "question"),
     per: Per = "mean",
     relabellings: int = 100,
-    ci: Resampled = "auto",
+    ci: Over = "auto",
     interval: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
@@ -88,6 +90,8 @@ def distance(
     pooled over everything that `match` does not name. Items that only one group answered are left out;
     their judgments are counted as `one_sided`.
 
+    `ci` resamples items, leaves out raters of either group, or both.
+
     Few answers make any two groups differ. Where raters belong to one group each, `floor` is what the same people
     give when they are dealt at random into groups of these sizes, on average over `relabellings`; `excess` is the
     distance beyond it, with its interval over items, and `p` the share of the dealings (these groups among them) that
@@ -100,7 +104,7 @@ def distance(
     """
     metrics = [metric] if isinstance(metric, str) else list(metric)
     _check(metrics, base, smoothing, normalise, opt_outs)
-    how = Resampling(ci, interval, resamples, confidence, seed)
+    bootstrap = Resampling(ci, interval, resamples, confidence, seed, OVER)
     keys = [column for column in names(match) if column != between]
     ends = _ends(data)
     first, second = two_values(judgments_frame(data, [between]), between, values)
@@ -112,23 +116,33 @@ def distance(
         if opt_outs:
             used |= pl.col("status").cast(pl.String).is_in(list(OPT_OUTS))
         used &= pl.col(between).is_in([first, second])
-        shares = _shares(part.frame.filter(used), keys, between, first)
+        mine = part.frame.filter(used)
+        shares = _shares(mine, keys, between, first)
+        how = bootstrap.chosen(several_items(mine))
+        rest = []
+        if per == "mean" and how.ci in ("raters", "both"):
+            rest = [_shares(frame, keys, between, first) for frame in without_raters(mine, seed)]
         scale = part.scale()
         low, high = scale.ends if scale is not None else ends
         categories = _categories(data, part, opt_outs)
         floors = None
         if per == "mean" and how.ci != "none" and relabellings > 0:
-            mine = part.frame.filter(used)
             floors = _floors(mine, keys, between, first, metrics, smoothing, categories, relabellings, seed)
         for name in metrics:
             named = {"first": str(first), "second": str(second), "metric": name}
             if scale is not None and scale.range is not None and name != "wasserstein":
                 reason = "the scale is continuous, so answers do not fall into categories; use wasserstein"
-                rows.append({**part.key, **named, **counts(part.frame.filter(used), part.frame), "reason": reason})
+                rows.append({**part.key, **named, **counts(mine, part.frame), "reason": reason})
                 continue
-            units = _unit_distances(shares, keys, name, smoothing, categories).sort(keys)
-            scaled = pl.col("estimate") / _scale(name, base, normalise, high - low)
-            units = units.with_columns(scaled.alias("estimate"))
+            unit = _scale(name, base, normalise, high - low)
+
+            def distances(
+                shares: pl.DataFrame, name: str = name, unit: float = unit, categories: int = categories
+            ) -> pl.DataFrame:
+                found = _unit_distances(shares, keys, name, smoothing, categories).sort(keys)
+                return found.with_columns(pl.col("estimate") / unit)
+
+            units = distances(shares)
             if per == "item":
                 infinite = "an answer of the first group never occurs in the second; pass smoothing"
                 undefined = pl.when(pl.col("estimate").is_null()).then(pl.lit(infinite))
@@ -137,10 +151,10 @@ def distance(
                 )
                 frames.append(unit_table(units, part, by, keys, list(named), used))
             else:
-                row = _average(units, part, used, keys, how)
+                row = _average(units, part, used, keys, how, [distances(shares) for shares in rest])
                 if floors is not None and row.get("estimate") is not None:
-                    floor = floors[name].with_columns(pl.col("floor") / _scale(name, base, normalise, high - low))
-                    row |= _beyond(units, floor, keys, how)
+                    floor = floors[name].with_columns(pl.col("floor") / unit)
+                    row |= _beyond(units, floor, keys, replace(how, ci="items"))
                 rows.append({**part.key, **named, **row})
     return stacked(rows, frames, by)
 
@@ -190,8 +204,7 @@ def _beyond(units: pl.DataFrame, floor: pl.DataFrame, keys: Sequence[str], how: 
     both = both.drop_nulls(["estimate", "floor"]).sort(list(keys))
     if not len(dealt) or both.is_empty():
         return {}
-    item = both["item"] if "item" in both.columns else pl.Series(range(len(both)))
-    excess = mean_with_interval(item, (both["estimate"] - both["floor"]).to_numpy(), how)
+    excess = mean_with_interval(_item(both, keys), (both["estimate"] - both["floor"]).to_numpy(), how)
     observed = float(units["estimate"].to_numpy().mean())
     return {
         "floor": float(dealt.mean()),
@@ -280,7 +293,14 @@ def _scale(metric: str, base: str, normalise: bool, length: float) -> float:
     return 1.0
 
 
-def _average(units: pl.DataFrame, part: Part, used: pl.Expr, keys: Sequence[str], how: Resampling) -> dict[str, Any]:
+def _average(
+    units: pl.DataFrame,
+    part: Part,
+    used: pl.Expr,
+    keys: Sequence[str],
+    how: Resampling,
+    without: Sequence[pl.DataFrame],
+) -> dict[str, Any]:
     within = part.frame.filter(used)
     both = within.join(units, on=list(keys), how="semi", nulls_equal=True)
     unused = part.frame.filter(~used & pl.col("value").is_null())
@@ -294,8 +314,16 @@ def _average(units: pl.DataFrame, part: Part, used: pl.Expr, keys: Sequence[str]
         }
     if not np.isfinite(units["estimate"].to_numpy()).all():
         return {**row, "reason": "the scale has no length"}
-    item = units["item"] if "item" in units.columns else pl.Series(range(len(units)))
-    return {**row, **mean_with_interval(item, units["estimate"].to_numpy(), how)}
+    known = [each.drop_nulls("estimate") for each in (units, *without)]
+    whole, *rest = [(_item(each, keys), each["estimate"].to_numpy()) for each in known]
+    return {**row, **mean_with_interval(*whole, how, without=lambda: rest)}
+
+
+def _item(units: pl.DataFrame, keys: Sequence[str]) -> pl.Series:
+    """What is drawn with each unit: its item, or itself where `match` does not name items."""
+    if "item" in units.columns:
+        return units["item"]
+    return units.select(pl.concat_str(pl.col(keys).cast(pl.String).fill_null(""), separator="\x1f")).to_series()
 
 
 def _categories(data: Judgments, part: Part, opt_outs: bool) -> int:

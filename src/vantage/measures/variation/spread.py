@@ -7,6 +7,7 @@ too, where a rater who is drawn twice counts twice in every unit.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from typing import Final, Literal, TypeAlias
 
 import numpy as np
@@ -30,8 +31,9 @@ from vantage.measures.parts import (
 )
 from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.rater_bootstrap import Answers, Choice, Formula, Resamples, quotient
+from vantage.measures.rater_variance import without_raters
 from vantage.measures.ratings import UNIT, By, Floats, Group, Judgments, judgments_frame
-from vantage.measures.resampling import Resampled, Resampling, item_codes, mean_with_interval
+from vantage.measures.resampling import Resampling, UnitValues, item_codes, mean_with_interval
 from vantage.scales import OPT_OUTS, Scale
 
 Per: TypeAlias = Literal["mean", "item"]
@@ -120,7 +122,7 @@ def entropy(
             if each.ci in ("raters", "both") and len(units):
                 named, answers = _answers(part.frame.filter(used), _CATEGORY)
                 by_unit = named.units.with_columns(divisor.alias("divisor"))["divisor"].to_numpy()
-                row |= answers.interval(_entropy_over_raters(by_unit), each, centred=True)
+                row |= answers.interval(_entropy_over_raters(by_unit), each, limits=(0.0, np.inf), centred=True)
             rows.append(row)
     return stacked(rows, frames, by)
 
@@ -172,7 +174,7 @@ def ambiguity(
             row = _average(units, part, used, each, share=True)
             if each.ci in ("raters", "both") and len(units):
                 _, answers = _answers(part.frame.filter(used), doubtful.cast(pl.Float64))
-                row |= answers.interval(_share_over_raters, each)
+                row |= answers.interval(_share_over_raters, each, limits=(0.0, 1.0))
             rows.append(row)
     return stacked(rows, frames, by)
 
@@ -192,7 +194,7 @@ def split_items(
     share: float = 0.25,
     neutral: float | None = None,
     per: Per = "mean",
-    ci: Resampled = "auto",
+    ci: Over = "auto",
     interval: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
@@ -203,7 +205,7 @@ def split_items(
     Low and high are the lowest and the highest coarse band of the scale. Without bands, or with `neutral`
     given, they are below and above the neutral point: zero where the scale has both signs or is unknown,
     else its middle. The average is the share of split units; item by item, `estimate` is the smaller of
-    the two shares and `split` says whether it reaches the mark.
+    the two shares and `split` says whether it reaches the mark. `ci` resamples items, leaves out raters, or both.
 
     >>> votes = {"item": ["a"] * 4 + ["b"] * 4, "rater": [1, 2, 3, 4] * 2,
     ...          "value": [-2, -1, 1, 3, 1, 1, 2, 0]}
@@ -212,26 +214,21 @@ def split_items(
     """
     if not 0 < share <= 0.5:
         raise InputError(f"share {share} is not above 0 and at most 0.5", remedy="use for example 0.25")
-    how = Resampling(ci, interval, resamples, confidence, seed)
+    chosen = Choice.of(data, by, Resampling(ci, interval, resamples, confidence, seed, OVER))
     rows, frames = [], []
     for part in parts(data, by):
         used = pl.col("value").is_not_null()
-        units = (
-            _sides(part.answered, part.scale(), neutral)
-            .group_by(UNIT)
-            .agg(
-                (pl.col("side") < 0).mean().alias("low_share"),
-                (pl.col("side") > 0).mean().alias("high_share"),
-            )
-            .with_columns(pl.min_horizontal("low_share", "high_share").alias("estimate"))
-            .with_columns((pl.col("estimate") >= share - 1e-12).alias("split"))
-            .sort(UNIT)
-        )
+        sides = _sides(part.answered, part.scale(), neutral)
         if per == "item":
-            frames.append(unit_table(units, part, by, UNIT, ("low_share", "high_share", "split"), used))
+            columns = ("low_share", "high_share", "split")
+            frames.append(unit_table(_split(sides, share), part, by, UNIT, columns, used))
         else:
-            split = units.with_columns(pl.col("split").cast(pl.Float64).alias("estimate"))
-            rows.append(_average(split, part, used, how, share=True))
+
+            def split(sides: pl.DataFrame) -> pl.DataFrame:
+                return _split(sides, share).with_columns(pl.col("split").cast(pl.Float64).alias("estimate"))
+
+            without = _without(sides, split, seed)
+            rows.append(_average(split(sides), part, used, chosen[part.key], share=True, without=without))
     return stacked(rows, frames, by)
 
 
@@ -251,7 +248,7 @@ def opposed_items(
     beyond: float = 0.0,
     neutral: float | None = None,
     per: Per = "mean",
-    ci: Resampled = "auto",
+    ci: Over = "auto",
     interval: Method = "percentile",
     resamples: int = 1000,
     confidence: float = 0.95,
@@ -262,7 +259,8 @@ def opposed_items(
     The score of an item on a question is the mean or the median of its answers, after `rounding`, or the
     number of high minus the number of low answers (`votes`, neutral ones ignored). It points somewhere
     when it is away from the neutral point (see `split_items`) by more than zero and by at least `beyond`.
-    Only items with answers to two or more questions count. Item by item, `estimate` is 1 or 0.
+    Only items with answers to two or more questions count. Item by item, `estimate` is 1 or 0. `ci` resamples items,
+    leaves out raters, or both.
 
     >>> votes = {"item": ["a", "a", "b", "b"], "question": ["trust", "skill"] * 2, "rater": [1] * 4,
     ...          "value": [-2, 1, 2, 3]}
@@ -271,27 +269,57 @@ def opposed_items(
     """
     if aggregate not in {"mean", "median", "votes"}:
         raise InputError(f"aggregate '{aggregate}' is not known", remedy="use mean, median or votes")
-    how = Resampling(ci, interval, resamples, confidence, seed)
+    chosen = Choice.of(data, by, Resampling(ci, interval, resamples, confidence, seed, OVER))
     keys = ("item", "condition")
     rows, frames = [], []
     for part in parts(data, by):
         used = pl.col("value").is_not_null()
-        units = (
-            _directions(part, aggregate, rounding, beyond, neutral)
-            .group_by(keys)
-            .agg(
-                pl.col("question").n_unique().alias("questions"),
-                ((pl.col("direction") > 0).any() & (pl.col("direction") < 0).any()).cast(pl.Float64).alias("estimate"),
+
+        def opposed(answered: pl.DataFrame, part: Part = part) -> pl.DataFrame:
+            directions = _directions(answered, part.scales, aggregate, rounding, beyond, neutral)
+            return (
+                directions.group_by(keys)
+                .agg(
+                    pl.col("question").n_unique().alias("questions"),
+                    ((pl.col("direction") > 0).any() & (pl.col("direction") < 0).any())
+                    .cast(pl.Float64)
+                    .alias("estimate"),
+                )
+                .filter(pl.col("questions") > 1)
+                .sort(keys)
             )
-            .filter(pl.col("questions") > 1)
-            .sort(keys)
-        )
+
+        units = opposed(part.answered)
         if per == "item":
             frames.append(unit_table(units, part, by, keys, ("questions",), used))
         else:
-            row = _average(units, part, used, how, "no item has answers to two questions", share=True)
+            without = _without(part.answered, opposed, seed)
+            nothing = "no item has answers to two questions"
+            row = _average(units, part, used, chosen[part.key], nothing, share=True, without=without)
             rows.append({**part.key, "opposed": int(units["estimate"].sum()), **row})
     return stacked(rows, frames, by)
+
+
+def _split(sides: pl.DataFrame, share: float) -> pl.DataFrame:
+    """The share of low and of high answers to every unit, and whether its raters are split."""
+    return (
+        sides.group_by(UNIT)
+        .agg(
+            (pl.col("side") < 0).mean().alias("low_share"),
+            (pl.col("side") > 0).mean().alias("high_share"),
+        )
+        .with_columns(pl.min_horizontal("low_share", "high_share").alias("estimate"))
+        .with_columns((pl.col("estimate") >= share - 1e-12).alias("split"))
+        .sort(UNIT)
+    )
+
+
+def _without(
+    answered: pl.DataFrame, units: Callable[[pl.DataFrame], pl.DataFrame], seed: int
+) -> Callable[[], Iterator[UnitValues]]:
+    """The units' estimates in the table without each rater in turn."""
+    found = (units(rest) for rest in without_raters(answered, seed))
+    return lambda: ((each["item"], each["estimate"].to_numpy()) for each in found)
 
 
 def _unit_entropy(used: pl.DataFrame) -> pl.DataFrame:
@@ -322,8 +350,8 @@ def _entropy_over_raters(divisor: Floats) -> Formula:
     def formula(resamples: Resamples) -> Floats:
         cells, size = resamples.cells, resamples.size
         # −Σ (W/m) log (W/m) with m = ΣW is log m − Σ W log W / m; log 0 meets a factor of 0.
-        surprise = resamples.per_unit(cells * np.log(np.maximum(cells, 1)))
-        entropies = np.log(np.maximum(size, 1)) - quotient(surprise, size, empty=0)
+        surprise = resamples.per_unit(cells * np.log(np.where(cells > 0, cells, 1.0)))
+        entropies = np.log(np.where(size > 0, size, 1.0)) - quotient(surprise, size, empty=0)
         return resamples.mean(entropies / divisor[:, None], (size > 0).astype(np.float64))
 
     return formula
@@ -367,11 +395,18 @@ def _probes(scale: Scale) -> Floats:
     return np.sort(np.concatenate([points, (points[1:] + points[:-1]) / 2]))
 
 
-def _directions(part: Part, aggregate: str, rounding: Rounding, beyond: float, neutral: float | None) -> pl.DataFrame:
+def _directions(
+    answered: pl.DataFrame,
+    scales: Mapping[str, Scale],
+    aggregate: str,
+    rounding: Rounding,
+    beyond: float,
+    neutral: float | None,
+) -> pl.DataFrame:
     """The direction of every item on every question: −1, 0 or 1."""
     scored = []
-    for (question,), answers in part.answered.partition_by("question", as_dict=True).items():
-        scale = part.scales.get(str(question))
+    for (question,), answers in answered.partition_by("question", as_dict=True).items():
+        scale = scales.get(str(question))
         middle = neutral_point(scale) if neutral is None else neutral
         if aggregate == "votes":
             score = (
@@ -384,7 +419,7 @@ def _directions(part: Part, aggregate: str, rounding: Rounding, beyond: float, n
         away = rounded(score["score"].to_numpy(), rounding) - middle
         direction = np.where(np.abs(away) >= max(beyond, 1e-12), np.sign(away), 0.0)
         scored.append(score.with_columns(pl.Series("direction", direction)))
-    empty = part.frame.select(UNIT).clear().with_columns(pl.lit(0.0).alias("score"), pl.lit(0.0).alias("direction"))
+    empty = answered.select(UNIT).clear().with_columns(pl.lit(0.0).alias("score"), pl.lit(0.0).alias("direction"))
     return pl.concat(scored) if scored else empty
 
 
@@ -396,13 +431,15 @@ def _average(
     reason: str = "no item has an answer",
     *,
     share: bool = False,
+    without: Callable[[], Iterator[UnitValues]] | None = None,
 ) -> dict[str, object]:
-    """The row of a group: the mean over its units with an interval over items, or why there is none."""
+    """The row of a group: the mean over its units with an interval, or why there is none."""
     rows = part.frame.filter(used).join(units, on=[c for c in UNIT if c in units.columns], how="semi", nulls_equal=True)
     based_on = {**part.key, **_based_on(rows, part, used)}
     if len(units) == 0:
         return {**based_on, "reason": reason}
-    return {**based_on, **mean_with_interval(units["item"], units["estimate"].to_numpy(), how, share=share)}
+    values = units["estimate"].to_numpy()
+    return {**based_on, **mean_with_interval(units["item"], values, how, share=share, without=without)}
 
 
 def _based_on(rows: pl.DataFrame, part: Part, used: pl.Expr) -> dict[str, object]:

@@ -153,7 +153,7 @@ def never() -> bool:
 
 
 def note_once(notes: list[str], sentence: str) -> None:
-    """Adds a sentence to a model's notes unless it stands there."""
+    """Adds a sentence to a model's notes unless it is there."""
     if sentence not in notes:
         notes.append(sentence)
 

@@ -68,14 +68,14 @@ class BedrockModel(RemoteModel):
     async def _answered(self, request: Request) -> Completion:
         loop = asyncio.get_running_loop()
         while True:
-            told = self.told(request)
+            body = self._body(request)
             try:
-                return self.read(await loop.run_in_executor(self._pool, lambda: self._client.converse(**told)))  # noqa: B023
+                return self.read(await loop.run_in_executor(self._pool, lambda: self._client.converse(**body)))  # noqa: B023
             except botocore.ClientError as error:
-                if not self.leaves_out(self._fault(error), {**told, "inferenceConfig.temperature": 0}):
+                if not self.leaves_out(self._fault(error), {**body, "inferenceConfig.temperature": 0}):
                     raise
 
-    def told(self, request: Request) -> dict[str, Any]:
+    def _body(self, request: Request) -> dict[str, Any]:
         """What is sent: the Converse interface knows no seed."""
         sampling = request.sampling
         inference: dict[str, Any] = {"maxTokens": sampling.max_tokens, "temperature": sampling.temperature}
@@ -83,7 +83,7 @@ class BedrockModel(RemoteModel):
             del inference["temperature"]
         if sampling.top_p != 1.0:
             inference["topP"] = sampling.top_p
-        told: dict[str, Any] = {
+        body: dict[str, Any] = {
             "modelId": self._model,
             "messages": [
                 {"role": m.role, "content": [{"text": m.content}]} for m in request.messages if m.role != "system"
@@ -91,13 +91,13 @@ class BedrockModel(RemoteModel):
             "inferenceConfig": inference,
         }
         if system := [{"text": m.content} for m in request.messages if m.role == "system"]:
-            told["system"] = system
+            body["system"] = system
         if request.schema is not None and "outputConfig" not in self._left_out:
             shape = {"jsonSchema": {"schema": json.dumps(request.schema), "name": "reply"}}
-            told["outputConfig"] = {"textFormat": {"type": "json_schema", "structure": shape}}
+            body["outputConfig"] = {"textFormat": {"type": "json_schema", "structure": shape}}
         if self._parameters:
-            told["additionalModelRequestFields"] = self._parameters
-        return told
+            body["additionalModelRequestFields"] = self._parameters
+        return body
 
     def read(self, answer: Any) -> Completion:
         """What an answer says."""
@@ -125,9 +125,9 @@ class BedrockModel(RemoteModel):
     def _fault(self, error: Any) -> Fault:
         if isinstance(error, botocore.ClientError):
             meta = error.response.get("ResponseMetadata") or {}
-            told = error.response.get("Error") or {}
+            fault = error.response.get("Error") or {}
             status = int(meta.get("HTTPStatusCode") or 500)
-            body = {"error": {"message": told.get("Message"), "code": told.get("Code")}}
+            body = {"error": {"message": fault.get("Message"), "code": fault.get("Code")}}
             return Fault.of(status, body, meta.get("HTTPHeaders") or {}, str(error))
         if isinstance(error, (botocore.NoCredentialsError, botocore.PartialCredentialsError, botocore.NoRegionError)):
             return Fault(str(error), 401)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from vantage.raters.models.base import Completion, LogProbs, ModelError, Request
+from vantage.raters.models.base import ModelError
 from vantage.raters.models.extras import require
+from vantage.raters.models.unopened import Unopened
 
 
-class HubTokens:
+class HubTokens(Unopened):
     """Measures prompts exactly as `HuggingFaceModel` does, without loading the weights.
 
     Args:
@@ -31,8 +31,7 @@ class HubTokens:
     ) -> None:
         del others
         transformers = require("transformers", "local")
-        self.name = f"hf:{model}"
-        self.notes: list[str] = []
+        super().__init__(f"hf:{model}", {"window": window})
         source: dict[str, Any] = {"revision": revision, "trust_remote_code": False}
         if gguf_file is not None:
             source["gguf_file"] = gguf_file
@@ -42,19 +41,8 @@ class HubTokens:
         except (ImportError, KeyError, OSError, RuntimeError, ValueError) as error:
             reason = " ".join(str(error).split())[:200].rstrip(".")
             raise ModelError(f"The tokenizer of hf:{model} cannot be loaded ({reason}).") from None
-        self.window: int | None = window or getattr(config, "max_position_embeddings", None)
-
-    def complete(self, requests: Sequence[Request]) -> list[Completion]:
-        """Nothing is computed here: always an error."""
-        raise ModelError(f"The weights of {self.name} are on other machines.")
-
-    def score(self, requests: Sequence[Request], options: Sequence[str]) -> LogProbs:
-        """Nothing is computed here: always an error."""
-        raise ModelError(f"The weights of {self.name} are on other machines.")
+        self.window = window or getattr(config, "max_position_embeddings", None)
 
     def count_tokens(self, text: str) -> int:
         """How many tokens a text has, exactly."""
         return len(self._tokenizer(text, add_special_tokens=False)["input_ids"])
-
-    def close(self) -> None:
-        """There is nothing to close."""

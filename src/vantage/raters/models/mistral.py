@@ -46,7 +46,7 @@ class MistralModel(RemoteModel):
 
     async def _read(self, request: Request, depth: int, options: Sequence[str]) -> Completion:
         while True:
-            told = self._told(request, depth)
+            told = self._body(request, depth)
             try:
                 answer = await self._client.chat.complete_async(**told)
             except errors_.MistralError as error:
@@ -56,7 +56,7 @@ class MistralModel(RemoteModel):
                 completion = ChatProtocol().read(answer.model_dump(mode="json", warnings=False), options)
                 return completion.with_text(self.scrubbed(completion.text), self.scrubbed(completion.thinking))
 
-    def _told(self, request: Request, depth: int) -> dict[str, Any]:
+    def _body(self, request: Request, depth: int) -> dict[str, Any]:
         body = ChatProtocol().body(self._model, request, frozenset(), depth)
         if "seed" in body:
             body["random_seed"] = body.pop("seed")

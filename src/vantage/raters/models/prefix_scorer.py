@@ -34,7 +34,7 @@ class Net(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Budget:
+class ScoringBudget:
     """How much is computed at a time."""
 
     tokens: int
@@ -45,9 +45,9 @@ class Budget:
     """The most sequences of a batch."""
 
 
-PROCESSOR = Budget(tokens=512, worth=64)
+PROCESSOR = ScoringBudget(tokens=512, worth=64)
 """More side by side is hardly faster on a processor, and every token that is saved counts."""
-GPU = Budget(tokens=8192, worth=8192)
+GPU = ScoringBudget(tokens=8192, worth=8192)
 """On a GPU a pass takes some thousand tokens before it takes longer."""
 
 
@@ -59,7 +59,7 @@ class PrefixScorer:
     Prompts of like length share a batch. What all prompts of a call begin with is kept for the next call.
     """
 
-    def __init__(self, net: Net, budget: Budget) -> None:
+    def __init__(self, net: Net, budget: ScoringBudget) -> None:
         self._net, self._budget = net, budget
         self._kept: tuple[Tokens, Any] = ((), None)
 

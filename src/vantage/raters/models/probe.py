@@ -51,7 +51,7 @@ class Profile:
     schema: Literal["held", "asked for", "refused"] = "refused"
     """Whether replies are held to a JSON Schema, only asked for in words, or the schema broke the reply."""
     logprobs: int = 0
-    """How many of the likeliest first tokens are told; 0 where none are."""
+    """How many of the likeliest first tokens are returned; 0 where none are."""
     begins: First = "not told"
     """Whether a reply that is asked for one of two letters begins with one of them."""
     mass: float | None = None
@@ -70,7 +70,7 @@ class Profile:
     """Per million tokens, where the endpoint tells it."""
     notes: tuple[str, ...] = ()
 
-    def told(self) -> dict[str, Any]:
+    def as_dict(self) -> dict[str, Any]:
         """The profile as plain data."""
         return asdict(self)
 

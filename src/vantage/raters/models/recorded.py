@@ -106,7 +106,7 @@ def _by_sample(
         seen[key] += 1
         if place in found:
             raise InputError(
-                f"sample {place[1]} of what is asked here stands twice",
+                f"sample {place[1]} of what is asked here is given twice",
                 file=table.path,
                 row=table.row(row),
                 remedy=f"number the samples in the column '{sample}'",

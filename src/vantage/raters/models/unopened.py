@@ -1,4 +1,4 @@
-"""A model that is not there: what reading stored replies needs to know of one."""
+"""A model that is not opened here: what planning requests and reading stored replies need to know of one."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from vantage.raters.models.plain import estimate_tokens
 
 
 class Unopened:
-    """Stands for an endpoint whose replies are stored; it answers nothing."""
+    """Represents a model whose replies are stored, or that runs elsewhere; it answers nothing."""
 
     def __init__(self, name: str, settings: Mapping[str, Any]) -> None:
         self.name = name
@@ -18,12 +18,12 @@ class Unopened:
         self.notes: list[str] = []
 
     def complete(self, requests: Sequence[Request]) -> list[Completion]:
-        """Nothing is sent: always an error."""
-        raise ModelError(f"{self.name} was not opened; its stored replies are only read.")
+        """Always an error."""
+        raise ModelError(f"{self.name} was not opened here, so it cannot answer.")
 
     def score(self, requests: Sequence[Request], options: Sequence[str]) -> LogProbs:
-        """Nothing is sent: always an error."""
-        raise ModelError(f"{self.name} was not opened; its stored replies are only read.")
+        """Always an error."""
+        raise ModelError(f"{self.name} was not opened here, so it cannot answer.")
 
     def count_tokens(self, text: str) -> int:
         """An upper estimate, as for the endpoint itself."""

@@ -6,7 +6,7 @@ import re
 import unicodedata
 
 LONGEST = 16_000
-"""A longer reply is read at its two ends; an answer stands at one of them."""
+"""A longer reply is read at its two ends, where answers are."""
 
 # The Turkish letters match "i" whatever the case, yet do not fold to it.
 _LETTERS = str.maketrans({"½": ".5", "¼": ".25", "¾": ".75", "ı": "i", "İ": "I"})

@@ -103,7 +103,9 @@ def _echo_pattern(scale: Scale) -> re.Pattern[str]:
     )
     named = r"(?:on\s)?(?:a|the)\s(?:scale|range)\s(?:of|from|between)\s[+-]?\d{1,3}\s?(?:to|and|-)\s?[+-]?\d{1,3}"
     defined = (
-        rf"(?<![\w.+-])\+?(?:{codes})(?:\s(?:being|meaning|means|indicates|represents|denotes)\b)" if codes else r"(?!)"
+        rf"(?<![\w.+-])\+?(?:{codes})(?:\s(?:being|meaning|means|indicates|represents|denotes)\b)(?:\s?\"[^\"\n]{{1,80}}\")?"
+        if codes
+        else r"(?!)"
     )
     conditional = (
         r"\bif\b[^.!?\n]{1,160}\b(?:mark|answer|write|say|choose|select|respond|reply|put|use)\b[^.!?\n]{0,80}"

@@ -11,18 +11,25 @@ import re
 _BEFORE = re.compile(r"[^.!?\n]{0,240}$")
 _BEHIND = re.compile(r"[^.!?\n;]{0,120}[.!?\n;]?")
 _FORCED = r"(?!\s(?:i|we)\s(?:had|have|must|am|were|would|was)\b|\s(?:forced|pressed|asked|pushed|anything|so)\b)"
+_PERSON = r"(?:author|narrator|speaker|writer|poster)"
+_RATES = (
+    r"(?:\s\w{1,14}){0,2}\s(?:(?:would|might|could|may|will)\s)?"
+    r"(?:rate[sd]?|gave|gives?|scores?d?|says?|said|answer(?:s|ed)?)\b[^.,;!?\n]{0,40}$"
+)
 _SUPPOSED = re.compile(
-    rf"(?<!sure\s)\bif\b{_FORCED}(?:(?!\b(?:but|so|therefore|however|yet)\b)[^.!?\n])*$|\b(?:unless|suppose|assuming|had\s(?:he|she|they|it|the|i)|were\s(?:he|she|they|it|the))\b[^.!?\n]*$"
-    r"|\b(?:for\s(?:example|instance)|example|e\.?g\.?|such\sas)\b[^.!?\n]{0,80}$"
+    rf"\bif\b{_FORCED}(?:(?!\b(?:but|so|therefore|however|yet)\b)[^.!?\n])*$|\b(?:unless|suppose|assuming|had\s(?:he|she|they|it|the|i)|were\s(?:he|she|they|it|the))\b[^.!?\n]*$"
+    r"|\b(?:for\s(?:example|instance)|example|e\.?g\.?)\b[^.!?\n]{0,80}$|\bsuch\sas\b[^.,!?\n]{0,80}$"
     r"|\b(?:previous|earlier|prior|initial|other|your|old)\s(?:\w{1,12}\s)?(?:answer|rating|score|response|judge?ment)s?\b[^.!?\n]{0,40}$"
-    r"|\b(?:previous|earlier|prior|others?|some(?:one|body)?|another|critics|author|narrator|speaker|writer|poster|they|he|she|who)"
-    r"(?:\s\w{1,14}){0,2}\s(?:(?:would|might|could|may|will)\s)?(?:rate[sd]?|gave|gives?|scores?d?|says?|said|answer(?:s|ed)?)\b[^.,;!?\n]{0,40}$"
-    r"|\b(?:might|could|may)(?:\s(?:also|just|as|well|even|very|perhaps)){0,3}\s(?:be|say|rate|give|get|become)\b[^.!?\n]{0,24}$"
-    r"|\b(?:tempted|inclined|hesitant|reluctant|going)\sto\s(?:say|give|rate)\b[^.!?\n]{0,24}$",
+    rf"|\b(?:previous|earlier|prior|others?|some(?:one|body)?|another|critics|who){_RATES}"
+    r"|\b(?:might|could|may)(?:\s(?:also|just|as|well|even|very|perhaps)){0,3}\s(?:be|say|rate|give|get|become|make)\b[^.!?\n]{0,24}$"
+    r"|\b(?:tempted|inclined|hesitant|reluctant|going)\sto\s(?:say|give|rate)\b[^.!?\n]{0,24}$"
+    r"|\b(?:prefer|preferred|expecting|expected)\s(?:\w{1,6}\s){0,3}$",
     re.IGNORECASE,
 )
+_REPORTED = re.compile(rf"\b(?:{_PERSON}|they|he|she){_RATES}", re.IGNORECASE)
 _THEN = re.compile(
-    r"[^.!?\n;,]{0,60}?(?<!because)\s(?:if|unless)\b(?!\s(?:i|we)\s(?:had|have|must)\b)"
+    r"[^.!?\n;,]{0,60}?(?<!because)(?<!sure)(?<!know)(?<!clear)\s(?:if|unless)\b(?!\s(?:i|we)\s(?:had|have|must)\b)"
+    r"|\s(?:corresponds\sto|stands\sfor|denotes)\b"
     r"|\s(?:would|might|could)\s(?:mean|indicate|imply|suggest|represent|be\s(?:too|an?\s\w{0,10}|exaggerat\w*|wrong|unfair|overstat\w*))\b"
     r"|[^.!\n;]{0,60}\?",
     re.IGNORECASE,
@@ -43,8 +50,10 @@ _DENIED = re.compile(
 )
 
 
-def supposed(text: str, start: int, end: int) -> bool:
+def supposed(text: str, start: int, end: int, ask: str = "") -> bool:
     """Whether the sentence around a place only supposes what is written there, asks for it, or reports it of others.
+
+    Where the question itself is about what the narrator thinks, the narrator's rating is the answer.
 
     >>> text = "If he had lied, it would be a 1. It is a 4."
     >>> supposed(text, text.index("1"), text.index("1") + 1), supposed(text, text.index("4"), text.index("4") + 1)
@@ -54,7 +63,9 @@ def supposed(text: str, start: int, end: int) -> bool:
     """
     before = _BEFORE.search(text, max(0, start - 240), start)
     behind = _BEHIND.match(text, end)
-    return bool(before and _SUPPOSED.search(before.group())) or bool(behind and _THEN.match(behind.group()))
+    said = before.group() if before else ""
+    reported = _REPORTED.search(said) and not re.search(_PERSON, ask, re.IGNORECASE)
+    return bool(reported or _SUPPOSED.search(said) or (behind and _THEN.match(behind.group())))
 
 
 def hedged(text: str, at: int) -> bool:

@@ -33,7 +33,7 @@ _ASIDE = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class AnswerField:
     """A value of an object that may be the answer."""
 
     key: str
@@ -41,7 +41,7 @@ class Field:
     final: bool
 
 
-def answer_fields(data: Any, names: frozenset[str]) -> list[Field]:
+def answer_fields(data: Any, names: frozenset[str]) -> list[AnswerField]:
     """The values of parsed JSON that stand under an answer's key, or under a name of the question.
 
     An object with a single value beside the reason needs no telling key.
@@ -56,7 +56,7 @@ def answer_fields(data: Any, names: frozenset[str]) -> list[Field]:
     named = [field for field in _walk(data, 0) if words(field.key) in names]
     if named:
         return [inner for field in named for inner in _opened(field)]
-    told = [field for field in _walk(data, 0) if _told(field.key) and not isinstance(field.value, dict)]
+    told = [field for field in _walk(data, 0) if _names_answer(field.key) and not isinstance(field.value, dict)]
     if told:
         return told
     rest = [f for f in _walk(data, 0) if not (set(words(f.key).split()) & (_REASONS | _ASIDE))]
@@ -80,12 +80,12 @@ def reason_of(data: Any) -> str | None:
     return None
 
 
-def _told(key: str) -> bool:
+def _names_answer(key: str) -> bool:
     parts = words(key).split()
     return bool(set(parts) & _ANSWERS) and not set(parts) & (_REASONS | _ASIDE)
 
 
-def _opened(field: Field) -> Iterator[Field]:
+def _opened(field: AnswerField) -> Iterator[AnswerField]:
     """A question's value, or the answer inside it where it is an object of its own."""
     if isinstance(field.value, dict):
         yield from answer_fields(field.value, frozenset())
@@ -93,7 +93,7 @@ def _opened(field: Field) -> Iterator[Field]:
         yield field
 
 
-def _walk(data: Any, depth: int) -> Iterator[Field]:
+def _walk(data: Any, depth: int) -> Iterator[AnswerField]:
     """The fields of objects inside objects, outer ones first."""
     if isinstance(data, list) and depth < 4:
         for entry in data[:200]:
@@ -102,7 +102,7 @@ def _walk(data: Any, depth: int) -> Iterator[Field]:
     if not isinstance(data, dict):
         return
     for key, value in data.items():
-        yield Field(key, value, "final" in words(key).split())
+        yield AnswerField(key, value, "final" in words(key).split())
     for value in data.values():
         if isinstance(value, dict | list) and depth < 4:
             yield from _walk(value, depth + 1)

@@ -16,7 +16,7 @@ _GAP = r"(?:[^\w.!?\n]|_){1,4}"
 _NEGATION = (
     r"(?:\bnot|n't|\bnever|\bneither|\bnor|\bno|\bwithout|\bhardly|\bbarely|\brather than|\binstead of|\bfar from"
     r"|\banything but|\b(?:refuses?|refused|declines?) to (?:give|say|rate|assign|call)"
-    r"|\bless than|\bmore than|\bcompared (?:to|with)|\bunlike|\bversus"
+    r"|\bunlikely|\bdoubt(?:s|ed|ful)?|\bless than|\bmore than|\bcompared (?:to|with)|\bunlike|\bversus"
     r"|\bcannot|\b(?:do|does|did|is|are|was|were|would|could|ca|wo)nt)"
 )
 _NEGATED = re.compile(rf"{_NEGATION}(?:[^\w.,!?;\n]{{1,3}}\w{{1,20}}){{0,5}}[^\w.,!?;\n]{{1,4}}$", re.IGNORECASE)
@@ -25,12 +25,17 @@ _HEDGED = re.compile(
     r"|slightly|a bit|a little|more|less|if|whether|how|or)[^\w.!?\n]{1,3}$",
     re.IGNORECASE,
 )
-# What is hoped, feared or set against another hand is not stated.
+# What is hoped or feared is not stated, and what is set against another hand is not decided.
 _UNREAL = re.compile(
-    r"\b(?:hop(?:e|es|ed|ing)|wish(?:es|ed|ing)?|wants?|wanted|fears?|feared|worried|worry|afraid)(?:[^\w.!?;\n]{1,3}\w{1,20}){0,6}[^\w.!?;\n]{1,4}$"
-    r"|\bon\s(?:the\s)?(?:one|other)\shand\b[^.!?\n]{0,80}$",
+    r"\b(?:hop(?:e|es|ed|ing)|wish(?:es|ed|ing)?|wants?|wanted|fears?|feared|worried|worry|afraid)(?:[^\w.!?;\n]{1,3}\w{1,20}){0,6}[^\w.!?;\n]{1,4}$",
     re.IGNORECASE,
 )
+_WEIGHED = re.compile(r"\bon\s(?:the\s)?(?:one|other)\shand\b[^.!?\n]{0,80}$", re.IGNORECASE)
+# A wording that is asked about or explained: I don't know what "not at all" means.
+_EXPLAINED = re.compile(
+    r"\bwhat\s[\"'*(]{1,3}$|\b(?:corresponds?\sto|stands?\sfor|represents|denotes|means)\s[\"'*(]{0,3}$", re.IGNORECASE
+)
+_MEANS = re.compile(r"[\"'*)]{0,3}\s(?:means?|meant|before\sit)\b", re.IGNORECASE)
 _WINDOW = 90
 _LETTER = re.compile(r"(?:option\s|choice\s)?\(?([a-z])(?=[).:\]*\"']|\s{0,3}$|\s{0,3}\n)", re.IGNORECASE)
 # "No" is an answer; "no idea", "no rating", "no doubt" are not.
@@ -40,13 +45,14 @@ _AFTER_NO = re.compile(
 )
 _AND = re.compile(r"\s{0,2}(?:[,/]\s?(?:and\s|or\s)?|(?:and|or|to)\s)", re.IGNORECASE)
 _STATED = re.compile(
-    r"(?:\b(?:i|is|are|was|were|be|as|seems|seem|appears|looks|look|feels|remains|it|choose|pick|select|say)|'s|:)"
+    r"(?:\b(?:i|is|are|was|were|be|as|seems|seem|appears|looks|look|feels|remains|choose|pick|select|say"
+    r"|(?:call|rate|label|find|consider|mark|deem|judge|make)\sit)|'s|:)"
     r"(?:\s(?:clearly|definitely|certainly|simply|just|indeed|overall|probably))?"
     r"[\s\"'*_]{1,4}$",
     re.IGNORECASE,
 )
 _SENTENCE_END = re.compile(
-    r"[\"'*_)]{0,4}\s{0,2}(?:$|[.,;!?\n]|because\b|since\b|as\b|\(|-|with\s(?:this|the|that)\s(?:statement|claim|sentence)\b)",
+    r"[\"'*_)]{0,4}\s{0,2}(?:$|[.,;!?\n]|because\b|since\b|as\b|about\b|in\sterms\b|\(|-|with\s(?:this|the|that)\s(?:statement|claim|sentence)\b)",
     re.IGNORECASE,
 )
 _OPPOSITES = ("un", "in", "im", "dis", "non", "ir", "il")
@@ -60,6 +66,8 @@ class Mention:
     start: int
     end: int
     negated: bool
+    weighed: bool = False
+    """Whether it is only one side of what is weighed: "on the other hand, it is better"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,19 +194,36 @@ def mentions(text: str, scale: Scale) -> Iterator[Mention]:
                 or wording in known.slot_only
                 or _HEDGED.search(before)
                 or _UNREAL.search(before)
+                or explained(text, found.start(), found.end())
             ):
                 continue
             negated = bool(_NEGATED.search(before))
             if not negated and supposed(text, found.start(), found.end()):
                 continue
             single = " " not in wording
+            if single and not negated and re.search(r"should be\W{0,3}$", before, re.IGNORECASE):
+                continue
             if single and not negated and not (_STATED.search(before) and _SENTENCE_END.match(text, found.end())):
                 continue
-            yield Mention(known.codes[wording], found.start(), found.end(), negated)
+            weighed = bool(_WEIGHED.search(before))
+            yield Mention(known.codes[wording], found.start(), found.end(), negated, weighed)
     for pattern, code in known.at_all:
         for found in pattern.finditer(text):
-            if not supposed(text, found.start(), found.end()):
+            if not (
+                supposed(text, found.start(), found.end())
+                or supposed(text, found.end(), found.end())
+                or explained(text, found.start(), found.end())
+            ):
                 yield Mention(code, found.start(), found.end(), negated=False)
+
+
+def explained(text: str, start: int, end: int) -> bool:
+    """Whether a wording is only spoken of: what it means, which code it stands for.
+
+    >>> explained('I do not know what "fair" means.', 20, 24)
+    True
+    """
+    return bool(_EXPLAINED.search(text, max(0, start - 24), start) or _MEANS.match(text, end))
 
 
 def is_negated(text: str, at: int) -> bool:

@@ -13,7 +13,7 @@ from vantage.raters.replies.labels import words
 from vantage.raters.replies.loose_json import find_json
 from vantage.raters.replies.parse import Parser, parse_reply
 from vantage.raters.replies.refusals import refuses
-from vantage.raters.replies.reply import Reply, unparsed
+from vantage.raters.replies.reply import ParsedReply, unparsed
 from vantage.raters.replies.slots import read_all, read_lead
 
 if TYPE_CHECKING:
@@ -47,12 +47,12 @@ class _Entry:
     """What a reply says under the name of a question."""
 
     question: str
-    reply: Reply
+    reply: ParsedReply
 
 
 def parse_replies(
     text: str | None, questions: Iterable[Question], source: str | None = None, *, cut: bool = False
-) -> dict[str, Reply]:
+) -> dict[str, ParsedReply]:
     r"""The replies to several questions that were answered together, by question id. Never raises.
 
     A question is found by its id or its title. One that the reply leaves out is `unparsed` with the rule `missing`;
@@ -80,7 +80,7 @@ def parse_replies(
         whole = plain.rpartition("\n")[0] if cut else plain
         entries += batch.lines(whole) or batch.numbered(whole)
     if not entries and refuses(plain):
-        return {question.id: Reply(None, "refused", plain, "prose:refusal") for question in asked}
+        return {question.id: ParsedReply(None, "refused", plain, "prose:refusal") for question in asked}
     settled = {question.id: _settled([e.reply for e in entries if e.question == question.id]) for question in asked}
     if not cut:
         return settled
@@ -129,7 +129,7 @@ class _Batch:
     def _names(self, key: str, value: Any) -> bool:
         return words(key) in _NAMES and isinstance(value, str) and words(value) in self.ids
 
-    def _answer(self, question: str, data: dict[str, Any]) -> Reply:
+    def _answer(self, question: str, data: dict[str, Any]) -> ParsedReply:
         parser = self.parsers[question]
         kept = {key: value for key, value in data.items() if not self._names(key, value)}
         fields = answer_fields(kept, parser.names)
@@ -172,7 +172,7 @@ class _Batch:
         ]
         return entries if all(entry.reply.rule.startswith("numbered") for entry in entries) else []
 
-    def _cell(self, question: str, rest: str, place: str) -> Reply:
+    def _cell(self, question: str, rest: str, place: str) -> ParsedReply:
         """The answer at the beginning of the rest of a line, and the reason behind it."""
         scale = self.parsers[question].scale
         cell, _, behind = rest.partition("|")
@@ -185,14 +185,14 @@ class _Batch:
         return reading.reply(place, f"{cell[reading.end :]} {behind}".strip(" |\t-:;,.()*") or None)
 
 
-def _of_cut(reply: Reply) -> Reply:
+def _of_cut(reply: ParsedReply) -> ParsedReply:
     """A reply to one of several questions that was read from a text that was cut."""
     if reply.status == "unparsed":
         return unparsed("cut") if reply.rule in ("missing", "truncated") else reply
     return replace(reply, rule=f"cut:{reply.rule.partition(':')[2]}")
 
 
-def _settled(replies: Sequence[Reply]) -> Reply:
+def _settled(replies: Sequence[ParsedReply]) -> ParsedReply:
     """One reply out of all that stand under a question's name."""
     if not replies:
         return unparsed("missing")

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from vantage.raters.replies.doubts import hedged, supposed
-from vantage.raters.replies.labels import is_negated
+from vantage.raters.replies.labels import explained, is_negated
 from vantage.raters.replies.numbers import NUMERIC
 from vantage.raters.replies.reply import Reading
 from vantage.raters.replies.slots import closed, read_slot
@@ -15,7 +15,7 @@ from vantage.scales import Scale
 
 _NOUN = (
     r"(?:answer|rating|score|label|choice|verdict|response|judge?ment|classification|likert(?:\sscale)?|rate|result|value|selection"
-    r"|evaluation|option|grade|level|scale|assessment)"
+    r"|evaluation|option|grade|level|(?:selected|chosen|my)\sscale|assessment)"
 )
 _ANNOUNCED = re.compile(
     rf"(?<![\w<]){_NOUN}\b[*_\"']{{0,4}}(?:\s?\([^()\n]{{0,60}}\))?(?:\s?\ue001{{1,80}}+)?[*_\"']{{0,4}}\s?"
@@ -32,7 +32,7 @@ _JUDGED = re.compile(
     r"(?<!\w)(?:i|we|i'd|i'll|we'd|i'm|im)(?:\s(?:am|would|will|do|could|might|must|should|am\sgoing\sto|have\sto))?"
     r"(?:\s(?:still|probably|personally|therefore|also|just|now|definitely|rather|likely|then|thus))?"
     r"\s(?:rate|rated|give|gave|score|scored|say|choose|chose|select|selected|pick|picked|assign|assigned|answer|put|mark|marked|marking|rating|giving|label|labelled|classify"
-    r"|go\s(?:with|for)|opt\sfor|settle\son|lean\stowards?|consider|call|guess|estimate|judge|think|believe)\b",
+    r"|go\s(?:with|for)|opt\sfor|settle\son|lean\stowards?|consider|call|guess|estimate|judge|think|believe|(?:suggest|recommend)(?:\s(?:choosing|selecting|picking|option))?)\b",
     re.IGNORECASE,
 )
 _STEP = re.compile(r"\s(?:as|at|a|an|is|was|be|with|it|of|to)(?=\s)|:\s?|\s(?=[\"'*(\d+-])", re.IGNORECASE)
@@ -138,7 +138,9 @@ def _judged(text: str, at: int, scale: Scale) -> Reading | None:
         reading = read_slot(text, place, scale)
         if reading is None or is_negated(text, place):
             continue
-        if reading.form in {"label", "letter", "opt-out", "no-opt-out"} and not _ends(text, reading.end):
+        if reading.form in {"label", "letter", "opt-out", "no-opt-out"} and (
+            not _ends(text, reading.end) or explained(text, place, reading.end)
+        ):
             continue
         if hedged(text, place) or re.compile(r"\s?(?:maybe|perhaps|possibly)\b", re.I).match(text, place):
             return _sure(text, place, reading)

@@ -39,6 +39,7 @@ _SILENT = re.compile(
     r"(?:address|mention|say|state|provide|discuss|specify|give|contain|indicate|describe|cover|touch|express|answer|reveal|tell)e?s?\b"
     r"|(?:\bnot|n't)\s(?:[^\s.!?]{1,20}\s){0,12}?(?:addressed|mentioned|discussed|stated|specified|covered)\s(?:in|by)\s(?:this|the)\s"
     rf"{_TEXT}\b"
+    rf"|\b(?:does|did|do)(?:\snot|n't)\s(?:\w{{1,12}}\s)?(?:express|mention|state|describe|address)\s[^.!?\n]{{1,60}}?\sin\s(?:this|the)\s{_TEXT}\b"
     r"|\b(?:is|are|was|were)\snot\s(?:addressed|mentioned|discussed|stated|specified)\b"
     r"|\b(?:there\sis|there's|has|provides|contains)\s(?:no|not\senough|insufficient)\s(?:information|mention|context|evidence)\b"
     r"|\bnot\senough\s(?:information|context)\b",
@@ -53,7 +54,9 @@ _THIS_QUESTION = re.compile(
     rf"\b{_TEXT}\s(?:does\snot|doesn't|doesnt)\s(?:\w{{1,12}}\s)?(?:address|answer|mention)\s(?:this|the)\s?(?:question)?\b",
     re.IGNORECASE,
 )
-_HYPOTHETICAL = re.compile(r"\b(?:if|whether|means?|mark)\b", re.IGNORECASE)
+_HYPOTHETICAL = re.compile(r"\b(?:means?|mark)\b", re.IGNORECASE)
+_CONDITION = re.compile(r"\b(?:if|whether)\b", re.IGNORECASE)
+_INFERRED = re.compile(r"\bbut\b[^.!?\n]{0,60}\b(?:inferred|implied|implies|suggests?|assumed?)\b", re.IGNORECASE)
 _SENTENCE = re.compile(r"[^.!?\n]{1,600}+")
 
 
@@ -107,6 +110,8 @@ def phrase(sentence: str, scale: Scale) -> Reading | None:
         statuses = ("ambiguous", "not_mentioned")
     else:
         return None
+    if _CONDITION.search(sentence, 0, found.end()) or _INFERRED.search(sentence, found.end()):
+        return None
     has = [opt_out.status for opt_out in scale.opt_outs]
     status = next((status for status in statuses if status in has), None)
     return Reading("phrase", found.end(), opt_out=status) if status else None
@@ -119,7 +124,9 @@ def denies(text: str) -> bool:
     (True, False)
     """
     return any(
-        _THIS_QUESTION.search(sentence.group()) and not _HYPOTHETICAL.search(sentence.group())
+        _THIS_QUESTION.search(sentence.group())
+        and not _HYPOTHETICAL.search(sentence.group())
+        and not _CONDITION.search(sentence.group())
         for sentence in _SENTENCE.finditer(text)
     )
 

@@ -15,6 +15,10 @@ _ASIDE = re.compile(
     re.IGNORECASE,
 )
 """Names of what is no answer to the question."""
+_OPTIONS = re.compile(
+    r"^.{0,40}\b(?:options|choices|possible\sanswers):\s?\n(?:[ \t]{0,8}[-*•(\d].{0,200}(?:\n|$)){1,20}", re.I | re.M
+)
+"""A list of options under its heading."""
 _COLON = re.compile(r"\s?:")
 _PAUSE = re.compile(r"\s?[,.-]")
 _LINES = 2000
@@ -31,7 +35,7 @@ def own_lines(text: str, scale: Scale) -> tuple[list[Reading], bool]:
     ([4.0], False)
     """
     found: list[Reading] = []
-    for line in text.split("\n")[:_LINES]:
+    for line in _OPTIONS.sub("", text).split("\n")[:_LINES]:
         if line.strip() and len(line) <= _LONGEST_LINE:
             reading = _own_line(line, scale)
             if reading is not None and reading.usable:

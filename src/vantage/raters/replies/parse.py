@@ -17,7 +17,7 @@ from vantage.raters.replies.labels import words
 from vantage.raters.replies.loose_json import Cut, Found, find_json
 from vantage.raters.replies.markers import tagged
 from vantage.raters.replies.prose import Prose
-from vantage.raters.replies.reply import Reading, Reply, unparsed
+from vantage.raters.replies.reply import ParsedReply, Reading, unparsed
 from vantage.raters.replies.slots import read_all
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _NOTHING = frozenset({"no-answer", "copied", "echo", "truncated", "options"})
 """Obstacles that say only that there is no answer, not that there is an unusable one."""
 
 
-def parse_reply(text: str | None, question: Question, source: str | None = None, *, cut: bool = False) -> Reply:
+def parse_reply(text: str | None, question: Question, source: str | None = None, *, cut: bool = False) -> ParsedReply:
     """Value, status and rationale of a model's reply to a question, with the rule that read it. Never raises.
 
     Args:
@@ -42,9 +42,9 @@ def parse_reply(text: str | None, question: Question, source: str | None = None,
     >>> from vantage.instruments import Instrument
     >>> question = Instrument.load("sarcasm-rating").question("sarcasm-rating")
     >>> parse_reply('Sure! {"rating": "4/6", "reason": "Mock praise."}', question)
-    Reply(value=4.0, status='answered', rationale='Mock praise.', rule='json:fraction')
+    ParsedReply(value=4.0, status='answered', rationale='Mock praise.', rule='json:fraction')
     >>> parse_reply("On a scale from 1 to 6, between 3 and 4.", question)
-    Reply(value=None, status='unparsed', rationale=None, rule='range')
+    ParsedReply(value=None, status='unparsed', rationale=None, rule='range')
     >>> parse_reply("It says 'see you at 6'.", question, source="Great. See you at 6.").rule
     'copied'
     """
@@ -68,7 +68,7 @@ class Parser:
             filter(None, (words(question.id.replace("-", " ")), words(question.id), words(question.title)))
         )
 
-    def parse(self, text: str) -> Reply:
+    def parse(self, text: str) -> ParsedReply:
         """The reply to this question, from text that is already clean."""
         text = _FENCE.sub("", text).strip()
         marked = self._tagged(text) or self._json(text)
@@ -82,7 +82,7 @@ class Parser:
             return unparsed("no-answer")
         return marked or self._free(text)
 
-    def parse_cut(self, text: str) -> Reply:
+    def parse_cut(self, text: str) -> ParsedReply:
         """The reply to this question, from text that was cut: only what is marked as the answer, and is whole."""
         text = _FENCE.sub("", text).strip()
         marked = self._tagged(text) or self._json(text)
@@ -98,7 +98,7 @@ class Parser:
             found = [(0, whole)]
         if not found:
             refused = self._free(text).status == "refused"
-            return Reply(None, "refused", None, "cut:refusal") if refused else unparsed("cut")
+            return ParsedReply(None, "refused", None, "cut:refusal") if refused else unparsed("cut")
         number, reading = found[-1]
         last = re.split(r"[:=]", lines[-1])[-1].strip(" *_\"'`")
         if (number == len(lines) - 1 and self._may_go_on(last)) or any(not reading.same(other) for _, other in found):
@@ -113,7 +113,7 @@ class Parser:
         )
         return read_all(line[found.end() :], self.scale) if found else None
 
-    def value(self, data: Any, place: str, reason: str | None = None, cut: bool = False) -> Reply:
+    def value(self, data: Any, place: str, reason: str | None = None, cut: bool = False) -> ParsedReply:
         """The reply that a single value of a structured format gives."""
         if isinstance(data, list) and len(data) == 1:
             data = data[0]
@@ -131,7 +131,7 @@ class Parser:
         if reading is not None or reply.status == "unparsed":
             return reply
         form = reply.rule.partition(":")[2] or reply.rule
-        return Reply(reply.value, reply.status, reason or reply.rationale, f"{place}:{form}")
+        return ParsedReply(reply.value, reply.status, reason or reply.rationale, f"{place}:{form}")
 
     def _may_go_on(self, data: str) -> bool:
         """Whether a value at the end of a reply could be the beginning of another answer."""
@@ -142,15 +142,15 @@ class Parser:
         sign = -1 if data.startswith("-") else 1
         return self.scale.range is not None or any(self.scale.holds(10 * number + sign * digit) for digit in range(10))
 
-    def _tagged(self, text: str) -> Reply | None:
+    def _tagged(self, text: str) -> ParsedReply | None:
         answers, reason, cut = tagged(text)
         replies = [self.value(answer, "tag", reason, cut and answer is answers[-1]) for answer in answers]
         return _last(replies)
 
-    def _json(self, text: str) -> Reply | None:
+    def _json(self, text: str) -> ParsedReply | None:
         return _last([reply for found in find_json(text) if (reply := self._object(found))])
 
-    def _object(self, found: Found) -> Reply | None:
+    def _object(self, found: Found) -> ParsedReply | None:
         fields = answer_fields(found.data, self.names)
         if not fields:
             if found.cut and isinstance(found.data, dict):
@@ -165,7 +165,7 @@ class Parser:
             return unparsed("conflict")
         return usable[0]
 
-    def _free(self, text: str) -> Reply:
+    def _free(self, text: str) -> ParsedReply:
         """Text without a format: a question that is asked again parts what comes before from what comes after."""
         reading = read_all(text, self.scale)
         if reading is not None and reading.usable:
@@ -188,7 +188,7 @@ def _written(data: bool | float | str) -> str:
     return data.strip() if isinstance(data, str) else f"{data:.15g}"
 
 
-def _last(replies: list[Reply]) -> Reply | None:
+def _last(replies: list[ParsedReply]) -> ParsedReply | None:
     """The last of several structured answers that says something, else the last."""
     usable = [reply for reply in replies if reply.status != "unparsed"]
     if usable:

@@ -10,14 +10,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from vantage.raters.replies.copied import COPIED, ECHO, copied, masked, scale_echoes
+from vantage.raters.replies.copied import COPIED, ECHO, Span, copied, masked, scale_echoes
 from vantage.raters.replies.doubts import withdrawn
 from vantage.raters.replies.markers import announced
 from vantage.raters.replies.numbers import NUMERIC
 from vantage.raters.replies.opt_outs import denies, phrase
 from vantage.raters.replies.own_lines import names_another, own_lines
 from vantage.raters.replies.refusals import refuses
-from vantage.raters.replies.reply import Reading, Reply, agree, unparsed
+from vantage.raters.replies.reply import ParsedReply, Reading, agree, unparsed
 from vantage.raters.replies.slots import option_lists, read_all, read_lead
 from vantage.raters.replies.statements import (
     SENTENCE,
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 _SENTENCE_BREAK = re.compile(r"(?<=[.!?\"')])\s{1,4}")
 _SENTENCE_END = re.compile(r"[.!?\n]")
-_FIRST_POINT = re.compile(r"\W{0,6}1[.)]\s")
-_SECOND_POINT = re.compile(r"^[ \t*]{0,6}2[.)]\s", re.MULTILINE)
+_POINT = re.compile(r"(?:^|(?<=[.!?:]\s)|(?<=\n))[ \t*]{0,6}(\d{1,2})[.)]\s")
+_LISTED = re.compile(r"(?<![\w.])([+-]?\d{1,2})\s?[-=:]\s(?=[A-Za-z\"'])")
 _HEADING = re.compile(r"(?:sure|certainly|of course|okay|ok|here)\b[^.!:\n]{0,60}[.!:,]\s{1,3}", re.IGNORECASE)
 _LED_IN = re.compile(r"(?:\b(?:so|thus|therefore|hence|my|the|final|overall)[\s,:*]{0,3}){1,4}$", re.IGNORECASE)
 
@@ -43,6 +43,7 @@ _PLACED = re.compile(r"\W{0,4}(?:at|of|as|in|on)\s", re.IGNORECASE)
 """How a sentence about something else begins: "At 7, the narrator left"."""
 _HEDGED = re.compile(r"\W{0,4}(?:maybe|perhaps|possibly|conceivably)\b", re.IGNORECASE)
 _ASKED = re.compile(r"[\"'*_)]{0,4}\s?\?")
+_CONCLUSION = re.compile(r"\W{0,4}(?:therefore|thus|so|hence|overall),?\si\b", re.IGNORECASE)
 _NUMERO = re.compile(r"\bNo\.$")
 
 
@@ -61,9 +62,9 @@ class Prose:
         self.text = (text[heading.end() :] if heading else "") or text
         shown = masked(self.text, copied(self.text, source), COPIED) if source else self.text
         shown = masked(shown, scale_echoes(shown, self.scale), ECHO)
-        self.shown = masked(shown, option_lists(shown, self.scale), ECHO)
+        self.shown = masked(shown, [*option_lists(shown, self.scale), *_listed_codes(shown)], ECHO)
 
-    def parse(self) -> Reply:
+    def parse(self) -> ParsedReply:
         """The first rule that finds something."""
         whole = read_all(self.shown, self.scale)
         if whole is not None and whole.usable:
@@ -72,6 +73,8 @@ class Prose:
         lead = self._lead(listed)
         marked = list(announced(self.shown, self.scale, sorted(self.names)))
         start, marker = max(marked, key=lambda place: place[0], default=(0, None))
+        if {reading.value is None for _, reading in marked if reading.usable} == {True, False}:
+            return unparsed("conflict")
         if lead is not None and lead.usable:
             return self._led(lead, marker, own)
         if lead is not None and not (marker is not None and marker.usable):
@@ -89,16 +92,19 @@ class Prose:
             return Reading("hedged", lead.end)
         if lead.usable and _ASKED.match(self.shown, lead.end):
             return Reading("hedged", lead.end)
-        points = lead.form == "number" and _FIRST_POINT.match(self.shown) and _SECOND_POINT.search(self.shown)
-        return None if points else lead
+        return None if lead.form == "number" and _enumerates(self.shown) else lead
 
-    def _led(self, lead: Reading, marker: Reading | None, own: list[Reading]) -> Reply:
+    def _led(self, lead: Reading, marker: Reading | None, own: list[Reading]) -> ParsedReply:
         """The opening answer, if nothing that follows contradicts it."""
         others = [*own, marker] if marker is not None and marker.usable else own
         if any(not lead.same(other) and not self._fits(lead, other) for other in others):
             counted = all(reading.form == "number" for reading in [lead, *others])
             return unparsed("several" if counted else "conflict")
         rest = self.shown[lead.end :]
+        _, *behind = _SENTENCE_BREAK.split(rest[:200].lstrip(), maxsplit=2) if rest[:1] in ".!" else [""]
+        again = read_all(behind[0], self.scale) if behind else None
+        if again is not None and again.usable and not lead.same(again) and not self._fits(lead, again):
+            return unparsed("conflict")
         if lead.form == "label" and names_another(rest, lead, self.scale):
             return unparsed("several")
         if self._contradicted(lead, rest) or withdrawn(rest):
@@ -125,11 +131,11 @@ class Prose:
         number, named = (one.value, other.value) if other.form == "label" else (other.value, one.value)
         return agree(self.scale, number, named)
 
-    def _marked(self, marker: Reading, start: int) -> Reply:
+    def _marked(self, marker: Reading, start: int) -> ParsedReply:
         """The last announced answer; an option by its name goes with a number that is stated elsewhere."""
         if marker.usable and withdrawn(self.shown[marker.end :]):
             return unparsed("conflict")
-        numbers = stated_numbers(self.shown, self.scale) if marker.form == "label" else set()
+        numbers = stated_numbers(self.shown, self.scale, self.question.ask) if marker.form == "label" else set()
         if numbers:
             number = Reading("number", marker.end, numbers.pop())
             if numbers or not self._fits(number, marker):
@@ -140,7 +146,7 @@ class Prose:
         reasoning = before if _SENTENCE_END.search(before) else ""
         return marker.reply("marker", _reason(reasoning) or _reason(self.text[marker.end :]))
 
-    def _lined(self, own: list[Reading]) -> Reply | None:
+    def _lined(self, own: list[Reading]) -> ParsedReply | None:
         if not own:
             return None
         if withdrawn(self.shown):
@@ -149,7 +155,7 @@ class Prose:
             return own[-1].reply("line", _reason(self.text))
         return unparsed("conflict" if any(reading.opt_out for reading in own) else "several")
 
-    def _last_words(self) -> Reply | None:
+    def _last_words(self) -> ParsedReply | None:
         """An answer that makes up the last sentence."""
         *before, last = _SENTENCE_BREAK.split(self.shown[-400:].rstrip())
         reading = read_all(last, self.scale) if before else None
@@ -161,14 +167,48 @@ class Prose:
             return None
         return reading.reply("end", _reason(self.text[: len(self.text.rstrip()) - len(last)]))
 
-    def _said(self) -> Reply:
-        if refuses(self.shown):
-            return Reply(None, "refused", _reason(self.text), "prose:refusal")
-        reading = read_silence(self.shown, self.scale)
+    def _said(self) -> ParsedReply:
+        reading = read_silence(self.shown, self.question.ask, self.scale)
+        # "The text does not say, so I cannot rate it" is no refusal.
+        if (reading is None or not reading.usable) and refuses(self.shown) and not self._concludes():
+            return ParsedReply(None, "refused", _reason(self.text), "prose:refusal")
         reading = reading or read_statement(self.shown, self.question.ask, self.scale)
         if reading is None:
             return unparsed(obstacle(self.text, self.shown, self.scale))
         return reading.reply("prose", _reason(self.text))
+
+    def _concludes(self) -> bool:
+        """Whether the last sentence answers all the same ("Therefore, I would disagree")."""
+        *_, last = SENTENCE.findall(self.shown) or [""]
+        stated = read_statement(last, self.question.ask, self.scale) if _CONCLUSION.match(last) else None
+        return stated is not None and stated.usable
+
+
+def _enumerates(text: str) -> bool:
+    """Whether the number with which a text begins is that of a first point.
+
+    >>> _enumerates("8. They left. 9. They came back."), _enumerates("8. They left at 9.")
+    (True, False)
+    """
+    points = [int(point[1]) for point in _POINT.finditer(text)]
+    return len(points) > 1 and points[1] == points[0] + 1
+
+
+def _listed_codes(text: str) -> list[Span]:
+    """A list of codes with what they mean, whatever it says: three codes, or two with equals signs.
+
+    >>> _listed_codes("9 - expected 8 - hardly 7 - neutral"), _listed_codes("9 - expected")
+    ([(0, 13), (13, 24), (24, 35)], [])
+    """
+    points = list(_LISTED.finditer(text))
+    codes = {point[1] for point in points}
+    if len(codes) < 2 or (len(codes) == 2 and not all("=" in point.group() for point in points)):
+        return []
+    ends = [point.start() for point in points[1:]] + [len(text)]
+    stops = [_SENTENCE_END.search(text, point.end(), end) for point, end in zip(points, ends, strict=True)]
+    return [
+        (point.start(), stop.start() if stop else end) for point, end, stop in zip(points, ends, stops, strict=True)
+    ]
 
 
 def _reason(text: str) -> str | None:

@@ -8,11 +8,11 @@ from vantage.scales import OptOutStatus, Scale, Status
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class ParsedReply:
     """Value, status and rationale of a reply, with the rule that read it.
 
     The rule is `PLACE:FORM` for an answer, an opt-out or a refusal, and the name of the obstacle for a reply
-    that is `unparsed`; the table in the package's docstring lists them all.
+    that is `unparsed`; docs/replies.md lists them all.
     """
 
     value: float | None
@@ -41,18 +41,18 @@ class Reading:
         """Whether both say the same, however it is written."""
         return self.usable and (self.value, self.opt_out) == (other.value, other.opt_out)
 
-    def reply(self, place: str, rationale: str | None = None) -> Reply:
+    def reply(self, place: str, rationale: str | None = None) -> ParsedReply:
         """The reply that consists of this reading."""
         if self.value is not None:
-            return Reply(self.value, "answered", rationale, f"{place}:{self.form}")
+            return ParsedReply(self.value, "answered", rationale, f"{place}:{self.form}")
         if self.opt_out is not None:
-            return Reply(None, self.opt_out, rationale, f"{place}:{self.form}")
+            return ParsedReply(None, self.opt_out, rationale, f"{place}:{self.form}")
         return unparsed(self.form)
 
 
-def unparsed(obstacle: str) -> Reply:
+def unparsed(obstacle: str) -> ParsedReply:
     """A reply without a usable answer."""
-    return Reply(None, "unparsed", None, obstacle)
+    return ParsedReply(None, "unparsed", None, obstacle)
 
 
 def agree(scale: Scale, number: float, named: float) -> bool:

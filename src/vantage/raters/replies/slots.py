@@ -16,7 +16,9 @@ _SURE = re.compile(r"(?:probably|definitely|clearly|certainly|most\slikely|likel
 _ALSO = re.compile(r"\s?(?:/|or\s)\s?", re.IGNORECASE)
 _BETWEEN = re.compile(r"[\s).:,;=*_\"'(\[\]|>-]{0,12}(?:the\s)?")
 _CLOSING = re.compile(r"[\s*_\"'\])}.,;:!|~`\\$/-]{0,40}(?:\ue001|\s)*+")
-_LED = re.compile(r"\s{0,3}(?:$|[\n.,;:!?)\]}\"'*_|(/=<\ue001]|-(?!\d))|\s(?:because|since|out\sof)\b", re.IGNORECASE)
+_LED = re.compile(
+    r"[\"']{0,2}\s{0,3}(?:$|[\n.,;:!?)\]}*_|(/=<\ue001]|-(?!\d))|[\"']{0,2}\s(?:because|since|out\sof)\b", re.IGNORECASE
+)
 _SEQUENCE = re.compile(r"\s?[,/|;]\s?[+-]?\d{1,3}\s?[,/|;]\s?(?:and\s|or\s)?[+-]?\d")
 _SECOND = re.compile(r"\s?[,;&]\s?(?:and\s|or\s)?[+-]?\d{1,3}\s?(?:$|[\n]|\.$)")
 _PAIR = re.compile(
@@ -141,7 +143,9 @@ def _confirmed(text: str, reading: Reading, scale: Scale) -> Reading:
 
 def _counted(text: str, reading: Reading, scale: Scale) -> Reading:
     """A label with the number that stands in brackets or behind a dash right after it."""
-    behind = re.compile(r"\s?[*_\"']{0,3}\s?(?:[(\[:=]|-(?=\s)|,(?=\s?\d))\s?").match(text, reading.end)
+    behind = re.compile(r"\s?[*_\"']{0,3}\s?(?:[(\[:=]|-(?=\s)|,(?=\s?\d)|(?<=[\"'])(?=\d))\s?").match(
+        text, reading.end
+    )
     if behind is None or reading.value is None:
         return reading
     number = read_number(text, behind.end(), scale)

@@ -18,6 +18,7 @@ from vantage.scales import Scale
 SENTENCE = re.compile(r"[^.!?\n]{1,600}+")
 _NUMBER = re.compile(rf"(?<![\w./]){NUMBER}", re.IGNORECASE)
 _ARTICLE = re.compile(r"\b(?:an?|(?:degree|extent|level)\sof)\s[\"'*]{0,3}$", re.IGNORECASE)
+_RATED = re.compile(r"\b(?:rate[sd]?|rating|score[sd]?)\b[^.!?\n\d]{0,80}\s(?:as|at)\s[\"'*]{0,3}$", re.IGNORECASE)
 _ASIDE = re.compile(r"\b(?:confidence|certainty|sure|probability)\W{1,4}(?:\w{1,6}\s)?$", re.IGNORECASE)
 _CLOSED = re.compile(r"[.!?…:)\]\"'*]\s*$")
 _WORDS = 60
@@ -26,30 +27,39 @@ _NEGATIONS = 100
 """As many numbers are looked at to tell whether one is denied."""
 
 
-def stated_numbers(text: str, scale: Scale) -> set[float]:
+def stated_numbers(text: str, scale: Scale, ask: str = "") -> set[float]:
     """Numbers that prose states as a rating: "a 9", "4/5"; nothing that counts or measures something.
 
     >>> sorted(stated_numbers("It took 3 weeks, so a 4, not a 5.", Scale.points(1, 5)))
     [4.0]
     """
     found: set[float] = set()
+    read = 0
     for number in _NUMBER.finditer(text):
         at = number.start()
+        if at < read:  # the second of two alternatives
+            continue
         reading = read_number(text, at, scale)
+        read = reading.end if reading is not None else read
         if reading is None or reading.value is None or _ASIDE.search(text[max(0, at - 24) : at]):
             continue
-        rated = reading.form == "fraction" or _ARTICLE.search(text[max(0, at - 14) : at])
-        if rated and not is_negated(text, at) and not supposed(text, at, reading.end):
+        rated = (
+            reading.form == "fraction"
+            or _ARTICLE.search(text[max(0, at - 14) : at])
+            or _RATED.search(text[max(0, at - 100) : at])
+        )
+        if rated and not is_negated(text, at) and not supposed(text, at, reading.end, ask):
             found.add(reading.value)
     return found
 
 
 def stated_labels(text: str, scale: Scale) -> set[float]:
     """The codes of the options that prose calls by their names without denying them."""
-    return {mention.code for mention in mentions(text, scale) if not mention.negated}
+    named = [mention for mention in mentions(text, scale) if not mention.negated]
+    return {mention.code for mention in named} if any(not mention.weighed for mention in named) else set()
 
 
-def read_silence(text: str, scale: Scale) -> Reading | None:
+def read_silence(text: str, ask: str, scale: Scale) -> Reading | None:
     """An opt-out in the writer's own words, at either end of a text or in a short one."""
     sentences = [found.group() for found in SENTENCE.finditer(text) if found.group().strip()]
     if len(text.split()) > _WORDS:
@@ -57,7 +67,7 @@ def read_silence(text: str, scale: Scale) -> Reading | None:
     for sentence in sentences:
         silent = phrase(sentence, scale)
         if silent is not None:
-            answered = stated_numbers(text, scale) or stated_labels(text, scale)
+            answered = stated_numbers(text, scale, ask) or stated_labels(text, scale)
             return Reading("conflict", silent.end) if answered else silent
     return None
 
@@ -68,7 +78,7 @@ def read_statement(text: str, ask: str, scale: Scale) -> Reading | None:
     >>> read_statement("All in all it is neutral.", "", Scale.labels("negative", "neutral", "positive")).value
     1.0
     """
-    numbers, labels = stated_numbers(text, scale), stated_labels(text, scale)
+    numbers, labels = stated_numbers(text, scale, ask), stated_labels(text, scale)
     if len(numbers) > 1:
         return Reading("several", len(text))
     if numbers:

@@ -20,7 +20,7 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class ItemTexts:
     """The texts of items as a model reads them: a first part, and the target as the second where there is one."""
 
     first: tuple[str, ...]
@@ -29,10 +29,10 @@ class Reading:
     def __len__(self) -> int:
         return len(self.first)
 
-    def take(self, rows: Sequence[int] | NDArray[np.intp]) -> Reading:
+    def take(self, rows: Sequence[int] | NDArray[np.intp]) -> ItemTexts:
         """Some of the texts, in the order of `rows`."""
         second = None if self.second is None else tuple(self.second[row] for row in rows)
-        return Reading(tuple(self.first[row] for row in rows), second)
+        return ItemTexts(tuple(self.first[row] for row in rows), second)
 
     def joined(self) -> list[str]:
         """Both parts as one text."""
@@ -42,7 +42,7 @@ class Reading:
 
 
 @dataclass(frozen=True, slots=True)
-class Predicted:
+class PredictedAnswers:
     """What is predicted for one question: the shares of the options, or mean and spread on a continuous scale."""
 
     shares: Floats | None
@@ -59,7 +59,7 @@ class Predicted:
         return np.asarray(self.shares.argmax(axis=1), dtype=np.intp)
 
     @classmethod
-    def of_shares(cls, shares: Floats, scale: Scale) -> Predicted:
+    def of_shares(cls, shares: Floats, scale: Scale) -> PredictedAnswers:
         """From shares of the options, with mean and spread where codes can be averaged."""
         shares = np.asarray(shares, dtype=np.float64)
         shares = shares / shares.sum(axis=1, keepdims=True)
@@ -70,10 +70,10 @@ class Predicted:
         return cls(shares, mean, np.sqrt(np.maximum(shares @ codes**2 - mean**2, 0.0)))
 
     @classmethod
-    def of_numbers(cls, mean: Floats, spread: float, scale: Scale) -> Predicted:
+    def of_numbers(cls, mean: Floats, spread: float, scale: Scale) -> PredictedAnswers:
         """From a predicted mean and the spread of errors around it, taken as normal; means are kept on the scale.
 
-        >>> found = Predicted.of_numbers(np.array([9.0]), 0.5, Scale.points(1, 5))
+        >>> found = PredictedAnswers.of_numbers(np.array([9.0]), 0.5, Scale.points(1, 5))
         >>> float(found.mean[0]), [round(float(share), 2) for share in found.shares[0]]
         (5.0, [0.0, 0.0, 0.0, 0.16, 0.84])
         """
@@ -89,10 +89,10 @@ class Predicted:
         return cls(np.diff(whole, axis=1), mean, spreads)
 
 
-def mixture(parts: Sequence[tuple[float, Predicted]]) -> Predicted:
+def mixture(parts: Sequence[tuple[float, PredictedAnswers]]) -> PredictedAnswers:
     """Several predictions as one, each with its weight: shares and means are averaged, spreads take in the differences.
 
-    >>> one, two = (Predicted.of_numbers(np.array([m]), 1.0, Scale.continuous(0, 9)) for m in (2.0, 4.0))
+    >>> one, two = (PredictedAnswers.of_numbers(np.array([m]), 1.0, Scale.continuous(0, 9)) for m in (2.0, 4.0))
     >>> mixed = mixture([(0.5, one), (0.5, two)])
     >>> float(mixed.mean[0]), round(float(mixed.spread[0]), 3)
     (3.0, 1.414)
@@ -108,17 +108,17 @@ def mixture(parts: Sequence[tuple[float, Predicted]]) -> Predicted:
 
     shares, mean = average([p.shares for _, p in parts]), average([p.mean for _, p in parts])
     if mean is None:
-        return Predicted(shares)
+        return PredictedAnswers(shares)
     second = average([p.spread**2 + p.mean**2 for _, p in parts if p.spread is not None and p.mean is not None])
     assert second is not None  # noqa: S101 - where there is a mean there is a spread
-    return Predicted(shares, mean, np.sqrt(np.maximum(second - mean**2, 0.0)))
+    return PredictedAnswers(shares, mean, np.sqrt(np.maximum(second - mean**2, 0.0)))
 
 
-def decide(predicted: Predicted, scale: Scale, *, by_mean: bool) -> Floats:
+def decide(predicted: PredictedAnswers, scale: Scale, *, by_mean: bool) -> Floats:
     """The answer on the scale: the option nearest to the mean (halves up), or the most probable one.
 
     >>> shares = np.array([[0.4, 0.0, 0.3, 0.3]])
-    >>> found = Predicted.of_shares(shares, Scale.points(0, 3))
+    >>> found = PredictedAnswers.of_shares(shares, Scale.points(0, 3))
     >>> decide(found, Scale.points(0, 3), by_mean=True), decide(found, Scale.points(0, 3), by_mean=False)
     (array([2.]), array([0.]))
     """

@@ -12,7 +12,7 @@ import numpy as np
 from vantage.errors import InputError
 from vantage.instruments import Question
 from vantage.raters.models.base import note_once
-from vantage.raters.trained.base import Floats, Predicted
+from vantage.raters.trained.base import Floats, PredictedAnswers
 from vantage.raters.trained.examples import Examples, Labels
 from vantage.raters.trained.instances import Instances
 from vantage.raters.trained.people import People
@@ -61,17 +61,17 @@ class ConstantPredictor:
         """Its name."""
         return {"model": self.how}
 
-    def predict(self, instances: Instances) -> dict[str, Predicted]:
+    def predict(self, instances: Instances) -> dict[str, PredictedAnswers]:
         """The constant, once per text."""
         return {question.id: self._one(question, len(instances)) for question in self.questions}
 
-    def _one(self, question: Question, count: int) -> Predicted:
+    def _one(self, question: Question, count: int) -> PredictedAnswers:
         id_ = question.id
         shares = np.tile(np.asarray(self.shares[id_]), (count, 1)) if self.shares[id_] else None
         if not question.scale.ordered:
-            return Predicted(shares)
+            return PredictedAnswers(shares)
         mean: Floats = np.full(count, self.values[id_])
-        return Predicted(shares, mean, np.full(count, self.spreads[id_]))
+        return PredictedAnswers(shares, mean, np.full(count, self.spreads[id_]))
 
     def save(self, folder: Path, name: str) -> Mapping[str, Any]:
         """All of it is plain data."""
@@ -117,7 +117,7 @@ class CountPredictor:
         """Its name."""
         return {"model": self.how}
 
-    def predict(self, instances: Instances) -> dict[str, Predicted]:
+    def predict(self, instances: Instances) -> dict[str, PredictedAnswers]:
         """The shares of the labels in the nearest group that has any."""
         overall = self.overall / self.overall.sum()
         if self.how == "majority":
@@ -126,7 +126,7 @@ class CountPredictor:
             shares = self._of_texts(instances, overall)
         else:
             shares = self._of_users(instances, overall)
-        return {self.question.id: Predicted(shares)}
+        return {self.question.id: PredictedAnswers(shares)}
 
     def _of_texts(self, instances: Instances, overall: Floats) -> Floats:
         known = np.array([item in self.counts for item in instances.items])

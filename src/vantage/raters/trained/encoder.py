@@ -13,14 +13,14 @@ import numpy as np
 from vantage.instruments import Question
 from vantage.raters.models.base import note_once
 from vantage.raters.models.extras import require
-from vantage.raters.trained.base import Predicted, Progress, mixture, short_name
+from vantage.raters.trained.base import PredictedAnswers, Progress, mixture, short_name
 from vantage.raters.trained.checkpoints import Checkpoint, fingerprint
 from vantage.raters.trained.encoder_settings import EncoderSettings, PairSettings
 from vantage.raters.trained.examples import Examples, Labels
 from vantage.raters.trained.folds import Rows
 from vantage.raters.trained.instances import Instances
 from vantage.raters.trained.lesson import Inputs, Lesson, outputs_of
-from vantage.raters.trained.losses import Head, heads, held_out, predicted
+from vantage.raters.trained.losses import OutputHead, heads, held_out, predicted
 from vantage.raters.trained.network import Tokens, build, pretrained, window
 from vantage.raters.trained.people import People
 from vantage.raters.trained.saved import Saved
@@ -35,14 +35,14 @@ class EncoderPredictor:
 
     settings: EncoderSettings
     questions: tuple[Question, ...]
-    heads: tuple[Head, ...]
+    heads: tuple[OutputHead, ...]
     spreads: Mapping[str, float]
     """Per question the error on held-out texts; the spread of a predicted number."""
     tokenizer: Any
     network: Any
     members: list[dict[str, Any]]
     method: str = "baseline"
-    """How the network is told who judges."""
+    """How the network represents who judges."""
     people: People | None = None
     """Whom it learned from; null where texts are judged."""
     validation: dict[str, Any] = field(default_factory=dict)
@@ -127,7 +127,7 @@ class EncoderPredictor:
         model = f"encoder:{short_name(self.settings.model)}"
         return {"model": model, "settings": settings, "validation": self.validation}
 
-    def predict(self, instances: Instances) -> dict[str, Predicted]:
+    def predict(self, instances: Instances) -> dict[str, PredictedAnswers]:
         """The mean of the members' predictions; how far they differ is part of the spread."""
         device = chosen_device(self.settings.device, [])
         config = self.network.encoder.config
@@ -167,7 +167,7 @@ class EncoderPredictor:
         # Older folders name no method for texts; for pairs they have neither heads nor spreads nor notes.
         method = data.get("method", "baseline")
         old = [{"start": 0, "width": len(questions[0].scale.options), "centre": 0.0, "scale": 1.0, "weights": ()}]
-        outputs = tuple(Head(**{**head, "weights": tuple(head["weights"])}) for head in data.get("heads", old))
+        outputs = tuple(OutputHead(**{**head, "weights": tuple(head["weights"])}) for head in data.get("heads", old))
         width = sum(head.width for head in outputs)
         tokenizer, network, members = read_weights(
             saved.folder,

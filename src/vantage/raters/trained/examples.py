@@ -13,7 +13,7 @@ import polars as pl
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.instruments import Question
-from vantage.raters.trained.base import Floats, Reading, nearest_option
+from vantage.raters.trained.base import Floats, ItemTexts, nearest_option
 from vantage.raters.trained.folds import Rows, grouped_folds
 from vantage.raters.trained.instances import Instances, fields_of, reading
 from vantage.raters.trained.people import People
@@ -81,7 +81,9 @@ class Examples:
             Labels(a.question, np.concatenate([a.shares, b.shares]), np.concatenate([a.score, b.score]))
             for a, b in zip(self.labels, other.labels, strict=True)
         )
-        return replace(self, instances=Instances.of_texts(Reading((*texts.first, *more.first), second)), labels=labels)
+        return replace(
+            self, instances=Instances.of_texts(ItemTexts((*texts.first, *more.first), second)), labels=labels
+        )
 
     def pieces(self) -> list[bytes]:
         """Texts and labels as bytes, by which a checkpoint knows what it learned from."""

@@ -63,8 +63,8 @@ def fit(
         raters: Whose judgments are learned; people's where nobody is named.
         condition: Only judgments under this condition.
         name: The rater's id; otherwise it is made from kind and model.
-        seed: The seed of everything that is drawn by lot.
-        checkpoints: A folder from which a training that was cut off goes on (encoders).
+        seed: Random seed.
+        checkpoints: A folder with checkpoints; an interrupted training resumes from it (encoders).
         progress: Called with steps done and steps in all (encoders and probes).
         settings: Those of `EncoderSettings`, `ProbeSettings` or `LinearSettings`; of a blend those of the encoder, and
             `reader` (the language model that is probed) and `share` (what the probe counts).
@@ -152,7 +152,7 @@ def instrument_of(corpus: Corpus, questions: Sequence[str]) -> Instrument:
         if set(questions) <= {question.id for question in instrument.questions}:
             return instrument
     raise InputError(
-        f"the questions {', '.join(questions)} stand in different instruments", remedy="fit one rater per instrument"
+        f"the questions {', '.join(questions)} belong to different instruments", remedy="fit one rater per instrument"
     )
 
 

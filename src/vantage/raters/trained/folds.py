@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vantage.errors import InputError
-from vantage.raters.trained.base import Reading
+from vantage.raters.trained.base import ItemTexts
 
 Rows: TypeAlias = NDArray[np.intp]
 
@@ -25,7 +25,7 @@ def key(text: str) -> str:
     return letters or text.strip()
 
 
-def shared_texts(one: Reading | Sequence[str], other: Reading | Sequence[str]) -> list[str]:
+def shared_texts(one: ItemTexts | Sequence[str], other: ItemTexts | Sequence[str]) -> list[str]:
     """The texts of the second part that stand in the first as well, whatever their targets.
 
     >>> shared_texts(["A b.", "c"], ["a B", "d"])
@@ -35,7 +35,7 @@ def shared_texts(one: Reading | Sequence[str], other: Reading | Sequence[str]) -
     return list(dict.fromkeys(text for text in _texts(other) if key(text) in first))
 
 
-def refuse_shared(parts: dict[str, Reading]) -> None:
+def refuse_shared(parts: dict[str, ItemTexts]) -> None:
     """Refuses parts of a split that share texts, and says which."""
     for (one, first), (other, second) in combinations(parts.items(), 2):
         if shared := shared_texts(first, second):
@@ -66,5 +66,5 @@ def grouped_folds(texts: Sequence[str], count: int, seed: int) -> Rows:
     return np.array([fold[k] for k in keys], dtype=np.intp)
 
 
-def _texts(part: Reading | Sequence[str]) -> Sequence[str]:
-    return part.first if isinstance(part, Reading) else part
+def _texts(part: ItemTexts | Sequence[str]) -> Sequence[str]:
+    return part.first if isinstance(part, ItemTexts) else part

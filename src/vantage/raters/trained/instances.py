@@ -12,7 +12,7 @@ import polars as pl
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.instruments import Field, Instrument
-from vantage.raters.trained.base import Reading
+from vantage.raters.trained.base import ItemTexts
 from vantage.raters.trained.folds import Rows, grouped_folds, key
 from vantage.raters.trained.people import Profile, profiles_of
 
@@ -21,7 +21,7 @@ from vantage.raters.trained.people import Profile, profiles_of
 class Instances:
     """Some texts or pairs, with everything that a model may know of them; each text is there once."""
 
-    texts: Reading
+    texts: ItemTexts
     text: Rows
     """Per instance the row of its text."""
     users: tuple[str, ...] = ()
@@ -35,7 +35,7 @@ class Instances:
         return len(self.text)
 
     @classmethod
-    def of_texts(cls, texts: Reading, items: tuple[str, ...] = ()) -> Instances:
+    def of_texts(cls, texts: ItemTexts, items: tuple[str, ...] = ()) -> Instances:
         """Each text once, without users."""
         return cls(texts, np.arange(len(texts), dtype=np.intp), items=items)
 
@@ -92,7 +92,7 @@ def fields_of(instruments: Iterable[Instrument], questions: Sequence[str]) -> tu
     return tuple(found.values())
 
 
-def reading(items: pl.DataFrame, fields: Sequence[Field]) -> Reading:
+def reading(items: pl.DataFrame, fields: Sequence[Field]) -> ItemTexts:
     """The texts of items: targets as the second part, everything else that is there as the first."""
     shown = [field for field in fields if field.name in items.columns]
     texts = [field for field in shown if field.kind != "target"]
@@ -103,8 +103,8 @@ def reading(items: pl.DataFrame, fields: Sequence[Field]) -> Reading:
     rows = items.select([field.name for field in shown]).to_dicts()
     first = tuple("\n".join(_words(row[field.name]) for field in texts).strip() for row in rows)
     if not targets:
-        return Reading(first)
-    return Reading(first, tuple(", ".join(_words(row[field.name]) for field in targets) for row in rows))
+        return ItemTexts(first)
+    return ItemTexts(first, tuple(", ".join(_words(row[field.name]) for field in targets) for row in rows))
 
 
 def _words(content: Any) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vantage.instruments import Question
-from vantage.raters.trained.base import Floats, Predicted, Reading
+from vantage.raters.trained.base import Floats, ItemTexts, PredictedAnswers
 from vantage.raters.trained.examples import Labels
 
 RIDGE: Final = 0.3
@@ -37,7 +37,7 @@ class KernelRegression:
     """Per question what each text adds."""
 
     @classmethod
-    def fit(cls, views: Floats, reading: Reading, labels: Sequence[Labels]) -> KernelRegression:
+    def fit(cls, views: Floats, reading: ItemTexts, labels: Sequence[Labels]) -> KernelRegression:
         """Learns from vectors of texts (text, view, dimension): the shares of options, or a number without options."""
         centres, spreads = views.mean(axis=0), views.std(axis=0)
         targets = tuple(sorted(set(reading.second or ("",))))
@@ -57,8 +57,8 @@ class KernelRegression:
         return cls(vectors, centres, spreads, targets, target, base, parts)
 
     def predict(
-        self, views: Floats, reading: Reading, questions: Sequence[Question], errors: Mapping[str, float]
-    ) -> dict[str, Predicted]:
+        self, views: Floats, reading: ItemTexts, questions: Sequence[Question], errors: Mapping[str, float]
+    ) -> dict[str, PredictedAnswers]:
         """What texts that are alike say about others.
 
         Args:
@@ -73,9 +73,9 @@ class KernelRegression:
         for question in questions:
             said = self.base[question.id] + alike @ self.parts[question.id]
             if question.scale.options:
-                found[question.id] = Predicted.of_shares(np.maximum(said, 1e-6), question.scale)
+                found[question.id] = PredictedAnswers.of_shares(np.maximum(said, 1e-6), question.scale)
             else:
-                found[question.id] = Predicted.of_numbers(said[:, 0], errors[question.id], question.scale)
+                found[question.id] = PredictedAnswers.of_numbers(said[:, 0], errors[question.id], question.scale)
         return found
 
     def save(self, file: Path) -> dict[str, Any]:
@@ -98,7 +98,7 @@ class KernelRegression:
             return cls(*plain, tuple(data["targets"]), arrays["target"], base, parts)
 
 
-def _places(reading: Reading, targets: Sequence[str]) -> NDArray[np.intp]:
+def _places(reading: ItemTexts, targets: Sequence[str]) -> NDArray[np.intp]:
     """Which target each text is about; -1 for one that is not among them."""
     place = {target: n for n, target in enumerate(targets)}
     return np.array([place.get(target, -1) for target in reading.second or ("",) * len(reading)], dtype=np.intp)

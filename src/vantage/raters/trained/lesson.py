@@ -14,7 +14,7 @@ from vantage.raters.trained.encoder_settings import EncoderSettings, PairSetting
 from vantage.raters.trained.examples import Labels
 from vantage.raters.trained.folds import Rows
 from vantage.raters.trained.instances import Instances
-from vantage.raters.trained.losses import Goal, Head, goodness, predicted
+from vantage.raters.trained.losses import Goal, OutputHead, goodness, predicted
 from vantage.raters.trained.network import PREDICTION_BATCH, Tokens, half_precision, shuffled
 from vantage.raters.trained.people import Ids, People
 
@@ -35,7 +35,7 @@ class Inputs:
         return replace(self, instances=self.instances.take(rows))
 
     def ids(self) -> Ids:
-        """Per instance what the network is told of the user."""
+        """Per instance what the network knows of the user."""
         if self.people is None or self.method == "baseline":
             return np.zeros((len(self.instances), 1), dtype=np.intp)
         return self.people.ids(self.instances.users, self.instances.profiles)
@@ -93,7 +93,7 @@ class Lesson:
         inputs: Inputs,
         labels: Sequence[Labels],
         split: tuple[Rows, Rows],
-        heads: Sequence[Head],
+        heads: Sequence[OutputHead],
         settings: EncoderSettings,
         device: str,
     ) -> None:

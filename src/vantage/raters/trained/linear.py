@@ -18,7 +18,7 @@ from scipy.special import softmax
 
 from vantage.errors import InputError
 from vantage.instruments import Question
-from vantage.raters.trained.base import Floats, Predicted, refuse_unknown
+from vantage.raters.trained.base import Floats, PredictedAnswers, refuse_unknown
 from vantage.raters.trained.examples import Examples, Labels
 from vantage.raters.trained.instances import Instances
 from vantage.raters.trained.losses import root_mean_squared_error
@@ -84,7 +84,7 @@ class Vocabulary:
                 part.fit(texts)
             except ValueError:
                 raise InputError(
-                    "no word stands in enough of the texts", remedy="give more items or lower 'least'"
+                    "no word occurs in enough of the texts", remedy="give more items or lower 'least'"
                 ) from None
             words.append({str(word): int(place) for word, place in sorted(part.vocabulary_.items())})
             idf.append(np.asarray(part.idf_, dtype=np.float64))
@@ -129,14 +129,14 @@ class LinearModel:
     spread: float = 1.0
     """The error on held-out texts; the spread of a predicted number."""
 
-    def predict(self, features: Any, question: Question) -> Predicted:
+    def predict(self, features: Any, question: Question) -> PredictedAnswers:
         """Numbers with the spread of the errors in validation, or probabilities of the classes."""
         out = np.asarray(features @ self.weights.T) + self.offsets
         if not len(self.classes):
-            return Predicted.of_numbers(out[:, 0], self.spread, question.scale)
+            return PredictedAnswers.of_numbers(out[:, 0], self.spread, question.scale)
         shares = np.zeros((len(out), len(question.scale.codes)))
         shares[:, self.classes.astype(int)] = softmax(out, axis=1)
-        return Predicted.of_shares(shares, question.scale)
+        return PredictedAnswers.of_shares(shares, question.scale)
 
 
 @dataclass
@@ -182,7 +182,7 @@ class LinearPredictor:
         chosen = {id_: model.strength for id_, model in self.models.items()}
         return {"model": f"tfidf-{self.settings.model}", "settings": asdict(self.settings), "chosen": chosen}
 
-    def predict(self, instances: Instances) -> dict[str, Predicted]:
+    def predict(self, instances: Instances) -> dict[str, PredictedAnswers]:
         """Numbers or probabilities."""
         features = self._features(instances)
         return {question.id: self.models[question.id].predict(features, question) for question in self.questions}

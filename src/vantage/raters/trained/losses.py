@@ -12,13 +12,13 @@ from scipy.stats import rankdata
 
 from vantage.errors import InputError
 from vantage.raters.models.extras import require
-from vantage.raters.trained.base import Floats, Predicted
+from vantage.raters.trained.base import Floats, PredictedAnswers
 from vantage.raters.trained.encoder_settings import EncoderSettings
 from vantage.raters.trained.examples import Labels
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class OutputHead:
     """The part of the outputs that belongs to one question."""
 
     start: int
@@ -35,9 +35,9 @@ class Head:
         return self.width == 1
 
 
-def heads(labels: Sequence[Labels], settings: EncoderSettings) -> tuple[Head, ...]:
+def heads(labels: Sequence[Labels], settings: EncoderSettings) -> tuple[OutputHead, ...]:
     """One head per question, side by side."""
-    found: list[Head] = []
+    found: list[OutputHead] = []
     start = 0
     for one in labels:
         scale, score = one.question.scale, one.score[one.answered]
@@ -47,11 +47,11 @@ def heads(labels: Sequence[Labels], settings: EncoderSettings) -> tuple[Head, ..
                     f"question '{one.question.id}' has a nominal scale, of which there are no numbers to learn",
                     remedy="use loss cross-entropy or focal",
                 )
-            head = Head(start, 1, float(score.mean()), float(score.std()) or 1.0)
+            head = OutputHead(start, 1, float(score.mean()), float(score.std()) or 1.0)
         else:
             if not scale.options:
                 raise InputError(f"question '{one.question.id}' has a continuous scale", remedy="use loss huber")
-            head = Head(start, len(scale.options), 0.0, 1.0, _weights(one, settings))
+            head = OutputHead(start, len(scale.options), 0.0, 1.0, _weights(one, settings))
         found.append(head)
         start += head.width
     return tuple(found)
@@ -69,7 +69,9 @@ def _weights(labels: Labels, settings: EncoderSettings) -> tuple[float, ...]:
 class Goal:
     """The loss of a batch: the mean over questions of the mean over the items that have an answer."""
 
-    def __init__(self, labels: Sequence[Labels], heads: Sequence[Head], settings: EncoderSettings, device: str) -> None:
+    def __init__(
+        self, labels: Sequence[Labels], heads: Sequence[OutputHead], settings: EncoderSettings, device: str
+    ) -> None:
         self.torch = torch = require("torch", "local")
         self.heads, self.settings = heads, settings
 
@@ -96,7 +98,7 @@ class Goal:
             losses.append(self._loss(n, head, out, where[there]))
         return torch.stack(losses).mean() if losses else outputs.sum() * 0.0
 
-    def _loss(self, n: int, head: Head, out: Any, rows: Any) -> Any:
+    def _loss(self, n: int, head: OutputHead, out: Any, rows: Any) -> Any:
         functional = self.torch.nn.functional
         if head.number:
             value = out[:, 0] * head.scale + head.centre
@@ -122,15 +124,15 @@ def _single(labels: Labels) -> bool:
     return not shares.size or bool((shares.max(axis=1) == 1).all())
 
 
-def predicted(outputs: Floats, head: Head, labels_scale: Any, spread: float) -> Predicted:
+def predicted(outputs: Floats, head: OutputHead, labels_scale: Any, spread: float) -> PredictedAnswers:
     """What a head's outputs say about a question."""
     part = outputs[:, head.start : head.start + head.width]
     if head.number:
-        return Predicted.of_numbers(part[:, 0] * head.scale + head.centre, spread, labels_scale)
-    return Predicted.of_shares(softmax(part, axis=1), labels_scale)
+        return PredictedAnswers.of_numbers(part[:, 0] * head.scale + head.centre, spread, labels_scale)
+    return PredictedAnswers.of_shares(softmax(part, axis=1), labels_scale)
 
 
-def goodness(found: Predicted, labels: Labels, *, by_label: bool = False) -> float:
+def goodness(found: PredictedAnswers, labels: Labels, *, by_label: bool = False) -> float:
     """How good predictions are: rank correlation with the scores, or macro F1 `by_label` or where there is no order."""
     there = labels.answered
     if not there.any():
@@ -143,13 +145,13 @@ def goodness(found: Predicted, labels: Labels, *, by_label: bool = False) -> flo
     return float(f1_score(truth, found.place[there], average="macro", zero_division=0))
 
 
-def held_out(parts: Sequence[tuple[Predicted, Labels]], *, by_label: bool = False) -> tuple[float, float]:
+def held_out(parts: Sequence[tuple[PredictedAnswers, Labels]], *, by_label: bool = False) -> tuple[float, float]:
     """Over held-out parts: the root mean squared error, and the mean goodness."""
     scores = [goodness(*part, by_label=by_label) for part in parts]
     return root_mean_squared_error(parts), float(np.mean(scores))
 
 
-def root_mean_squared_error(parts: Sequence[tuple[Predicted, Labels]]) -> float:
+def root_mean_squared_error(parts: Sequence[tuple[PredictedAnswers, Labels]]) -> float:
     """The error of all predicted means; 0 where there are none."""
     errors = [(found.mean - labels.score)[labels.answered] for found, labels in parts if found.mean is not None]
     return float(np.sqrt(np.mean(np.concatenate(errors) ** 2))) if errors else 0.0

@@ -1,4 +1,4 @@
-"""The network: a Transformers encoder, the ways in which it is told who judges, and a linear layer on top."""
+"""The network: a Transformers encoder, the ways in which it represents who judges, and a linear layer on top."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from vantage.errors import InputError
 from vantage.raters.encoders import MINILM, minilm_folder
 from vantage.raters.models.base import ModelError
 from vantage.raters.models.extras import require
-from vantage.raters.trained.base import Reading
+from vantage.raters.trained.base import ItemTexts
 from vantage.raters.trained.encoder_settings import EncoderSettings
 from vantage.raters.trained.people import People
 from vantage.raters.trained.tags import Splitter
@@ -174,7 +174,7 @@ def groups(network: Any, settings: EncoderSettings) -> list[dict[str, Any]]:
 class Tokens:
     """Texts as numbers, cut to what the encoder can read, in batches of similar length."""
 
-    def __init__(self, tokenizer: Any, config: Any, reading: Reading, settings: EncoderSettings) -> None:
+    def __init__(self, tokenizer: Any, config: Any, reading: ItemTexts, settings: EncoderSettings) -> None:
         clean: Callable[[str], str] = Splitter(tokenizer.get_vocab()) if settings.split_hashtags else str
         first = [clean(text) for text in reading.first]
         self.longest = min(settings.longest, window(tokenizer, config))
@@ -218,7 +218,7 @@ class Tokens:
 
 
 def shuffled(lengths: NDArray[np.intp], size: int, rng: np.random.Generator) -> list[NDArray[np.intp]]:
-    """All rows in batches, drawn by lot; texts of a batch are of similar length, so that little is padding."""
+    """All rows in random batches; texts of a batch are of similar length, so that little is padding."""
     order = rng.permutation(np.arange(len(lengths)))
     batches = []
     for start in range(0, len(order), size * CHUNK):

@@ -128,7 +128,7 @@ def profiles_of(corpus: Corpus, users: Iterable[str], traits: Sequence[str]) -> 
     for trait in traits:
         if trait not in corpus.traits:
             raise InputError(f"the raters have no trait '{trait}'", remedy=nearest(trait, corpus.traits))
-    chosen = corpus.raters.select("rater", *(_told(corpus.raters, trait) for trait in traits))
+    chosen = corpus.raters.select("rater", *(_as_text(corpus.raters, trait) for trait in traits))
     known = {row[0]: tuple(None if v in UNKNOWN else v for v in row[1:]) for row in chosen.iter_rows()}
     asked = dict.fromkeys(users)
     if strangers := [user for user in asked if user not in known]:
@@ -139,7 +139,7 @@ def profiles_of(corpus: Corpus, users: Iterable[str], traits: Sequence[str]) -> 
     return {user: known[user] for user in asked}
 
 
-def _told(raters: pl.DataFrame, trait: str) -> pl.Expr:
+def _as_text(raters: pl.DataFrame, trait: str) -> pl.Expr:
     column = pl.col(trait)
     if isinstance(raters.schema[trait], pl.List):
         column = column.list.eval(pl.element().cast(pl.String)).list.sort().list.join(" + ")

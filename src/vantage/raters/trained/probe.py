@@ -19,7 +19,7 @@ from vantage.instruments import Question
 from vantage.raters.models import load_model
 from vantage.raters.models.base import ModelError, note_once
 from vantage.raters.models.states import Stateful
-from vantage.raters.trained.base import Floats, Predicted, Progress, Reading, refuse_unknown, short_name
+from vantage.raters.trained.base import Floats, ItemTexts, PredictedAnswers, Progress, refuse_unknown, short_name
 from vantage.raters.trained.examples import Examples, Labels
 from vantage.raters.trained.folds import grouped_folds, key
 from vantage.raters.trained.instances import Instances
@@ -82,7 +82,7 @@ class ProbePredictor:
     def fit(
         cls, learned: Examples, settings: ProbeSettings, *, seed: int = 0, progress: Progress | None = None
     ) -> ProbePredictor:
-        """Reads all texts, or some drawn by lot where there are very many, and learns what the states mean."""
+        """Reads all texts, or a random sample where there are very many, and learns what the states mean."""
         chosen = np.sort(np.random.default_rng(seed).permutation(len(learned.instances))[:MOST])
         texts, labels = learned.instances.texts.take(chosen), [one.take(chosen) for one in learned.labels]
         model = _loaded(settings)
@@ -97,7 +97,7 @@ class ProbePredictor:
         model = f"probe:{short_name(self.settings.model)}"
         return {"model": model, "settings": asdict(self.settings), "validation": self.validation}
 
-    def predict(self, instances: Instances) -> dict[str, Predicted]:
+    def predict(self, instances: Instances) -> dict[str, PredictedAnswers]:
         """What people would say; the model is loaded when it is first needed."""
         if self._model is None:
             self._model = _loaded(self.settings)
@@ -132,7 +132,7 @@ def _loaded(settings: ProbeSettings) -> Stateful:
 
 
 def _views(
-    model: Stateful, settings: ProbeSettings, reading: Reading, notes: list[str], progress: Progress | None
+    model: Stateful, settings: ProbeSettings, reading: ItemTexts, notes: list[str], progress: Progress | None
 ) -> Floats:
     """Text, ending, dimension."""
     targets = reading.second or ("this",) * len(reading)
@@ -158,7 +158,7 @@ def _views(
 
 
 def _held_out(
-    views: Floats, texts: Reading, labels: Sequence[Labels], seed: int
+    views: Floats, texts: ItemTexts, labels: Sequence[Labels], seed: int
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Per question the error on texts that are held out in turn, and how well their order is met."""
     questions = [one.question for one in labels]
@@ -166,7 +166,7 @@ def _held_out(
     if count < 2:
         return {question.id: 0.0 for question in questions}, {}
     folds = grouped_folds(texts.first, count, seed)
-    found: dict[str, list[tuple[Predicted, Labels]]] = {question.id: [] for question in questions}
+    found: dict[str, list[tuple[PredictedAnswers, Labels]]] = {question.id: [] for question in questions}
     for fold in range(count):
         rest, aside = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
         known = KernelRegression.fit(views[rest], texts.take(rest), [one.take(rest) for one in labels])

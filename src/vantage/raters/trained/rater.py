@@ -1,4 +1,4 @@
-"""The trained rater: judges items, stands in the raters table, is saved in a folder and read from it."""
+"""The trained rater: judges items, has a row in the raters table, is saved to a folder and loaded from it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from vantage.corpora.schema import JUDGMENTS
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument, Question
 from vantage.instruments.needs import check_items
-from vantage.raters.trained.base import Floats, Predicted, decide, mixture
+from vantage.raters.trained.base import Floats, PredictedAnswers, decide, mixture
 from vantage.raters.trained.instances import Instances, fields_of, reading
 from vantage.raters.trained.saved import Predictor, Saved, described, save_rater
 from vantage.scales import Scale
@@ -70,7 +70,7 @@ class TrainedRater:
         told = {"rater": self.id, "kind": "trained", "model": self.about.get("model", self.id)}
         return {**told, "style": self.about.get("style", "")}
 
-    def predict(self, items: Corpus | pl.DataFrame) -> dict[str, Predicted]:
+    def predict(self, items: Corpus | pl.DataFrame) -> dict[str, PredictedAnswers]:
         """Per question the predicted distribution of people's answers."""
         table = items.items if isinstance(items, Corpus) else items
         texts = reading(table, fields_of([self.instrument], [question.id for question in self.questions]))
@@ -171,7 +171,7 @@ def judgments(
     items: Sequence[str] | pl.Series,
     raters: Sequence[str],
     question: Question,
-    found: Predicted,
+    found: PredictedAnswers,
     *,
     by_mean: bool,
     condition: str = "",
@@ -202,10 +202,10 @@ def check_share(share: float) -> None:
         raise InputError(f"share is {share}", remedy="give what the second rater counts, between 0 and 1")
 
 
-def uncertainty(found: Predicted, scale: Scale) -> Floats:
+def uncertainty(found: PredictedAnswers, scale: Scale) -> Floats:
     """How far the predicted answers are spread.
 
-    >>> even = Predicted.of_shares(np.array([[0.5, 0.5], [1.0, 0.0]]), Scale.labels("no", "yes"))
+    >>> even = PredictedAnswers.of_shares(np.array([[0.5, 0.5], [1.0, 0.0]]), Scale.labels("no", "yes"))
     >>> uncertainty(even, Scale.labels("no", "yes")).tolist()
     [1.0, 0.0]
     """

@@ -13,7 +13,7 @@ from vantage._version import __version__
 from vantage.corpora.writers.place import put_folder
 from vantage.errors import InputError, nearest
 from vantage.instruments import Question
-from vantage.raters.trained.base import Predicted
+from vantage.raters.trained.base import PredictedAnswers
 from vantage.raters.trained.instances import Instances
 from vantage.raters.trained.people import People
 
@@ -39,7 +39,7 @@ class Predictor(Protocol):
         """The name of the model and how it learned."""
         ...
 
-    def predict(self, instances: Instances) -> dict[str, Predicted]:
+    def predict(self, instances: Instances) -> dict[str, PredictedAnswers]:
         """Predictions per question for texts or pairs."""
         ...
 

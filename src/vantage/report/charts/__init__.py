@@ -1,4 +1,4 @@
-"""Charts: one function per kind, from a frame and plain options to a Matplotlib figure in the house style.
+"""Charts: one function per kind, from a frame and plain options to a Matplotlib figure in the style of all figures.
 
 May import `report.style` and `report.cells`. A chart takes the names of columns and of labels as keywords, never
 draws with pyplot, and takes every text from data through `style.label`. The next chart is a function in a module
@@ -13,11 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vantage.errors import InputError
 from vantage.plugins import Plugins
-from vantage.report.style import PALETTE, Drawable, assigned, house
+from vantage.report.style import PALETTE, assigned, figure_style
 
 if TYPE_CHECKING:
     import polars as pl
     from matplotlib.figure import Figure as Drawing
+
+    from vantage.report.parts import Figure
 
 CHARTS: Final = {
     "map": "maps:group_map",
@@ -29,13 +31,12 @@ CHARTS: Final = {
     "bump": "ranks:bump",
     "curve": "curves:curve",
     "lattice": "lattices:lattice",
+    "forest": "forest:forest",
     "wright": "wright:wright",
 }
 """Kinds of charts and where they are drawn."""
 COLOURED: Final = {"map": "cluster", "points": "series", "bars": "series", "curve": "series", "shares": "part"}
 """The option of a chart that names the column of what has colours."""
-RETIRED: Final = {("map", "own_axes")}
-"""Options of earlier versions, which stored reports may still have; they have no effect."""
 
 
 def chart(name: str) -> Callable[..., Drawing]:
@@ -68,17 +69,15 @@ def draw(name: str, data: pl.DataFrame, options: Mapping[str, Any]) -> Drawing:
     """
     function = chart(name)
     try:
-        with house():
-            return function(
-                data, **{option: value for option, value in options.items() if (name, option) not in RETIRED}
-            )
+        with figure_style():
+            return function(data, **options)
     except TypeError as error:
         if "unexpected keyword" not in str(error):
             raise
         raise InputError(f"chart '{name}': {error}", remedy=f"see {function.__module__}.{name}") from None
 
 
-def palette(figures: Iterable[Drawable]) -> dict[str, str]:
+def palette(figures: Iterable[Figure]) -> dict[str, str]:
     """The colours of a report: every series keeps its own through all figures, and people have theirs."""
     groups = []
     for figure in figures:

@@ -24,6 +24,7 @@ _KINDS: Final = {
     "curve": "Curves",
     "lattice": "Lattice",
     "wright": "Wright map",
+    "forest": "Found beside expected",
 }
 _VALUE: Final = ("value", "rank", "y")
 """Options that name the column of what is drawn, the first that a chart has."""

@@ -13,9 +13,9 @@ import openai
 from vantage.raters.models.base import Completion, Finish, ModelError, note_once
 from vantage.raters.models.openai import OpenAIModel
 from vantage.runs.batch.openai import SKEW
-from vantage.runs.batch.protocols import Result, Standing
+from vantage.runs.batch.protocols import BatchResult, Standing
 from vantage.runs.batch.wire import Wire
-from vantage.runs.keys import Call
+from vantage.runs.keys import KeyedCall
 
 _PATH: Final = "/messages/batches"
 _FINISHES: Final[dict[str, Finish]] = {"max_tokens": "length", "refusal": "filtered"}
@@ -41,7 +41,7 @@ class AnthropicBatches:
     most = 20_000
     largest = 90_000_000
 
-    def body(self, model: OpenAIModel, call: Call) -> dict[str, Any]:
+    def body(self, model: OpenAIModel, call: KeyedCall) -> dict[str, Any]:
         """What a single request to `/messages` would send."""
         if call.ask.options:
             raise ModelError(f"{model.url} gives no log-probabilities; use a style that reads replies.")
@@ -93,7 +93,7 @@ class AnthropicBatches:
         # Not the address that the answer names: a key is only sent to where it was meant to go.
         return Standing("ended", "The batch has ended without a result for this request.", (f"{path}/results",))
 
-    def results(self, wire: Wire, standing: Standing) -> Iterator[Result]:
+    def results(self, wire: Wire, standing: Standing) -> Iterator[BatchResult]:
         """The lines of results."""
         for path in standing.results:
             for line in wire.lines(path):
@@ -112,21 +112,21 @@ class AnthropicBatches:
         )
 
 
-def _result(line: str) -> Result:
+def _result(line: str) -> BatchResult:
     """One line of results; one that cannot be read names no request, which is then asked again."""
     try:
         told = json.loads(line)
         name, result = str(told["custom_id"]), told["result"]
         kind = str(result["type"])
         if kind == "succeeded":
-            return Result(name, result["message"], status=200)
+            return BatchResult(name, result["message"], status=200)
         error = result.get("error") or {}
         error = error.get("error") or error
         kind = str(error.get("type") or kind)
         said = f"{kind}: {error.get('message') or 'no reason is given'}"
     except (AttributeError, LookupError, TypeError, ValueError):
-        return Result("", error="The line cannot be read.")
-    return Result(name, error=said, status=_STATUSES.get(kind, 400))
+        return BatchResult("", error="The line cannot be read.")
+    return BatchResult(name, error=said, status=_STATUSES.get(kind, 400))
 
 
 def _seconds(told: Any) -> float:

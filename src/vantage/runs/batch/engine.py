@@ -15,11 +15,11 @@ from vantage.raters.models.base import ChatModel, Completion, ModelError, Passin
 from vantage.raters.models.faults import Fault
 from vantage.raters.models.openai import OpenAIModel
 from vantage.runs.batch.ledger import Batch, Ledger
-from vantage.runs.batch.protocols import Result, Standing, load_protocol
-from vantage.runs.batch.wire import Stopped, Uncertain, Wire
+from vantage.runs.batch.protocols import BatchResult, Standing, load_protocol
+from vantage.runs.batch.wire import BatchStopped, Uncertain, Wire
 from vantage.runs.job import Job
-from vantage.runs.keys import Call
-from vantage.runs.options import Options
+from vantage.runs.keys import KeyedCall
+from vantage.runs.options import RunOptions
 from vantage.runs.tally import BATCH_SHARE
 
 UNDER_WAY: Final = 100_000
@@ -37,7 +37,7 @@ class BatchEngine:
 
     price_share = BATCH_SHARE
 
-    def open(self, rater: ChatRater, options: Options) -> ChatModel:
+    def open(self, rater: ChatRater, options: RunOptions) -> ChatModel:
         """A client of the endpoint; models that run here have no batches to send."""
         if not rater.model_name.startswith("openai:"):
             raise InputError(
@@ -47,13 +47,13 @@ class BatchEngine:
         return rater.open()
 
     def run(self, model: ChatModel, job: Job) -> None:
-        """Brings the job's requests through batches until there are no more or it is told to stop."""
+        """Brings the job's requests through batches until there are no more or the run is stopped."""
         if not isinstance(model, OpenAIModel):
             raise InputError(f"'{model.name}' has no batch API", remedy="name an endpoint, such as openai:NAME")
         batches = _Batches(model, job)
         try:
             batches.run()
-        except Stopped:
+        except BatchStopped:
             pass
         finally:
             batches.end()
@@ -64,7 +64,7 @@ class BatchEngine:
 class _Pending:
     """A request that waits to be submitted."""
 
-    call: Call
+    call: KeyedCall
     tries: int
     line: bytes
 
@@ -81,7 +81,7 @@ class _Batches:
         self.most = job.options.concurrency or UNDER_WAY
         self.submitted = 0
         self._open: dict[int, Batch] = {}
-        self._again: deque[tuple[Call, int]] = deque()
+        self._again: deque[tuple[KeyedCall, int]] = deque()
         self._until = None if job.options.batch_wait is None else time.monotonic() + job.options.batch_wait
 
     def run(self) -> None:
@@ -149,7 +149,7 @@ class _Batches:
         if pending:
             self._submit(pending)
 
-    def _next(self, count: int) -> list[tuple[Call, int]]:
+    def _next(self, count: int) -> list[tuple[KeyedCall, int]]:
         """Requests that must be submitted; those that an earlier sitting has submitted are only waited for."""
         again = [self._again.popleft() for _ in range(min(count, len(self._again)))]
         while not again:
@@ -164,13 +164,13 @@ class _Batches:
                     again.append((call, 0))
         return again
 
-    def _wait_for(self, call: Call, number: int, tries: int) -> None:
+    def _wait_for(self, call: KeyedCall, number: int, tries: int) -> None:
         if number not in self._open:
             self._open |= {batch.id: batch for batch in self.ledger.batches("open") if batch.id == number}
         self._open[number].calls[call.key] = call
         self._open[number].tries[call.key] = tries
 
-    def _line(self, call: Call) -> bytes:
+    def _line(self, call: KeyedCall) -> bytes:
         told = self.protocol.line(call.key.hex(), self.protocol.body(self.model, call))
         return json.dumps(told, ensure_ascii=True, separators=(",", ":")).encode()
 
@@ -226,12 +226,12 @@ class _Batches:
                 if self.job.crowded:
                     self.job.settle()
         status = 400 if standing.state != "ended" else 0
-        without = Result("", error=standing.sentence, status=status)
+        without = BatchResult("", error=standing.sentence, status=status)
         failed += [call.key for call in waiting.values() if not self._ended(batch, call, without)]
         self.job.settle()
         self.ledger.freed(failed)
 
-    def _ended(self, batch: Batch, call: Call, result: Result) -> bool:
+    def _ended(self, batch: Batch, call: KeyedCall, result: BatchResult) -> bool:
         """Tells the job what became of a request, or puts it up for the next batch; false where it has failed."""
         tries, said = batch.tries[call.key], " ".join(result.error.split())[:300].rstrip(".")
         status = result.status
@@ -255,7 +255,7 @@ class _Batches:
         self.job.end(call, completion, tries=tries, seconds=max(0.0, time.time() - batch.at))
         return completion.finish != "failed"
 
-    def _can_leave_out(self, batch: Batch, call: Call, fault: Fault) -> bool:
+    def _can_leave_out(self, batch: Batch, call: KeyedCall, fault: Fault) -> bool:
         """Whether a request was refused for a parameter that it can go without, as others may have taught already."""
         taught = self.model.left_out != batch.without
         return taught or self.model.leaves_out(fault, self.protocol.body(self.model, call))

@@ -12,8 +12,8 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from vantage.runs.keys import Call
-from vantage.runs.store import Store
+from vantage.runs.keys import KeyedCall
+from vantage.runs.store import RunStore
 from vantage.runs.tables import placeholders
 
 _ROUND = 500
@@ -30,7 +30,7 @@ class Batch:
     """What the provider calls it; empty as long as that is not known."""
     at: float
     size: int
-    calls: dict[bytes, Call] = field(default_factory=dict)
+    calls: dict[bytes, KeyedCall] = field(default_factory=dict)
     tries: dict[bytes, int] = field(default_factory=dict)
     without: frozenset[str] = frozenset()
     """Parameters that the endpoint was known to reject when the batch was submitted."""
@@ -45,7 +45,7 @@ class Ledger:
         host: Where it is.
     """
 
-    def __init__(self, store: Store, protocol: str, host: str) -> None:
+    def __init__(self, store: RunStore, protocol: str, host: str) -> None:
         self._store, self._where = store, (protocol, host)
 
     def intend(self, tries: Mapping[bytes, int]) -> Batch:

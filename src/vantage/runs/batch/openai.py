@@ -9,9 +9,9 @@ from urllib.parse import quote
 
 from vantage.raters.models.base import Completion
 from vantage.raters.models.openai import OpenAIModel
-from vantage.runs.batch.protocols import Result, Standing
+from vantage.runs.batch.protocols import BatchResult, Standing
 from vantage.runs.batch.wire import Wire
-from vantage.runs.keys import Call
+from vantage.runs.keys import KeyedCall
 
 CHATS: Final = "/v1/chat/completions"
 SKEW: Final = 3600.0
@@ -29,7 +29,7 @@ class OpenAIBatches:
     most = 20_000
     largest = 90_000_000
 
-    def body(self, model: OpenAIModel, call: Call) -> dict[str, Any]:
+    def body(self, model: OpenAIModel, call: KeyedCall) -> dict[str, Any]:
         """What a single request would send."""
         return model.body(call.ask.request, call.ask.options)
 
@@ -75,7 +75,7 @@ class OpenAIBatches:
         files = tuple(str(told[name]) for name in ("output_file_id", "error_file_id") if told.get(name))
         return Standing("ended", f"The batch has ended ({status}) without a result for this request.", files)
 
-    def results(self, wire: Wire, standing: Standing) -> Iterator[Result]:
+    def results(self, wire: Wire, standing: Standing) -> Iterator[BatchResult]:
         """The lines of the files of results and of errors."""
         for file in standing.results:
             for line in wire.lines(f"/files/{quote(file, safe='')}/content"):
@@ -86,17 +86,17 @@ class OpenAIBatches:
         return model.read(body, options)
 
 
-def _result(line: str) -> Result:
+def _result(line: str) -> BatchResult:
     """One line of a file of results; one that cannot be read names no request, which is then asked again."""
     try:
         told = json.loads(line)
         name, response, error = str(told["custom_id"]), told.get("response") or {}, told.get("error") or {}
         status, body = int(response.get("status_code") or 0), response.get("body")
     except (AttributeError, LookupError, TypeError, ValueError):
-        return Result("", error="The line cannot be read.")
+        return BatchResult("", error="The line cannot be read.")
     if status == 200:
-        return Result(name, body, status=200)
+        return BatchResult(name, body, status=200)
     said = (body.get("error") if isinstance(body, dict) else None) or error
     if isinstance(said, dict):
         said = f"{said.get('param') or ''} {said.get('message') or said.get('code') or 'no reason is given'}".strip()
-    return Result(name, body, error=str(said), status=status)
+    return BatchResult(name, body, error=str(said), status=status)

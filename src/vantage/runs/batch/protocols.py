@@ -11,7 +11,7 @@ from vantage.errors import InputError, nearest
 from vantage.raters.models.base import Completion
 from vantage.raters.models.openai import OpenAIModel
 from vantage.runs.batch.wire import Wire
-from vantage.runs.keys import Call
+from vantage.runs.keys import KeyedCall
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class BatchResult:
     """What became of one request of a batch."""
 
     name: str
@@ -48,7 +48,7 @@ class BatchProtocol(Protocol):
     largest: int
     """Bytes of one batch."""
 
-    def body(self, model: OpenAIModel, call: Call) -> dict[str, Any]:
+    def body(self, model: OpenAIModel, call: KeyedCall) -> dict[str, Any]:
         """What a single request would send."""
         ...
 
@@ -71,7 +71,7 @@ class BatchProtocol(Protocol):
         """How far a batch has come."""
         ...
 
-    def results(self, wire: Wire, standing: Standing) -> Iterator[Result]:
+    def results(self, wire: Wire, standing: Standing) -> Iterator[BatchResult]:
         """The results of a batch that has ended, in any order."""
         ...
 

@@ -24,8 +24,8 @@ class Uncertain(VantageError):  # noqa: N818 - it says what is not known
     """Something was sent, and whether it arrived is not known."""
 
 
-class Stopped(VantageError):  # noqa: N818 - it is no error
-    """The run was told to stop while it waited."""
+class BatchStopped(VantageError):  # noqa: N818 - it is no error
+    """The run was stopped while it waited."""
 
 
 class Wire:
@@ -100,7 +100,7 @@ class Wire:
                     raise ModelError(f"{str(fault).rstrip('.')} (after {tries} tries).") from None
                 wait = max(back_off(tries, self._draw), fault.after or 0.0)
             if self._stopping.wait(wait):
-                raise Stopped("The run was told to stop.")
+                raise BatchStopped("The run was stopped.")
 
     def _tried(self, send: Callable[[], T]) -> T:
         try:

@@ -14,7 +14,7 @@ from vantage.errors import InputError, nearest
 from vantage.raters.chat import ChatRater
 from vantage.raters.models.base import ChatModel
 from vantage.runs.job import Job
-from vantage.runs.options import Options
+from vantage.runs.options import RunOptions
 
 
 class Engine(Protocol):
@@ -23,7 +23,7 @@ class Engine(Protocol):
     price_share: float
     """What a token costs through this engine, as a share of its price."""
 
-    def open(self, rater: ChatRater, options: Options) -> ChatModel:
+    def open(self, rater: ChatRater, options: RunOptions) -> ChatModel:
         """The model, as far as this process needs it: to measure prompts, and for `run`."""
         ...
 

@@ -13,14 +13,14 @@ from vantage.raters.chat import ChatRater
 from vantage.raters.models.base import ChatModel, Completion, Passing, Remote, Stoppable, never
 from vantage.raters.models.plain import estimate_tokens
 from vantage.runs.job import Job
-from vantage.runs.keys import Call
-from vantage.runs.limits import Crossing, PerMinute, back_off
-from vantage.runs.options import Options
+from vantage.runs.keys import KeyedCall
+from vantage.runs.limits import AdaptiveLimiter, PerMinute, back_off
+from vantage.runs.options import RunOptions
 
 CONCURRENCY: Final = 8
 """Requests under way at a time where neither the run nor the model says otherwise."""
 GRACE: Final = 10.0
-"""Seconds that requests under way are given when a run is told to stop."""
+"""Seconds that requests under way are given when a run is stopped."""
 SMALLEST: Final = 32
 """Requests in the first batch of a model that runs here."""
 LARGEST: Final = 2048
@@ -35,12 +35,12 @@ class LocalEngine:
 
     price_share = 1.0
 
-    def open(self, rater: ChatRater, options: Options) -> ChatModel:
+    def open(self, rater: ChatRater, options: RunOptions) -> ChatModel:
         """The model itself, loaded here."""
         return rater.open()
 
     def run(self, model: ChatModel, job: Job) -> None:
-        """Sends the job's requests until there are no more or it is told to stop."""
+        """Sends the job's requests until there are no more or the run is stopped."""
         if isinstance(model, Remote):
             own: int = getattr(model, "concurrency", CONCURRENCY)
             most = job.options.concurrency or own
@@ -55,7 +55,7 @@ class _Remotely:
 
     def __init__(self, model: Remote, job: Job, most: int) -> None:
         self.model, self.job, self.most = model, job, most
-        self.crossing = Crossing(most)
+        self.limiter = AdaptiveLimiter(most)
         self.requests = PerMinute(job.options.requests_per_minute)
         self.tokens = PerMinute(job.options.tokens_per_minute)
         self.draw = random.Random()  # noqa: S311 - spreads retries, decides nothing
@@ -93,13 +93,13 @@ class _Remotely:
     async def _send_on(self) -> None:
         """Sends one request after the other."""
         while not self.job.stopping.is_set():
-            await self.crossing.enter()
+            await self.limiter.enter()
             try:
                 calls = [] if self.job.crowded else self.job.take(1)
                 if calls:
                     await self._send(calls[0])
             finally:
-                self.crossing.leave()
+                self.limiter.leave()
             if not calls:
                 if self.job.source.idle:
                     self.news.set()
@@ -114,7 +114,7 @@ class _Remotely:
         except TimeoutError:
             self.job.source.look_again()
 
-    async def _send(self, call: Call) -> None:
+    async def _send(self, call: KeyedCall) -> None:
         """One request to its end: through faults that pass, until a reply, a lasting fault or the deadline."""
         await self._spend(call)
         start, tries, fault = time.monotonic(), 0, ""
@@ -130,13 +130,13 @@ class _Remotely:
             completion = Completion("", "failed", error=sentence)
         self.job.end(call, completion, tries=tries, seconds=time.monotonic() - start)
 
-    async def _spend(self, call: Call) -> None:
+    async def _spend(self, call: KeyedCall) -> None:
         """Waits for the request's share of the minute."""
         await self.requests.spend(1)
         if self.job.options.tokens_per_minute is not None:
             await self.tokens.spend(sum(estimate_tokens(m.content) for m in call.ask.request.messages))
 
-    async def _try(self, call: Call, tries: int) -> tuple[Completion | None, str]:
+    async def _try(self, call: KeyedCall, tries: int) -> tuple[Completion | None, str]:
         """One try; without a completion where another should follow, the wait for which is over."""
         if tries > 1:
             await self._spend(call)
@@ -145,15 +145,15 @@ class _Remotely:
             completion = await self.model.attempt(call.ask.request, call.ask.options)
         except Passing as fault:
             if fault.overload:
-                self.crossing.overloaded(since, fault.after)
-                self.job.tally.limit = int(self.crossing.limit)
+                self.limiter.overloaded(since, fault.after)
+                self.job.tally.limit = int(self.limiter.limit)
             if tries >= self.job.options.tries:
                 told = str(fault).rstrip(".")
                 return Completion("", "failed", error=f"{told} (after {tries} tries)."), ""
             await asyncio.sleep(max(back_off(tries, self.draw), fault.after or 0.0))
             return None, str(fault)
-        self.crossing.went_well()
-        self.job.tally.limit = int(self.crossing.limit)
+        self.limiter.went_well()
+        self.job.tally.limit = int(self.limiter.limit)
         return completion, ""
 
 
@@ -201,7 +201,7 @@ class _Look:
         return self.noticed
 
 
-def _batch(model: ChatModel, job: Job, look: _Look, calls: list[Call]) -> None:
+def _batch(model: ChatModel, job: Job, look: _Look, calls: list[KeyedCall]) -> None:
     start = time.monotonic()
     requests = [call.ask.request for call in calls]
     if not calls[0].ask.options:
@@ -222,7 +222,7 @@ def _batch(model: ChatModel, job: Job, look: _Look, calls: list[Call]) -> None:
         _end(job, look, calls, completions, (time.monotonic() - start) / len(calls))
 
 
-def _end(job: Job, look: _Look, calls: list[Call], completions: list[Completion], seconds: float) -> None:
+def _end(job: Job, look: _Look, calls: list[KeyedCall], completions: list[Completion], seconds: float) -> None:
     for call, completion in zip(calls, completions, strict=True):
         if look.noticed and completion.finish == "failed":
             # It may only have been given up; the next run asks it again.

@@ -26,17 +26,17 @@ from vantage.raters.models.extras import require
 from vantage.raters.models.hub_tokens import HubTokens
 from vantage.raters.models.unopened import Unopened
 from vantage.runs.engines.local import GRACE
-from vantage.runs.engines.ray_worker import Told, Worker
+from vantage.runs.engines.ray_worker import Worker, WorkerReport
 from vantage.runs.job import Job
-from vantage.runs.keys import Call
-from vantage.runs.options import Options
+from vantage.runs.keys import KeyedCall
+from vantage.runs.options import RunOptions
 
 START: Final = 600.0
 """Seconds in which every worker must have loaded its model."""
 LOSSES: Final = 3
 """How often a worker may be lost, on average, before the run is given up."""
 _QUIET: Final = {
-    # Nothing about a run is told to anyone else.
+    # Nothing about a run is sent to anyone else.
     "RAY_USAGE_STATS_ENABLED": "0",
     # Workers without a GPU of their own see none; Ray's coming default, chosen here so that it need not warn.
     "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "1",
@@ -48,7 +48,7 @@ class RayEngine:
 
     price_share = 1.0
 
-    def open(self, rater: ChatRater, options: Options) -> ChatModel:
+    def open(self, rater: ChatRater, options: RunOptions) -> ChatModel:
         """What prompts are measured with; a large model is not loaded here."""
         require("ray", "ray")
         if not isinstance(rater.model, str):
@@ -62,9 +62,9 @@ class RayEngine:
         return HubTokens(argument, **rater.settings) if kind == "hf" else rater.open()
 
     def run(self, model: ChatModel, job: Job) -> None:
-        """Hands the job's requests to workers until there are no more or it is told to stop."""
+        """Hands the job's requests to workers until there are no more or the run is stopped."""
         ray = require("ray", "ray")
-        rater = job.source.strands[0].part.rater
+        rater = job.source.parts[0].part.rater
         with connected(ray, job.options):
             nodes = sum(1 for node in ray.nodes() if node["Alive"])
             count, needs = crew_size(job.options.workers, ray.cluster_resources(), nodes, rater.model_name)
@@ -86,7 +86,7 @@ class RayEngine:
 
 
 @contextmanager
-def connected(ray: Any, options: Options) -> Iterator[None]:
+def connected(ray: Any, options: RunOptions) -> Iterator[None]:
     """A connection to the cluster; one that this process has already is used and kept."""
     if ray.is_initialized():
         yield
@@ -138,7 +138,7 @@ class _Hand:
     """A worker as it is seen from here."""
 
     actor: Any
-    under_way: dict[bytes, Call] = field(default_factory=dict)
+    under_way: dict[bytes, KeyedCall] = field(default_factory=dict)
 
 
 class _Crew:
@@ -151,7 +151,7 @@ class _Crew:
         self._plan = (*_elsewhere(rater), _shared(job.options, count), __version__)
         self._make = ray.remote(Worker).options(scheduling_strategy="SPREAD", max_restarts=0, **needs)
         self._hands: list[_Hand] = []
-        self._again: deque[Call] = deque()
+        self._again: deque[KeyedCall] = deque()
         """What workers had when they were lost."""
         self._lost = 0
 
@@ -172,7 +172,7 @@ class _Crew:
                 )
 
     def work(self) -> None:
-        """Hands out and takes back until nothing is left; what has ended is told to the job at once."""
+        """Hands out and takes back until nothing is left; what has ended is passed to the job at once."""
         lost = (self.ray.exceptions.RayActorError, self.ray.exceptions.WorkerCrashedError)
         exchanges = {hand.actor.exchange.remote([], False): hand for hand in self._hands}
         give_up: float | None = None
@@ -185,13 +185,13 @@ class _Crew:
             for reference in ready:
                 hand = exchanges.pop(reference)
                 try:
-                    told: Told = self.ray.get(reference)
+                    report: WorkerReport = self.ray.get(reference)
                 except lost:
-                    hand, told = self._replaced(hand), Told([], 0, 0, [])
-                self._hear(hand, told)
-                if self._finished(hand, told):
+                    hand, report = self._replaced(hand), WorkerReport([], 0, 0, [])
+                self._hear(hand, report)
+                if self._finished(hand, report):
                     continue
-                calls = self._next(told.wants)
+                calls = self._next(report.wants)
                 hand.under_way |= {call.key: call for call in calls}
                 handed = [(call.key, call.ask) for call in calls]
                 exchanges[hand.actor.exchange.remote(handed, self.job.stopping.is_set())] = hand
@@ -201,22 +201,22 @@ class _Crew:
         for hand in self._hands:
             self.ray.kill(hand.actor)
 
-    def _hear(self, hand: _Hand, told: Told) -> None:
-        for key, completion, tries, seconds in told.ended:
+    def _hear(self, hand: _Hand, report: WorkerReport) -> None:
+        for key, completion, tries, seconds in report.ended:
             self.job.end(hand.under_way.pop(key), completion, tries=tries, seconds=seconds)
-        for note in told.notes:
+        for note in report.notes:
             note_once(self.model.notes, note)
-        self.job.tally.limit = told.limit
-        if told.error:
-            raise ModelError(told.error)
+        self.job.tally.limit = report.limit
+        if report.error:
+            raise ModelError(report.error)
 
-    def _finished(self, hand: _Hand, told: Told) -> bool:
+    def _finished(self, hand: _Hand, report: WorkerReport) -> bool:
         """Whether a worker has nothing more to do; others may still bring follow-up questions for it."""
         if self.job.stopping.is_set():
-            return told.done or not hand.under_way
+            return report.done or not hand.under_way
         return not self._again and self.job.source.idle
 
-    def _next(self, wants: int) -> list[Call]:
+    def _next(self, wants: int) -> list[KeyedCall]:
         if self.job.stopping.is_set() or self.job.crowded:
             return []
         calls = [self._again.popleft() for _ in range(min(wants, len(self._again)))]
@@ -240,7 +240,7 @@ class _Crew:
 
 
 def _elsewhere(rater: ChatRater) -> tuple[str, dict[str, Any]]:
-    """The model and its settings, as another machine must be told them: nothing depends on this process."""
+    """The model and its settings, as another machine needs them: nothing depends on this process."""
     spec, settings = rater.model_name, dict(rater.settings)
     kind, _, argument = spec.partition(":")
     if kind == "openai" and (url := os.environ.get("OPENAI_BASE_URL")):
@@ -251,7 +251,7 @@ def _elsewhere(rater: ChatRater) -> tuple[str, dict[str, Any]]:
     return spec, settings
 
 
-def _shared(options: Options, workers: int) -> Options:
+def _shared(options: RunOptions, workers: int) -> RunOptions:
     """The options of one worker: limits that hold for the whole run are divided among all."""
 
     def divided(limit: float | None) -> float | None:

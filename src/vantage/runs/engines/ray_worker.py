@@ -20,11 +20,11 @@ from vantage.raters.models.base import ChatModel, Completion
 from vantage.runs.budget import Budget
 from vantage.runs.engines.local import CONCURRENCY, LocalEngine
 from vantage.runs.job import UNSTORED, Job
-from vantage.runs.keys import Call
-from vantage.runs.options import Options
-from vantage.runs.source import Source
-from vantage.runs.store import Store
-from vantage.runs.tally import Tally
+from vantage.runs.keys import KeyedCall
+from vantage.runs.options import RunOptions
+from vantage.runs.source import CallSource
+from vantage.runs.store import RunStore
+from vantage.runs.tally import RunTally
 
 PATIENCE: Final = 0.2
 """Seconds for which a worker gathers what has ended before it tells."""
@@ -36,7 +36,7 @@ Handed: TypeAlias = tuple[bytes, Ask]
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class WorkerReport:
     """What a worker tells when it is asked how far it has come."""
 
     ended: list[tuple[bytes, Completion, int, float]]
@@ -51,7 +51,7 @@ class Told:
 
 
 class _Unending:
-    """Where a worker's requests come from: others may be handed over until it is told to stop."""
+    """Where a worker's requests come from: others may be handed over until it is stopped."""
 
     idle = False
     elsewhere = True
@@ -63,12 +63,12 @@ class _Unending:
 class Share(Job):
     """The requests of one worker: a job whose calls are handed in and whose ends are handed back."""
 
-    def __init__(self, options: Options) -> None:
+    def __init__(self, options: RunOptions) -> None:
         # Storing, counting and paying are done by the process that handed the requests over.
-        source, store = cast(Source, _Unending()), cast(Store, None)
-        super().__init__(source, store, 0, options, Tally(), Budget(None, None, ""))
+        source, store = cast(CallSource, _Unending()), cast(RunStore, None)
+        super().__init__(source, store, 0, options, RunTally(), Budget(None, None, ""))
         self.asked_for = 1
-        self._handed: deque[Call] = deque()
+        self._handed: deque[KeyedCall] = deque()
         self._ended: deque[tuple[bytes, Completion, int, float]] = deque()
 
     @property
@@ -78,22 +78,22 @@ class Share(Job):
 
     def hand(self, requests: Sequence[Handed]) -> None:
         """Takes requests over."""
-        self._handed.extend([Call(key, ask, (b"", ""), ()) for key, ask in requests])
+        self._handed.extend([KeyedCall(key, ask, (b"", ""), ()) for key, ask in requests])
         if requests:
             self.on_news()
 
-    def take(self, count: int) -> list[Call]:
+    def take(self, count: int) -> list[KeyedCall]:
         """Up to so many of the requests at hand."""
         self.asked_for = max(self.asked_for, count)
         if self.stopping.is_set():
             return []
         return [self._handed.popleft() for _ in range(min(count, len(self._handed)))]
 
-    def end(self, call: Call, completion: Completion, *, tries: int = 1, seconds: float = 0.0) -> None:
-        """A request has ended; it is told at the next occasion."""
+    def end(self, call: KeyedCall, completion: Completion, *, tries: int = 1, seconds: float = 0.0) -> None:
+        """A request has ended; it is reported at the next exchange."""
         self._ended.append((call.key, completion, tries, seconds))
 
-    def told(self) -> list[tuple[bytes, Completion, int, float]]:
+    def reported(self) -> list[tuple[bytes, Completion, int, float]]:
         """What has ended since this was last asked."""
         return [self._ended.popleft() for _ in range(len(self._ended))]
 
@@ -113,7 +113,7 @@ class Worker:
         version: The version of Vantage that started the run.
     """
 
-    def __init__(self, spec: str, settings: Mapping[str, Any], options: Options, version: str) -> None:
+    def __init__(self, spec: str, settings: Mapping[str, Any], options: RunOptions, version: str) -> None:
         self._spec, self._settings, self._version = spec, settings, version
         self._share = Share(options)
         self._model: ChatModel | None = None
@@ -134,18 +134,18 @@ class Worker:
         threading.Thread(target=self._work, args=(self._model,), name="worker", daemon=True).start()
         return ""
 
-    def exchange(self, requests: Sequence[Handed], stop: bool) -> Told:
+    def exchange(self, requests: Sequence[Handed], stop: bool) -> WorkerReport:
         """Takes requests over and tells what has ended, after a short while in which more of it gathers."""
         self._share.hand(requests)
         if stop:
-            self._share.stop("The run was told to stop.")
+            self._share.stop("The run was stopped.")
         self._done.wait(PATIENCE)
         done = self._done.is_set()
-        ended = self._share.told()
+        ended = self._share.reported()
         ahead = max(2 * self._most, 2 * self._share.asked_for, AHEAD * len(ended))
         wants = 0 if done else max(0, ahead - self._share.at_hand)
         notes = list(self._model.notes) if self._model is not None else []
-        return Told(ended, wants, self._share.tally.limit, notes, self._error, done)
+        return WorkerReport(ended, wants, self._share.tally.limit, notes, self._error, done)
 
     def _work(self, model: ChatModel) -> None:
         try:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property, wraps
-from typing import Any, Final, TypeVar
+from functools import cached_property
+from typing import Final
 
 import polars as pl
 
@@ -16,26 +15,24 @@ from vantage.measures.ratings import Floats
 from vantage.measures.rationale.scoring import OVERLAP, Likeness
 from vantage.measures.rationale.semantic import BertScore
 from vantage.measures.resampling import Resampling
-from vantage.report.recipe import Analysis
+from vantage.report.engine import Analysis
 from vantage.studies.appraisals.coding import first_integer, matrix
 from vantage.studies.appraisals.collecting import INSTRUMENT
-from vantage.studies.appraisals.options import Options
+from vantage.studies.appraisals.options import AppraisalsOptions
 from vantage.studies.execution import Context
 
 THIRDS: Final[dict[int, tuple[float, ...]]] = {3: (0.33, 0.33, 0.33)}
 """The draft's BLEU-3 comes out only with weights that do not quite add up to one."""
-T = TypeVar("T")
 
 
-@dataclass
+@dataclass(eq=False)
 class Appraised(Analysis):
     """The corpus with the options of the analysis, and what rationales are compared by."""
 
     likeness: Likeness = field(default_factory=lambda: Likeness(OVERLAP, weights=THIRDS))
-    kept: dict[Callable[..., Any], Any] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, corpus: Corpus, context: Context[Options]) -> Appraised:
+    def of(cls, corpus: Corpus, context: Context[AppraisalsOptions]) -> Appraised:
         """From what a study is run with; a likeness that is not installed leaves a warning."""
         likeness, notes = likeness_of(context.options)
         for note in notes:
@@ -122,14 +119,20 @@ class Appraised(Analysis):
         """People's ratings without blanks."""
         return matrix(self.by_people, self.posts, self.questions, None)
 
-    def pair(self, blank: float | None) -> tuple[Floats, Floats]:
-        """The ratings of the posts that two people rated, one matrix per person (a third has no part in this)."""
+    @cached_property
+    def pairs(self) -> dict[float | None, tuple[Floats, Floats]]:
+        """The ratings of the posts that two people rated, one matrix per person, by what a blank counts as.
+
+        A third person has no part in this.
+        """
         assert self.experts is not None  # noqa: S101 - asked only where there are two
         told = self.experts.judgments
         posts = [post for post in self.posts if post in set(told["item"])]
-        first, second = told["rater"].unique().sort().to_list()[:2]
-        one, two = (matrix(told.filter(rater=name), posts, self.questions, blank) for name in (first, second))
-        return one, two
+        first, second = (told.filter(rater=name) for name in told["rater"].unique().sort().to_list()[:2])
+        return {
+            blank: (matrix(first, posts, self.questions, blank), matrix(second, posts, self.questions, blank))
+            for blank in (0.0, None)
+        }
 
     def samples(self, model: str) -> list[int]:
         """The seeds of a model's runs."""
@@ -152,20 +155,7 @@ class Appraised(Analysis):
         return [matrix(coded.filter(sample=s), self.posts, self.questions, None) for s in self.samples(model)]
 
 
-def once(compute: Callable[[Appraised], T]) -> Callable[[Appraised], T]:
-    """A function of the analysis that is computed the first time it is asked for, whoever asks."""
-
-    @wraps(compute)
-    def known(analysis: Appraised) -> T:
-        if compute not in analysis.kept:
-            analysis.kept[compute] = compute(analysis)
-        found: T = analysis.kept[compute]
-        return found
-
-    return known
-
-
-def likeness_of(options: Options) -> tuple[Likeness, list[str]]:
+def likeness_of(options: AppraisalsOptions) -> tuple[Likeness, list[str]]:
     """What rationales are compared by, and what is left out because it is not installed."""
     metrics, notes = list(OVERLAP), []
     encode = bertscore = None
@@ -186,7 +176,7 @@ def likeness_of(options: Options) -> tuple[Likeness, list[str]]:
     return Likeness(metrics, weights=THIRDS, encode=encode, bertscore=bertscore), notes
 
 
-def _bertscore(options: Options) -> BertScore:
+def _bertscore(options: AppraisalsOptions) -> BertScore:
     from importlib.util import find_spec
 
     if not find_spec("bert_score") or not find_spec("torch"):

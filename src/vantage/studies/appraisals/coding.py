@@ -131,20 +131,21 @@ def compared(runs: Sequence[Floats], gold: Floats, names: Sequence[str], how: Re
     >>> compared([gold + 1.0, gold], gold, ["delta"], Resampling(resamples=20))
     {'delta': 0.5, 'delta_low': 0.5, 'delta_high': 0.5}
     """
+    each = [[STATISTICS[name](run, gold) for run in runs] for name in names]
+
+    def means(weight: Floats) -> Floats:
+        return np.column_stack([known_means(np.column_stack([one(weight) for one in several])) for several in each])
+
     found: dict[str, float | None] = {}
-    for name in names:
-        each = [STATISTICS[name](run, gold) for run in runs]
-
-        def mean(weight: Floats, each: Sequence[Weighted] = each) -> Floats:
-            return known_means(np.column_stack([statistic(weight) for statistic in each]))[:, None]
-
-        estimate = float(mean(np.ones((1, len(gold))))[0, 0]) if len(gold) else np.nan
-        low, high = how.intervals(len(gold), mean)[0] if len(gold) else (None, None)
+    estimates = means(np.ones((1, len(gold))))[0] if len(gold) else np.full(len(names), np.nan)
+    bounds = how.intervals(len(gold), means) if len(gold) else [(None, None)] * len(names)
+    for name, estimate, (low, high) in zip(names, estimates.tolist(), bounds, strict=True):
+        known = not np.isnan(estimate)
         ends: Bounds = (None, None)
-        if not np.isnan(estimate) and low is not None and high is not None:
+        if known and low is not None and high is not None:
             # The percentiles of a handful of resamples can miss the estimate itself.
             ends = (min(low, estimate), max(high, estimate))
-        found |= {name: None if np.isnan(estimate) else estimate, f"{name}_low": ends[0], f"{name}_high": ends[1]}
+        found |= {name: estimate if known else None, f"{name}_low": ends[0], f"{name}_high": ends[1]}
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -14,9 +15,9 @@ from vantage.measures.intervals import percentile
 from vantage.measures.multiplicity import adjusted
 from vantage.measures.ratings import Floats, Ints
 from vantage.measures.resampling import ratio
-from vantage.report.recipe import Data
+from vantage.report.engine import Data
 from vantage.report.sentences import p_value
-from vantage.studies.appraisals.analysis import Appraised, once
+from vantage.studies.appraisals.analysis import Appraised
 from vantage.studies.appraisals.coding import p_over_posts
 
 LEAST: Final = 10
@@ -26,7 +27,7 @@ FEATURES: Final = {"appraisals": None, "words": "appraisals", "appraisals and wo
 _SCORES: Final = ("balanced_accuracy", "f1", "f1_always")
 
 
-@once
+@lru_cache(maxsize=1)
 def emotion_profiles(analysis: Appraised) -> pl.DataFrame | None:
     """How the mean appraisal of posts with an emotion differs from that of all posts."""
     rows = []
@@ -59,13 +60,18 @@ def emotion_prediction(analysis: Appraised) -> Data | None:
             rows.append({**head, "features": None, "reason": reason})
             continue
         chance = {features: _predicted(analysis, target, features) for features in FEATURES}
+        scores = {features: _scores(target, told) for features, told in chance.items()}
         for features, than in FEATURES.items():
-            row = {**head, "features": features, **_scores(target, chance[features])}
+            row = {**head, "features": features, **scores[features]}
             row |= _named("auc", analysis, target, area(target, chance[features]))
             if than:
                 gain = _named("gain", analysis, target, _gain(target, chance[features], chance[than]))
-                row |= {"than": than, **gain, "p_gain": p_over_posts(gain.values(), len(target))}
-            rows.append(row)
+                p = p_over_posts(gain.values(), len(target))
+                # What is not better than chance is not better than anything: folds of noise lie on either side of it.
+                better = scores[features if (gain["gain"] or 0.0) > 0 else than]
+                p_gain = None if p is None else max(p, better["p"] if better["above"] else 1.0)
+                row |= {"than": than, **gain, "p_gain": p_gain}
+            rows.append({name: value for name, value in row.items() if name != "above"})
     if not rows:
         return None
     words = ("emotion", "features", "than", "reason")
@@ -155,6 +161,7 @@ def _scores(target: Ints, chance: Floats) -> dict[str, float]:
         "f1": float(f1_score(target, said, zero_division=0)),
         "f1_always": float(f1_score(target, np.ones_like(target))),
         "p": float(mannwhitneyu(chance[target == 1], chance[target == 0]).pvalue),
+        "above": float(area(target, chance)(np.ones((1, len(target))))[0] > 0.5),
     }
 
 
@@ -202,7 +209,7 @@ def _fitted(features: Any, target: Ints) -> Any:
         return LogisticRegression(class_weight="balanced", max_iter=1000, solver=solver).fit(features, target)
 
 
-@once
+@lru_cache(maxsize=1)
 def _all_weights(analysis: Appraised) -> pl.DataFrame:
     """The weights of standardised appraisals (blank as 0) for every emotion, with intervals, and p after Holm."""
     seen = {emotion: target for emotion, target in _seen(analysis).items() if _enough(target)}

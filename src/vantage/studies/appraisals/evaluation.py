@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -14,7 +15,7 @@ from vantage.measures.ratings import Floats
 from vantage.measures.rationale.form import PROPERTIES
 from vantage.measures.relations.correlations import coefficient
 from vantage.measures.resampling import difference_with_interval, mean_with_interval
-from vantage.studies.appraisals.analysis import Appraised, once
+from vantage.studies.appraisals.analysis import Appraised
 from vantage.studies.appraisals.coding import clustered, p_over_posts
 
 CRITERIA: Final = ("factuality", "relevance", "consistency", "usefulness")
@@ -96,7 +97,7 @@ def evaluation_automatic(analysis: Appraised) -> pl.DataFrame | None:
     return pl.DataFrame(found, infer_schema_length=None)
 
 
-@once
+@lru_cache(maxsize=1)
 def _judged(analysis: Appraised) -> pl.DataFrame:
     """The judgments of rationales with who wrote them, on one scale from 0 to 1, in the order of the criteria."""
     corpus = analysis.corpus

@@ -11,7 +11,7 @@ import polars as pl
 from vantage.measures.agreement.alpha import alpha
 from vantage.measures.resampling import mean_with_interval
 from vantage.report.cells import counted
-from vantage.report.recipe import Data
+from vantage.report.engine import Data
 from vantage.studies.appraisals.analysis import Appraised
 from vantage.studies.appraisals.coding import Along, Method, compared, mean_p
 
@@ -42,7 +42,7 @@ def agreement(analysis: Appraised) -> Data | None:
         return None
     rows: list[dict[str, Any]] = []
     for name, blank in CODINGS.items():
-        one, two = analysis.pair(blank)
+        one, two = analysis.pairs[blank]
         found = compared([one], two, ["delta", *(column for column, _, _ in CORRELATIONS.values())], analysis.how)
         for statistic, scale in SPREADS.items():
             rows.append({"statistic": statistic, "blanks": name, **_ends(found, "delta", scale)})
@@ -85,7 +85,7 @@ def agreement_groups(analysis: Appraised) -> pl.DataFrame | None:
     """The two annotators by group of six questions."""
     if analysis.experts is None:
         return None
-    one, two = analysis.pair(0.0)
+    one, two = analysis.pairs[0.0]
     rows = [
         {"questions": name, **_both(analysis, places), "p": mean_p(one[:, places], two[:, places], "questions")[0]}
         for name, places in analysis.groups.items()
@@ -97,7 +97,7 @@ def agreement_questions(analysis: Appraised) -> pl.DataFrame | None:
     """The two annotators question by question, the largest difference first."""
     if analysis.experts is None:
         return None
-    one, two = analysis.pair(None)
+    one, two = analysis.pairs[None]
     answered = (~np.isnan(one + two)).sum(axis=0)
     rows = [
         {"appraisal": title, "pairs_answered": int(answered[place]), **_both(analysis, [place])}
@@ -110,7 +110,7 @@ def _both(analysis: Appraised, places: list[int]) -> dict[str, float | None]:
     """The two annotators on some questions: with blanks as 0, and under names with `_answers` without blanks."""
     found: dict[str, float | None] = {}
     for blank, names, ending in ((0.0, BLANKS, ""), (None, ANSWERS, "_answers")):
-        one, two = (side[:, places] for side in analysis.pair(blank))
+        one, two = (side[:, places] for side in analysis.pairs[blank])
         told = compared([one], two, names, analysis.how)
         found |= {f"{name}{ending}{end}": told[f"{name}{end}"] for name in names for end in ("", "_low", "_high")}
     return found

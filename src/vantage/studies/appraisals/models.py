@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
 import polars as pl
 
 from vantage.measures.ratings import Floats
-from vantage.report.recipe import Data
-from vantage.studies.appraisals.analysis import Appraised, once
+from vantage.report.engine import Data
+from vantage.studies.appraisals.analysis import Appraised
 from vantage.studies.appraisals.coding import compared, difference, known_means, mean_p, p_over_posts
 
 ALWAYS: Final = "always 5"
@@ -17,6 +19,7 @@ PROFILE: Final = "mean of the question over other posts"
 """What it takes no reading to reach."""
 ALL: Final = ("delta", "per_question", "per_post", "spearman", "randolph", "fleiss")
 SHORT: Final = ("delta", "per_question", "per_post", "randolph")
+_SIDE_BY_SIDE: Final = {"delta": "", "per_question": ", r"}
 PREFIX: Final = 141
 """How many posts, from the first, the draft's Table 3 seems to rest on."""
 DRAFT: Final = ("chatgpt", "alpaca-7B", "dolly-v2-7B", "flan-t5-xxl")
@@ -88,16 +91,11 @@ def models_replies(analysis: Appraised) -> pl.DataFrame:
     return counted.with_columns((pl.col("replies") / pl.col("replies").sum().over("rater")).alias("share"))
 
 
-@once
+@lru_cache(maxsize=1)
 def models_questions(analysis: Appraised) -> pl.DataFrame | None:
     """Every model and question, answers only."""
-    rows = [
-        {"rater": model, "appraisal": title, **_on(analysis, runs, analysis.gold_answers, [place], ALL[:2])}
-        for model in analysis.model_names
-        for runs in [analysis.parsed(model, None)]
-        for place, title in enumerate(analysis.titles.values())
-    ]
-    return pl.DataFrame(rows, infer_schema_length=None) if rows else None
+    places = {title: [place] for place, title in enumerate(analysis.titles.values())}
+    return _on_parts(analysis, "appraisal", places, None, ALL[:2])
 
 
 def models_by_question(analysis: Appraised) -> pl.DataFrame | None:
@@ -105,24 +103,14 @@ def models_by_question(analysis: Appraised) -> pl.DataFrame | None:
     found = models_questions(analysis)
     if found is None:
         return None
-    wide = pl.DataFrame({"appraisal": list(analysis.titles.values())})
-    for model in analysis.model_names:
-        mine = found.filter(rater=model).select(
-            "appraisal", pl.col("delta").alias(model), pl.col("per_question").alias(f"{model}, r")
-        )
-        wide = wide.join(mine, on="appraisal", how="left", maintain_order="left")
-    return wide
+    names = {f"{old}_{model}": f"{model}{new}" for model in analysis.model_names for old, new in _SIDE_BY_SIDE.items()}
+    wide = found.pivot(on="rater", index="appraisal", values=list(_SIDE_BY_SIDE))
+    return wide.rename(names).select("appraisal", *names.values())
 
 
 def models_groups(analysis: Appraised) -> pl.DataFrame | None:
     """Every model and group of questions, blanks as 0."""
-    rows = [
-        {"rater": model, "questions": name, **_on(analysis, runs, analysis.gold, places, SHORT)}
-        for model in analysis.model_names
-        for runs in [analysis.parsed(model, 0.0)]
-        for name, places in analysis.groups.items()
-    ]
-    return pl.DataFrame(rows, infer_schema_length=None) if rows else None
+    return _on_parts(analysis, "questions", analysis.groups, 0.0, SHORT)
 
 
 def models_runs(analysis: Appraised) -> pl.DataFrame | None:
@@ -172,6 +160,15 @@ def _against(analysis: Appraised, runs: list[Floats], gold: Floats, names: Any) 
     return {"posts": int(asked.sum()), **told}
 
 
-def _on(analysis: Appraised, runs: list[Floats], gold: Floats, places: list[int], names: Any) -> dict[str, Any]:
-    """Runs against people's ratings of some questions."""
-    return compared([run[:, places] for run in runs], gold[:, places], names, analysis.how)
+def _on_parts(
+    analysis: Appraised, name: str, places: Mapping[str, list[int]], blank: float | None, statistics: Sequence[str]
+) -> pl.DataFrame | None:
+    """Every model against people's ratings of some questions at a time."""
+    gold = analysis.gold_answers if blank is None else analysis.gold
+    rows = [
+        {"rater": model, name: part, **compared([run[:, at] for run in runs], gold[:, at], statistics, analysis.how)}
+        for model in analysis.model_names
+        for runs in [analysis.parsed(model, blank)]
+        for part, at in places.items()
+    ]
+    return pl.DataFrame(rows, infer_schema_length=None) if rows else None

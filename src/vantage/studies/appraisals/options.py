@@ -9,7 +9,7 @@ from vantage.studies.base import option
 
 
 @dataclass(frozen=True)
-class Options:
+class AppraisalsOptions:
     """What can be changed about the study."""
 
     steps: Literal["one", "two", "both"] = option(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -16,7 +17,7 @@ from vantage.measures.relations.correlations import coefficient
 from vantage.measures.resampling import item_codes
 from vantage.measures.texts.diversity import text_diversity
 from vantage.measures.texts.phrases import class_phrases
-from vantage.studies.appraisals.analysis import Appraised, once
+from vantage.studies.appraisals.analysis import Appraised
 from vantage.studies.appraisals.coding import clustered, p_over_posts
 
 _PROMPT_WORDS: Final = """
@@ -41,7 +42,7 @@ _WHAT: Final = {
 }
 
 
-@once
+@lru_cache(maxsize=1)
 def reasons_agreement(analysis: Appraised) -> pl.DataFrame | None:
     """The annotators' pairs with baselines by the other hand, by either hand, and by either hand with the leak."""
     if analysis.experts is None or "rationale" not in analysis.experts.judgments.columns:
@@ -63,7 +64,7 @@ def experts_beyond_chance(analysis: Appraised) -> pl.DataFrame | None:
     return _rouge(reasons_agreement(analysis))
 
 
-@once
+@lru_cache(maxsize=1)
 def reasons_models(analysis: Appraised) -> pl.DataFrame | None:
     """Models' rationales beside people's."""
     if not analysis.model_names or "rationale" not in analysis.judged.columns:

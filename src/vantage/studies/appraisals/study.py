@@ -9,14 +9,14 @@ from vantage.errors import InputError
 from vantage.studies.appraisals import emotions, evaluation, experts, models, reasons
 from vantage.studies.appraisals.analysis import Appraised, likeness_of
 from vantage.studies.appraisals.collecting import INSTRUMENT, read_release
-from vantage.studies.appraisals.options import Options
+from vantage.studies.appraisals.options import AppraisalsOptions
 from vantage.studies.execution import Context
 from vantage.studies.recipes import recipe_study
 
 STYLES: Final = {"one": ("zero-shot",), "two": ("two-step",), "both": ("zero-shot", "two-step")}
 
 
-def collect(context: Context[Options]) -> Corpus:
+def collect(context: Context[AppraisalsOptions]) -> Corpus:
     """The release with its recorded answers, and the answers of models that are asked now."""
     options = context.options
     if context.data is None:
@@ -41,7 +41,7 @@ def collect(context: Context[Options]) -> Corpus:
 STUDY: Final = recipe_study(
     "appraisals",
     __package__,
-    Options,
+    AppraisalsOptions,
     collect,
     experts,
     emotions,

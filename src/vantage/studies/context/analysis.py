@@ -10,19 +10,19 @@ from typing import Any, Final, TypeVar
 import polars as pl
 from scipy.special import stdtrit
 
-from vantage.context.ambiguity import Detected, detected, votes
-from vantage.context.controls import CONTEXT, STATIC, attached_steps
-from vantage.context.detection import Judging
-from vantage.context.simulation import METHOD, Cost, Simulation
-from vantage.context.surface import SURFACE, by_surface
-from vantage.context.thresholds import LEAST, in_order
 from vantage.corpora import Corpus
 from vantage.errors import InputError
 from vantage.instruments import Question
 from vantage.measures.ratings import Floats
 from vantage.report.recipe import Analysis
-from vantage.studies.context.options import Options, listed
-from vantage.studies.context.tasks import TASK, TASKS, Task, chosen_tasks, labels_of, question_of
+from vantage.studies.context.options import ContextOptions
+from vantage.studies.context.pipeline.ambiguity import Detected, detected, votes
+from vantage.studies.context.pipeline.controls import CONTEXT, STATIC, attached_steps
+from vantage.studies.context.pipeline.detection import Judging
+from vantage.studies.context.pipeline.simulation import METHOD, Cost, Simulation
+from vantage.studies.context.pipeline.surface import SURFACE, by_surface
+from vantage.studies.context.pipeline.thresholds import LEAST, in_order
+from vantage.studies.context.tasks import TASK, TASKS, Task, chosen_tasks, labels_of, listed, question_of
 from vantage.studies.execution import Context
 
 A = TypeVar("A", bound=Analysis)
@@ -47,7 +47,7 @@ TITLES: Final = {
 class Statements(Analysis):
     """The statements of one task: people's votes, every method's scores, and the items that are flagged."""
 
-    options: Options = field(default_factory=Options)
+    options: ContextOptions = field(default_factory=ContextOptions)
     task: Task = TASKS["sarcasm"]
     costs: Mapping[tuple[str, str, str], Cost] = field(default_factory=dict)
 
@@ -82,9 +82,16 @@ class Statements(Analysis):
         return len(self.votes) >= LEAST
 
     @cached_property
+    def by_model(self) -> dict[str, list[Detected]]:
+        """The scores of every method by model; first, without a name, those that need none, where votes are enough."""
+        return {"": self._surfaces() if self.judged else [], **self._simulated()}
+
+    @cached_property
     def methods(self) -> list[Detected]:
-        """Every method's scores: those that need no model, where there are votes enough, then those of each model."""
-        return [*(self._surfaces() if self.judged else ()), *self._simulated()]
+        """The scores of every method; where there are several models, methods are named with theirs."""
+        named = {model: f"{model}: " if model and len(self.by_model) > 2 else "" for model in self.by_model}
+        every = self.by_model.items()
+        return [replace(one, method=named[model] + one.method) for model, some in every for one in some]
 
     @cached_property
     def selector(self) -> Detected | None:
@@ -128,30 +135,28 @@ class Statements(Analysis):
         found = {name: by_surface(self.corpus.items, self.votes, self.question.scale, name, **how) for name in names}
         return [Detected(TITLES[name], one.table) for name, one in found.items()]
 
-    def _simulated(self) -> list[Detected]:
+    def _simulated(self) -> dict[str, list[Detected]]:
+        found: dict[str, list[Detected]] = {}
         if METHOD not in self.corpus.raters.columns:
-            return []
-        known = self.corpus.raters.drop_nulls(METHOD).select("model", METHOD).unique(maintain_order=True)
-        several = known["model"].n_unique() > 1
-        found = []
-        for model, method in known.iter_rows():
-            raters = self.corpus.raters.filter(pl.col("model") == model, pl.col(METHOD) == method)["rater"]
-            cost = self.costs.get((self.task.name, model, method)) or Cost(0, None, None)
-            simulation = Simulation(method, self.corpus, self.question, tuple(raters), cost)
-            title = f"{model}: {TITLES[method]}" if several else TITLES[method]
-            found.append(Detected(title, detected(simulation, self.options.spread()).table, cost))
+            return found
+        known = self.corpus.raters.drop_nulls(METHOD)
+        for (model, method), raters in known.group_by("model", METHOD, maintain_order=True):
+            cost = self.costs.get((self.task.name, str(model), str(method))) or Cost(0, None, None)
+            simulation = Simulation(str(method), self.corpus, self.question, tuple(raters["rater"]), cost)
+            scored = detected(simulation, self.options.spread())
+            found.setdefault(str(model), []).append(replace(scored, method=TITLES[str(method)]))
         return found
 
 
 @dataclass
-class Judged(Analysis):
+class ContextAnalysis(Analysis):
     """The whole corpus, and the statements of every task."""
 
-    options: Options = field(default_factory=Options)
+    options: ContextOptions = field(default_factory=ContextOptions)
     costs: Mapping[tuple[str, str, str], Cost] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, corpus: Corpus, context: Context[Options]) -> Judged:
+    def of(cls, corpus: Corpus, context: Context[ContextOptions]) -> ContextAnalysis:
         """From what a study is run with."""
         return cls(corpus, context.options, context.seed, context.noted.get(COSTS, {}))
 

@@ -9,13 +9,6 @@ from typing import Any, Final, cast
 
 import polars as pl
 
-from vantage.context.controls import CONTEXT, STATIC, Contexts, Control, attached, check_control, condition_of
-from vantage.context.generation import generate
-from vantage.context.readers import Simulator, find_method
-from vantage.context.simulation import simulate, simulation_plan
-from vantage.context.surface import SURFACE
-from vantage.context.verification import shared_models
-from vantage.context.writing import TEMPERATURE
 from vantage.corpora import Corpus
 from vantage.corpora.storage import is_corpus
 from vantage.errors import InputError
@@ -24,8 +17,24 @@ from vantage.raters.chat import ChatRater
 from vantage.raters.style import Style
 from vantage.studies.context.analysis import COSTS
 from vantage.studies.context.model_raters import ask_models, example_corpus
-from vantage.studies.context.options import Options, listed
-from vantage.studies.context.tasks import LABEL, Task, chosen_tasks, labels_of, question_of, read_task, sampled
+from vantage.studies.context.options import ContextOptions
+from vantage.studies.context.pipeline.controls import (
+    CONTEXT,
+    STATIC,
+    Contexts,
+    Control,
+    attached,
+    check_control,
+    condition_of,
+)
+from vantage.studies.context.pipeline.first_person import first_person
+from vantage.studies.context.pipeline.generation import generate
+from vantage.studies.context.pipeline.readers import Simulator, find_method
+from vantage.studies.context.pipeline.simulation import simulate, simulation_plan
+from vantage.studies.context.pipeline.surface import SURFACE
+from vantage.studies.context.pipeline.verification import shared_models
+from vantage.studies.context.pipeline.writing import TEMPERATURE
+from vantage.studies.context.tasks import LABEL, Task, chosen_tasks, labels_of, listed, question_of, read_task, sampled
 from vantage.studies.execution import Context, store_of
 
 POOR: Final = (
@@ -41,7 +50,7 @@ DETECTED_POORLY: Final = (
 GATED: Final = "Every persona is counted as asked about every item, however relevant: the most calls there can be."
 
 
-def collect(context: Context[Options]) -> Corpus:
+def collect(context: Context[ContextOptions]) -> Corpus:
     """The sample of every task with people's votes, simulated readers, contexts, and what the models say."""
     assert context.data is not None  # noqa: S101 - the study needs data
     tasks = chosen_tasks(context.options.tasks)
@@ -50,7 +59,7 @@ def collect(context: Context[Options]) -> Corpus:
     corpora: list[Corpus] = []
     context.noted[COSTS] = {}
     for task in tasks:
-        whole = read_task(context.data, task)
+        whole = _in_first_person(context, read_task(context.data, task), task)
         part = sampled(whole, context.options.items, context.seed)
         part = _with_people(part, task, people, context.options.people)
         part = _simulated(context, part, task)
@@ -61,7 +70,7 @@ def collect(context: Context[Options]) -> Corpus:
     return corpora[0].merge(*corpora[1:])
 
 
-def _check(context: Context[Options]) -> None:
+def _check(context: Context[ContextOptions]) -> None:
     """Refuses options that would only be found wrong after everything was asked."""
     options = context.options
     options.spread()
@@ -75,7 +84,24 @@ def _check(context: Context[Options]) -> None:
         context.warn("No model was named, so that only methods of detection that need none were used.")
 
 
-def simulator(context: Context[Options], model: str) -> Simulator:
+def _in_first_person(context: Context[ContextOptions], whole: Corpus, task: Task) -> Corpus:
+    """The statements that somebody could say in a conversation, so that the sample is drawn from these alone."""
+    if not context.options.first_person:
+        return whole
+    kept = [item for item, text in whole.items.select("item", "text").iter_rows() if first_person(text)]
+    if not kept:
+        raise InputError(
+            f"no statement of the task '{task.name}' is made in the first person", remedy="pass --first-person no"
+        )
+    if left := len(whole.items) - len(kept):
+        context.warn(
+            f"{task.title}: {left:,} of {len(whole.items):,} statements are not made in the first person and were left "
+            "out before the sample was drawn (--first-person no keeps them)."
+        )
+    return whole.filter(pl.col("item").is_in(kept))
+
+
+def simulator(context: Context[ContextOptions], model: str) -> Simulator:
     """A model as the study's options say that readers are simulated with it."""
     options = context.options
     return Simulator(
@@ -89,7 +115,7 @@ def simulator(context: Context[Options], model: str) -> Simulator:
     )
 
 
-def _simulated(context: Context[Options], corpus: Corpus, task: Task) -> Corpus:
+def _simulated(context: Context[ContextOptions], corpus: Corpus, task: Task) -> Corpus:
     """The corpus with the answers of simulated readers, one run for each model and method."""
     methods = [name for name in listed(context.options.methods) if name not in SURFACE]
     for model in context.models:
@@ -108,7 +134,9 @@ def _simulated(context: Context[Options], corpus: Corpus, task: Task) -> Corpus:
     return corpus
 
 
-def _with_contexts(context: Context[Options], corpus: Corpus, task: Task) -> tuple[Corpus, Instrument, list[str]]:
+def _with_contexts(
+    context: Context[ContextOptions], corpus: Corpus, task: Task
+) -> tuple[Corpus, Instrument, list[str]]:
     """The corpus with written contexts, the instrument that shows them, and the conditions that it has for them."""
     options, instrument = context.options, Instrument.load(task.instrument)
     controls = cast(list[Control], listed(options.controls))
@@ -126,7 +154,7 @@ def _with_contexts(context: Context[Options], corpus: Corpus, task: Task) -> tup
 
 
 def _generated(
-    context: Context[Options], corpus: Corpus, instrument: Instrument, control: Control, title: str
+    context: Context[ContextOptions], corpus: Corpus, instrument: Instrument, control: Control, title: str
 ) -> Contexts:
     """Contexts of one kind as the study's options say that they are written and checked."""
     options = context.options
@@ -153,16 +181,8 @@ def _generated(
         )
 
 
-def _examples(context: Context[Options], pool: Corpus, instrument: Instrument, conditions: Sequence[str]) -> Corpus:
-    """Worked examples with contexts of their own, for styles that show examples; none where nothing needs them."""
-    shots = any(Style.parse(style).shots for style in listed(context.options.styles))
-    if CONTEXT not in conditions or not shots:
-        return pool.filter(pl.lit(False))
-    return _generated(context, pool, instrument, "label", "contexts of examples").corpus
-
-
 def _evaluated(
-    context: Context[Options], whole: Corpus, corpus: Corpus, instrument: Instrument, conditions: Sequence[str]
+    context: Context[ContextOptions], whole: Corpus, corpus: Corpus, instrument: Instrument, conditions: Sequence[str]
 ) -> Corpus:
     """The corpus with the models' own judgments: static, and with every kind of context where it is."""
     options = context.options
@@ -170,16 +190,10 @@ def _evaluated(
         return corpus
     labels = labels_of(whole.items)
     pool = example_corpus(whole.items, labels, instrument, corpus.items, seed=context.seed)
-    return ask_models(
-        context,
-        corpus,
-        instrument,
-        conditions=[STATIC, *conditions],
-        styles=listed(options.styles),
-        runs=options.runs,
-        temperature=options.temperature,
-        examples={STATIC: pool, CONTEXT: _examples(context, pool, instrument, conditions)},
-    )
+    examples = {STATIC: pool}
+    if CONTEXT in conditions and any(Style.parse(style).shots for style in listed(options.styles)):
+        examples[CONTEXT] = _generated(context, pool, instrument, "label", "contexts of examples").corpus
+    return ask_models(context, corpus, instrument, [STATIC, *conditions], examples)
 
 
 def _people(folder: str) -> Corpus | None:
@@ -225,7 +239,7 @@ def _with_people(corpus: Corpus, task: Task, people: Corpus | None, folder: str)
     return empty.add(said.select(columns), raters)
 
 
-def _warn(context: Context[Options]) -> None:
+def _warn(context: Context[ContextOptions]) -> None:
     options = context.options
     if options.generator == "embedded":
         context.warn(POOR)

@@ -7,12 +7,12 @@ from typing import Any, Final
 
 import polars as pl
 
-from vantage.context.controls import KINDS, column_of, context_fields
-from vantage.context.dialogue import as_turns
-from vantage.context.record import COST, DROPPED, KEPT, OUTCOME
 from vantage.report.parts import Dialogue
 from vantage.report.recipe import Data
-from vantage.studies.context.analysis import Judged, once
+from vantage.studies.context.analysis import ContextAnalysis, once
+from vantage.studies.context.pipeline.controls import KINDS, column_of, context_fields
+from vantage.studies.context.pipeline.dialogue import as_turns
+from vantage.studies.context.pipeline.record import COST, DROPPED, KEPT, OUTCOME
 from vantage.studies.context.tasks import LABEL, TASK
 
 BY: Final = (TASK, "control")
@@ -20,7 +20,7 @@ _ANSWER: Final = re.compile(r"([a-z-]+) (\d+(?:\.\d+)?)(?:,|$)")
 
 
 @once
-def _steps(analysis: Judged) -> pl.DataFrame:
+def _steps(analysis: ContextAnalysis) -> pl.DataFrame:
     """All steps, with the task and what contexts were written for."""
     whole = [frame.with_columns(pl.lit(control).alias("control")) for control, frame in analysis.steps.items()]
     if not whole:
@@ -28,7 +28,7 @@ def _steps(analysis: Judged) -> pl.DataFrame:
     return pl.concat(whole).join(analysis.corpus.items.select("item", TASK), on="item", maintain_order="left")
 
 
-def written(analysis: Judged) -> Data | None:
+def written(analysis: ContextAnalysis) -> Data | None:
     """How many contexts were kept, by task and by what they were written for, and what they took."""
     steps = _steps(analysis)
     if steps.is_empty():
@@ -58,7 +58,7 @@ def written(analysis: Judged) -> Data | None:
     return Data(frame, {"writers": named("conversation"), "checkers": named("verification")})
 
 
-def rejected(analysis: Judged) -> pl.DataFrame | None:
+def rejected(analysis: ContextAnalysis) -> pl.DataFrame | None:
     """Rejected attempts by step and reason, and the last reasons for which statements were dropped."""
     steps = _steps(analysis)
     if steps.is_empty():
@@ -73,7 +73,7 @@ def rejected(analysis: Judged) -> pl.DataFrame | None:
     )
 
 
-def verified(analysis: Judged) -> pl.DataFrame | None:
+def verified(analysis: ContextAnalysis) -> pl.DataFrame | None:
     """What the verifier answered: means of attempts that passed and of those that did not."""
     steps = _steps(analysis)
     rows: list[dict[str, Any]] = []
@@ -86,7 +86,7 @@ def verified(analysis: Judged) -> pl.DataFrame | None:
     return graded.agg(mean=pl.col("value").mean(), attempts=pl.len()).sort(*BY, "question", "status")
 
 
-def examples(analysis: Judged) -> list[Dialogue]:
+def examples(analysis: ContextAnalysis) -> list[Dialogue]:
     """The first kept contexts of each task as conversations: two for the label, one of each control."""
     steps = _steps(analysis)
     if steps.is_empty():

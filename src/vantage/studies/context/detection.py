@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 import polars as pl
 
-from vantage.context.detection import calibration, ceiling, compare
-from vantage.context.simulation import Cost
-from vantage.context.thresholds import LEAST, remaining
 from vantage.report.cells import counted
+from vantage.report.parts import Figure
 from vantage.report.recipe import Data
-from vantage.studies.context.analysis import TITLES, Judged, Statements
+from vantage.studies.context.analysis import TITLES, ContextAnalysis, Statements
+from vantage.studies.context.pipeline.ambiguity import Detected
+from vantage.studies.context.pipeline.detection import calibration, ceiling, compare
+from vantage.studies.context.pipeline.simulation import Cost
+from vantage.studies.context.pipeline.thresholds import LEAST, remaining
 from vantage.studies.context.tasks import LABEL, TASK
 
 SHOWN: Final = 12
 """How many of the most ambiguous statements are listed."""
 RANDOM: Final = "at random"
+_ENDS: Final = (("", "estimate"), ("_low", "low"), ("_high", "high"))
 
 
-def tasks(analysis: Judged) -> Mapping[str, Statements]:
+def tasks(analysis: ContextAnalysis) -> Mapping[str, Statements]:
     """The statements of each task that anyone or any method has judged."""
     return {title: part for title, part in analysis.parts.items() if part.methods or len(part.votes)}
 
@@ -76,32 +80,68 @@ def methods(part: Statements) -> Data:
     return Data(frame.with_columns(pl.lit(part.task.name).alias(TASK)), facts)
 
 
-def curves(part: Statements) -> pl.DataFrame | None:
-    """How much of people's doubt lies in the items that each method flags first."""
-    rows = []
-    for one in part.methods if part.judged else ():
+def curves(part: Statements) -> list[Figure]:
+    """How much of people's doubt lies in the items that each method flags first, a figure for each model."""
+    if not part.judged:
+        return []
+
+    def captured(one: Detected) -> pl.DataFrame | None:
         if one.method == TITLES["constant"] and len(part.methods) > 1:
-            continue
-        told = part.judging.curve(one, part.votes)
-        rows.append(told.select(pl.lit(one.method).alias("method"), "share", estimate="captured"))
-        chance = told.select(
-            pl.lit(RANDOM).alias("method"), "share", estimate="random", low="random_low", high="random_high"
-        )
-    return pl.concat([*rows, chance], how="diagonal") if rows else None
+            return None
+        found = part.judging.curve(one, part.votes).select("share", "captured", "random", "random_low", "random_high")
+        return found.rename({"captured": "estimate"})
+
+    words = (
+        "how much of people's doubt lies in the items that are flagged first, by the share of items that are flagged; "
+    )
+    words += "the band is the middle 95 % of random flags"
+    axes = {"x_label": "share of items flagged", "label": "share of people's doubt captured", "height": 3.4}
+    return list(_drawn(part, "curves", words, captured, axes))
 
 
-def remaining_doubt(part: Statements) -> pl.DataFrame | None:
+def remaining_doubt(part: Statements) -> list[Figure]:
     """What people's ambiguity would be if only flagged items had context; needs people's votes in both conditions."""
     if part.after.is_empty() or not part.judged:
-        return None
-    column, rows = part.judging.target.column, []
-    before = part.votes.select("item", pl.col(column).alias("before"))
-    after = part.after.select("item", pl.col(column).alias("after"))
-    for one in part.methods:
-        told = remaining(one.table.select("item", "score").join(before, on="item").join(after, on="item"))
-        rows.append(told.select(pl.lit(one.method).alias("method"), "share", "left"))
-        chance = told.select(pl.lit(RANDOM).alias("method"), "share", pl.col("random").alias("left"))
-    return pl.concat([*rows, chance]) if rows else None
+        return []
+    column = part.judging.target.column
+    both = part.votes.select("item", before=column).join(part.after.select("item", after=column), on="item")
+
+    def left(one: Detected) -> pl.DataFrame:
+        found = remaining(one.table.select("item", "score").join(both, on="item"))
+        return found.select("share", "random", estimate="left")
+
+    words = f"people's {column} when only the items that are flagged first get context, by their share"
+    axes = {"x_label": "share of items with context", "label": column}
+    return list(_drawn(part, "remaining", words, left, axes))
+
+
+def _drawn(
+    part: Statements,
+    name: str,
+    words: str,
+    curve: Callable[[Detected], pl.DataFrame | None],
+    axes: Mapping[str, Any],
+) -> Iterator[Figure]:
+    """A figure of curves for the methods without a model and for those of each model, beside random flags."""
+    for model, methods in part.by_model.items():
+        rows = {one.method: found for one in methods if (found := curve(one)) is not None}
+        if not rows:
+            continue
+        last = [*rows.values()][-1]
+        chance = last.select(
+            "share", *(pl.col(f"random{end}").alias(as_) for end, as_ in _ENDS if f"random{end}" in last)
+        )
+        lines = {method: found.select("share", "estimate") for method, found in rows.items()} | {RANDOM: chance}
+        named = [line.with_columns(pl.lit(method).alias("method")) for method, line in lines.items()]
+        yield Figure(
+            "-".join(
+                [name, part.task.name, *([re.sub(r"[^a-z0-9]+", "-", model.lower()).strip("-")] if model else [])]
+            ),
+            f"Methods {f'that use {model}' if model else 'that use no model'}: {words}.",
+            chart="curve",
+            data=pl.concat(named, how="diagonal"),
+            options={"x": "share", "series": "method", **axes},
+        )
 
 
 def calibrated(part: Statements) -> pl.DataFrame | None:

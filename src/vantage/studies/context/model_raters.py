@@ -8,13 +8,14 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from vantage.context.controls import CONTEXT, STATIC, with_context
 from vantage.corpora import Corpus
 from vantage.corpora.schema import KEY
 from vantage.instruments import Instrument
-from vantage.raters.chat import ChatRater
 from vantage.raters.shots import corpus_shots
 from vantage.raters.style import Style
+from vantage.studies.context.options import ContextOptions
+from vantage.studies.context.pipeline.controls import CONTEXT, STATIC, with_context
+from vantage.studies.context.tasks import listed
 from vantage.studies.execution import Context
 
 EXAMPLES: Final = 24
@@ -66,65 +67,51 @@ def example_corpus(
 
 
 def ask_models(
-    context: Context[Any],
+    context: Context[ContextOptions],
     corpus: Corpus,
     instrument: Instrument,
-    *,
     conditions: Sequence[str],
-    styles: Sequence[str],
-    runs: int,
-    temperature: float = 0.2,
-    examples: Mapping[str, Corpus] | None = None,
+    examples: Mapping[str, Corpus],
 ) -> Corpus:
     """The corpus with the judgments of every model of a study, in every style and under every condition.
 
     Under a condition with context, only the items that have one are judged. A style with examples is left out, with a
     warning, under a condition for which there are not enough of them. Under the controls of context, models are asked
-    without examples only.
+    without examples only. A style that gives the whole distribution is asked once.
 
     Args:
-        context: The study, with its models.
-        corpus: The sample; contexts stand in it as `vantage.context.controls.attached` puts them there.
+        context: The study, with its models and options.
+        corpus: The sample, with contexts as `pipeline.controls.attached` puts them there.
         instrument: The task, with a condition for each kind of context.
         conditions: What is asked.
-        styles: How it is asked.
-        runs: How often; a style that gives the whole distribution is asked once.
-        temperature: Of the models.
         examples: What few-shot examples are drawn from under each condition (see `example_corpus`).
     """
-    pools = {name: corpus_shots(part, instrument.questions[:1]) for name, part in (examples or {}).items()}
-    for style in map(Style.parse, styles):
-        how: dict[str, Any] = {} if style.distribution else {"samples": runs, "temperature": temperature}
+    options, questions = context.options, instrument.questions[:1]
+    pools = {name: corpus_shots(part, questions) for name, part in examples.items()}
+    for style in map(Style.parse, listed(options.styles)):
+        how: dict[str, Any] = (
+            {} if style.distribution else {"samples": options.runs, "temperature": options.temperature}
+        )
         for condition in conditions:
             if style.shots:
+                if condition not in (STATIC, CONTEXT):
+                    continue
                 there = len(pools.get(condition, ()))
-                if condition in (STATIC, CONTEXT) and there < style.shots:
+                if there < style.shots:
                     context.warn(
                         f"{style.name} was left out under the condition {condition} of {instrument.id}: there are "
                         f"{there} worked examples for it outside the sample."
                     )
-                if condition not in (STATIC, CONTEXT) or there < style.shots:
                     continue
-                how["training"] = (examples or {})[condition]
-            corpus = _asked(context, corpus, context.raters(style.name, **how), instrument, condition)
-    return corpus
-
-
-def _asked(
-    context: Context[Any],
-    corpus: Corpus,
-    raters: Sequence[ChatRater],
-    instrument: Instrument,
-    condition: str,
-) -> Corpus:
-    """The corpus with what the raters say under one condition about the items that can be shown under it."""
-    part = corpus if condition == STATIC else with_context(corpus, condition, instrument)
-    if part.items.is_empty():
-        return corpus
-    rated = context.rate(part, raters, instrument, questions=[instrument.questions[0].id], condition=condition)
-    new = rated.judgments.join(part.judgments, on=list(KEY), how="anti")
-    if len(new):
-        fresh = rated.raters.join(corpus.raters, on="rater", how="anti")
-        corpus = corpus.add(new, fresh if len(fresh) else None, [instrument])
-    context.reached = corpus
+                how["training"] = examples[condition]
+            part = corpus if condition == STATIC else with_context(corpus, condition, instrument)
+            if part.items.is_empty():
+                continue
+            raters = context.raters(style.name, **how)
+            rated = context.rate(part, raters, instrument, questions=[questions[0].id], condition=condition)
+            new = rated.judgments.join(part.judgments, on=list(KEY), how="anti")
+            if len(new):
+                fresh = rated.raters.join(corpus.raters, on="rater", how="anti")
+                corpus = corpus.add(new, fresh if len(fresh) else None, [instrument])
+            context.reached = corpus
     return corpus

@@ -2,26 +2,28 @@
 
 A run is scored by itself, and a model's score is the mean over its runs. All conditions are scored on the same items,
 and the same resampled items give the interval of their difference. An answer "ambiguous" is no label and counts as
-wrong, and so does an answer that cannot be read.
+wrong, and so does an answer that cannot be read. A label that occurs neither in the reference nor in the answers is
+left out of the average, so that a perfect model scores 1 on every part of the items.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import polars as pl
 
-from vantage.context.controls import CONTEXT, KINDS, STATIC, target
-from vantage.context.thresholds import LEAST
 from vantage.measures.ratings import Floats
 from vantage.measures.resampling import Resampling
 from vantage.measures.scoring.scores import Metric, Rules, Scores
+from vantage.perspective.fairness import share_beyond
 from vantage.raters.style import Style
 from vantage.report.recipe import Data
-from vantage.studies.context.analysis import Judged, Statements, once, paired
+from vantage.studies.context.analysis import ContextAnalysis, Statements, once, paired
+from vantage.studies.context.pipeline.controls import CONTEXT, KINDS, STATIC, Control, condition_of, target
+from vantage.studies.context.pipeline.thresholds import LEAST
 from vantage.studies.context.tasks import TASK
 
 ALL: Final = "all"
@@ -30,6 +32,8 @@ REST: Final = "the rest"
 SELECTIVE: Final = "selective"
 DRAWS: Final = 20
 """Random selections with which a selective one is compared."""
+SWAPS: Final = 4999
+"""How often answers change places: enough for a p value that outlasts the correction over a whole report."""
 F1: Final = Metric("f1", "macro")
 WRONG: Final[dict[str, Any]] = {"missing": "wrong", "opt_outs": "wrong"}
 _CONDITIONS: Final = {STATIC: "static", CONTEXT: "context", SELECTIVE: "flagged only"}
@@ -53,50 +57,71 @@ class Rated:
         """Its judgments under one condition."""
         return self.judged.filter(condition=condition)
 
-    def common(self, *conditions: str) -> pl.DataFrame:
-        """The items that were judged under all of the conditions, with their positions."""
+    def common(self, *conditions: str) -> list[str]:
+        """The items that were judged under all of the conditions."""
         found = self.judged.filter(pl.col("condition").is_in(conditions))
         counts = found.group_by("item").agg(pl.col("condition").n_unique())
-        return counts.filter(condition=len(conditions)).select("item").sort("item").with_row_index("position")
+        return counts.filter(condition=len(conditions))["item"].sort().to_list()
 
-    def selective(self, flagged: Collection[str]) -> pl.DataFrame:
-        """Answers with context for flagged items and without it for all others, also where a context was dropped."""
-        inside = self.under(CONTEXT).filter(pl.col("item").is_in(list(flagged)))
-        return pl.concat([self.under(STATIC).join(inside, on="item", how="anti"), inside])
+    def f1(self, conditions: Sequence[str], items: Sequence[str]) -> Callable[..., Floats]:
+        """F1 as a function of weights on the items, an array for each condition with a row for each draw.
+
+        A run is scored on all answers that have a weight, so that weights also mix the conditions item by item.
+        """
+        every = self.judged.filter(pl.col("condition").is_in(conditions), pl.col("item").is_in(items))
+        every = every.with_columns(pl.format("{} {}", "condition", "item").alias("item"))
+        rules = Rules(np.array(self.part.question.scale.codes, dtype=np.float64), zero_division=None, **WRONG)
+        runs = every["person"].unique().sort().to_list()
+        placed = pl.DataFrame({"item": [f"{name} {item}" for name in conditions for item in items]})
+        scores = Scores.of(every, rules, runs, placed.with_row_index("position"))
+        return lambda *weights: scores.values(np.column_stack(weights), [F1])[:, 0]
 
     def scores(
         self,
-        frames: Mapping[str, pl.DataFrame],
-        items: pl.DataFrame,
-        differences: Mapping[str, tuple[str, str]],
-        *,
-        intervals: bool = True,
+        columns: Mapping[str, str],
+        items: Sequence[str],
+        flagged: Collection[str] = (),
+        change: str = "difference",
     ) -> dict[str, Any]:
-        """F1 of every frame and differences of two of them, each with an interval over items.
+        """F1 under one or two conditions and the second less the first, with intervals over items and a p value.
 
-        Fewer than ten items have no interval: resampled so few, they would only repeat themselves.
+        `p` is that of an approximate randomisation test (Noreen 1989), in which the answers under the two conditions
+        change places item by item. With flagged items, `selective` takes the second condition for these alone, and
+        `random` is its mean for as many items chosen at random. Fewer than ten items have neither interval nor p.
+
+        Args:
+            columns: The conditions by the name of their column.
+            items: The items, which were judged under all of them.
+            flagged: The items for which `selective` takes the second condition.
+            change: The name of the difference.
         """
-        if items.is_empty():
+        if not items:
             return {"reason": "no item of this part was judged under all conditions"}
-        rules = Rules(np.array(self.part.question.scale.codes, dtype=np.float64), **WRONG)
-        every = {name: Scores.of(frame, rules, _runs(frame), items) for name, frame in frames.items()}
-
-        def statistics(weight: Floats) -> Floats:
-            found = {name: one.values(weight, [F1])[:, 0] for name, one in every.items()}
-            return np.column_stack([*found.values(), *(found[one] - found[two] for one, two in differences.values())])
-
-        ci: Any = "items" if intervals and len(items) >= LEAST else "none"
-        how = Resampling(ci, resamples=self.part.options.resamples, seed=self.part.seed)
+        f1, n = self.f1(list(columns.values()), items), len(items)
+        (first, *other), seed = columns, self.part.seed
+        statistics: dict[str, Callable[[Floats], Floats]] = {first: f1}
         row: dict[str, Any] = {}
-        estimates = statistics(np.ones((1, len(items))))[0]
-        bounds = how.intervals(len(items), statistics)
-        for name, estimate, (low, high) in zip([*every, *differences], estimates, bounds, strict=True):
+        if other:
+            statistics = {first: lambda w: f1(w, 0 * w), other[0]: lambda w: f1(0 * w, w)}
+            if flagged:
+                chosen = np.isin(items, list(flagged)).astype(np.float64)
+                drawn = np.random.default_rng(seed).permuted(np.tile(chosen, (DRAWS, 1)), axis=1)
+                statistics[SELECTIVE] = lambda w: f1(w * (1 - chosen), w * chosen)
+                row["random"] = float(f1(1 - drawn, drawn).mean())
+            statistics[change] = lambda w: f1(0 * w, w) - f1(w, 0 * w)
+
+        def together(weight: Floats) -> Floats:
+            return np.column_stack([statistic(weight) for statistic in statistics.values()])
+
+        how = Resampling("items" if n >= LEAST else "none", resamples=self.part.options.resamples, seed=seed)
+        estimates = together(np.ones((1, n)))[0]
+        for name, estimate, (low, high) in zip(statistics, estimates, how.intervals(n, together), strict=True):
             row |= {name: float(estimate), f"{name}_low": low, f"{name}_high": high}
+        if other and n >= LEAST:
+            kept = np.random.default_rng(seed).integers(0, 2, (SWAPS, n)).astype(np.float64)
+            swapped = np.abs(f1(kept, 1 - kept) - f1(1 - kept, kept))
+            row[f"{change}_p"] = share_beyond(swapped >= abs(row[change]) - 1e-12)
         return row
-
-
-def _runs(frame: pl.DataFrame) -> list[str | None]:
-    return frame["person"].unique().sort().to_list() or [None]
 
 
 def rated(part: Statements) -> Iterator[Rated]:
@@ -121,7 +146,7 @@ def parts_of(items: Sequence[str], flagged: Collection[str]) -> dict[str, list[s
 
 
 @once
-def f1(analysis: Judged) -> Data | None:
+def f1(analysis: ContextAnalysis) -> Data | None:
     """F1 of each model without context, with it and with it for flagged items only, on all items and on parts."""
     rows = [
         {**one.named, **row}
@@ -136,26 +161,11 @@ def f1(analysis: Judged) -> Data | None:
 def before_and_after(one: Rated, flagged: Collection[str]) -> Iterator[dict[str, Any]]:
     """One row per part of the items: F1 in each condition and the difference that context makes, with intervals."""
     conditions = [name for name in (STATIC, CONTEXT) if len(one.under(name))]
-    both = len(conditions) == 2
-    every = one.common(*conditions)["item"].to_list()
-    for part, kept in parts_of(every, flagged).items():
-        items = pl.DataFrame({"item": kept}, schema={"item": pl.String}).with_row_index("position")
-        frames = {name: one.under(name) for name in conditions}
+    for part, items in parts_of(one.common(*conditions), flagged).items():
         row: dict[str, Any] = {"part": part, "items": len(items)}
-        for name, frame in frames.items():
-            row |= _declined(frame.join(items, on="item", how="semi"), name)
-        if both and flagged and part == ALL:
-            frames[SELECTIVE] = one.selective(flagged)
-            row["random"] = _by_lot(one, items, len(set(flagged) & set(every)))
-        yield {**row, **one.scores(frames, items, {"difference": (CONTEXT, STATIC)} if both else {})}
-
-
-def _by_lot(one: Rated, items: pl.DataFrame, count: int) -> float:
-    """Mean F1 when context goes to as many items drawn by lot."""
-    rng = np.random.default_rng(one.part.seed)
-    drawn = [rng.choice(items["item"].to_list(), count, replace=False).tolist() for _ in range(DRAWS)]
-    scores = [one.scores({"f1": one.selective(some)}, items, {}, intervals=False)["f1"] for some in drawn]
-    return float(np.mean(scores))
+        for name in conditions:
+            row |= _declined(one.under(name).filter(pl.col("item").is_in(items)), name)
+        yield {**row, **one.scores({name: name for name in conditions}, items, flagged if part == ALL else ())}
 
 
 def _declined(frame: pl.DataFrame, name: str) -> dict[str, float]:
@@ -167,7 +177,7 @@ def _declined(frame: pl.DataFrame, name: str) -> dict[str, float]:
     return {f"ambiguous_{name}": int(unclear.sum()) / len(status), f"unread_{name}": int(lost.sum()) / len(status)}
 
 
-def f1_by_condition(analysis: Judged) -> pl.DataFrame | None:
+def f1_by_condition(analysis: ContextAnalysis) -> pl.DataFrame | None:
     """The same on all items, one row for each condition, with the number of examples in the prompt."""
     found = f1(analysis)
     if found is None:
@@ -187,7 +197,7 @@ def f1_by_condition(analysis: Judged) -> pl.DataFrame | None:
     return pl.concat(long).drop_nulls("estimate")
 
 
-def f1_by_examples(analysis: Judged) -> pl.DataFrame | None:
+def f1_by_examples(analysis: ContextAnalysis) -> pl.DataFrame | None:
     """F1 by the number of examples, where models were asked with several."""
     long = f1_by_condition(analysis)
     some = None if long is None else long.filter(pl.col("condition") != _CONDITIONS[SELECTIVE]).drop_nulls("shots")
@@ -201,7 +211,7 @@ def _shots(style: str) -> int | None:
 
 
 @once
-def effects(analysis: Judged) -> pl.DataFrame:
+def effects(analysis: ContextAnalysis) -> pl.DataFrame:
     """One row for each model and kind of context: F1 without and with it on the same items, and what follows it.
 
     `gain` is the difference for contexts written for the label, `control` that for the others. `beyond` is F1 with
@@ -219,33 +229,31 @@ def effects(analysis: Judged) -> pl.DataFrame:
 
 def _kinds(one: Rated) -> Iterator[dict[str, Any]]:
     for written_for, kind in KINDS.items():
-        condition = CONTEXT if written_for == "label" else f"{CONTEXT}-{written_for}"
+        condition = condition_of(written_for)
         items = one.common(STATIC, condition)
-        if items.is_empty():
+        if not items:
             continue
-        frames = {STATIC: one.under(STATIC), CONTEXT: one.under(condition)}
         row = {"written_for": written_for, "kind": kind, "items": len(items)}
-        row |= one.scores(frames, items, {"difference": (CONTEXT, STATIC)})
+        row |= one.scores({STATIC: STATIC, CONTEXT: condition}, items)
         row["gain" if written_for == "label" else "control"] = row["difference"]
         if written_for in ("label", "opposite"):
-            row |= _following(one, frames, items, written_for)
-        if written_for == "blind" and len(both := one.common(STATIC, CONTEXT, condition)):
-            pair = {"label": one.under(CONTEXT), "blind": frames[CONTEXT]}
-            found = one.scores(pair, both, {"beyond": ("label", "blind")})
+            row |= _following(one, condition, items, written_for)
+        if written_for == "blind" and (both := one.common(STATIC, CONTEXT, condition)):
+            found = one.scores({"blind": condition, "label": CONTEXT}, both, change="beyond")
             row |= {name: value for name, value in found.items() if name.startswith("beyond")}
         yield row
 
 
-def _following(one: Rated, frames: Mapping[str, pl.DataFrame], items: pl.DataFrame, written_for: Any) -> dict[str, Any]:
+def _following(one: Rated, condition: str, items: Sequence[str], written_for: Control) -> dict[str, Any]:
     """The shares of answers that are the label of a context, without and with it."""
-    scale, shares, means = one.part.question.scale, {}, []
-    for name, frame in frames.items():
-        mine = frame.join(items, on="item", how="semi")
+    scale, shares, means = one.part.question.scale, [], []
+    for name in (STATIC, condition):
+        mine = one.under(name).filter(pl.col("item").is_in(items))
         aims = pl.Series([target(scale, gold, written_for) for gold in mine["gold"]], dtype=pl.Float64)
         hit = mine.select("item", hit=(mine["value"] == aims).fill_null(value=False).cast(pl.Float64))
-        shares[name] = float(hit["hit"].mean())  # type: ignore[arg-type]
+        shares.append(float(hit["hit"].mean()))  # type: ignore[arg-type]
         means.append(hit.group_by("item").agg(pl.col("hit").mean()).sort("item")["hit"].to_numpy())
-    row: dict[str, Any] = {"follows_static": shares[STATIC], "follows": shares[CONTEXT]}
+    row: dict[str, Any] = {"follows_static": shares[0], "follows": shares[1]}
     return row | (paired("followed", means[1] - means[0]) if written_for == "opposite" else {})
 
 
@@ -255,7 +263,7 @@ _EFFECTS: Final[dict[str, Any]] = {
     **{
         f"{name}{end}": pl.Float64
         for name in (STATIC, CONTEXT, "difference", "beyond", "followed")
-        for end in ("", "_low", "_high")
+        for end in ("", "_low", "_high", "_p")
     },
     **dict.fromkeys(("gain", "control", "follows_static", "follows"), pl.Float64),
 }

@@ -5,19 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from vantage.context.ambiguity import Spread
-from vantage.context.detection import Judging
-from vantage.context.thresholds import Target
 from vantage.studies.base import option
+from vantage.studies.context.pipeline.ambiguity import Spread
+from vantage.studies.context.pipeline.detection import Judging
+from vantage.studies.context.pipeline.thresholds import Target
 from vantage.studies.context.tasks import TASKS
 
 
 @dataclass(frozen=True)
-class Options:
+class ContextOptions:
     """What can be changed about the study."""
 
     tasks: str = option("sarcasm,politeness", f"which tasks, with commas: {', '.join(TASKS)}")
-    items: int = option(120, "statements per task, as many of every label")
+    items: int = option(120, "statements per task, with labels in proportion")
     people: str = option("", "a corpus folder that vantage collect exported, judged with and without context")
     methods: str = option(
         "constant,length,words,words-doubt,direct,reasoning,persona,persona-reasoning,selective,selective-reasoning",
@@ -42,7 +42,7 @@ class Options:
     controls: str = option("label,opposite,blind", "what contexts are written for: label, opposite, blind, turns")
     least: float = option(4.0, "the least answer of the verifier, from 1 to 5, that a context must get")
     attempts: int = option(3, "how often a context is written before the item is dropped")
-    first_person: bool = option(True, "whether only statements in the first person get a context")
+    first_person: bool = option(True, "whether only statements in the first person are sampled")
     evaluate: bool = option(True, "whether the models judge the statements themselves")
     styles: str = option(
         "zero-shot,reasoning,few-shot:3,few-shot:5,few-shot:10", "the prompting styles of the judging models"
@@ -59,12 +59,3 @@ class Options:
         """How methods of detection are judged."""
         target = Target(self.target, self.mark)
         return Judging(target, self.threshold, self.budget, self.folds, self.resamples, seed)
-
-
-def listed(words: str) -> list[str]:
-    """The words of an option, which stand between commas.
-
-    >>> listed(" a, b,,c ")
-    ['a', 'b', 'c']
-    """
-    return [word.strip() for word in words.split(",") if word.strip()]

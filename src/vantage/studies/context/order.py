@@ -10,14 +10,14 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from vantage.context.controls import CONTEXT, STATIC
-from vantage.context.thresholds import LEAST
 from vantage.measures.relations.ranks import ranks
 from vantage.measures.scoring.accuracy import accuracy
 from vantage.raters.style import Style
 from vantage.report.parts import Figure
-from vantage.studies.context.analysis import Judged, Statements, once
+from vantage.studies.context.analysis import ContextAnalysis, Statements, once
 from vantage.studies.context.models import ALL, WRONG, parts_of, rated
+from vantage.studies.context.pipeline.controls import CONTEXT, STATIC
+from vantage.studies.context.pipeline.thresholds import LEAST
 from vantage.studies.context.tasks import TASK
 
 AVERAGE: Final = "people, average"
@@ -57,7 +57,7 @@ class Ranked:
 
 
 @once
-def _ranked(analysis: Judged) -> list[Ranked]:
+def _ranked(analysis: ContextAnalysis) -> list[Ranked]:
     """The models of each task and style of which at least two were asked under both conditions."""
     return [one for part in analysis.parts.values() for one in _styles(part)]
 
@@ -101,7 +101,7 @@ def _people(part: Statements) -> pl.DataFrame:
     return pl.concat([pooled, theirs])
 
 
-def rank_correlations(analysis: Judged) -> pl.DataFrame | None:
+def rank_correlations(analysis: ContextAnalysis) -> pl.DataFrame | None:
     """Rank correlations of models between the conditions, on all items and on parts, and between two runs of one."""
     rows: list[dict[str, Any]] = []
     for one in _ranked(analysis):
@@ -136,7 +136,7 @@ def _between_runs(one: Ranked) -> Iterator[dict[str, Any]]:
             yield {"part": ALL, "between": f"two runs, {condition}", **middle, **counted}
 
 
-def _per(analysis: Judged, per: str) -> pl.DataFrame | None:
+def _per(analysis: ContextAnalysis, per: str) -> pl.DataFrame | None:
     """The measure `ranks` for each system or each pair of systems, by task and style."""
     found = []
     for one in _ranked(analysis):
@@ -146,17 +146,17 @@ def _per(analysis: Judged, per: str) -> pl.DataFrame | None:
     return pl.concat(found, how="diagonal_relaxed") if found else None
 
 
-def rank_changes(analysis: Judged) -> pl.DataFrame | None:
+def rank_changes(analysis: ContextAnalysis) -> pl.DataFrame | None:
     """Score and rank of every model without and with context, and the change of its rank with its interval."""
     return _per(analysis, "system")
 
 
-def swaps(analysis: Judged) -> pl.DataFrame | None:
+def swaps(analysis: ContextAnalysis) -> pl.DataFrame | None:
     """For every pair of models: the share of resamples in which context turns their order round."""
     return _per(analysis, "pair")
 
 
-def rank_shifts(analysis: Judged) -> list[Figure]:
+def rank_shifts(analysis: ContextAnalysis) -> list[Figure]:
     """The order without and with context, one chart for each task and style without examples, or else the first."""
     figures: dict[tuple[str, str], Figure] = {}
     for one in _ranked(analysis):

@@ -6,25 +6,25 @@ from typing import Any
 
 import polars as pl
 
-from vantage.context.controls import STATIC
-from vantage.context.record import KEPT, OUTCOME
 from vantage.measures.agreement.alpha import alpha
 from vantage.measures.scoring.accuracy import accuracy
 from vantage.measures.variation.spread import ambiguity, entropy
 from vantage.report.recipe import Data
-from vantage.studies.context.analysis import Judged, Statements, once, paired
+from vantage.studies.context.analysis import ContextAnalysis, Statements, once, paired
 from vantage.studies.context.models import effects
+from vantage.studies.context.pipeline.controls import STATIC
+from vantage.studies.context.pipeline.record import KEPT, OUTCOME
 from vantage.studies.context.tasks import TASK, labels_of
 
 
-def glance(analysis: Judged) -> Data:
+def glance(analysis: ContextAnalysis) -> Data:
     """One row per task: how many statements are ambiguous, what was done about it, and what context changed."""
     rows = [_glanced(analysis, part) for part in analysis.parts.values()]
     inside = "an answer like the others" if analysis.options.ambiguous_in else "left out"
     return Data(pl.DataFrame(rows, infer_schema_length=None), {"inside": inside})
 
 
-def _glanced(analysis: Judged, part: Statements) -> dict[str, Any]:
+def _glanced(analysis: ContextAnalysis, part: Statements) -> dict[str, Any]:
     target, voted = part.judging.target, len(part.votes)
     both = part.votes.join(part.after.select("item", pl.col("doubt").alias("after")), on="item")
     change = paired("change", (both["after"] - both["doubt"]).to_numpy())
@@ -54,7 +54,7 @@ def _glanced(analysis: Judged, part: Statements) -> dict[str, Any]:
 
 
 @once
-def people_by_condition(analysis: Judged) -> Data | None:
+def people_by_condition(analysis: ContextAnalysis) -> Data | None:
     """One row per task and condition: ambiguity score, entropy, alpha and two kinds of F1, with intervals over items.
 
     F1 (macro) is that of single answers, all people taken together. "Ambiguous" is no label, so it is counted as
@@ -66,6 +66,7 @@ def people_by_condition(analysis: Judged) -> Data | None:
     by = [TASK, "condition"]
     how: dict[str, Any] = {"by": by, "resamples": analysis.options.resamples, "seed": analysis.seed}
     exact: dict[str, Any] = {**how, "reference": labels_of(analysis.corpus.items), "metric": "f1_macro"}
+    exact["zero_division"] = None
     frames = {
         "ambiguity": ambiguity(people, **how),
         "entropy": entropy(people, base="k", opt_outs=True, **how),
@@ -82,7 +83,7 @@ def people_by_condition(analysis: Judged) -> Data | None:
     return Data(found.sort(TASK, pl.col("condition") != STATIC, "condition"), facts)
 
 
-def before_after(analysis: Judged) -> pl.DataFrame | None:
+def before_after(analysis: ContextAnalysis) -> pl.DataFrame | None:
     """The same numbers, one row for each of them."""
     found = people_by_condition(analysis)
     if found is None:
@@ -104,7 +105,7 @@ def before_after(analysis: Judged) -> pl.DataFrame | None:
     return pl.concat(rows).sort("what", maintain_order=True)
 
 
-def annotators(analysis: Judged) -> pl.DataFrame | None:
+def annotators(analysis: ContextAnalysis) -> pl.DataFrame | None:
     """F1 of every single annotator by task and condition; none where seats hide who said what."""
     persons = analysis.judged_by("person")
     if persons is None:
@@ -115,6 +116,7 @@ def annotators(analysis: Judged) -> pl.DataFrame | None:
         reference=labels_of(analysis.corpus.items),
         metric="f1_macro",
         opt_outs="wrong",
+        zero_division=None,
         resamples=analysis.options.resamples,
         seed=analysis.seed,
     ).sort(TASK, "condition", "estimate", descending=[False, False, True], nulls_last=True)

@@ -1,4 +1,4 @@
-"""The tasks of the study: where their statements come from, and a sample with as many of every label.
+"""The tasks of the study: where their statements come from, and a sample with labels in proportion.
 
 Two of the six data sets are read from their releases. The other four are not public in one place: a CSV file with
 `text` and `label`, or a corpus folder whose items have them, named after the task, is enough.
@@ -7,6 +7,7 @@ Two of the six data sets are read from their releases. The other four are not pu
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -52,13 +53,22 @@ TASKS: Final = {
 """The six tasks of the paper."""
 
 
+def listed(words: str) -> list[str]:
+    """The words of an option, separated by commas.
+
+    >>> listed(" a, b,,c ")
+    ['a', 'b', 'c']
+    """
+    return [word.strip() for word in words.split(",") if word.strip()]
+
+
 def chosen_tasks(names: str) -> list[Task]:
-    """The tasks that were named, with commas.
+    """The tasks that were named.
 
     >>> [task.name for task in chosen_tasks("politeness, sarcasm")]
     ['politeness', 'sarcasm']
     """
-    wanted = [name.strip() for name in names.split(",") if name.strip()]
+    wanted = listed(names)
     if not wanted:
         raise InputError("no task was named", remedy=f"tasks are {', '.join(TASKS)}")
     for name in wanted:
@@ -67,6 +77,7 @@ def chosen_tasks(names: str) -> list[Task]:
     return [TASKS[name] for name in dict.fromkeys(wanted)]
 
 
+@cache
 def question_of(task: Task) -> Question:
     """The question of a task."""
     return Instrument.load(task.instrument).questions[0]
@@ -95,20 +106,48 @@ def read_task(data: Path, task: Task) -> Corpus:
 
 
 def sampled(corpus: Corpus, size: int, seed: int) -> Corpus:
-    """A sample of statements with as many of every label as there are to be had."""
+    """A random sample of statements in which every label has its share of all statements, and at least one."""
     if size < 2:
         raise InputError(f"{size} items per task are too few", remedy="ask for at least two")
-    items = _stratified(corpus.items, size, seed)
-    return corpus.filter(pl.col("item").is_in(items["item"].implode()))
+    if corpus.items.is_empty():
+        raise InputError("no statement has both a text and a label", remedy="check the data of the task")
+    rng = np.random.default_rng(seed)
+    counts = corpus.items[LABEL].value_counts().sort(LABEL)
+    drawn: list[int] = []
+    for label, wanted in zip(counts[LABEL], shares_out(counts["count"].to_list(), size), strict=True):
+        drawn += rng.permutation(np.flatnonzero((corpus.items[LABEL] == label).to_numpy()))[:wanted].tolist()
+    return corpus.filter(pl.col("item").is_in(corpus.items["item"].gather(drawn).implode()))
+
+
+def shares_out(counts: list[int], size: int) -> list[int]:
+    """How many of each kind a sample of this size has: in proportion, by largest remainders, and at least one.
+
+    >>> shares_out([900, 90, 3], 120), shares_out([2, 1], 10)
+    ([108, 11, 1], [2, 1])
+    """
+    total = sum(counts)
+    if size >= total:
+        return counts
+    exact = [size * count / total for count in counts]
+    found = [max(1, int(share)) for share in exact]
+    while sum(found) < size:
+        found[max(range(len(counts)), key=lambda n: exact[n] - found[n])] += 1
+    while sum(found) > max(size, len(counts)):
+        found[max(range(len(counts)), key=lambda n: found[n] - exact[n] if found[n] > 1 else -1.0)] -= 1
+    return found
 
 
 def labels_of(items: pl.DataFrame) -> pl.DataFrame:
     """The original labels as codes: `item`, `question` and `value`."""
-    rows = []
-    for task, item, label in items.select(TASK, "item", LABEL).iter_rows():
-        question = question_of(TASKS[task])
-        rows.append({"item": item, "question": question.id, "value": question.scale.code(label)})
-    return pl.DataFrame(rows, schema={"item": pl.String, "question": pl.String, "value": pl.Float64})
+    questions = {name: question_of(task) for name, task in TASKS.items()}
+    asked = pl.DataFrame({TASK: list(questions), "question": [one.id for one in questions.values()]})
+    codes = pl.DataFrame(
+        [(name, option.name, option.code) for name, one in questions.items() for option in one.scale.options],
+        schema={TASK: pl.String, LABEL: pl.String, "value": pl.Float64},
+        orient="row",
+    )
+    told = items.select("item", TASK, LABEL).join(asked, on=TASK, maintain_order="left")
+    return told.join(codes, on=[TASK, LABEL], how="left", maintain_order="left").select("item", "question", "value")
 
 
 def _read(data: Path, task: Task) -> Corpus:
@@ -203,19 +242,3 @@ def _usable(items: pl.DataFrame) -> pl.DataFrame:
     told = items.filter(pl.col("text").str.strip_chars().str.len_chars() > 0).drop_nulls(LABEL)
     first = pl.Series([key(text) for text in told["text"]], dtype=pl.String).is_first_distinct()
     return told.filter(first)
-
-
-def _stratified(items: pl.DataFrame, size: int, seed: int) -> pl.DataFrame:
-    """As many items of every label as possible, drawn by lot; where one label runs short, the others fill up."""
-    rng = np.random.default_rng(seed)
-    labels = sorted(items[LABEL].unique().to_list())
-    if not labels:
-        raise InputError("no statement has both a text and a label", remedy="check the data of the task")
-    order = {label: rng.permutation(np.flatnonzero((items[LABEL] == label).to_numpy())) for label in labels}
-    drawn: list[int] = []
-    place = 0
-    while len(drawn) < min(size, len(items)):
-        turn = [int(order[label][place]) for label in labels if place < len(order[label])]
-        drawn += turn[: size - len(drawn)]
-        place += 1
-    return items[sorted(drawn)]

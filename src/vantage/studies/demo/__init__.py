@@ -1,5 +1,7 @@
-"""The demo: a real if very small model maps 24 social groups, and synthetic raters show what the measures say.
+"""The demo: planted beside found. Synthetic raters in whom known things are planted, and a real if very small model.
 
-It runs offline in a few minutes and shows every part of Vantage once. Nothing in it is a finding about people. `study`
-collects, `mapping` sets the model's map beside people's, and `recipe.yaml` says what the report shows.
+It runs offline in about a minute and shows what Vantage finds, what it does not, and how sure it is. Nothing in it is
+a finding about people. `study` collects, `analysis` sets what was planted beside what was found, `truths.yaml` says in
+words what was planted, `planted.csv` holds its true values, and `recipe.yaml` says what the report shows. The
+generative model is `tools/make_planted_corpus.py`.
 """

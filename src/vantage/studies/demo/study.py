@@ -1,51 +1,52 @@
-"""The study of the demo: groups judged by a small model, and sentences with synthetic ratings."""
+"""The study of the demo: the bundled corpus with planted truths, and a small model that is asked as one more rater."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Final
 
-from vantage.corpora import About, Corpus
-from vantage.corpora.bundled import demo_corpus
-from vantage.instruments import Instrument
+from vantage.corpora import Corpus
+from vantage.corpora.bundled import planted_corpus
 from vantage.raters.models.base import ModelError
 from vantage.studies.base import option
-from vantage.studies.demo import mapping
-from vantage.studies.demo.mapping import DIMENSIONS, INSTRUMENT
+from vantage.studies.demo import analysis
+from vantage.studies.demo.analysis import QUESTION, Demo
 from vantage.studies.execution import Context
 from vantage.studies.recipes import recipe_study
-from vantage.studies.stereomap.groups import groups_corpus, reference_groups
+
+SYNTHETIC: Final = (
+    "The ratings are synthetic: a program drew them, so that the truth is known. They say nothing about people."
+)
 
 
 @dataclass(frozen=True)
 class Options:
     """What can be changed about the demo."""
 
-    groups: int = option(0, "how many of the 24 groups are asked about; 0 for all of them")
+    asked: int = option(60, "how many of the 120 sentences the model is asked about; 0 for none")
 
 
 def collect(context: Context[Options]) -> Corpus:
-    """The groups, judged by option scoring, and the bundled sentences with their synthetic ratings."""
-    instrument = Instrument.load(INSTRUMENT)
-    groups = groups_corpus(reference_groups()[: context.options.groups or None], instrument)
-    members = {member for score in instrument.aggregates if score.id in DIMENSIONS for member in score.members}
-    asked = [question.id for question in instrument.questions if question.id in members]
+    """The bundled sentences with their synthetic ratings, and what the model answers about trust."""
+    corpus = planted_corpus()
+    context.warn(SYNTHETIC)
+    if not context.options.asked:
+        return corpus
+    part = corpus.filter(item=corpus.items["item"].head(context.options.asked).to_list())
     try:
-        groups = context.rate(groups, context.raters("scoring"), instrument, questions=asked)
+        rated = context.rate(part, context.raters("scoring"), corpus.instruments[0], questions=[QUESTION])
     except ModelError as error:
-        # Everything but the map can be shown without a model.
-        context.warn(f"No map could be drawn: {error}")
-    sentences = demo_corpus()
-    corpus = sentences.merge(groups)
-    corpus.about = About(
-        name="demo",
-        title="social groups, and sentences with synthetic ratings",
-        source="bundled with Vantage",
-        licence="Apache-2.0",
-        language="en",
-        notes=(*sentences.about.notes, *groups.about.notes),
-    )
-    return corpus
+        # Everything but the model's own row can be shown without it.
+        context.warn(f"No real model was asked: {error}")
+        return corpus
+    new = rated.raters.filter(~rated.raters["rater"].is_in(corpus.raters["rater"].implode()))
+    judged = rated.judgments.filter(rated.judgments["rater"].is_in(new["rater"].implode()))
+    return corpus.add(judged, new)
 
 
-STUDY: Final = recipe_study("demo", __package__, Options, collect, mapping)
+def prepare(corpus: Corpus, context: Context[Options]) -> Demo:
+    """What the functions of the recipe are given."""
+    return Demo(corpus, context.options, context.seed)
+
+
+STUDY: Final = recipe_study("demo", __package__, Options, collect, analysis, prepare=prepare)

@@ -11,13 +11,13 @@ import polars as pl
 from vantage.corpora import Corpus
 from vantage.perspective import Evaluation, Split, evaluate
 from vantage.perspective.evaluation import Over
-from vantage.perspective.tally import Undefined
+from vantage.perspective.tally import CLOSENESS, Undefined
 from vantage.report.cells import counted
 from vantage.report.recipe import Analysis
 from vantage.studies.execution import Context
-from vantage.studies.perseval.cells import Cell, planned
-from vantage.studies.perseval.options import Options
-from vantage.studies.perseval.sources import Task, tasks
+from vantage.studies.perseval.cells import GridCell, planned
+from vantage.studies.perseval.options import PersevalOptions
+from vantage.studies.perseval.sources import CorpusTask, tasks
 from vantage.studies.perseval.stored import by_rater
 
 Told: TypeAlias = pl.DataFrame | Mapping[str, Any] | Iterable[Mapping[str, Any]] | None
@@ -31,10 +31,10 @@ NOT_RUN: Final = "it was not run; the warnings say why"
 class Evaluated:
     """One corpus: its cells, what they predict, and how well."""
 
-    task: Task
-    cells: list[Cell]
+    task: CorpusTask
+    cells: list[GridCell]
     predictions: dict[tuple[str, str], pl.DataFrame]
-    evaluations: dict[Cell, Evaluation]
+    evaluations: dict[GridCell, Evaluation]
     over: Over
     asked: Split | None
     """The test set as far as it was put to models; null where none was asked."""
@@ -42,7 +42,7 @@ class Evaluated:
     _others: dict[Any, Evaluation] = field(default_factory=dict, compare=False, repr=False)
 
     @property
-    def done(self) -> list[Cell]:
+    def done(self) -> list[GridCell]:
         """The cells that have predictions, in the order of the plan."""
         return list(self.evaluations)
 
@@ -52,7 +52,7 @@ class Evaluated:
         return self.asked is None or len(self.asked.test) == len(self.task.split().test)
 
     @property
-    def focus(self) -> list[Cell]:
+    def focus(self) -> list[GridCell]:
         """The cells that have a line of their own in tables: two trained ones, and all that were prompted.
 
         Of the trained ones that know who answers, and of those that do not, it is the one with the highest F1 of the
@@ -63,16 +63,16 @@ class Evaluated:
         prompted = [cell for cell in self.done if cell.kind == "prompted"]
         return [cell for cell in told if cell is not None] + prompted
 
-    def best(self, cells: Iterable[Cell]) -> Cell | None:
+    def best(self, cells: Iterable[GridCell]) -> GridCell | None:
         """The cell with the highest F1 of the average user, of cells that judged the same texts; the first of ties."""
         ranked = [(self.score(cell, "user") or 0.0, -n, cell) for n, cell in enumerate(cells)]
         return max(ranked)[2] if ranked else None
 
-    def score(self, cell: Cell, level: str) -> float | None:
+    def score(self, cell: GridCell, level: str) -> float | None:
         """The F1 of a cell at a level, of the class that is looked at."""
         return self.evaluations[cell].f1(level, self.task.label)  # type: ignore[arg-type]
 
-    def under(self, cell: Cell, rule: Undefined) -> Evaluation:
+    def under(self, cell: GridCell, rule: Undefined) -> Evaluation:
         """The scores of a cell where classes count by another rule; unread answers as the library counts them."""
         if (cell, rule) not in self._others:
             known = self.evaluations[cell]
@@ -87,7 +87,7 @@ class Evaluated:
             )
         return self._others[cell, rule]
 
-    def common(self, cell: Cell) -> Evaluation:
+    def common(self, cell: GridCell) -> Evaluation:
         """The scores of a cell on the texts that every rater judged: the only ones on which raters can be compared."""
         if self.asked is None or self.asked_all or cell.kind == "prompted":
             return self.evaluations[cell]
@@ -98,7 +98,7 @@ class Evaluated:
             self._others[cell] = evaluate(frame, self.asked, traits=(), **how)  # type: ignore[arg-type]
         return self._others[cell]
 
-    def split(self, cell: Cell) -> Split:
+    def split(self, cell: GridCell) -> Split:
         """The split whose test set a cell judged."""
         return self.task.split() if cell.kind == "trained" or self.asked is None else self.asked
 
@@ -123,7 +123,7 @@ class Perspectives(Analysis):
     found: Sequence[Evaluated] = ()
 
     @classmethod
-    def of(cls, corpus: Corpus, context: Context[Options]) -> Perspectives:
+    def of(cls, corpus: Corpus, context: Context[PersevalOptions]) -> Perspectives:
         """From what a study is run with."""
         options = context.options
         names = corpus.items["corpus"].unique(maintain_order=True).to_list()
@@ -133,11 +133,18 @@ class Perspectives(Analysis):
         ]
         return cls(corpus, options, context.seed, found)
 
+    @property
+    def scored_by(self) -> str:
+        """What scores are, in words."""
+        close = "closeness (1 less the mean distance from people's answers, in lengths of the scale)"
+        kinds = {close if one.task.label == CLOSENESS else "F1" for one in self.found}
+        return " or, on ordered scales, ".join(sorted(kinds))
+
     def per_corpus(self, function: Callable[[Evaluated], Told]) -> pl.DataFrame | None:
         """What a function gives for each corpus, below each other."""
         return stacked({"corpus": one.task.name, **row} for one in self.found for row in rows_of(function(one)))
 
-    def per_rater(self, function: Callable[[Evaluated, Cell], Told]) -> pl.DataFrame | None:
+    def per_rater(self, function: Callable[[Evaluated, GridCell], Told]) -> pl.DataFrame | None:
         """What a function gives for each rater that has a line of its own, below each other."""
         return self.per_corpus(
             lambda one: [{"rater": cell.name, **row} for cell in one.focus for row in rows_of(function(one, cell))]
@@ -190,12 +197,12 @@ def stacked(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame | None:
     return pl.DataFrame(told, infer_schema_length=None) if told else None
 
 
-def _evaluated(corpus: Corpus, task: Task, cells: list[Cell], options: Options) -> Evaluated:
+def _evaluated(corpus: Corpus, task: CorpusTask, cells: list[GridCell], options: PersevalOptions) -> Evaluated:
     """Scores every cell that has predictions; the others are told why they have none."""
     found = by_rater(corpus, task)
     asked = _asked(task, cells, found)
     over: Over = "users" if task.split().test["rater"].n_unique() >= ENOUGH else "texts"
-    scored: dict[Cell, Evaluation] = {}
+    scored: dict[GridCell, Evaluation] = {}
     plan = []
     for cell in cells:
         frame = found.get((cell.rater, cell.variant))
@@ -210,7 +217,7 @@ def _evaluated(corpus: Corpus, task: Task, cells: list[Cell], options: Options) 
     return Evaluated(task, plan, found, scored, over, asked, options.resamples)
 
 
-def _asked(task: Task, cells: list[Cell], found: dict[tuple[str, str], pl.DataFrame]) -> Split | None:
+def _asked(task: CorpusTask, cells: list[GridCell], found: dict[tuple[str, str], pl.DataFrame]) -> Split | None:
     frames = [found[c.rater, c.variant] for c in cells if c.kind == "prompted" and (c.rater, c.variant) in found]
     if not frames:
         return None

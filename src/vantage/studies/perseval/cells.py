@@ -10,8 +10,8 @@ from typing import Final, Literal
 from vantage.errors import InputError, nearest
 from vantage.perspective.splits import Adaptation, Users
 from vantage.raters.trained.pairs import PAIR_METHODS
-from vantage.studies.perseval.options import Options
-from vantage.studies.perseval.sources import Task
+from vantage.studies.perseval.options import PersevalOptions
+from vantage.studies.perseval.sources import CorpusTask
 
 PROMPTS: Final = ("base", "perspective", "history")
 """Ways to prompt: nothing of the user, one trait at a time, earlier answers."""
@@ -21,7 +21,7 @@ NO_TRAITS: Final = "the corpus tells no traits of its people"
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class GridCell:
     """One rater in one variant of the task; null where the variant does not matter to the rater."""
 
     rater: str
@@ -59,7 +59,7 @@ class Cell:
         }
 
 
-def planned(task: Task, options: Options, models: Sequence[str] = ()) -> list[Cell]:
+def planned(task: CorpusTask, options: PersevalOptions, models: Sequence[str] = ()) -> list[GridCell]:
     """Every cell of a corpus, with the reason for each that cannot be run."""
     cells = [cell for method in methods(options) for cell in _trained(task, method)]
     if options.quick:
@@ -70,29 +70,29 @@ def planned(task: Task, options: Options, models: Sequence[str] = ()) -> list[Ce
     return cells
 
 
-def methods(options: Options) -> list[str]:
+def methods(options: PersevalOptions) -> list[str]:
     """The ways to learn that are run."""
     known = list(PAIR_METHODS)
     chosen = known if options.methods == "all" else _words(options.methods, known, "method")
     return [m for m in chosen if not PAIR_METHODS[m].torch] if options.encoder == "none" else chosen
 
 
-def _trained(task: Task, method: str) -> list[Cell]:
+def _trained(task: CorpusTask, method: str) -> list[GridCell]:
     if not PAIR_METHODS[method].users:
-        cells = [Cell(method, "trained", extended=extended) for extended in (False, True)]
+        cells = [GridCell(method, "trained", extended=extended) for extended in (False, True)]
         if method == "text-majority":
             cells[0] = replace(cells[0], reason="no text of the test set is in training, so nobody's vote is known")
         return cells
     found = []
     for extended, users, adaptation in product((False, True), ("named", "unnamed"), ("none", "train", "test")):
         reason = _unknown(task, users, adaptation)
-        found.append(Cell(method, "trained", users, adaptation, extended, reason))  # type: ignore[arg-type]
+        found.append(GridCell(method, "trained", users, adaptation, extended, reason))  # type: ignore[arg-type]
     return found
 
 
-def _prompted(task: Task, rater: str, prompt: str) -> list[Cell]:
+def _prompted(task: CorpusTask, rater: str, prompt: str) -> list[GridCell]:
     if prompt == "base":
-        return [Cell(rater, "prompted")]
+        return [GridCell(rater, "prompted")]
     found = []
     for users, adaptation in product(("named", "unnamed"), ("none", "train", "test")):
         reason = _unknown(task, users, adaptation)
@@ -102,17 +102,17 @@ def _prompted(task: Task, rater: str, prompt: str) -> list[Cell]:
             reason = "a perspective is told by traits alone"
         if not reason and prompt == "history" and adaptation == "none":
             reason = "without adaptation there is no history to show"
-        found.append(Cell(rater, "prompted", users, adaptation, None, reason))  # type: ignore[arg-type]
+        found.append(GridCell(rater, "prompted", users, adaptation, None, reason))  # type: ignore[arg-type]
     return found
 
 
-def _unknown(task: Task, users: str, adaptation: str) -> str:
+def _unknown(task: CorpusTask, users: str, adaptation: str) -> str:
     if users == "unnamed" and adaptation == "none":
         return NOT_KNOWN
     return NO_TRAITS if users == "named" and not task.traits else ""
 
 
-def _left_out(cell: Cell) -> str:
+def _left_out(cell: GridCell) -> str:
     """Encoders take minutes each; a quick run trains two, of which one tells named users apart, on the strict split."""
     if cell.rater not in PAIR_METHODS or not PAIR_METHODS[cell.rater].torch:
         return ""

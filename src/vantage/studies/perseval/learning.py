@@ -13,9 +13,9 @@ from vantage.perspective import Split
 from vantage.raters.models.base import ModelError
 from vantage.raters.trained.pairs import PAIR_METHODS, PairRater, fit_pairs
 from vantage.studies.execution import Context, hundredths
-from vantage.studies.perseval.cells import Cell
-from vantage.studies.perseval.options import Options
-from vantage.studies.perseval.sources import Task
+from vantage.studies.perseval.cells import GridCell
+from vantage.studies.perseval.options import PersevalOptions
+from vantage.studies.perseval.sources import CorpusTask
 from vantage.studies.perseval.stored import Predictions
 
 SEATS: Final = 2
@@ -33,7 +33,7 @@ NO_ENCODER: Final = (
 )
 
 
-def learn(task: Task, cells: list[Cell], context: Context[Options], kept: Predictions) -> None:
+def learn(task: CorpusTask, cells: list[GridCell], context: Context[PersevalOptions], kept: Predictions) -> None:
     """Runs every trained cell that is not finished, then the raters that are told one trait, then the jury."""
     wanted = [cell for cell in cells if cell.kind == "trained" and not cell.reason]
     school = _School(task, context, kept)
@@ -56,12 +56,12 @@ def learn(task: Task, cells: list[Cell], context: Context[Options], kept: Predic
 class _School:
     """Fits raters, each once, and remembers which methods cannot be run here."""
 
-    def __init__(self, task: Task, context: Context[Options], kept: Predictions) -> None:
+    def __init__(self, task: CorpusTask, context: Context[PersevalOptions], kept: Predictions) -> None:
         self.task, self.context, self.kept = task, context, kept
         self.shut: set[str] = set()
         self.fitted: dict[str, PairRater] = {}
 
-    def run(self, cell: Cell) -> None:
+    def run(self, cell: GridCell) -> None:
         """One cell; a method that needs what is not installed is told once and left out."""
         if cell.rater in self.shut:
             return
@@ -69,7 +69,7 @@ class _School:
         if rater is not None:
             self.kept.put(cell.rater, cell.variant, rater.judge())
 
-    def rater(self, cell: Cell) -> PairRater | None:
+    def rater(self, cell: GridCell) -> PairRater | None:
         """The rater of a cell; null where what it needs is not installed."""
         if PAIR_METHODS[cell.rater].torch and cell.adaptation == "none":
             # What users say beforehand moves predictions and trains nothing: without it, it is the same network.
@@ -77,7 +77,7 @@ class _School:
             return None if found is None else replace(found, offsets={})
         return self._fitted(cell)
 
-    def _fitted(self, cell: Cell) -> PairRater | None:
+    def _fitted(self, cell: GridCell) -> PairRater | None:
         key = f"{cell.rater}-{cell.variant.replace('/', '-')}"
         if key not in self.fitted:
             try:
@@ -106,7 +106,7 @@ class _School:
                 return fit_pairs(split, method, seed=self.context.seed, progress=hundredths(moved), **given)
         return fit_pairs(split, method, seed=self.context.seed)
 
-    def split(self, cell: Cell) -> Split:
+    def split(self, cell: GridCell) -> Split:
         """What the rater of a cell learns from."""
         if cell.users is None or cell.adaptation is None:
             # A rater that is blind to users learns from the training annotators alone, as the paper's baseline.
@@ -118,7 +118,7 @@ class _School:
             self.context.warn(f"{self.task.name}: {note}")
 
 
-def _one_by_one(task: Task, context: Context[Options], kept: Predictions) -> None:
+def _one_by_one(task: CorpusTask, context: Context[PersevalOptions], kept: Predictions) -> None:
     """A rater that is told one trait, for each trait: the learned counterpart of one prompt per trait."""
     split = task.split("named", "none")
     people = task.people.raters.join(split.train, on="rater", how="semi")
@@ -130,12 +130,12 @@ def _one_by_one(task: Task, context: Context[Options], kept: Predictions) -> Non
             kept.put(ONE_TRAIT, f"trait:{trait}", rater.judge())
 
 
-def _jury(task: Task, method: str, school: _School, kept: Predictions) -> None:
+def _jury(task: CorpusTask, method: str, school: _School, kept: Predictions) -> None:
     """What a rater predicts for people of two groups on the same texts, whether they judged these or not."""
     if kept.find(method, "jury") is not None:
         return
     split = task.split("named", "none")
-    rater = school.rater(Cell(method, "trained", "named", "none", extended=False))
+    rater = school.rater(GridCell(method, "trained", "named", "none", extended=False))
     if rater is None:
         return
     rng = np.random.default_rng(school.context.seed)
@@ -151,7 +151,7 @@ def _jury(task: Task, method: str, school: _School, kept: Predictions) -> None:
     kept.put(method, "jury", rater.judge(pairs))
 
 
-def composition(task: Task) -> tuple[str, list[str]]:
+def composition(task: CorpusTask) -> tuple[str, list[str]]:
     """The trait by which a jury is seated, and its two most frequent values."""
     trait = task.tested_traits[0]
     counts = task.people.raters[trait].drop_nulls().value_counts().sort(["count", trait], descending=[True, False])

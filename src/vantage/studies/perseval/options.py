@@ -13,7 +13,7 @@ DRAWS: Final = ("auto", "balanced", "paper")
 
 
 @dataclass(frozen=True)
-class Options:
+class PersevalOptions:
     """What can be changed about the study."""
 
     corpus: str = option(
@@ -36,7 +36,10 @@ class Options:
     draw: str = option("auto", "auto (the paper's draw for its corpora), balanced, or paper")
     split_seed: int = option(42, "the seed of the split; the paper's is 42")
     groups: str = option("hub", "names of the groups of HS-Brexit: hub (the paper's) or lewidi (the other way round)")
-    threshold: float = option(0.5, "users with a lower F1 are counted as not served")
+    threshold: float = option(
+        0.5,
+        "users with a lower F1 are not served; on ordered scales, those missed by more than a step on average",
+    )
     resamples: int = option(500, "resamples behind every interval; 0 for none")
 
     @property

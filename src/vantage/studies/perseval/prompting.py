@@ -23,9 +23,9 @@ from vantage.raters.history import Encode
 from vantage.raters.models.base import ModelError
 from vantage.raters.models.calibration import calibrated
 from vantage.studies.execution import Context
-from vantage.studies.perseval.cells import Cell
-from vantage.studies.perseval.options import Options
-from vantage.studies.perseval.sources import Task
+from vantage.studies.perseval.cells import GridCell
+from vantage.studies.perseval.options import PersevalOptions
+from vantage.studies.perseval.sources import CorpusTask
 from vantage.studies.perseval.stored import Predictions
 
 QUICK_TEXTS: Final = 12
@@ -33,7 +33,7 @@ QUICK_TEXTS: Final = 12
 PAIR: Final = ["item", "rater"]
 
 
-def sampled(task: Task, options: Options) -> Split:
+def sampled(task: CorpusTask, options: PersevalOptions) -> Split:
     """The test set as far as it is put to models: all pairs of some texts, drawn by the seed of the split."""
     split = task.split()
     count = options.texts or (QUICK_TEXTS if options.quick else 0)
@@ -45,7 +45,7 @@ def sampled(task: Task, options: Options) -> Split:
     return replace(split, test=split.test.filter(pl.col("item").is_in(chosen)))
 
 
-def prompt(task: Task, cells: list[Cell], context: Context[Options], kept: Predictions) -> None:
+def prompt(task: CorpusTask, cells: list[GridCell], context: Context[PersevalOptions], kept: Predictions) -> None:
     """Runs every prompted cell that is not finished."""
     for model in context.models:
         mine = [c for c in cells if c.kind == "prompted" and c.rater.startswith(f"{model}: ") and not c.reason]
@@ -57,9 +57,9 @@ def prompt(task: Task, cells: list[Cell], context: Context[Options], kept: Predi
 class _Asker:
     """One model and one corpus."""
 
-    task: Task
+    task: CorpusTask
     model: str
-    context: Context[Options]
+    context: Context[PersevalOptions]
     kept: Predictions
 
     @cached_property
@@ -73,7 +73,7 @@ class _Asker:
         told = self._labelled(self._ask("", {}, self.pairs["item"].unique().to_list(), "base"))
         return self.pairs.join(told, on="item", how="left").select(*PAIR, "value")
 
-    def run(self, cells: Iterable[Cell]) -> None:
+    def run(self, cells: Iterable[GridCell]) -> None:
         """Every cell of the model."""
         for cell in cells:
             way = cell.rater.removeprefix(f"{self.model}: ")

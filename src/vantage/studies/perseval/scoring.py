@@ -10,10 +10,10 @@ import polars as pl
 
 from vantage.perspective import average_user, shared_task
 from vantage.perspective.splits import people_pairs
-from vantage.perspective.tally import UNDEFINED
+from vantage.perspective.tally import CLOSENESS, UNDEFINED
 from vantage.report.recipe import Data
 from vantage.studies.perseval.analysis import Evaluated, Perspectives, stacked
-from vantage.studies.perseval.cells import Cell
+from vantage.studies.perseval.cells import GridCell
 
 LEVELS: Final = ("global", "user", "text")
 VARIANT: Final = ("users", "adaptation", "extended")
@@ -47,7 +47,7 @@ def not_run(analysis: Perspectives) -> pl.DataFrame | None:
 def scores(analysis: Perspectives) -> Data | None:
     """The cells of one corpus at all levels."""
     (one,) = analysis.found
-    label = "macro F1" if one.task.label == "macro" else f"F1 of '{one.task.label}'"
+    label = {"macro": "macro F1", CLOSENESS: CLOSENESS}.get(one.task.label, f"F1 of '{one.task.label}'")
     frame = stacked(_row(one, cell) for cell in one.done)
     return None if frame is None else Data(frame, {"of": one.task.name, "score": label, "units": one.over})
 
@@ -81,7 +81,9 @@ def same_texts(analysis: Perspectives) -> Data | None:
 def rules(analysis: Perspectives) -> pl.DataFrame | None:
     """Text-level F1 where a class counts by each rule, and over how many texts."""
 
-    def counted(one: Evaluated, cell: Cell) -> dict[str, Any]:
+    def counted(one: Evaluated, cell: GridCell) -> dict[str, Any] | None:
+        if one.task.label == CLOSENESS:
+            return None
         row: dict[str, Any] = {}
         for rule in UNDEFINED:
             summary = one.under(cell, rule).summary.filter(pl.col("class") == one.task.label, level="text")
@@ -94,7 +96,7 @@ def rules(analysis: Perspectives) -> pl.DataFrame | None:
 def shared_tasks(analysis: Perspectives) -> pl.DataFrame | None:
     """Perspectivist and soft scores of the shared task, where two people or more are tested."""
 
-    def scored(one: Evaluated, cell: Cell) -> pl.DataFrame | None:
+    def scored(one: Evaluated, cell: GridCell) -> pl.DataFrame | None:
         people, frame = one.split(cell).part("test"), one.predictions[cell.rater, cell.variant]
         if len(people.raters) < 2:
             return None
@@ -133,7 +135,7 @@ def beside_the_paper(analysis: Perspectives) -> pl.DataFrame | None:
     return analysis.per_corpus(beside)
 
 
-def _row(one: Evaluated, cell: Cell) -> dict[str, Any]:
+def _row(one: Evaluated, cell: GridCell) -> dict[str, Any]:
     found, label = one.evaluations[cell], one.task.label
     levels = {row["level"]: row for row in found.summary.filter(pl.col("class") == label).iter_rows(named=True)}
     user = average_user(found, label)
@@ -146,7 +148,7 @@ def _row(one: Evaluated, cell: Cell) -> dict[str, Any]:
     return {**row, "accuracy": accuracy, "annotations": len(found.pairs), "support": levels["global"]["support"]}
 
 
-def _counterpart(one: Evaluated, printed: dict[str, Any]) -> Cell | None:
+def _counterpart(one: Evaluated, printed: dict[str, Any]) -> GridCell | None:
     """Our rater in the variant of a printed row: an encoder where there is one, else the best that learned."""
     way = printed["approach"].rpartition(", ")[2]
     fitting = [cell for cell in one.done if all(cell.row()[name] == printed[name] for name in VARIANT)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -15,14 +15,17 @@ from vantage.corpora.storage import is_corpus
 from vantage.errors import InputError, nearest
 from vantage.perspective import Split, split
 from vantage.perspective.splits import PEOPLE, Adaptation, Method, Users
+from vantage.perspective.tally import CLOSENESS
 
 GENERATIONS: Final = ((58, "Boomer"), (42, "GenX"), (26, "GenY"))
 """From which age on somebody counts to a generation, as in the paper; whoever is younger is GenZ."""
 TRAITS: Final = (
-    *("group", "gender", "generation", "age_group", "nationality", "ethnicity", "race"),
+    *("group", "gender", "generation", "age", "age_group", "nationality", "ethnicity", "race"),
     *("education", "income", "ideology"),
 )
-"""Traits that are told of users unless others are named: those of the paper."""
+"""Traits that are told of users unless others are named: those of the paper, with age in bands as generations."""
+MANY: Final = 5
+"""How many traits are told of users in a corpus that has none of the paper's."""
 MOST: Final = 8
 """A trait of more values keeps the most frequent ones; the rest count as unknown."""
 RARE: Final = 3
@@ -30,7 +33,7 @@ RARE: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class PublishedCorpus:
     """A published corpus: its reader, its folder, what is asked, and how the paper's library draws from it."""
 
     reader: str
@@ -42,24 +45,24 @@ class Source:
     options: dict[str, Any] = field(default_factory=dict)
 
 
-SOURCES: Final[dict[str, Source]] = {
-    "hs-brexit": Source("hs-brexit", ("HS-Brexit",), "hate-speech", "perseval-dense", "group"),
-    "md-agreement": Source(
+SOURCES: Final[dict[str, PublishedCorpus]] = {
+    "hs-brexit": PublishedCorpus("hs-brexit", ("HS-Brexit",), "hate-speech", "perseval-dense", "group"),
+    "md-agreement": PublishedCorpus(
         "md-agreement", ("MD-Agreement",), "offensive", "perseval", doubled=(("test-2038", "Ann448"),)
     ),
-    "mp": Source("mp", ("MP",), "irony"),
-    "mp-en": Source("mp", ("MP",), "irony", options={"language": "en"}),
-    "csc": Source("csc", ("CSC",)),
-    "convabuse": Source("convabuse", ("ConvAbuse",)),
-    "epic": Source("epic", ("EPIC",), "irony", "perseval"),
-    "mhs": Source("measuring-hate-speech", ("MHS", "measuring-hate-speech"), "hatespeech", "perseval"),
-    "dices": Source("dices", ("DICES", "dices-dataset"), "unsafe", "perseval"),
+    "mp": PublishedCorpus("mp", ("MP",), "irony"),
+    "mp-en": PublishedCorpus("mp", ("MP",), "irony", options={"language": "en"}),
+    "csc": PublishedCorpus("csc", ("CSC",)),
+    "convabuse": PublishedCorpus("convabuse", ("ConvAbuse",)),
+    "epic": PublishedCorpus("epic", ("EPIC",), "irony", "perseval"),
+    "mhs": PublishedCorpus("measuring-hate-speech", ("MHS", "measuring-hate-speech"), "hatespeech", "perseval"),
+    "dices": PublishedCorpus("dices", ("DICES", "dices-dataset"), "unsafe", "perseval"),
 }
 """The corpora that are known by name; any corpus folder can be given besides."""
 
 
 @dataclass(frozen=True)
-class Task:
+class CorpusTask:
     """One corpus of the study: its people, the question, and the splits that all variants share."""
 
     name: str
@@ -84,9 +87,16 @@ class Task:
 
     @property
     def label(self) -> str:
-        """The class whose F1 is looked at, as in the paper: the positive one of two, else the average over all."""
+        """What is scored: F1 of the positive class of two, closeness on an ordered scale, else macro F1."""
         scale = self.people.question(self.question).scale
-        return scale.label(max(scale.codes)) if len(scale.codes) == 2 else "macro"
+        if len(scale.codes) == 2:
+            return scale.label(max(scale.codes))
+        return CLOSENESS if scale.ordered else "macro"
+
+    def served_from(self, threshold: float) -> float:
+        """The score from which on a user counts as served: the threshold or, by closeness, one step of the scale."""
+        scale = self.people.question(self.question).scale
+        return 1 - 1 / (len(scale.codes) - 1) if self.label == CLOSENESS else threshold
 
     def split(self, users: Users = "unnamed", adaptation: Adaptation = "test", *, extended: bool = False) -> Split:
         """The split of a variant; the test set is the same for all."""
@@ -107,21 +117,33 @@ class Task:
         return self._splits[key]
 
 
-def read(data: Path, names: Sequence[str], *, question: str = "", traits: str = "auto", groups: str = "hub") -> Corpus:
+def read(
+    data: Path,
+    names: Sequence[str],
+    *,
+    question: str = "",
+    traits: str = "auto",
+    groups: str = "hub",
+    warn: Callable[[str], None] = lambda _: None,
+) -> Corpus:
     """The corpora that are named as one corpus; `corpus` of items and raters says where they come from.
 
-    With several, ids get the name of their corpus in front.
+    With several, ids get the name of their corpus in front. `warn` is told which traits are left out, and why.
     """
     several = len(names) > 1
     parts = []
     for name in names:
         corpus = _found(data, name, groups)
         asked = _question(corpus, name, question)
-        parts.append(_prepared(corpus, name, asked, traits, f"{name}:" if several else ""))
+        part, left_out = _prepared(corpus, name, asked, traits, f"{name}:" if several else "")
+        if left_out:
+            reasons = "; ".join(f"{', '.join(some)} ({reason})" for reason, some in left_out.items())
+            warn(f"{name}: traits that are not told of users: {reasons}.")
+        parts.append(part)
     return parts[0].merge(*parts[1:])
 
 
-def tasks(corpus: Corpus, names: Sequence[str], *, draw: str = "auto", seed: int = 42) -> Iterator[Task]:
+def tasks(corpus: Corpus, names: Sequence[str], *, draw: str = "auto", seed: int = 42) -> Iterator[CorpusTask]:
     """The corpora of the study, taken apart again, each with how it is split."""
     for name in names:
         prefix = f"{name}:" if len(names) > 1 else ""
@@ -133,13 +155,13 @@ def tasks(corpus: Corpus, names: Sequence[str], *, draw: str = "auto", seed: int
         people = Corpus(
             _bare(items), raters.select("rater", "kind", *known), judgments, corpus.instruments, corpus.about
         )
-        source = SOURCES.get(name, Source("", ()))
+        source = SOURCES.get(name, PublishedCorpus("", ()))
         method: Method = source.method if draw in ("auto", "paper") else "balanced"
         if draw == "paper" and method == "balanced":
             method = "perseval"
         doubled = tuple((prefix + item, prefix + rater) for item, rater in source.doubled)
         stratify = source.stratify if source.stratify in known else None
-        yield Task(name, people, question, method, stratify, doubled if method == "perseval" else (), seed)
+        yield CorpusTask(name, people, question, method, stratify, doubled if method == "perseval" else (), seed)
 
 
 def _trait_columns(corpus: Corpus) -> list[str]:
@@ -175,14 +197,20 @@ def _found(data: Path, name: str, groups: str) -> Corpus:
 def _question(corpus: Corpus, name: str, given: str) -> str:
     """The question that is looked at: the one given (for one corpus as CORPUS=QUESTION), the paper's, or the first."""
     told = dict(part.rpartition("=")[::2] for part in given.replace(" ", "").split(",") if part)
-    wanted = told.get(name) or told.get("") or SOURCES.get(name, Source("", ())).question
+    wanted = told.get(name) or told.get("") or SOURCES.get(name, PublishedCorpus("", ())).question
     return corpus.question(wanted).id if wanted else corpus.questions[0].id
 
 
-def _prepared(corpus: Corpus, name: str, question: str, traits: str, prefix: str) -> Corpus:
-    """People's answers to one question with the traits that are told, ids with the corpus in front."""
-    people = corpus.raters.filter(pl.col("kind").cast(pl.String).is_in(PEOPLE))
-    people = people.select("rater", "kind", *(_told(people, trait) for trait in _chosen(people, corpus, traits)))
+def _prepared(
+    corpus: Corpus, name: str, question: str, traits: str, prefix: str
+) -> tuple[Corpus, dict[str, list[str]]]:
+    """People's answers to one question with the traits that are told; and the traits that are not, by reason."""
+    everyone = corpus.raters.filter(pl.col("kind").cast(pl.String).is_in(PEOPLE))
+    chosen, left_out = _chosen(everyone, corpus, traits)
+    people = everyone.select("rater", "kind", *(_told(everyone, trait) for trait in chosen))
+    if rare := [trait for trait in chosen if people[trait].drop_nulls().n_unique() < 2]:
+        left_out[f"fewer than two values that {RARE} people share"] = rare
+        people = people.drop(rare)
     judged = corpus.judgments.filter(pl.col("question") == question, pl.col("value").is_not_null())
     judged = judged.join(people, on="rater", how="semi")
     people = people.join(judged, on="rater", how="semi")
@@ -195,24 +223,35 @@ def _prepared(corpus: Corpus, name: str, question: str, traits: str, prefix: str
         ids = [column for column in ("item", "rater") if column in frame.columns]
         return frame.with_columns((pl.lit(prefix) + pl.col(column)).alias(column) for column in ids)
 
-    return Corpus(
+    prepared = Corpus(
         moved(items).with_columns(pl.lit(name).alias("corpus")),
         moved(people).with_columns(pl.lit(name).alias("corpus")),
         moved(judged),
         instrument,
         corpus.about,
     )
+    return prepared, left_out
 
 
-def _chosen(people: pl.DataFrame, corpus: Corpus, traits: str) -> list[str]:
-    known = [t for t in corpus.traits if people[t].drop_nulls().n_unique() > 1]
-    if "age" in known and people["age"].dtype.is_numeric():
-        known[known.index("age")] = "generation"
+def _chosen(people: pl.DataFrame, corpus: Corpus, traits: str) -> tuple[list[str], dict[str, list[str]]]:
+    """The traits that are told of users, and those that are not, by reason."""
+    every = list(corpus.traits)
+    if "age" in every and people["age"].dtype.is_numeric():
+        every[every.index("age")] = "generation"
+    values = {t: people["age" if t not in people.columns else t].drop_nulls().n_unique() for t in every}
+    known, alike = ([t for t in every if values[t] > 1], [t for t in every if values[t] == 1])
+    same = "everybody has the same value"
     if traits == "auto":
-        return [t for t in TRAITS if t in known] or known[:5]
-    wanted = [t.strip() for t in traits.split(",") if t.strip() and t.strip() != "none"]
-    # A trait that one corpus has need not be in the next.
-    return [t for t in wanted if t in known]
+        chosen: list[str] = [t for t in TRAITS if t in known]
+        why = "not among the traits of the paper" if chosen else f"only the first {MANY} are told"
+        chosen = chosen or known[:MANY]
+        left_out = {f"{why}; name them with --traits": [t for t in known if t not in chosen], same: alike}
+    else:
+        wanted = [t.strip() for t in traits.split(",") if t.strip() and t.strip() != "none"]
+        chosen = [t for t in wanted if t in known]
+        left_out = {"the corpus does not have them": [t for t in wanted if t not in every]}
+        left_out[same] = [t for t in wanted if t in alike]
+    return chosen, {reason: some for reason, some in left_out.items() if some}
 
 
 def _told(people: pl.DataFrame, trait: str) -> pl.Expr:

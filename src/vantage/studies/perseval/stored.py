@@ -11,7 +11,7 @@ import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.studies.execution import Context
-from vantage.studies.perseval.sources import Task
+from vantage.studies.perseval.sources import CorpusTask
 
 FOLDER: Final = "predictions"
 PAIR: Final = ("item", "rater", "value")
@@ -23,7 +23,7 @@ class Predictions:
     A variant is that of a cell, `trait:NAME` (told one trait only) or `jury` (for people of a chosen composition).
     """
 
-    def __init__(self, task: Task, context: Context[Any]) -> None:
+    def __init__(self, task: CorpusTask, context: Context[Any]) -> None:
         self.task = task
         self._folder = None if context.folder is None else context.folder / FOLDER
         self._found: dict[tuple[str, str, str], pl.DataFrame] = {}
@@ -93,7 +93,7 @@ class Predictions:
         return self._folder / f"{slug}-{digest}.parquet"
 
 
-def by_rater(corpus: Corpus, task: Task) -> dict[tuple[str, str], pl.DataFrame]:
+def by_rater(corpus: Corpus, task: CorpusTask) -> dict[tuple[str, str], pl.DataFrame]:
     """The predictions of a corpus of the study, by rater and variant: what `Predictions.added` put there."""
     if "stands_for" not in corpus.raters.columns:
         return {}
@@ -107,7 +107,7 @@ def by_rater(corpus: Corpus, task: Task) -> dict[tuple[str, str], pl.DataFrame]:
     }
 
 
-def _digest(task: Task, options: dict[str, Any], seed: int) -> str:
+def _digest(task: CorpusTask, options: dict[str, Any], seed: int) -> str:
     """What predictions depend on besides rater and variant: the test set, the options and the seed."""
     digest = blake2b(digest_size=8)
     for row in task.split().test.sort("item", "rater").iter_rows():

@@ -10,20 +10,21 @@ from vantage.studies.execution import Context
 from vantage.studies.perseval import analysis, scoring, traits, whom
 from vantage.studies.perseval.cells import planned
 from vantage.studies.perseval.learning import learn
-from vantage.studies.perseval.options import Options
+from vantage.studies.perseval.options import PersevalOptions
 from vantage.studies.perseval.prompting import prompt
 from vantage.studies.perseval.sources import read, tasks
 from vantage.studies.perseval.stored import Predictions
 from vantage.studies.recipes import recipe_study
 
 
-def collect(context: Context[Options]) -> Corpus:
+def collect(context: Context[PersevalOptions]) -> Corpus:
     """The corpora with what every feasible cell predicts for their test users."""
     options = context.options
     options.check()
     assert context.data is not None  # noqa: S101 - the study needs data
     names = [Corpus.read(context.data).about.name or context.data.name] if is_corpus(context.data) else options.names
-    corpus = read(context.data, names, question=options.question, traits=options.traits, groups=options.groups)
+    chosen = {"question": options.question, "traits": options.traits, "groups": options.groups}
+    corpus = read(context.data, names, **chosen, warn=context.warn)
     for task in tasks(corpus, names, draw=options.draw, seed=options.split_seed):
         cells = planned(task, options, context.models)
         kept = Predictions(task, context)
@@ -39,7 +40,7 @@ def collect(context: Context[Options]) -> Corpus:
 STUDY: Final = recipe_study(
     "perseval",
     __package__,
-    Options,
+    PersevalOptions,
     collect,
     analysis,
     scoring,

@@ -17,7 +17,7 @@ from vantage.perspective import explained as explained_of
 from vantage.perspective import label_change as label_change_of
 from vantage.report.recipe import Data
 from vantage.studies.perseval.analysis import Evaluated, Perspectives
-from vantage.studies.perseval.cells import Cell
+from vantage.studies.perseval.cells import GridCell
 from vantage.studies.perseval.learning import SEATS, composition
 
 TESTED: Final = 30
@@ -41,7 +41,7 @@ def components(analysis: Perspectives) -> pl.DataFrame | None:
 def exaggerated(analysis: Perspectives) -> pl.DataFrame | None:
     """The difference between two groups among people and in what is predicted for them, of raters that know users."""
 
-    def apart(one: Evaluated, cell: Cell) -> Iterator[dict[str, Any]]:
+    def apart(one: Evaluated, cell: GridCell) -> Iterator[dict[str, Any]]:
         frame, task = one.predictions[cell.rater, cell.variant], one.task
         for trait in one.evaluations[cell].traits if cell.knows_users else ():
             many = max(one.resamples, 1)
@@ -127,7 +127,7 @@ def lattice(analysis: Perspectives) -> pl.DataFrame | None:
 def soft(analysis: Perspectives) -> pl.DataFrame | None:
     """Distances between predicted and given labels by trait value, where users of two values judged the same texts."""
 
-    def apart(one: Evaluated, cell: Cell) -> Iterator[dict[str, Any]]:
+    def apart(one: Evaluated, cell: GridCell) -> Iterator[dict[str, Any]]:
         for trait in one.evaluations[cell].traits:
             with suppress(InputError):
                 found = alignment(one.predictions[cell.rater, cell.variant], one.task.people, trait, one.task.question)

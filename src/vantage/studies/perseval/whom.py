@@ -18,10 +18,12 @@ from vantage.perspective import (
     minority_gap,
 )
 from vantage.perspective import gaps as gaps_of
+from vantage.perspective.tally import CLOSENESS
 from vantage.raters.trained.pairs import PAIR_METHODS
 from vantage.report.cells import counted
+from vantage.report.recipe import Data
 from vantage.studies.perseval.analysis import Evaluated, Perspectives
-from vantage.studies.perseval.cells import Cell
+from vantage.studies.perseval.cells import GridCell
 
 LISTED: Final = 40
 """How many users are listed one by one."""
@@ -31,9 +33,10 @@ BLIND: Final = {"user-majority": "majority", "tfidf-users": "tfidf"}
 """The way to learn that is the same but for users; that of encoders is `baseline`."""
 
 
-def for_whom(analysis: Perspectives) -> pl.DataFrame | None:
+def for_whom(analysis: Perspectives) -> Data | None:
     """One line per rater, with its largest gap over all traits."""
-    return analysis.per_rater(partial(_line, analysis))
+    frame = analysis.per_rater(partial(_line, analysis))
+    return None if frame is None else Data(frame, {"scored_by": analysis.scored_by})
 
 
 def ranking(analysis: Perspectives) -> pl.DataFrame | None:
@@ -69,7 +72,7 @@ def knowing(analysis: Perspectives) -> pl.DataFrame | None:
 def trait_values(analysis: Perspectives) -> pl.DataFrame | None:
     """F1 for the users of each trait value."""
 
-    def of_values(one: Evaluated, cell: Cell) -> pl.DataFrame | None:
+    def of_values(one: Evaluated, cell: GridCell) -> pl.DataFrame | None:
         traits = one.evaluations[cell].traits
         if not traits:
             return None
@@ -100,13 +103,13 @@ def gaps(analysis: Perspectives) -> pl.DataFrame | None:
 
 
 def not_served(analysis: Perspectives) -> pl.DataFrame | None:
-    """The users whose F1 is below the threshold with the first rater of each corpus, the lowest first."""
+    """The users who are not served by the first rater of each corpus, the lowest score first."""
 
     def listed(one: Evaluated) -> pl.DataFrame | None:
         if not one.focus:
             return None
         evaluation = one.evaluations[one.focus[0]]
-        found = below(evaluation, analysis.options.threshold, one.task.label).head(LISTED)
+        found = below(evaluation, one.task.served_from(analysis.options.threshold), one.task.label).head(LISTED)
         traits = pl.concat_str([pl.lit(""), *evaluation.traits], separator=", ", ignore_nulls=True).str.strip_prefix(
             ", "
         )
@@ -117,7 +120,7 @@ def not_served(analysis: Perspectives) -> pl.DataFrame | None:
 
 
 def served(analysis: Perspectives) -> pl.DataFrame | None:
-    """How many users are below the threshold with the first rater of each corpus."""
+    """How many users are not served by the first rater of each corpus."""
     return analysis.per_corpus(
         lambda one: [{"rater": cell.name, **_served(analysis, one, cell)} for cell in one.focus[:1]]
     )
@@ -126,7 +129,7 @@ def served(analysis: Perspectives) -> pl.DataFrame | None:
 def stances(analysis: Perspectives) -> pl.DataFrame | None:
     """How often answers are met that agree with most others', that oppose them, and that face a tie."""
 
-    def apart(one: Evaluated, cell: Cell) -> pl.DataFrame:
+    def apart(one: Evaluated, cell: GridCell) -> pl.DataFrame:
         found = against_majority(one.evaluations[cell], one.task.people, one.task.question).drop_nulls("accuracy")
         who = cell.name if len(analysis.found) == 1 else f"{one.task.name}: {cell.name}"
         return found.with_columns(pl.lit(who).alias("who"))
@@ -143,7 +146,7 @@ def minority(analysis: Perspectives) -> pl.DataFrame | None:
     )
 
 
-def _line(analysis: Perspectives, one: Evaluated, cell: Cell) -> dict[str, Any]:
+def _line(analysis: Perspectives, one: Evaluated, cell: GridCell) -> dict[str, Any]:
     evaluation = one.evaluations[cell]
     counts = _served(analysis, one, cell)
     line: dict[str, Any] = {"texts": evaluation.pairs["item"].n_unique(), "user": one.score(cell, "user")}
@@ -160,13 +163,15 @@ def _line(analysis: Perspectives, one: Evaluated, cell: Cell) -> dict[str, Any]:
     return line | {name: row[name] for name in names}
 
 
-def _served(analysis: Perspectives, one: Evaluated, cell: Cell) -> dict[str, Any]:
+def _served(analysis: Perspectives, one: Evaluated, cell: GridCell) -> dict[str, Any]:
     users = one.evaluations[cell].users.filter(pl.col("class") == one.task.label).drop_nulls("f1")
-    few = (users["f1"] < analysis.options.threshold).sum()
-    return {"few": few, "users": len(users), "of": counted(len(users), "user")}
+    least = one.task.served_from(analysis.options.threshold)
+    few = (users["f1"] < least - 1e-12).sum()
+    less = f"{'a closeness' if one.task.label == CLOSENESS else 'an F1'} below {least:g}"
+    return {"few": few, "users": len(users), "of": counted(len(users), "user"), "less": less}
 
 
-def _gaps(one: Evaluated, cell: Cell) -> pl.DataFrame:
+def _gaps(one: Evaluated, cell: GridCell) -> pl.DataFrame:
     """The gaps of a rater, with the two values of each in words."""
     found = gaps_of(_large(one.evaluations[cell]), one.task.label)
     ends = [
@@ -187,7 +192,7 @@ def _large(evaluation: Evaluation) -> Evaluation:
     return replace(evaluation, pairs=pairs)
 
 
-def _blind(one: Evaluated, cell: Cell) -> Cell | None:
+def _blind(one: Evaluated, cell: GridCell) -> GridCell | None:
     """The rater that is the same but does not know who answers; it judged the same texts."""
     if not cell.knows_users:
         return None
@@ -200,7 +205,7 @@ def _blind(one: Evaluated, cell: Cell) -> Cell | None:
 
 
 def _users(analysis: Perspectives) -> pl.DataFrame | None:
-    def scored(one: Evaluated, cell: Cell) -> pl.DataFrame:
+    def scored(one: Evaluated, cell: GridCell) -> pl.DataFrame:
         place = "" if len(analysis.found) == 1 else f"{one.task.name}: "
         found = one.evaluations[cell].users.filter(pl.col("class") == one.task.label).drop_nulls("f1")
         series = pl.lit(place + _short(cell)).alias("series")
@@ -210,7 +215,7 @@ def _users(analysis: Perspectives) -> pl.DataFrame | None:
     return None if found is None else found.sort("user", maintain_order=True)
 
 
-def _short(cell: Cell) -> str:
+def _short(cell: GridCell) -> str:
     """A cell in few words, for the legend of a figure."""
     if cell.kind == "trained":
         return "trained, knows who answers" if cell.knows_users else "trained, does not know"

@@ -6,7 +6,7 @@ holds what is analysed; `places`, `comparing`, `relations`, `words` and `answers
 shows. What another study could use as well lives in `vantage.measures` (clusters, dictionary, phrases …).
 """
 
-from vantage.studies.stereomap.groups import Group as Group
+from vantage.studies.stereomap.groups import SocialGroup as SocialGroup
 from vantage.studies.stereomap.groups import groups_corpus as groups_corpus
 from vantage.studies.stereomap.groups import published_groups as published_groups
 from vantage.studies.stereomap.groups import read_groups as read_groups

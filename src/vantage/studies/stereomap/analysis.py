@@ -6,27 +6,20 @@ from functools import cached_property
 
 import polars as pl
 
-from vantage.corpora import Corpus
 from vantage.instruments import Instrument
 from vantage.measures.texts.dictionary import Dictionary
 from vantage.measures.texts.keywords import matched
 from vantage.measures.texts.lemmas import lemmas
-from vantage.report.recipe import Analysis
-from vantage.studies.execution import Context
+from vantage.report.engine import Analysis
 from vantage.studies.stereomap.elicitation import keywords_of
-from vantage.studies.stereomap.options import Options, dictionary_of, instrument_of, is_about_groups
-from vantage.studies.stereomap.placing import ALL, Source, place
+from vantage.studies.stereomap.options import StereomapOptions, dictionary_of, instrument_of, is_about_groups
+from vantage.studies.stereomap.placing import ALL, PlacedGroups, place
 
 
 class Stereomap(Analysis):
     """A corpus of judged groups and what follows from it, computed once."""
 
-    options: Options
-
-    @classmethod
-    def of(cls, corpus: Corpus, context: Context[Options]) -> Stereomap:
-        """From what a study is run with."""
-        return cls(corpus, context.options, context.seed)
+    options: StereomapOptions
 
     @cached_property
     def instrument(self) -> Instrument:
@@ -50,7 +43,7 @@ class Stereomap(Analysis):
         return self.ratings.filter(pl.col("condition") == "")
 
     @cached_property
-    def sources(self) -> list[Source]:
+    def sources(self) -> list[PlacedGroups]:
         """Every model and, where there are several, all of them together."""
         names = ("k", "members", "runs", "resamples")
         return place(self.asked, self.instrument, seed=self.seed, **{n: getattr(self.options, n) for n in names})

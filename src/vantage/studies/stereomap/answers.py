@@ -10,7 +10,7 @@ from vantage.measures.texts.composites import composites, expected_values
 from vantage.measures.texts.diversity import text_diversity
 from vantage.measures.texts.sensitivity import condition_agreement, run_spread
 from vantage.measures.variation.refusals import refusals
-from vantage.report.recipe import Data
+from vantage.report.engine import Data
 from vantage.studies.stereomap.analysis import Stereomap
 from vantage.studies.stereomap.placing import AXES
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.instruments import Instrument, Question
-from vantage.raters.chat import Call, ChatRater
+from vantage.raters.chat import ChatRater, PlannedCall
 from vantage.raters.models.base import Message, Request
 from vantage.raters.prompts import Prompter, Shot
 
@@ -70,7 +70,7 @@ class BlockRater(ChatRater):
             **_parts(ChatRater.prompter(self, corpus, instrument, condition)), instructed=self.instructed
         )
 
-    def plan(self, corpus: Corpus, instrument: Instrument, **options: Any) -> Iterator[Call]:
+    def plan(self, corpus: Corpus, instrument: Instrument, **options: Any) -> Iterator[PlannedCall]:
         """The calls, tagged with the block where its questions are asked together, so that records can be found."""
         condition = options.get("condition", "")
         for call in ChatRater.plan(self, corpus, instrument, **options):
@@ -132,7 +132,7 @@ class PrimedRater(BlockRater):
 
     turns: Mapping[tuple[str, int], tuple[Message, ...]] = field(default_factory=dict)
 
-    def plan(self, corpus: Corpus, instrument: Instrument, **options: Any) -> Iterator[Call]:
+    def plan(self, corpus: Corpus, instrument: Instrument, **options: Any) -> Iterator[PlannedCall]:
         """The calls, each behind the keywords and reasons of its own group and run."""
         for call in BlockRater.plan(self, corpus, instrument, **options):
             turns = self.turns.get((str(call.item["item"]), call.sample), ())

@@ -14,17 +14,17 @@ from vantage.measures.relations.correlations import coefficient
 from vantage.measures.texts.cluster_stability import adjusted_rand, overlaps, rand_by_chance
 from vantage.measures.texts.clusters import lloyd
 from vantage.measures.variation.refusals import refusals
-from vantage.report.recipe import Data
+from vantage.report.engine import Data
 from vantage.studies.stereomap.analysis import Stereomap
 from vantage.studies.stereomap.people import human_clusters, published_models
 from vantage.studies.stereomap.places import groups, stability
-from vantage.studies.stereomap.placing import APART, Source
+from vantage.studies.stereomap.placing import APART, PlacedGroups
 
 PEOPLE: Final = "people (means of clusters)"
 PERMUTATIONS: Final = 9999
 
 
-def glance(analysis: Stereomap) -> Data | None:
+def summary(analysis: Stereomap) -> Data | None:
     """One row per source: how sure its map is, how it compares with people, and what is refused."""
     if analysis.asked.is_empty():
         return None
@@ -155,12 +155,12 @@ _CLOSEST: Final = {"cluster": "second", "shared": "shared", "jaccard": "jaccard"
 """What is told of the cluster that shares most groups with a human one."""
 
 
-def _inside(analysis: Stereomap, source: Source, cluster: str) -> list[int]:
+def _inside(analysis: Stereomap, source: PlacedGroups, cluster: str) -> list[int]:
     """The places of the groups of a human cluster."""
     return [n for n, item in enumerate(source.items) if analysis.reference.get(item) == cluster]
 
 
-def _resampled(source: Source, shared: Sequence[int], theirs: Sequence[str], seed: int) -> Floats:
+def _resampled(source: PlacedGroups, shared: Sequence[int], theirs: Sequence[str], seed: int) -> Floats:
     """The adjusted Rand index with people of the clusters of every resample of runs."""
     assert source.clusters is not None  # noqa: S101 - asked for sources with clusters only
     k = len(source.clusters.names)

@@ -7,7 +7,7 @@ the model's own keywords of the same run. Everything goes through `context.rate`
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +22,7 @@ from vantage.scales import Scale
 from vantage.studies.execution import Context
 from vantage.studies.stereomap.block_raters import KeywordRater, PrimedRater
 from vantage.studies.stereomap.keyword_replies import MOST, read_keywords
+from vantage.studies.stereomap.options import StereomapOptions
 
 KEYWORD_BLOCKS: Final = ("traits", "emotions", "behaviours")
 VARIANTS: Final = {
@@ -35,33 +36,6 @@ _STRUCTURE: Final = frozenset(
 )
 _BEHAVIOURS: Final = frozenset({"help", "protect", "fight", "attack", "cooperate", "associate", "exclude", "demean"})
 _WORDS: Final = ("role", "instructions", *KEYWORD_BLOCKS, "form")
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """How the groups are asked about."""
-
-    answers: str = "sampling"
-    """`sampling` or `scoring`."""
-    reasons: bool = True
-    """Whether keywords and reasons come first."""
-    runs: int = 10
-    variants: tuple[str, ...] = ()
-    variant_runs: int = 5
-    temperature: float = 1.0
-    max_tokens: int = 700
-    words: Mapping[str, str] = field(default_factory=dict)
-    """The wording of the keyword questions."""
-
-    def __post_init__(self) -> None:
-        if self.answers not in ("sampling", "scoring"):
-            remedy = nearest(self.answers, ["sampling", "scoring"])
-            raise InputError(f"answers cannot be got by '{self.answers}'", remedy=remedy)
-        for variant in self.variants:
-            if variant not in VARIANTS:
-                raise InputError(f"there is no variant '{variant}' of the prompt", remedy=nearest(variant, [*VARIANTS]))
-        if self.runs < 1 or self.variant_runs < 1:
-            raise InputError("at least one run is needed", remedy="set runs to 1 or more")
 
 
 def keyword_words(source: str | Path = "") -> dict[str, str]:
@@ -110,16 +84,42 @@ def named(model: str) -> str:
     return f"{kind}:{Path(place).name}" if kind in ("recorded", "gguf") else model
 
 
-def elicit(context: Context[Any], corpus: Corpus, instrument: Instrument, plan: Plan) -> Corpus:
-    """The corpus with everything that the models say, under the condition "" and under each variant."""
-    asked = {"": (plan.reasons, True, plan.runs)}
-    for name in plan.variants:
+def conditions(options: StereomapOptions, *, keywords: bool) -> dict[str, tuple[bool, bool, int]]:
+    """Every condition that is asked, with whether keywords come first, whether instructions are given, and the runs."""
+    if options.runs < 1 or options.variant_runs < 1:
+        raise InputError("at least one run is needed", remedy="set runs to 1 or more")
+    asked = {"": (keywords, True, options.runs)}
+    named = [name.strip() for name in options.variants.split(",") if name.strip()]
+    for name in VARIANTS if named == ["all"] else named:
+        if name not in VARIANTS:
+            raise InputError(f"there is no variant '{name}' of the prompt", remedy=nearest(name, [*VARIANTS]))
         reasoned, instructed = VARIANTS[name]
-        asked[name] = (reasoned and plan.reasons, instructed, plan.variant_runs)
+        asked[name] = (reasoned and keywords, instructed, options.variant_runs)
+    return asked
+
+
+def elicit(context: Context[StereomapOptions], corpus: Corpus, instrument: Instrument) -> Corpus:
+    """The corpus with everything that the models say, under the condition "" and under each variant."""
+    options, answers = context.options, str(context.options.answers)
+    if answers == "auto":
+        answers = "scoring" if context.models and set(context.models) == {"embedded"} else "sampling"
+    if answers not in ("sampling", "scoring"):
+        remedy = nearest(answers, ["sampling", "scoring"])
+        raise InputError(f"answers cannot be got by '{answers}'", remedy=remedy)
+    keywords = options.first == "keywords" or (options.first == "auto" and answers == "sampling")
+    society = instrument.parameters.get("society", "")
+    asking = _Asking(
+        context,
+        instrument,
+        {name: text.replace("{society}", society) for name, text in keyword_words(options.keyword_prompts).items()},
+        scoring=answers == "scoring",
+        told=f"{answers}, {'keywords and reasons first' if keywords else 'ratings alone'}",
+    )
+    asked = conditions(options, keywords=keywords)
     for model in context.models:
         for condition, (reasons, instructed, runs) in asked.items():
             how = {"model": model, "samples": runs, "instructed": instructed}
-            corpus = _asked(context, corpus, instrument, plan, condition, reasons, how)
+            corpus = asking.asked(corpus, condition, reasons, how)
     return recounted(corpus)
 
 
@@ -162,40 +162,41 @@ def keywords_of(corpus: Corpus) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema).select(order)
 
 
-def _asked(
-    context: Context[Any],
-    corpus: Corpus,
-    instrument: Instrument,
-    plan: Plan,
-    condition: str,
-    reasons: bool,
-    how: Mapping[str, Any],
-) -> Corpus:
-    """The corpus with what one model says under one condition, block after block."""
-    scoring = plan.answers == "scoring"
-    common: dict[str, Any] = {
-        **how,
-        "name": named(how["model"]) + ("+scoring" if scoring else ""),
-        "temperature": plan.temperature,
-        "max_tokens": plan.max_tokens,
-        "seed": context.seed,
-        "settings": dict(context.settings),
-        "told": f"{plan.answers}, {'keywords and reasons first' if plan.reasons else 'ratings alone'}",
-    }
-    rated = {**common, "samples": 1, "temperature": 0.0} if scoring else common
-    society = instrument.parameters.get("society", "")
-    words = {name: text.replace("{society}", society) for name, text in plan.words.items()}
-    lists = keyword_instrument(instrument)
-    for block, questions in blocks(instrument).items():
-        said: dict[tuple[str, int], tuple[Message, ...]] = {}
-        style = "scoring" if scoring else "together"
-        if reasons and block in KEYWORD_BLOCKS:
-            listing = KeywordRater(style="zero-shot", block=block, words=words, **common)
-            corpus = context.rate(corpus, listing, lists, questions=[f"{block}-keywords"], condition=condition)
-            said = listing.said(corpus, lists, condition, assumed=context.plans)
-        elif reasons and not scoring:
-            # Social structure has no keywords; its reasons are asked for with the rating.
-            style += "+reasoning"
-        rater = PrimedRater(style=style, block=block, turns=said, **rated)
-        corpus = context.rate(corpus, rater, instrument, questions=questions, condition=condition)
-    return corpus
+@dataclass(frozen=True)
+class _Asking:
+    """What all models are asked alike."""
+
+    context: Context[StereomapOptions]
+    instrument: Instrument
+    words: Mapping[str, str]
+    scoring: bool
+    told: str
+
+    def asked(self, corpus: Corpus, condition: str, reasons: bool, how: Mapping[str, Any]) -> Corpus:
+        """The corpus with what one model says under one condition, block after block."""
+        context, options = self.context, self.context.options
+        common: dict[str, Any] = {
+            **how,
+            "name": named(how["model"]) + ("+scoring" if self.scoring else ""),
+            "temperature": options.temperature,
+            "max_tokens": options.max_tokens,
+            "seed": context.seed,
+            "settings": dict(context.settings),
+            "told": self.told,
+        }
+        rated = {**common, "samples": 1, "temperature": 0.0} if self.scoring else common
+        free = "+free" if options.replies == "free" else ""
+        lists = keyword_instrument(self.instrument)
+        for block, questions in blocks(self.instrument).items():
+            said: dict[tuple[str, int], tuple[Message, ...]] = {}
+            style = "scoring" if self.scoring else f"together{free}"
+            if reasons and block in KEYWORD_BLOCKS:
+                listing = KeywordRater(style="zero-shot", block=block, words=self.words, **common)
+                corpus = context.rate(corpus, listing, lists, questions=[f"{block}-keywords"], condition=condition)
+                said = listing.said(corpus, lists, condition, assumed=context.plans)
+            elif reasons and not self.scoring:
+                # Social structure has no keywords; its reasons are asked for with the rating.
+                style += "+reasoning"
+            rater = PrimedRater(style=style, block=block, turns=said, **rated)
+            corpus = context.rate(corpus, rater, self.instrument, questions=questions, condition=condition)
+        return corpus

@@ -22,7 +22,7 @@ COLUMNS: Final = ("group", "id", "label", "published", "aliases", "theme", "refe
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class SocialGroup:
     """A social group: the words in which it is asked about, and the other names that it goes by."""
 
     id: str
@@ -50,7 +50,7 @@ class Group:
 
 
 @cache
-def published_groups() -> tuple[Group, ...]:
+def published_groups() -> tuple[SocialGroup, ...]:
     """The 98 groups of the published list, and one more that stands in the human reference only.
 
     >>> len(published_groups()), published_groups()[5].group, published_groups()[5].published
@@ -60,7 +60,7 @@ def published_groups() -> tuple[Group, ...]:
     return _checked((_group(row) for row in rows), "groups.yaml")
 
 
-def reference_groups() -> tuple[Group, ...]:
+def reference_groups() -> tuple[SocialGroup, ...]:
     """The 24 groups whose place in the eyes of people is known (Fiske et al. 2002).
 
     >>> {group.reference for group in reference_groups()} == {"HC-LW", "LC-HW", "LC-LW", "HC-HW", "MC-MW"}
@@ -69,7 +69,7 @@ def reference_groups() -> tuple[Group, ...]:
     return tuple(group for group in published_groups() if group.reference)
 
 
-def read_groups(source: str | Path = "published") -> tuple[Group, ...]:
+def read_groups(source: str | Path = "published") -> tuple[SocialGroup, ...]:
     """Groups by name: `published`, `reference`, names separated by commas, or a file.
 
     A file is a table (CSV, TSV, JSON Lines, JSON, Parquet) with a column `group` and any of `COLUMNS`, a YAML file
@@ -92,7 +92,7 @@ def read_groups(source: str | Path = "published") -> tuple[Group, ...]:
     return _checked((_recognised({"group": name}) for name in names if name), "the list of groups")
 
 
-def groups_corpus(groups: Sequence[Group], instrument: Instrument, *, published_names: bool = False) -> Corpus:
+def groups_corpus(groups: Sequence[SocialGroup], instrument: Instrument, *, published_names: bool = False) -> Corpus:
     """A corpus of groups to be judged.
 
     Args:
@@ -151,15 +151,15 @@ def _read_file(path: Path, suffix: str) -> list[dict[str, Any]]:
     return [dict(row) for row in rows]
 
 
-def _group(row: Mapping[str, Any]) -> Group:
+def _group(row: Mapping[str, Any]) -> SocialGroup:
     told = {key: str(value).strip() for key, value in row.items() if value is not None and key != "aliases"}
     aliases = row.get("aliases") or ()
     named = aliases.split(";") if isinstance(aliases, str) else aliases
     told.setdefault("id", slug(told["group"]))
-    return Group(**told, aliases=tuple(str(name).strip() for name in named if str(name).strip()))
+    return SocialGroup(**told, aliases=tuple(str(name).strip() for name in named if str(name).strip()))
 
 
-def _recognised(row: Mapping[str, Any]) -> Group:
+def _recognised(row: Mapping[str, Any]) -> SocialGroup:
     """A group as it was given, with what the published list knows of it."""
     group = _group(row)
     known = next((other for other in published_groups() if _matches(group, other)), None)
@@ -176,13 +176,13 @@ def _recognised(row: Mapping[str, Any]) -> Group:
     )
 
 
-def _matches(group: Group, other: Group) -> bool:
+def _matches(group: SocialGroup, other: SocialGroup) -> bool:
     return group.group.casefold() in {other.id, *(name.casefold() for name in other.names)}
 
 
-def _checked(groups: Iterable[Group], place: str) -> tuple[Group, ...]:
+def _checked(groups: Iterable[SocialGroup], place: str) -> tuple[SocialGroup, ...]:
     """The groups, unless one of them occurs twice."""
-    found: list[Group] = []
+    found: list[SocialGroup] = []
     seen: dict[str, int] = {}
     for number, group in enumerate(groups, 1):
         for name in (group.group.casefold(), f"id {group.id}"):

@@ -1,4 +1,4 @@
-"""The options of the study, and what they name: the questions, the plan of asking, and the dictionary."""
+"""The options of the study, and what they name: the questions and the dictionary."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from vantage.errors import InputError
 from vantage.instruments import Instrument
 from vantage.measures.texts.dictionary import Dictionary
 from vantage.studies.base import option
-from vantage.studies.stereomap.elicitation import VARIANTS, Plan, keyword_words
 from vantage.studies.stereomap.people import seed_dictionary
 
 INSTRUMENT: Final = "stereotype-content"
 
 
 @dataclass(frozen=True)
-class Options:
+class StereomapOptions:
     """The options of the study."""
 
     groups: str = option("published", 'published, reference, a file, or names: "nurses, lawyers"')
@@ -27,6 +26,9 @@ class Options:
     keyword_prompts: str = option("", "a file with the wording of the keyword questions, for other languages")
     answers: Literal["auto", "sampling", "scoring"] = option(
         "auto", "sampled replies or scored options; auto scores the embedded model and samples all others"
+    )
+    replies: Literal["free", "schema"] = option(
+        "free", "free: sampled replies in the model's own words, so that it can refuse; schema: held to a JSON schema"
     )
     first: Literal["auto", "keywords", "nothing"] = option(
         "auto", "what comes before the ratings: keywords with reasons, or nothing; auto asks for them when sampling"
@@ -44,25 +46,7 @@ class Options:
     resamples: int = option(200, "how often runs are resampled")
 
 
-def plan_of(options: Options, models: tuple[str, ...]) -> Plan:
-    """How the groups will be asked about, with everything that is left open decided."""
-    answers: str = options.answers
-    if answers == "auto":
-        answers = "scoring" if models and set(models) == {"embedded"} else "sampling"
-    named = tuple(name.strip() for name in options.variants.split(",") if name.strip())
-    return Plan(
-        answers,
-        reasons=options.first == "keywords" or (options.first == "auto" and answers == "sampling"),
-        runs=options.runs,
-        variants=tuple(VARIANTS) if named == ("all",) else named,
-        variant_runs=options.variant_runs,
-        temperature=options.temperature,
-        max_tokens=options.max_tokens,
-        words=keyword_words(options.keyword_prompts),
-    )
-
-
-def instrument_of(options: Options) -> Instrument:
+def instrument_of(options: StereomapOptions) -> Instrument:
     """What is asked: the form, with the society whose view is asked for."""
     loaded = Instrument.load(options.instrument or INSTRUMENT)
     form = loaded.form(options.form) if loaded.forms else loaded
@@ -76,6 +60,6 @@ def is_about_groups(instrument: Instrument) -> bool:
     return {"competence", "warmth"} <= {aggregate.id for aggregate in instrument.aggregates}
 
 
-def dictionary_of(options: Options) -> Dictionary:
+def dictionary_of(options: StereomapOptions) -> Dictionary:
     """The dictionary in which keywords are looked up."""
     return Dictionary.read(options.dictionary) if options.dictionary else seed_dictionary()

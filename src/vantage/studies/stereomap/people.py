@@ -54,22 +54,15 @@ def human_correlations() -> pl.DataFrame:
     [('competence', 'passive-facilitation', -0.77, 0.77)]
     """
     told = _reference()["correlations"]
-    doubts = {(one["first"], one["second"]): one for one in told["doubtful"]}
-    rows = []
-    for first, values in told["printed"].items():
-        for second, value in zip(told["columns"], values, strict=True):
-            doubt = doubts.get((first, second))
-            rows.append(
-                {
-                    "first": first,
-                    "second": second,
-                    "printed": value,
-                    "doubtful": doubt is not None,
-                    "otherwise": doubt["otherwise"] if doubt else None,
-                    "why": doubt["why"] if doubt else None,
-                }
-            )
-    return pl.DataFrame(rows, schema_overrides={"otherwise": pl.Float64, "why": pl.String}, infer_schema_length=None)
+    printed = [
+        (first, second, value)
+        for first, values in told["printed"].items()
+        for second, value in zip(told["columns"], values, strict=True)
+    ]
+    frame = pl.DataFrame(printed, schema=["first", "second", "printed"], orient="row")
+    doubts = pl.DataFrame(told["doubtful"])
+    found = frame.join(doubts, on=["first", "second"], how="left", maintain_order="left")
+    return found.with_columns(pl.col("why").is_not_null().alias("doubtful"))
 
 
 def published_models() -> pl.DataFrame:

@@ -9,7 +9,7 @@ import polars as pl
 
 from vantage.measures.texts.clusters import described, k_table
 from vantage.report.cells import minus
-from vantage.report.recipe import Data
+from vantage.report.engine import Data
 from vantage.studies.stereomap.analysis import Stereomap
 from vantage.studies.stereomap.placing import APART, competence_against_warmth
 

@@ -42,7 +42,7 @@ class OverRuns(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class PlacedGroups:
     """One model, or all of them together, and where it places the groups."""
 
     name: str
@@ -112,7 +112,7 @@ def place(
     runs: int = 10,
     resamples: int = 200,
     seed: int = 0,
-) -> list[Source]:
+) -> list[PlacedGroups]:
     """The sources of judgments made under one condition: every rater and, where there are several, all of them.
 
     Args:
@@ -137,12 +137,12 @@ def place(
         enough = drawn is None and cube.shape[2] > 1
         resampled = run_replicates(cube, resamples=resamples, seed=seed) if enough else np.zeros((0, *cube.shape[:2]))
         replicates = resampled if drawn is None else drawn
-        source = Source(name, mine, tuple(items), cube, replicates, scored=drawn is not None)
+        source = PlacedGroups(name, mine, tuple(items), cube, replicates, scored=drawn is not None)
         found.append(_clustered(source, k, instrument.questions[0].scale.ends, len(known), seed))
     return found
 
 
-def _clustered(source: Source, k: int, ends: tuple[float, float], asked: int, seed: int) -> Source:
+def _clustered(source: PlacedGroups, k: int, ends: tuple[float, float], asked: int, seed: int) -> PlacedGroups:
     """The source with its clusters, or with the reason why there are none."""
     if len(source.items) < k:
         told = f"{len(source.items)} of {asked} groups have both scores, too few for {k} clusters"
@@ -172,7 +172,7 @@ def _drawn(
     return np.asarray(np.mean(parts, axis=0))
 
 
-def competence_against_warmth(source: Source) -> pl.DataFrame:
+def competence_against_warmth(source: PlacedGroups) -> pl.DataFrame:
     """Competence against warmth over the runs of a source, cluster by cluster.
 
     Each run is tested with every group in the cluster in which the *other* runs put it, so that the runs that are
@@ -199,7 +199,7 @@ def competence_against_warmth(source: Source) -> pl.DataFrame:
     return told.select(pl.col(name).cast(kind) for name, kind in columns.items())
 
 
-def _held_out(source: Source) -> list[dict[str, Any]]:
+def _held_out(source: PlacedGroups) -> list[dict[str, Any]]:
     """The scores of every run, each group under the cluster in which the other runs put it."""
     assert source.clusters is not None  # noqa: S101 - asked for sources with clusters only
     rows = []

@@ -5,23 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-import numpy as np
 import polars as pl
 
-from vantage.measures.intervals import percentile
 from vantage.measures.multiplicity import adjusted
 from vantage.measures.relations.correlate import correlate
+from vantage.measures.resampling import Resampling, mean_with_interval
 from vantage.measures.texts.composites import expected_values, extremes, item_means
-from vantage.report.recipe import Data
+from vantage.report.engine import Data
 from vantage.studies.stereomap.analysis import Stereomap
 from vantage.studies.stereomap.people import human_correlations
-from vantage.studies.stereomap.placing import ALL, AXES, Source
+from vantage.studies.stereomap.placing import ALL, AXES, PlacedGroups
 
 EMOTIONS: Final = ("contempt", "admiration", "pity", "envy")
 BEHAVIOURS: Final = ("active-facilitation", "active-harm", "passive-facilitation", "passive-harm")
 STRUCTURE: Final = ("status", "competition")
 OTHERS: Final = ("traditional", "conservative", "wealthy", "high-status")
-RESAMPLES: Final = 1000
 _FELT: Final = {name: n for n, name in enumerate((*EMOTIONS, *BEHAVIOURS))}
 
 
@@ -60,18 +58,12 @@ def feelings(analysis: Stereomap) -> pl.DataFrame | None:
     means = _feelings(analysis.sources)
     if means.is_empty():
         return None
-    rows = []
-    for key, part in means.group_by("source", "cluster", "score", maintain_order=True):
-        values = part["mean"].to_numpy()
-        rng = np.random.default_rng(analysis.seed)
-        drawn = values[rng.integers(0, len(values), (RESAMPLES, len(values)))].mean(axis=1)
-        low, high = percentile(drawn) if len(values) > 1 else (None, None)
-        variance = float(values.var(ddof=1)) if len(values) > 1 else None
-        rows.append((*key, len(values), float(values.mean()), low, high, variance))
-    texts = dict.fromkeys(("source", "cluster", "score"), pl.String)
-    numbers = dict.fromkeys(("estimate", "low", "high", "variance"), pl.Float64)
-    frame = pl.DataFrame(rows, schema={**texts, "groups": pl.Int64, **numbers}, orient="row")
-    return frame.with_columns(analysis.beside("cluster").alias("of"))
+    how, rows = Resampling(seed=analysis.seed), []
+    for (source, cluster, score), part in means.group_by("source", "cluster", "score", maintain_order=True):
+        found = mean_with_interval(part["item"], part["mean"].to_numpy(), how)
+        head = {"source": source, "cluster": cluster, "score": score, "groups": len(part)}
+        rows.append({**head, **found, "variance": part["mean"].var()})
+    return pl.DataFrame(rows, infer_schema_length=None).with_columns(analysis.beside("cluster").alias("of"))
 
 
 def feelings_spread(analysis: Stereomap) -> Data | None:
@@ -110,7 +102,7 @@ def other_dimensions(analysis: Stereomap) -> pl.DataFrame | None:
     return highest.join(lowest, on=keys, how="full", coalesce=True, maintain_order="left_right")
 
 
-def _correlated(source: Source, seed: int) -> pl.DataFrame:
+def _correlated(source: PlacedGroups, seed: int) -> pl.DataFrame:
     """The correlations of a source's scores, corrected after Holm (1979) over its pairs."""
     pairs = correlation_pairs(source.scores["question"].unique().to_list())
     wanted = sorted({name for pair in pairs for name in pair})
@@ -130,7 +122,7 @@ def _correlated(source: Source, seed: int) -> pl.DataFrame:
     )
 
 
-def _feelings(sources: Sequence[Source]) -> pl.DataFrame:
+def _feelings(sources: Sequence[PlacedGroups]) -> pl.DataFrame:
     """The mean feelings and behaviour over runs towards every group that is in a cluster."""
     found = []
     for source in sources:

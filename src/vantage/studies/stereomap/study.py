@@ -16,10 +16,10 @@ from vantage.studies.stereomap import answers, comparing, places, relations, wor
 from vantage.studies.stereomap.analysis import Stereomap
 from vantage.studies.stereomap.elicitation import elicit, recounted
 from vantage.studies.stereomap.groups import groups_corpus, read_groups
-from vantage.studies.stereomap.options import Options, dictionary_of, instrument_of, plan_of
+from vantage.studies.stereomap.options import StereomapOptions, dictionary_of, instrument_of
 
 
-def collect(context: Context[Options]) -> Corpus:
+def collect(context: Context[StereomapOptions]) -> Corpus:
     """Asks the models, or reads the judgments that were named with `--data`."""
     options = context.options
     instrument = instrument_of(options)
@@ -41,7 +41,7 @@ def collect(context: Context[Options]) -> Corpus:
             remedy=f"name more groups, or set k to at most {max(len(groups) - 1, 1)}",
         )
     corpus = groups_corpus(groups, instrument, published_names=options.names == "published")
-    return elicit(context, corpus, instrument, plan_of(options, context.models))
+    return elicit(context, corpus, instrument)
 
 
 def warnings(analysis: Stereomap) -> Iterator[str]:
@@ -72,13 +72,13 @@ def warnings(analysis: Stereomap) -> Iterator[str]:
 STUDY: Final = recipe_study(
     "stereomap",
     __package__,
-    Options,
+    StereomapOptions,
     collect,
     places,
     comparing,
     relations,
     words,
     answers,
-    prepare=Stereomap.of,
-    warnings=lambda analysis: tuple(warnings(analysis)),
+    prepare=Stereomap.from_run,
+    warnings=warnings,
 )

@@ -6,7 +6,7 @@ import polars as pl
 
 from vantage.measures.texts.keywords import coverage, profile
 from vantage.measures.texts.phrases import class_phrases, similar_phrases
-from vantage.report.recipe import Data
+from vantage.report.engine import Data
 from vantage.studies.stereomap.analysis import Stereomap
 
 

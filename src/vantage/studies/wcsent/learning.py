@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import polars as pl
@@ -12,7 +13,7 @@ from vantage.raters.models.base import ModelError
 from vantage.raters.trained import TrainedRater, fit
 from vantage.raters.trained.fitting import PROBE_SHARE
 from vantage.studies.execution import Context, hundredths
-from vantage.studies.wcsent.options import Options
+from vantage.studies.wcsent.options import WcsentOptions
 
 QUESTIONS: Final = ("trust", "sociability", "competence")
 INSTRUMENT: Final = "warmth-competence"
@@ -34,7 +35,7 @@ BLENDED: Final = "distribution"
 """The encoder that is blended with the probe."""
 
 
-def learned(corpus: Corpus, context: Context[Options]) -> Corpus:
+def learned(corpus: Corpus, context: Context[WcsentOptions]) -> Corpus:
     """The corpus with the judgments of dummies, regressions on words, a probe and encoders on the test part."""
     _variants(context.options)
     train, validation, test = (corpus.filter(split=part) for part in ("train", "validation", "test"))
@@ -60,7 +61,7 @@ def learned(corpus: Corpus, context: Context[Options]) -> Corpus:
     return _encoders(corpus, everything, test, probe, context)
 
 
-def _variants(options: Options) -> list[str]:
+def _variants(options: WcsentOptions) -> list[str]:
     """The ways to train an encoder that were asked for; one that does not exist is named before anything is learned."""
     for name in (variants := [part.strip() for part in options.variants.split(",") if part.strip()]):
         if name not in ENCODERS:
@@ -72,62 +73,60 @@ def _learns(part: Corpus) -> str:
     return f"{len(part.items):,} pairs of sentence and target, {len(part.judgments):,} ratings"
 
 
-def _probe(everything: Corpus, context: Context[Options]) -> TrainedRater | None:
+def _probe(everything: Corpus, context: Context[WcsentOptions]) -> TrainedRater | None:
     """A regression on the states of a language model, where there is one."""
-    options = context.options
-    if options.probe == "none":
+    chosen = context.options.probe
+    if chosen == "none":
         return None
-    model = "embedded" if options.probe == "auto" else options.probe
-    if not context.trains(f"probe of {model}", _learns(everything)):
+    how = {"kind": "probe", "model": "embedded" if chosen == "auto" else chosen, "name": "probe", "seed": context.seed}
+    if not context.trains(f"probe of {how['model']}", _learns(everything)):
         return None
-    how: dict[str, Any] = {"kind": "probe", "model": model, "name": "probe", "seed": context.seed}
-    with context.step(f"probing {model}", 100) as moved:
-        try:
-            rater = fit(everything, QUESTIONS, progress=hundredths(moved), **how)
-        except ModelError as error:
-            if options.probe != "auto":
-                raise
-            context.warn(NO_PROBE.format(why=str(error)))
-            return None
-    for note in rater.notes:
-        context.warn(note)
-    return rater
+    return _fitted(everything, context, f"probing {how['model']}", NO_PROBE if chosen == "auto" else "", how)
 
 
 def _encoders(
-    corpus: Corpus, everything: Corpus, test: Corpus, probe: TrainedRater | None, context: Context[Options]
+    corpus: Corpus, everything: Corpus, test: Corpus, probe: TrainedRater | None, context: Context[WcsentOptions]
 ) -> Corpus:
     options = context.options
     if options.encoder == "none":
         return corpus
-    model = "minilm" if options.encoder == "auto" else options.encoder
+    auto = options.encoder == "auto"
+    model = "minilm" if auto else options.encoder
     for name in _variants(options):
         for number in range(options.seeds):
-            seed = context.seed + number
             id_ = f"encoder/{name}" + (f"/{number + 1}" if options.seeds > 1 else "")
             if not context.trains(f"{id_} on {model}", _learns(everything)):
                 continue
             place = context.folder / "checkpoints" / id_.replace("/", "-") if context.folder else None
-            with context.step(f"training {id_}", 100) as moved:
-                settings = {"model": model, "name": id_, "seed": seed, "checkpoints": place, **ENCODERS[name]}
-                if options.members:
-                    settings["members"] = options.members
-                try:
-                    rater = fit(everything, QUESTIONS, progress=hundredths(moved), **settings)
-                except ModelError as error:
-                    if options.encoder != "auto":
-                        raise
-                    context.warn(NO_ENCODER.format(why=str(error)))
-                    return corpus
-            for note in rater.notes:
-                context.warn(note)
+            how = {"model": model, "name": id_, "seed": context.seed + number, "checkpoints": place, **ENCODERS[name]}
+            how |= {"members": options.members} if options.members else {}
+            rater = _fitted(everything, context, f"training {id_}", NO_ENCODER if auto else "", how)
+            if rater is None:
+                return corpus
             corpus = rater.rate(corpus, test)
             if probe is not None and name == BLENDED:
                 corpus = rater.blended(probe, PROBE_SHARE, id_.replace(name, "blend")).rate(corpus, test)
     return corpus
 
 
-def asked(corpus: Corpus, context: Context[Options]) -> Corpus:
+def _fitted(
+    part: Corpus, context: Context[WcsentOptions], title: str, missing: str, how: Mapping[str, Any]
+) -> TrainedRater | None:
+    """A rater that has learnt; null, with a warning, where its model is `missing` and nobody asked for it by name."""
+    with context.step(title, 100) as moved:
+        try:
+            rater = fit(part, QUESTIONS, progress=hundredths(moved), **how)
+        except ModelError as error:
+            if not missing:
+                raise
+            context.warn(missing.format(why=str(error)))
+            return None
+    for note in rater.notes:
+        context.warn(note)
+    return rater
+
+
+def asked(corpus: Corpus, context: Context[WcsentOptions]) -> Corpus:
     """The corpus with the answers of prompted models; their examples never come from the test part."""
     options = context.options
     test = corpus.filter(split="test")

@@ -8,7 +8,7 @@ from vantage.studies.base import option
 
 
 @dataclass(frozen=True)
-class Options:
+class WcsentOptions:
     """What can be changed about the study."""
 
     predict: bool = option(True, "whether raters learn from the training part and judge the test part")

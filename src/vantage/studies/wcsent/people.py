@@ -15,8 +15,8 @@ from vantage.measures.relations.compare import compare
 from vantage.measures.relations.correlate import correlate
 from vantage.measures.reliability.rater_quality import rater_quality
 from vantage.measures.variation.spread import opposed_items
+from vantage.report.engine import Analysis, Data
 from vantage.report.parts import Figure
-from vantage.report.recipe import Analysis, Data
 from vantage.studies.wcsent.learning import QUESTIONS
 
 RULES: Final[dict[str, dict[str, Any]]] = {
@@ -78,8 +78,7 @@ def split(analysis: Analysis) -> Data | None:
 
 def unanimous(analysis: Analysis) -> pl.DataFrame:
     """Items on which all annotators agree, on the point and on the side, by question and target."""
-    by = ["question", "target"]
-    return _unanimous(analysis, by)
+    return _unanimous(analysis, ["question", "target"])
 
 
 def unanimous_items(analysis: Analysis) -> pl.DataFrame:
@@ -94,20 +93,17 @@ def unanimous_items(analysis: Analysis) -> pl.DataFrame:
 
 
 def _unanimous(analysis: Analysis, by: list[str]) -> pl.DataFrame:
-    found = []
-    for name, coarse in (("strict", False), ("soft", True)):
-        rows = unanimity(analysis.people, by=by, coarse=coarse, ci="none").filter(on="any")
-        names = {"unanimous": name, "estimate": f"{name}_share"}
-        found.append(
-            rows.select(
-                *by,
-                *(
-                    pl.col(old).cast(pl.Float64 if old == "estimate" else pl.Int64).alias(new)
-                    for old, new in names.items()
-                ),
-            )
+    strict, soft = (
+        unanimity(analysis.people, by=by, coarse=coarse, ci="none")
+        .filter(on="any")
+        .select(
+            *by,
+            pl.col("unanimous").cast(pl.Int64).alias(name),
+            pl.col("estimate").cast(pl.Float64).alias(f"{name}_share"),
         )
-    return found[0].join(found[1], on=by, maintain_order="left")
+        for name, coarse in (("strict", False), ("soft", True))
+    )
+    return strict.join(soft, on=by, maintain_order="left")
 
 
 def means(analysis: Analysis) -> pl.DataFrame:
@@ -208,40 +204,20 @@ def conspicuous(analysis: Analysis) -> pl.DataFrame:
 
 
 def who_sees_whom(analysis: Analysis) -> pl.DataFrame:
-    """How differently annotators see the same target."""
-    return (
-        _deviations(analysis.people)
-        .group_by("question", "target")
-        .agg(
-            pl.col("rater").n_unique().alias("annotators"),
-            pl.col("deviation").std().alias("spread"),
-            pl.col("deviation").min().alias("coldest"),
-            pl.col("deviation").max().alias("warmest"),
-        )
-        .sort("target")
-    )
+    """How differently annotators see the same target, from those with five ratings of it."""
+    seen = rater_quality(analysis.people, by=["question", "target"]).filter(pl.col("units") >= 5)
+    bias = pl.col("bias")
+    spread = (bias.std().alias("spread"), bias.min().alias("coldest"), bias.max().alias("warmest"))
+    return seen.group_by("question", "target").agg(pl.len().alias("annotators"), *spread).sort("target")
 
 
 def traits(analysis: Analysis) -> pl.DataFrame | None:
     """Groups of annotators compared, one person being one unit; none where nobody's traits are known."""
-    known = [name for name in analysis.people.traits if name not in ("model", "style")]
-    found = []
-    for trait in known:
-        if analysis.people.raters[trait].drop_nulls().n_unique() > 1:
-            rows = compare(
-                analysis.people, between=trait, by="question", unit="rater", paired=False, seed=analysis.seed
-            )
-            found.append(rows.select(pl.lit(trait).alias("trait"), pl.all()))
+    people = analysis.people
+    how: dict[str, Any] = {"by": "question", "unit": "rater", "paired": False, "seed": analysis.seed}
+    found = [
+        compare(people, between=trait, **how).select(pl.lit(trait).alias("trait"), pl.all())
+        for trait in people.traits
+        if trait not in ("model", "style") and people.raters[trait].drop_nulls().n_unique() > 1
+    ]
     return pl.concat(found, how="diagonal_relaxed") if found else None
-
-
-def _deviations(people: Corpus) -> pl.DataFrame:
-    """Per annotator, question and target the mean difference from the others on the same items, from five ratings."""
-    frame = people.judgments.filter(pl.col("value").is_not_null()).join(
-        people.items.select("item", "target"), on="item"
-    )
-    total, count = pl.col("value").sum().over("item", "question"), pl.len().over("item", "question")
-    away = pl.col("value") - (total - pl.col("value")) / (count - 1)
-    frame = frame.with_columns(away.alias("deviation"), count.alias("n")).filter(pl.col("n") > 1)
-    found = frame.group_by("question", "rater", "target").agg(pl.col("deviation").mean(), pl.len().alias("ratings"))
-    return found.filter(pl.col("ratings") >= 5)

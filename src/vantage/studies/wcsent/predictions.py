@@ -10,10 +10,8 @@ import polars as pl
 from vantage.corpora import Corpus
 from vantage.measures.reliability.split_half import split_half
 from vantage.measures.scoring.accuracy import accuracy
-from vantage.report.recipe import Analysis
-from vantage.studies.execution import Context
+from vantage.report.engine import Analysis
 from vantage.studies.wcsent.learning import QUESTIONS
-from vantage.studies.wcsent.options import Options
 
 CLASSES: Final = ("accuracy", "f1_macro", "f1_weighted", "precision_macro", "recall_macro", "within")
 PAIR: Final = ["rater", "question"]
@@ -33,13 +31,8 @@ MARKS: Final = {
 """Surface signs that may mislead; irony is only guessed at, since the release does not label it."""
 
 
-class Predicted(Analysis):
+class WarmthAnalysis(Analysis):
     """The test part with what raters other than people said of it."""
-
-    @classmethod
-    def of(cls, corpus: Corpus, context: Context[Options]) -> Predicted:
-        """From what a study is run with."""
-        return cls(corpus, context.options, context.seed)
 
     @cached_property
     def test(self) -> pl.DataFrame:
@@ -105,12 +98,12 @@ class Predicted(Analysis):
         return found.sort("spearman_mean", "within", descending=True, nulls_last=True)
 
 
-def scores(analysis: Predicted) -> pl.DataFrame | None:
+def scores(analysis: WarmthAnalysis) -> pl.DataFrame | None:
     """Raters against the released scores on seven points."""
     return analysis.scores
 
 
-def coarse(analysis: Predicted) -> pl.DataFrame | None:
+def coarse(analysis: WarmthAnalysis) -> pl.DataFrame | None:
     """Raters that answered in bands, and the signs of those that answered in points."""
     bands = analysis.judged.filter(pl.col("question").str.ends_with("-coarse"))
     given = pl.concat(
@@ -127,7 +120,7 @@ def coarse(analysis: Predicted) -> pl.DataFrame | None:
     return _wide(found).join(_answered(given), on=PAIR, how="left", maintain_order="left")
 
 
-def encoders(analysis: Predicted) -> pl.DataFrame | None:
+def encoders(analysis: WarmthAnalysis) -> pl.DataFrame | None:
     """Our encoders beside the paper's, with the spread over seeds; none where no encoder was trained."""
     if analysis.scores is None:
         return None
@@ -155,7 +148,7 @@ def encoders(analysis: Predicted) -> pl.DataFrame | None:
     return pl.concat([means, printed], how="diagonal")
 
 
-def ceiling(analysis: Predicted) -> pl.DataFrame | None:
+def ceiling(analysis: WarmthAnalysis) -> pl.DataFrame | None:
     """One annotator, the best rater and the highest correlation that is possible, on the same pairs.
 
     Scores that are means of a few ratings are noisy, and no prediction can correlate with them by more than the
@@ -177,7 +170,7 @@ def ceiling(analysis: Predicted) -> pl.DataFrame | None:
     return found.join(highest, on="question", how="left")
 
 
-def neutral(analysis: Predicted) -> pl.DataFrame:
+def neutral(analysis: WarmthAnalysis) -> pl.DataFrame:
     """How often raters answer neutral, how often the released scores are, and who is on the wrong side."""
     return (
         _errors(analysis)
@@ -191,7 +184,7 @@ def neutral(analysis: Predicted) -> pl.DataFrame:
     )
 
 
-def signs(analysis: Predicted) -> pl.DataFrame | None:
+def signs(analysis: WarmthAnalysis) -> pl.DataFrame | None:
     """Mean absolute error of sentences with and without each sign that may mislead."""
     # A rater that answers everything alike is misled by nothing.
     varied = _errors(analysis).filter(pl.col("value").n_unique().over("rater") > len(QUESTIONS))
@@ -213,7 +206,7 @@ def signs(analysis: Predicted) -> pl.DataFrame | None:
     return frame.sort("rater", "difference", descending=[False, True])
 
 
-def errors_by_target(analysis: Predicted) -> pl.DataFrame:
+def errors_by_target(analysis: WarmthAnalysis) -> pl.DataFrame:
     """Mean absolute error of each rater by target, over the questions."""
     found = _errors(analysis).join(analysis.test.select("item", "target"), on="item")
     return (
@@ -223,7 +216,7 @@ def errors_by_target(analysis: Predicted) -> pl.DataFrame:
     )
 
 
-def _errors(analysis: Predicted) -> pl.DataFrame:
+def _errors(analysis: WarmthAnalysis) -> pl.DataFrame:
     gold = (
         analysis.gold.rename({"value": "gold"})
         if len(analysis.fine)

@@ -15,10 +15,10 @@ from vantage.studies.execution import Context
 from vantage.studies.recipes import recipe_study
 from vantage.studies.wcsent import people, predictions
 from vantage.studies.wcsent.learning import INSTRUMENT, QUESTIONS, asked, learned
-from vantage.studies.wcsent.options import Options
+from vantage.studies.wcsent.options import WcsentOptions
 
 
-def collect(context: Context[Options]) -> Corpus:
+def collect(context: Context[WcsentOptions]) -> Corpus:
     """The release, and on its test part the judgments of raters that learned and of models that were asked."""
     assert context.data is not None  # noqa: S101 - the study needs data
     corpus = Corpus.read(context.data) if is_corpus(context.data) else load("wcsent", context.data)
@@ -46,5 +46,12 @@ def _always(corpus: Corpus) -> Corpus:
 
 
 STUDY: Final = recipe_study(
-    "wcsent", __package__, Options, collect, people, predictions, prepare=predictions.Predicted.of, published=True
+    "wcsent",
+    __package__,
+    WcsentOptions,
+    collect,
+    people,
+    predictions,
+    prepare=predictions.WarmthAnalysis.from_run,
+    published=True,
 )

@@ -55,10 +55,10 @@ def fit_pairs(
             nothing is told.
         model: `embedded` (MiniLM, offline), a folder, or a name on the hub (encoders).
         settings: Those of `PairSettings` (encoders) or `LinearSettings` (TF-IDF) that differ from the defaults.
-        seed: The seed of everything that is drawn by lot.
+        seed: Random seed.
         name: The rater's id; otherwise it is made from method and model.
         progress: Called with steps done and steps in all (encoders).
-        checkpoint: A folder from which a training that was cut off goes on (encoders).
+        checkpoint: A folder with checkpoints; an interrupted training resumes from it (encoders).
 
     >>> import vantage
     >>> from vantage.perspective import evaluate, split
@@ -141,7 +141,7 @@ def _traits(split: Split, wanted: Sequence[str] | None) -> tuple[str, ...]:
     if split.users == "unnamed":
         if wanted:
             raise InputError(
-                "of unnamed users no trait is told", remedy="leave traits out, or split with users='named'"
+                "no trait is known of unnamed users", remedy="leave traits out, or split with users='named'"
             )
         return ()
     corpus = split.corpus

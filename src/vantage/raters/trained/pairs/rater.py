@@ -1,4 +1,4 @@
-"""The pair rater: judges ⟨text, user⟩ pairs, stands in the raters table, is saved in a folder and read from it."""
+"""The pair rater: judges ⟨text, user⟩ pairs, has a row in the raters table, is saved to a folder and loaded from it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from vantage.errors import InputError
 from vantage.instruments import Instrument, Question
 from vantage.perspective import Split
 from vantage.raters.models.base import note_once
-from vantage.raters.trained.base import Floats, Predicted
+from vantage.raters.trained.base import Floats, PredictedAnswers
 from vantage.raters.trained.instances import Instances
 from vantage.raters.trained.pairs.methods import PAIR_METHODS, pair_method
 from vantage.raters.trained.pairs.offsets import moved
@@ -37,7 +37,7 @@ class PairRater:
     instrument: Instrument
     question: Question
     people: People
-    """Whom it learned from and how users are told to it."""
+    """Whom it learned from and how it represents users."""
     predictor: Predictor
     offsets: dict[str, list[float]] = field(default_factory=dict)
     """Per user met at test time how far each option's logit is moved."""
@@ -94,7 +94,7 @@ class PairRater:
         shares = moved(shares_of(self.predictor, instances, self.question), instances.users, self.offsets)
         items, found = (
             [instances.items[row] for row in instances.text],
-            Predicted.of_shares(shares, self.question.scale),
+            PredictedAnswers.of_shares(shares, self.question.scale),
         )
         return judgments(items, instances.users, self.question, found, by_mean=False)
 

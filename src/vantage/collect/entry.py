@@ -1,0 +1,88 @@
+"""How a visitor becomes a participant: through a platform's parameters, an invitation, or a plain link."""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+from collections.abc import Mapping
+from typing import Any, Final
+
+from sqlalchemy import Connection, select
+from sqlalchemy.engine import Row
+
+from vantage.collect.document import RecruitmentPart
+from vantage.collect.pseudonyms import pseudonym, withdrawn
+from vantage.collect.tables import invitations, participants
+from vantage.collect.views import Refused
+
+_IDENTIFIER: Final = re.compile(r"[A-Za-z0-9_.-]{1,128}")
+PLATFORMS: Final = {
+    "prolific": ("PROLIFIC_PID", ("STUDY_ID", "SESSION_ID")),
+    "mturk": ("workerId", ("assignmentId", "hitId")),
+}
+"""For each platform the parameter that identifies the person, and further parameters to keep."""
+PREVIEW: Final = "ASSIGNMENT_ID_NOT_AVAILABLE"
+"""What Mechanical Turk sends while a worker previews a task they have not accepted."""
+
+
+def identify(recruitment: RecruitmentPart, params: Mapping[str, str]) -> tuple[str, str | None, dict[str, str]]:
+    """Where a visitor comes from, their id there (for a plain link the consent form's number), and the rest.
+
+    >>> identify(RecruitmentPart(via="mturk"), {"workerId": "A1", "assignmentId": "3X"})
+    ('mturk', 'A1', {'assignmentId': '3X'})
+    """
+    if "invitation" in params:
+        return "invitation", _checked("invitation", params["invitation"]), {}
+    if recruitment.via == "link":
+        return "link", _checked("form", params["form"]) if "form" in params else None, {}
+    if recruitment.via == "invitation":
+        raise Refused("This study is open by invitation only. Please use the complete link you were sent.")
+    name, others = PLATFORMS[recruitment.via]
+    if params.get("assignmentId") == PREVIEW:
+        raise Refused("This is a preview. Please accept the task first, then open the study again.")
+    if not params.get(name):
+        raise Refused("Your link does not identify you. Please open the study from the platform that sent you.")
+    kept = {other: _checked(other, params[other]) for other in others if params.get(other)}
+    return recruitment.via, _checked(name, params[name]), kept
+
+
+def _checked(name: str, value: str) -> str:
+    if not _IDENTIFIER.fullmatch(value):
+        raise Refused(f"The '{name}' part of your link is damaged. Please copy the complete link and try again.")
+    return value
+
+
+def find_or_create(
+    connection: Connection, secret: str, source: str, external: str | None, links: Mapping[str, str], now: float
+) -> Row[Any]:
+    """The participant with this identity, created on the first visit."""
+    if external is not None:
+        names = [external, withdrawn(secret, source, external)]
+        known = select(participants).where(participants.c.source == source, participants.c.external.in_(names))
+        if (row := connection.execute(known).one_or_none()) is not None:
+            return row
+    if source == "invitation":
+        token = select(invitations.c.token).where(invitations.c.token == external)
+        if connection.execute(token).first() is None:
+            raise Refused("This invitation is unknown. Please check the link you were sent.", "unknown")
+    id_ = secrets.token_urlsafe(24)
+    connection.execute(
+        participants.insert(),
+        {
+            "id": id_,
+            "rater": pseudonym(secret, source, external if external is not None else id_),
+            "source": source,
+            "external": external,
+            "links": json.dumps(links),
+            "stage": "consent",
+            "batch": 0,
+            "pages": 0,
+            "answered": 0,
+            "attempts": 0,
+            "arrived_at": now,
+            "verdict": "pending",
+            "note": "",
+        },
+    )
+    return connection.execute(select(participants).where(participants.c.id == id_)).one()

@@ -1,0 +1,353 @@
+"""What participants can do, from entering the study to leaving with a completion code."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, TypeVar, cast
+
+from sqlalchemy import Connection, bindparam, delete, func, select, update
+from sqlalchemy.engine import Row
+from sqlalchemy.exc import IntegrityError
+
+from vantage.collect import assignment, entry
+from vantage.collect.answers import check_traits, checked
+from vantage.collect.database import StudyDatabase
+from vantage.collect.pseudonyms import code_of, withdrawn
+from vantage.collect.submissions import Submission, item_page, page_number, save
+from vantage.collect.tables import pages, participants, submissions
+from vantage.collect.views import (
+    CompletionPath,
+    ItemPage,
+    Participant,
+    QuestionAnswer,
+    QuizResult,
+    Refused,
+    Step,
+    StepKind,
+    Submitted,
+)
+from vantage.instruments import Question
+
+K = TypeVar("K")
+V = TypeVar("V")
+RESERVING: Final = ("traits", "guidelines", "quiz", "working")
+"""The stages in which work is reserved for a participant."""
+CACHED: Final = 100_000
+"""How many participants are cached at most."""
+PROLIFIC: Final = "https://app.prolific.com/submissions/complete?cc={code}"
+
+_BY_ID = select(participants.c.id, participants.c.number).where(participants.c.id == bindparam("id"))
+_BY_NUMBER = select(participants).where(participants.c.number == bindparam("number"))
+_LOCKED = _BY_NUMBER.with_for_update()
+
+
+class ParticipantService:
+    """What participants can do. See `service` for the rules that hold for every method."""
+
+    def __init__(self, database: StudyDatabase) -> None:
+        self.database, self.study = database, database.study
+        self._batches = database.batches
+        self._by_id: dict[str, Participant] = {}
+        self._question_sets: dict[int, int] = {}
+
+    def enter(self, params: Mapping[str, str]) -> Participant:
+        """Admits a visitor by the parameters of their link: a known participant returns, a new one is created.
+
+        Prolific: PROLIFIC_PID, STUDY_ID, SESSION_ID. MTurk: workerId, assignmentId, hitId. Any study: invitation. A
+        plain link creates a new participant on every call, or one per `form` (the number of a consent form). Raises
+        `Refused` when the study needs parameters that are missing or malformed.
+        """
+        source, external, links = entry.identify(self.study.plan.recruitment, params)
+
+        def job(connection: Connection) -> Participant:
+            row = entry.find_or_create(connection, self.database.key, source, external, links, time.time())
+            return Participant(row.id, row.number)
+
+        try:
+            return self.database.write(job)
+        except IntegrityError:
+            # The same person arrived twice at the same moment, and the other request was first.
+            return self.database.write(job)
+
+    def find(self, id: str) -> Participant | None:  # noqa: A002
+        """The participant with the id of a cookie, or null."""
+        known = self._by_id.get(id)
+        if known is None:
+            row = self.database.read(lambda c: c.execute(_BY_ID, {"id": id}).one_or_none())
+            if row is None:
+                return None
+            # Participants are never deleted and keep their numbers, so the cache stays valid.
+            known = _cache(self._by_id, id, Participant(row.id, row.number))
+        return known
+
+    def step(self, participant: Participant) -> Step:
+        """The participant's current step."""
+        step = self.database.read(lambda c: self._step(c, self._row(c, participant.number)))
+        return step if step is not None else self._change(participant, lambda connection, person: None)
+
+    def give_consent(self, participant: Participant, agreed: bool) -> Step:
+        """Records the decision and reserves work for those who agree. Declining leads to `declined`."""
+        if self.database.paused:
+            return Step("paused")
+
+        def job(connection: Connection, person: Row[Any]) -> None:
+            if person.stage not in ("consent", "full"):
+                return
+            if not agreed:
+                _move(connection, person, "declined")
+            elif self._batches.begin(connection, person, time.time()):
+                _move(connection, person, "traits" if self.study.plan.traits else "guidelines")
+            else:
+                _move(connection, person, "full")
+
+        return self._change(participant, job)
+
+    def give_traits(self, participant: Participant, answers: Mapping[str, str | Sequence[str]]) -> Step:
+        """Stores the answers to the study's trait questions, by trait id, as the form sends them.
+
+        A choice is the option's text (several: a sequence of them), a number its digits. Missing or empty means no
+        answer. Raises `InvalidAnswers` with a sentence per trait.
+        """
+        traits = json.dumps(check_traits(self.study.plan.traits, answers))
+
+        def job(connection: Connection, person: Row[Any]) -> None:
+            if person.stage == "traits":
+                _move(connection, person, "guidelines", traits=traits)
+
+        return self._change(participant, job)
+
+    def confirm_guidelines(self, participant: Participant) -> Step:
+        """The participant confirms having read the guidelines."""
+
+        def job(connection: Connection, person: Row[Any]) -> None:
+            if person.stage == "guidelines":
+                _move(connection, person, "quiz" if self.study.plan.quiz else "working")
+
+        return self._change(participant, job)
+
+    def answer_quiz(self, participant: Participant, answers: Sequence[int | None]) -> QuizResult:
+        """One attempt: for each question the chosen option, counted from 0, or null. Then ask for `step` again."""
+        quiz = self.study.plan.quiz
+        if quiz is None:
+            raise Refused("This study has no quiz.", "conflict")
+        given = [*answers, *[None] * len(quiz.questions)]
+        wrong = tuple(n for n, (q, a) in enumerate(zip(quiz.questions, given, strict=False)) if a != q.answer - 1)
+        passed = len(quiz.questions) - len(wrong) >= (quiz.needed or len(quiz.questions))
+
+        def job(connection: Connection) -> QuizResult:
+            person = self._row(connection, participant.number, lock=True)
+            if person.stage != "quiz":
+                raise Refused("You have already taken the quiz.", "conflict")
+            attempts = person.attempts + 1
+            if passed:
+                _move(connection, person, "working", attempts=attempts)
+            elif attempts < quiz.attempts:
+                _move(connection, person, "quiz", attempts=attempts)
+            else:
+                assignment.release(connection, person.number, ["open"], becomes="lapsed")
+                _move(connection, person, "screened_out", attempts=attempts, lease=None)
+            return QuizResult(passed, wrong, max(quiz.attempts - attempts, 0))
+
+        return self.database.write(job)
+
+    def page(self, participant: Participant, position: int) -> ItemPage:
+        """The page at a position (counted from 1) of the current batch; `Refused` for one that does not exist.
+
+        Only while `step` is `item` or `review`; every page up to the first unanswered one may be opened.
+        """
+
+        def job(connection: Connection) -> ItemPage:
+            person = self._row(connection, participant.number)
+            step = self._step(connection, person)
+            if step is None or step.kind not in ("item", "review"):
+                raise Refused("You have no page to answer now.", "conflict")
+            if not 0 < position <= (step.position or step.pages):
+                raise Refused("There is no such page, or it comes later.", "unknown")
+            return item_page(connection, self.study, person, step, position)
+
+        return self.database.read(job)
+
+    def submit(
+        self,
+        participant: Participant,
+        position: int,
+        answers: Mapping[str, QuestionAnswer],
+        *,
+        token: str,
+        seconds: float | None = None,
+    ) -> Submitted:
+        """Stores the answers of a page, durably. Repeating a token, or the same answers, changes nothing.
+
+        `token` comes from the `ItemPage` and names the page that was answered, whatever is at the position by now.
+        Raises `InvalidAnswers` with a sentence per question, and `Refused` when the batch is final or the item was
+        reassigned.
+        """
+        submission = Submission(
+            participant.number,
+            page_number(token),
+            position,
+            token,
+            checked(self._questions_of(participant), answers),
+            None if seconds is None else round(min(max(seconds, 0.0), 86_400.0), 3),
+        )
+
+        def job(connection: Connection) -> Submitted:
+            saved = save(connection, submission, self._batches.lease)
+            if saved.expired:
+                self._renew(connection, self._row(connection, participant.number))
+            step = saved.step or self._step(connection, self._row(connection, participant.number)) or Step("full")
+            return Submitted(saved.position, saved.revision, saved.repeated, step)
+
+        return self.database.write(job)
+
+    def finish(self, participant: Participant) -> CompletionPath:
+        """Makes the batch final (possible at `review`); may be repeated. Nothing can be changed afterwards."""
+
+        def job(connection: Connection) -> CompletionPath:
+            person = self._row(connection, participant.number, lock=True)
+            if person.stage == "working":
+                if not person.pages or person.answered < person.pages:
+                    raise Refused("Some pages are not answered yet.", "conflict")
+                _move(connection, person, "finished", lease=None, finished_at=time.time())
+                person = self._row(connection, participant.number)
+            if person.stage != "finished":
+                raise Refused("You have nothing to submit yet.", "conflict")
+            return self._completion(person)
+
+        return self.database.write(job)
+
+    def completion(self, participant: Participant) -> CompletionPath:
+        """How a participant leaves from `finished`, `screened_out`, `declined`, `full` or `withdrawn`."""
+        return self.database.read(lambda c: self._completion(self._row(c, participant.number)))
+
+    def another_batch(self, participant: Participant) -> Step:
+        """Reserves more work for a participant who has finished and may do more (`Step.more`)."""
+
+        def job(connection: Connection, person: Row[Any]) -> None:
+            if not self._may_do_more(person):
+                raise Refused("There is no more work for you in this study. Thank you!", "conflict")
+            if not self._batches.begin(connection, person, time.time()):
+                raise Refused("All items have been judged. Thank you!", "conflict")
+            _move(connection, person, "working", finished_at=None)
+
+        return self._change(participant, job)
+
+    def withdraw(self, participant: Participant) -> Step:
+        """Ends participation; answers are deleted or kept as the study says. Unfinished work goes to others."""
+
+        def job(connection: Connection, person: Row[Any]) -> None:
+            if person.stage == "withdrawn":
+                return
+            if self.study.plan.withdrawal == "keep":
+                assignment.release(connection, person.number, ["open"], becomes="lapsed")
+                _move(connection, person, "withdrawn", lease=None)
+                return
+            assignment.release(connection, person.number, ["open", "answered"], becomes="lapsed")
+            own = select(pages.c.id).where(pages.c.participant == person.number)
+            connection.execute(delete(submissions).where(submissions.c.page.in_(own)))
+            connection.execute(delete(pages).where(pages.c.participant == person.number))
+            name = person.external and withdrawn(self.database.key, person.source, person.external)
+            _move(connection, person, "withdrawn", lease=None, traits=None, external=name, links="{}")
+
+        return self._change(participant, job)
+
+    def _row(self, connection: Connection, number: int, *, lock: bool = False) -> Row[Any]:
+        row = connection.execute(_LOCKED if lock else _BY_NUMBER, {"number": number}).one_or_none()
+        if row is None:
+            raise Refused("We do not know who you are. Please open the study from the link you were sent.", "unknown")
+        return row
+
+    def _change(self, participant: Participant, job: Callable[[Connection, Row[Any]], None]) -> Step:
+        """Changes one participant in a transaction; their step afterwards."""
+
+        def whole(connection: Connection) -> Step:
+            job(connection, self._row(connection, participant.number, lock=True))
+            person = self._row(connection, participant.number)
+            step = self._step(connection, person)
+            if step is None:
+                self._renew(connection, person)
+                step = self._step(connection, self._row(connection, participant.number))
+            return step or Step("full")
+
+        return self.database.write(whole)
+
+    def _renew(self, connection: Connection, person: Row[Any]) -> None:
+        """Reserves work again for a participant whose reservation expired; `full` where none is left."""
+        self._batches.renew(connection, person, time.time())
+        own = (pages.c.participant == person.number, pages.c.batch == person.batch, pages.c.kind == "item")
+        left = select(pages.c.id).where(*own, pages.c.position > 0, pages.c.state != "lapsed").limit(1)
+        if connection.execute(left).first() is None:
+            assignment.release(connection, person.number, ["open"], becomes="lapsed")
+            _move(connection, person, "full", lease=None)
+
+    def _step(self, connection: Connection, person: Row[Any]) -> Step | None:
+        """A participant's step; null where work must be reserved again first, which needs a write."""
+        stage = person.stage
+        if person.verdict == "excluded" and stage in ("consent", *RESERVING):
+            return Step("screened_out")
+        if stage in ("consent", "full", *RESERVING) and self.database.is_paused(connection):
+            return Step("paused")
+        if stage in ("consent", "full"):
+            return Step("consent" if assignment.work_left(connection, time.time()) else "full")
+        if stage in RESERVING and person.lease is None:
+            return None
+        if stage == "quiz":
+            assert self.study.plan.quiz is not None  # noqa: S101
+            return Step("quiz", attempts_left=self.study.plan.quiz.attempts - person.attempts)
+        if stage == "working":
+            return Step.in_batch(person.pages, person.answered)
+        if stage == "finished":
+            return Step("finished", more=self._may_do_more(person) and self._has_more(connection, person))
+        return Step(cast("StepKind", stage))
+
+    def _may_do_more(self, person: Row[Any]) -> bool:
+        return bool(
+            person.stage == "finished"
+            and person.verdict != "excluded"
+            and person.batch < self.study.plan.batch.per_participant
+        )
+
+    def _has_more(self, connection: Connection, person: Row[Any]) -> bool:
+        """Whether there are items that this participant has not seen, and any work at all."""
+        own = select(func.count()).where(pages.c.participant == person.number, pages.c.kind == "item")
+        seen: int = connection.execute(own).scalar_one()
+        return seen < self._batches.arms[0].pool and assignment.work_left(connection, time.time())
+
+    def _completion(self, person: Row[Any]) -> CompletionPath:
+        plan = self.study.plan.recruitment
+        if person.stage == "withdrawn":
+            return CompletionPath()
+        done = person.stage == "finished"
+        if plan.via == "prolific" and person.source == "prolific":
+            code = plan.completion_code if done else plan.screen_out_code
+            code = plan.full_code if person.stage == "full" else code
+            url = plan.completion_url if done and plan.completion_url else PROLIFIC
+            return CompletionPath(code, url.replace("{code}", code or "") if code or "{code}" not in url else None)
+        if not done:
+            return CompletionPath()
+        code = code_of(self.database.key, person.rater) if person.source == "mturk" else plan.completion_code
+        return CompletionPath(code, plan.completion_url.replace("{code}", code or "") if plan.completion_url else None)
+
+    def _questions_of(self, participant: Participant) -> tuple[Question, ...]:
+        """The questions a participant is asked, which never change once they have a batch."""
+        chosen = self._question_sets.get(participant.number)
+        if chosen is None:
+            chosen = self.database.read(lambda c: self._row(c, participant.number)).question_set
+            if chosen is None:
+                raise Refused("You have no page to answer now.", "conflict")
+            _cache(self._question_sets, participant.number, chosen)
+        return self.study.question_groups[chosen]
+
+
+def _cache(cache: dict[K, V], key: K, value: V) -> V:
+    if len(cache) >= CACHED:
+        cache.clear()
+    cache[key] = value
+    return value
+
+
+def _move(connection: Connection, person: Row[Any], stage: str, **values: Any) -> None:
+    own = update(participants).where(participants.c.number == person.number)
+    connection.execute(own.values(stage=stage, **values))

@@ -1,0 +1,201 @@
+"""What researchers can do: follow progress and quality, review raters, look at items, invite, export."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar, cast
+
+import polars as pl
+from sqlalchemy import Connection, and_, func, select, update
+
+from vantage.collect import assignment, export, progress, quality
+from vantage.collect.answers import cleaned
+from vantage.collect.database import StudyDatabase
+from vantage.collect.pseudonyms import password_hash, password_matches
+from vantage.collect.study_setup import read_setting, write_setting
+from vantage.collect.tables import invitations, pages, participants, reviews, submissions
+from vantage.collect.views import Invitation, ItemAnswers, ItemLine, Overview, RaterRow, Refused, Verdict
+from vantage.corpora import Corpus
+from vantage.errors import InputError
+
+T = TypeVar("T")
+QUICK: Final = 0.2
+PATIENCE: Final = 20
+"""A result that took longer than `QUICK` seconds is reused for this many times as long."""
+
+
+class ResearcherService:
+    """What researchers can do. See `service` for the rules that hold for every method."""
+
+    def __init__(self, database: StudyDatabase) -> None:
+        self.database, self.study = database, database.study
+        self._results: dict[str, _Result] = {}
+        self._computing = threading.RLock()
+
+    def has_password(self) -> bool:
+        """Whether an admin password has been set."""
+        return bool(self.database.read(lambda c: read_setting(c, "password")))
+
+    def set_password(self, password: str) -> None:
+        """Stores the hash of the admin password."""
+        if len(password) < 8:
+            raise InputError("The password is too short", remedy="use at least 8 characters")
+        hashed = password_hash(password)
+        self.database.write(lambda c: write_setting(c, "password", hashed))
+
+    def password_stamp(self) -> str:
+        """A value that changes with the admin password, so that a new password ends all sessions."""
+        stored = self.database.read(lambda c: read_setting(c, "password"))
+        return hashlib.sha256((stored or "").encode()).hexdigest()[:16]
+
+    def password_matches(self, password: str) -> bool:
+        """Whether this is the admin password; deliberately slow, so limit attempts and keep it off the event loop."""
+        stored = self.database.read(lambda c: read_setting(c, "password"))
+        return stored is not None and password_matches(password, stored)
+
+    def overview(self) -> Overview:
+        """The study's progress."""
+        flagged = sum(1 for row in self.raters() if row.flags and row.verdict == "pending")
+        return self.database.read(lambda c: progress.overview(c, self.study, flagged, self.database.is_paused(c)))
+
+    def reliability(self) -> pl.DataFrame:
+        """Agreement by question and condition with intervals; see `quality.reliability`.
+
+        Excluded raters are left out. Recomputed only when answers or verdicts have changed.
+        """
+        return self._fresh("reliability", lambda: quality.reliability(self.study, quality.included(self._collected())))
+
+    def raters(self) -> list[RaterRow]:
+        """Per-rater quality, flagged raters first. Recomputed only when something has changed."""
+
+        def compute() -> list[RaterRow]:
+            counts = select(pages.c.participant, func.count()).where(pages.c.position > 0, pages.c.state != "lapsed")
+            found = self.database.read(lambda c: c.execute(counts.group_by(pages.c.participant)).all())
+            return quality.rater_rows(
+                self.study, self._collected(), {one.participant: one[1] for one in found}, self.database.key
+            )
+
+        return self._fresh("raters", compute)
+
+    def review_rater(self, rater: str, verdict: Verdict, note: str = "") -> None:
+        """Approves, excludes or reopens ('pending') a rater, by pseudonym.
+
+        Excluding a rater assigns their items to others; the excluded ratings stay in the export, marked. Reopening
+        restores the ratings of items that nobody else has been assigned since.
+        """
+        note = cleaned(note)[:1000]
+
+        def job(connection: Connection) -> None:
+            person = connection.execute(
+                select(participants).where(participants.c.rater == rater).with_for_update()
+            ).one_or_none()
+            if person is None:
+                raise Refused(f"There is no rater '{rater}'.", "unknown")
+            if verdict == "excluded":
+                assignment.release(connection, person.number, ["answered"])
+                assignment.release(connection, person.number, ["open"], becomes="lapsed")
+            elif person.verdict == "excluded":
+                own = (pages.c.participant == person.number, pages.c.state == "answered", pages.c.kind == "item")
+                for page in connection.execute(select(pages).where(*own, pages.c.seat.is_(None))).all():
+                    assignment.reclaim(connection, page.id, page.arm, page.row)
+            # A participant who is still working gets the open pages back on their next request.
+            lease = None if verdict == "excluded" else person.lease
+            changed = update(participants).where(participants.c.number == person.number)
+            connection.execute(changed.values(verdict=verdict, note=note, lease=lease))
+            review = {"participant": person.number, "verdict": verdict, "note": note, "at": time.time()}
+            connection.execute(reviews.insert(), review)
+
+        self.database.write(job)
+
+    def pause(self, paused: bool = True) -> None:
+        """Pauses or resumes the study: participants see `paused`; pages they have open can still be submitted."""
+        self.database.pause(paused)
+
+    def items(self, start: int = 0, count: int = 50, find: str = "") -> list[ItemLine]:
+        """A range of the items, or those whose id starts with `find`."""
+        return self.database.read(lambda c: progress.item_lines(c, start, count, find))
+
+    def item(self, item: str) -> ItemAnswers:
+        """An item with the distribution of its answers and the rationales."""
+        return self.database.read(lambda c: progress.item_answers(c, self.study, item))
+
+    def invite(self, count: int, note: str = "") -> list[Invitation]:
+        """Creates invitations."""
+        if not 1 <= count <= 10_000:
+            raise InputError(f"Cannot create {count} invitations", remedy="ask for 1 to 10,000")
+        note = cleaned(note)[:200]
+        made = [{"token": secrets.token_urlsafe(16), "note": note, "made_at": time.time()} for _ in range(count)]
+        self.database.write(lambda c: c.execute(invitations.insert(), made).close())
+        return [Invitation(str(one["token"]), note) for one in made]
+
+    def invitations(self) -> list[Invitation]:
+        """All invitations, the latest first, and whether each has been used."""
+        query = (
+            select(invitations.c.token, invitations.c.note, participants.c.number)
+            .outerjoin(
+                participants,
+                and_(participants.c.external == invitations.c.token, participants.c.source == "invitation"),
+            )
+            .order_by(invitations.c.made_at.desc(), invitations.c.token)
+        )
+        found = self.database.read(lambda c: c.execute(query).all())
+        return [Invitation(token, note, number is not None) for token, note, number in found]
+
+    def corpus(self, *, platform_ids: bool = False) -> Corpus:
+        """Everything collected so far as a corpus: the study's items, human raters and their judgments."""
+        return export.corpus_of(self.study, self._collected(now=True), platform_ids=platform_ids)
+
+    def checks(self) -> pl.DataFrame:
+        """Answers to attention checks and gold items, separate from the judgments."""
+        return self._collected(now=True).checks
+
+    def export_zip(self, *, platform_ids: bool = False) -> bytes:
+        """The exported corpus folder and the checks as one zip file, for download."""
+        return export.zipped(self.corpus(platform_ids=platform_ids), self.checks(), self.study.id)
+
+    def _collected(self, *, now: bool = False) -> export.Collected:
+        return self._fresh("collected", lambda: self.database.read(lambda c: export.collected(c, self.study)), now=now)
+
+    def _fresh(self, name: str, compute: Callable[[], T], *, now: bool = False) -> T:
+        """The cached result unless the data changed since; one computation at a time.
+
+        A slow result is not recomputed for every new answer, so that a dashboard never slows participants down; the
+        researcher's own decisions show at once.
+        """
+        with self._computing:
+            state, result = self.database.read(_state), self._results.get(name)
+            decided = result is not None and result.state[0] != state[0]
+            if result is None or decided or (result.state != state and (now or time.monotonic() > result.until)):
+                start = time.monotonic()
+                value = compute()
+                took = time.monotonic() - start
+                result = _Result(state, value, time.monotonic() + (took * PATIENCE if took > QUICK else 0.0))
+                self._results[name] = result
+            return cast("T", result.value)
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    """A computed result, the state of the database it was computed from, and until when it may be reused."""
+
+    state: tuple[object, object]
+    value: Any
+    until: float
+
+
+def _state(connection: Connection) -> tuple[object, object]:
+    """A fingerprint of the data: decisions and withdrawals, and answers."""
+    at = select(func.count()).select_from(participants)
+    query = select(
+        select(func.max(reviews.c.id)).scalar_subquery(),
+        at.where(participants.c.stage == "withdrawn").scalar_subquery(),
+        at.where(participants.c.stage == "finished").scalar_subquery(),
+        select(func.max(submissions.c.id)).scalar_subquery(),
+    )
+    decided, withdrawn, finished, answered = connection.execute(query).one()
+    return (decided, withdrawn), (finished, answered)

@@ -1,0 +1,201 @@
+"""Setting up a study's database: a new one is filled with the study and its items, an existing one compared."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from sqlalchemy import Connection, select
+from sqlalchemy.exc import DBAPIError
+
+from vantage.collect.allocation import ArmAllocation
+from vantage.collect.pseudonyms import new_secret
+from vantage.collect.sql import SqlDatabase
+from vantage.collect.study import AnnotationStudy
+from vantage.collect.tables import arms, items, settings
+from vantage.corpora import storage
+from vantage.errors import InputError
+
+FIXED: Final = ("questions", "conditions", "double", "order", "gold")
+"""Keys that cannot change once the study has a database, because earlier answers depend on them."""
+CHUNK: Final = 5000
+
+
+def read_setting(connection: Connection, key: str) -> str | None:
+    """A setting, or null."""
+    value: str | None = connection.execute(select(settings.c.value).where(settings.c.key == key)).scalar_one_or_none()
+    return value
+
+
+def write_setting(connection: Connection, key: str, value: str) -> None:
+    """Changes a setting."""
+    changed = connection.execute(settings.update().where(settings.c.key == key).values(value=value))
+    if not changed.rowcount:
+        connection.execute(settings.insert(), {"key": key, "value": value})
+
+
+def open_database(study: AnnotationStudy, address: str | None = None) -> SqlDatabase:
+    """The study's database, created or upgraded where needed; one of another study or other items is refused."""
+    database = SqlDatabase(address or study.database)
+    try:
+        if not database.start(lambda connection: _fill(connection, study)):
+            database.write(lambda connection: _compare(connection, study, database.name))
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def stored_study(address: str, folder: Path) -> AnnotationStudy:
+    """The study stored in a database; `folder` is where the corpus is now."""
+    database = SqlDatabase(address)
+    try:
+        stored = database.read(lambda c: [read_setting(c, key) for key in ("study", "instrument")])
+    except DBAPIError:
+        stored = [None]
+    finally:
+        database.close()
+    if None in stored:
+        raise InputError("This database holds no study", file=database.name, remedy="serve the study first")
+    plan, instrument = (json.loads(text or "") for text in stored)
+    return AnnotationStudy.stored(plan, instrument, folder)
+
+
+def gold_rows(study: AnnotationStudy) -> tuple[int, tuple[int, ...]]:
+    """The number of items in the corpus, and the rows of the gold items among them."""
+    ids = study.corpus.scan("items").select("item").collect()["item"]
+    return len(ids), tuple(row for row, item in enumerate(ids) if item in study.gold)
+
+
+def allocations(study: AnnotationStudy, count: int, gold: tuple[int, ...]) -> list[ArmAllocation]:
+    """The allocation of every arm: each condition with each set of questions."""
+    double, order = study.plan.double, study.plan.order
+    return [
+        ArmAllocation(
+            items=count,
+            raters=study.plan.raters,
+            seed=order.seed,
+            arm=arm,
+            share=double.share if double else 0.0,
+            extra=double.raters - study.plan.raters if double else 0,
+            gold=gold,
+            fixed=order.items == "fixed",
+        )
+        for arm in range(len(study.question_sets) * len(study.conditions))
+    ]
+
+
+def _fill(connection: Connection, study: AnnotationStudy) -> None:
+    digest, count = hashlib.sha256(), 0
+    gold = []
+    for rows in _records(study):
+        for row in rows:
+            digest.update(f"{row['item']}\x00{row['record']}\x00".encode(errors="surrogatepass"))
+            if row["item"] in study.gold:
+                gold.append(row["row"])
+        connection.execute(items.insert(), rows)
+        count += len(rows)
+    if count == len(gold):
+        raise InputError("The corpus has no items to judge", file=study.folder, remedy="add items")
+    stored = {
+        "study": json.dumps(_plan(study)),
+        "instrument": json.dumps(dict(study.instrument.document)),
+        "corpus": str(study.folder),
+        "secret": new_secret(),
+        "items": digest.hexdigest(),
+        "items_file": _file_digest(study.folder),
+        "count": str(count),
+        "gold": json.dumps(gold),
+        "paused": "",
+    }
+    connection.execute(settings.insert(), [{"key": key, "value": value} for key, value in stored.items()])
+    connection.execute(
+        arms.insert(),
+        [
+            {
+                "arm": arm.arm,
+                "condition": study.condition(arm.arm),
+                "question_set": arm.arm // len(study.conditions),
+                "seats": arm.count,
+                "next_seat": 0,
+                "returned": 0,
+            }
+            for arm in allocations(study, count, tuple(gold))
+        ],
+    )
+
+
+def _compare(connection: Connection, study: AnnotationStudy, name: str) -> None:
+    """Refuses a database of another study; stores the changes that are allowed."""
+    known = json.loads(read_setting(connection, "study") or "{}")
+    plan = _plan(study)
+    if known.get("id") != study.id:
+        raise InputError(
+            f"The database belongs to study '{known.get('id')}', not to '{study.id}'",
+            file=name,
+            remedy="choose another database",
+        )
+    changed = [key for key in FIXED if known.get(key) != plan.get(key)]
+    if json.loads(read_setting(connection, "instrument") or "{}") != json.loads(
+        json.dumps(dict(study.instrument.document))
+    ):
+        changed.append("instrument")
+    if changed:
+        raise InputError(
+            f"'{changed[0]}' of the study has changed since its database was created",
+            file=name,
+            remedy="change it back, or give the study a new id",
+        )
+    if plan["raters"] < known["raters"] or (plan["double"] and plan["raters"] != known["raters"]):
+        remedy = f"write {known['raters']}" if plan["double"] else f"write at least {known['raters']}"
+        raise InputError("'raters' can no longer be changed to this number", file=name, remedy=remedy)
+    if _file_digest(study.folder) != read_setting(connection, "items_file"):
+        _compare_items(connection, study, name)
+    if plan != known:
+        write_setting(connection, "study", json.dumps(plan))
+    gold = tuple(json.loads(read_setting(connection, "gold") or "[]"))
+    for arm in allocations(study, int(read_setting(connection, "count") or 0), gold):
+        connection.execute(arms.update().where(arms.c.arm == arm.arm).values(seats=arm.count))
+
+
+def _compare_items(connection: Connection, study: AnnotationStudy, name: str) -> None:
+    """Checks, after the items file was rewritten, that the items shown are still the same."""
+    digest = hashlib.sha256()
+    for rows in _records(study):
+        for row in rows:
+            digest.update(f"{row['item']}\x00{row['record']}\x00".encode(errors="surrogatepass"))
+    if digest.hexdigest() != read_setting(connection, "items"):
+        raise InputError(
+            "The items of the corpus have changed since the database was created",
+            file=name,
+            remedy="restore the old items, or give the study a new id",
+        )
+    write_setting(connection, "items_file", _file_digest(study.folder))
+
+
+def _records(study: AnnotationStudy) -> Iterator[list[dict[str, Any]]]:
+    """The items with their rows and shown fields, in chunks."""
+    table = study.corpus.scan("items").select("item", *study.fields).collect()
+    for start in range(0, len(table), CHUNK):
+        yield [
+            {
+                "row": start + offset,
+                "item": record["item"],
+                "record": json.dumps({f: record[f] for f in study.fields if record[f] is not None}, default=str),
+            }
+            for offset, record in enumerate(table.slice(start, CHUNK).iter_rows(named=True))
+        ]
+
+
+def _plan(study: AnnotationStudy) -> dict[str, Any]:
+    """The study file as plain data, without the locations of corpus and database."""
+    plan: dict[str, Any] = study.plan.model_dump(mode="json", by_alias=True, exclude={"corpus", "database"})
+    return plan
+
+
+def _file_digest(folder: Path) -> str:
+    with storage.file(folder, "items.parquet").open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,153 @@
+"""Pages of a batch: reading one for display, and storing its answers. Statements are compiled once and reused."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, insert, select, update
+from sqlalchemy.engine import Row
+
+from vantage.collect import assignment
+from vantage.collect.answers import read
+from vantage.collect.study import AnnotationStudy
+from vantage.collect.tables import items, pages, participants, submissions
+from vantage.collect.views import ItemPage, Refused, Step
+
+_PAGE = (
+    select(pages, items.c.record)
+    .outerjoin(items, items.c.row == pages.c.row)
+    .where(
+        pages.c.participant == bindparam("number"),
+        pages.c.batch == bindparam("batch"),
+        pages.c.position == bindparam("position"),
+        pages.c.state != "lapsed",
+    )
+)
+_LAST = select(submissions.c.answers).where(
+    submissions.c.page == bindparam("page"), submissions.c.revision == bindparam("revision")
+)
+_OWN = (
+    select(
+        *(pages.c.id, pages.c.position, pages.c.state, pages.c.revision, pages.c.arm, pages.c.row),
+        (pages.c.batch == participants.c.batch).label("present"),
+        *(participants.c.number, participants.c.stage, participants.c.verdict, participants.c.lease),
+        *(participants.c.pages, participants.c.answered),
+    )
+    .join(participants, participants.c.number == pages.c.participant)
+    .where(pages.c.id == bindparam("page"), participants.c.number == bindparam("number"))
+    .with_for_update()
+)
+_TOKEN = select(submissions.c.revision).where(
+    submissions.c.page == bindparam("page"), submissions.c.token == bindparam("token")
+)
+_INSERT = insert(submissions)
+_ANSWERED = (
+    update(pages).where(pages.c.id == bindparam("page")).values(state="answered", revision=bindparam("new_revision"))
+)
+_LEASE = (
+    update(participants)
+    .where(participants.c.number == bindparam("own"))
+    .values(lease=bindparam("until"), answered=participants.c.answered + bindparam("more"))
+)
+
+GONE = "You were away for a long time, and somebody else has this item now. Please continue with the next one."
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """The answers of one page, checked and as stored."""
+
+    participant: int
+    page: int
+    position: int
+    token: str
+    answers: str
+    seconds: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Saved:
+    """The result of a submission."""
+
+    position: int
+    revision: int
+    repeated: bool = False
+    step: Step | None = None
+    """The participant's next step; null where it must be looked up."""
+    expired: bool = False
+    """Whether the participant's reservation had expired and must be renewed."""
+
+
+def page_number(token: str) -> int:
+    """The page that a token belongs to; `Refused` for anything that is not a token."""
+    page = token.partition(".")[0]
+    if not (page.isascii() and page.isdecimal()) or len(page) > 18 or len(token) > 100:
+        raise Refused("This form is damaged. Please open the page again.", "conflict")
+    return int(page)
+
+
+def item_page(connection: Connection, study: AnnotationStudy, person: Row[Any], step: Step, position: int) -> ItemPage:
+    """The page at a position of the participant's current batch, with earlier answers."""
+    wanted = {"number": person.number, "batch": person.batch, "position": position}
+    page = connection.execute(_PAGE, wanted).one_or_none()
+    if page is None:
+        raise Refused("There is no such page.", "unknown")
+    earlier = {}
+    if page.revision:
+        earlier = read(connection.execute(_LAST, {"page": page.id, "revision": page.revision}).scalar_one())
+    return ItemPage(
+        position=page.position,
+        pages=step.pages,
+        answered=step.answered,
+        condition=page.condition,
+        record=json.loads(page.record) if page.record is not None else _substitute(study, page.check),
+        questions=study.question_groups[person.question_set],
+        instruction=study.checks[page.check].instruction if page.kind == "attention" else "",
+        earlier=earlier,
+        # The page's number ties the answers to this page, whatever else is open in another tab.
+        token=f"{page.id}.{secrets.token_urlsafe(9)}",
+    )
+
+
+def save(connection: Connection, new: Submission, lease: float) -> Saved:
+    """Stores a submission and extends the reservation to `lease` seconds from now; a repeated one is stored once."""
+    page = connection.execute(_OWN, {"page": new.page, "number": new.participant}).one_or_none()
+    if page is None:
+        raise Refused("There is no such page.", "unknown")
+    if page.revision:
+        again = connection.execute(_TOKEN, {"page": page.id, "token": new.token}).scalar_one_or_none()
+        last = connection.execute(_LAST, {"page": page.id, "revision": page.revision}).scalar_one()
+        if again is not None or (last == new.answers and page.present):
+            return Saved(page.position, page.revision, repeated=True)
+    if page.stage != "working" or not page.present or page.verdict == "excluded":
+        raise Refused("Your answers are final and can no longer be changed.", "conflict")
+    lapsed = page.state == "lapsed"
+    if lapsed and not (page.position > 0 and assignment.reclaim(connection, page.id, page.arm, page.row)):
+        raise Refused(GONE, "conflict")
+    if not lapsed and (page.position != new.position or new.position > page.answered + 1):
+        raise Refused("This page has moved. Please open it again.", "conflict")
+    now, revision, more = time.time(), page.revision + 1, int(page.state != "answered")
+    stored = {"page": page.id, "revision": revision, "token": new.token, "answers": new.answers}
+    connection.execute(_INSERT, {**stored, "seconds": new.seconds, "at": now})
+    connection.execute(_ANSWERED, {"page": page.id, "new_revision": revision})
+    if page.lease is None:
+        return Saved(page.position, revision, expired=True)
+    connection.execute(_LEASE, {"own": page.number, "until": now + lease, "more": more})
+    return Saved(page.position, revision, step=Step.in_batch(page.pages, page.answered + more))
+
+
+def _substitute(study: AnnotationStudy, check: str) -> Mapping[str, Any]:
+    """What an attention check shows where no item can be spared: an example, or its own instruction."""
+    examples = study.instrument.examples
+    if examples:
+        return examples[len(check) % len(examples)].item
+    text = study.checks[check].instruction
+    return {
+        field.name: [{"speaker": "", "text": text}] if field.kind == "conversation" else text
+        for field in study.instrument.fields
+    }

@@ -1,0 +1,72 @@
+"""Questions as cached HTML: only the wording and the chosen button change from item to item.
+
+A page of 24 questions has 240 buttons. Rendering them for each of hundreds of pages a second would cost more than
+everything else together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+
+from jinja2 import Environment
+from markupsafe import Markup, escape
+
+from vantage.collect.web.item_view import texts
+from vantage.instruments import Question
+from vantage.scales import show_code
+
+WORDING: Final = "\x00wording\x00"
+"""Placeholder for the wording in cached HTML; cannot occur in an instrument."""
+
+
+class QuestionCache:
+    """Renders the questions of one instrument."""
+
+    def __init__(self, templates: Environment, longest: int) -> None:
+        self._render = partial(templates.get_template("question.html").render, longest=longest)
+        self._html: dict[tuple[int, str, str, str], str] = {}
+
+    def sections(
+        self,
+        questions: Sequence[Question],
+        item: Mapping[str, Any],
+        condition: str,
+        given: Mapping[str, str],
+        errors: Mapping[str, str],
+    ) -> list[tuple[str, Markup]]:
+        """The questions about an item under their section headings, with given answers and errors."""
+        words = texts(item)
+        grouped: list[tuple[str, list[str]]] = []
+        for index, question in enumerate(questions):
+            wording = question.wording(condition, **words)
+            value, opt_out = given.get(f"a{index}", ""), given.get(f"o{index}", "")
+            typed = given.get(f"r{index}") or (value and question.scale.range is not None)
+            if typed or f"a{index}" in errors or f"r{index}" in errors:
+                html = self._render(index=index, question=question, wording=wording, given=given, errors=errors)
+            else:
+                html = self._cached(index, question, _offered(question, value), _offered(question, opt_out))
+                html = html.replace(WORDING, escape(wording))
+            if grouped and grouped[-1][0] == question.section:
+                grouped[-1][1].append(html)
+            else:
+                grouped.append((question.section, [html]))
+        return [(title, Markup("".join(parts))) for title, parts in grouped]  # noqa: S704 - the template escapes
+
+    def _cached(self, index: int, question: Question, value: str, opt_out: str) -> str:
+        """A question with its placeholder; offered values only, so the cache stays small."""
+        key = (index, question.id, value, opt_out)
+        if key not in self._html:
+            given = {f"a{index}": value, f"o{index}": opt_out}
+            self._html[key] = self._render(index=index, question=question, wording=WORDING, given=given, errors={})
+        return self._html[key]
+
+
+def _offered(question: Question, value: str) -> str:
+    """The value where the page offers it; other values are not cached."""
+    scale = question.scale
+    known = value and (
+        any(o.status == value for o in scale.opt_outs) or any(show_code(o.code) == value for o in scale.options)
+    )
+    return value if known else ""

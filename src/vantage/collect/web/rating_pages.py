@@ -1,0 +1,110 @@
+"""The rating pages: one page per item, back and forth, until the participant submits the batch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from starlette.responses import RedirectResponse, Response
+
+from vantage.collect.views import InvalidAnswers, ItemPage, Participant, Refused, Step
+from vantage.collect.web import forms
+from vantage.collect.web.item_view import panels
+from vantage.collect.web.participant_pages import path, require_step
+from vantage.collect.web.prose import prose
+from vantage.collect.web.signing import FormToken
+from vantage.collect.web.visit import Redirect, Visit
+
+EXPIRED = "This page was open for too long, so nothing was saved. Please send it again."
+
+
+def item(visit: Visit) -> Response:
+    """One item and its questions."""
+    participant = visit.require_participant()
+    page = _page(visit, participant)
+    return _item(visit, page, forms.inputs(page.questions, page.earlier), {}, _token(visit, participant, page))
+
+
+def submit(visit: Visit) -> Response:
+    """Stores the answers of a page; the next page follows only when they are durable."""
+    participant = visit.require_participant()
+    site, position = visit.site, visit.request.path_params["position"]
+    given = {key: values[-1] for key, values in visit.form.items()}
+    token = site.signer.check_form(visit.field("form_token"), participant.id)
+    name, _, group = token.page.rpartition("/") if token else ("", "", "")
+    if token is None or name != f"item/{position}":
+        page = _page(visit, participant)
+        return _item(visit, page, given, {}, _token(visit, participant, page), EXPIRED)
+    questions = site.study.question_groups[int(group)]
+    answers = forms.read(questions, given)
+    try:
+        done = site.participants.submit(participant, position, answers, token=token.view, seconds=token.seconds)
+    except InvalidAnswers as invalid:
+        page, errors = _page(visit, participant), forms.errors(questions, invalid)
+        return _item(visit, page, given, errors, _token(visit, participant, page, token))
+    return visit.redirect(_next(done.position, done.step))
+
+
+def review(visit: Visit) -> Response:
+    """All pages are answered and can still be changed."""
+    participant, step = require_step(visit, "review")
+    form = visit.site.signer.sign_form(participant.id, "review")
+    return visit.render("review.html", heading="Before you submit", pages=step.pages, form=form)
+
+
+def finish(visit: Visit) -> Response:
+    """Makes the answers final and leads back to the platform, where there is one."""
+    participant = visit.require_participant()
+    visit.check_form(participant.id, "review")
+    completion = visit.site.participants.finish(participant)
+    if completion.redirect:
+        return RedirectResponse(completion.redirect, 303)
+    return visit.redirect("/end")
+
+
+def _page(visit: Visit, participant: Participant) -> ItemPage:
+    """The page in the address, if the participant may see it now; otherwise a redirect to their current step."""
+    try:
+        return visit.site.participants.page(participant, visit.request.path_params["position"])
+    except Refused:
+        raise Redirect(path(visit.site.participants.step(participant))) from None
+
+
+def _token(visit: Visit, participant: Participant, page: ItemPage, earlier: FormToken | None = None) -> str:
+    """The form token of a page: which item, with which set of questions; the clock of an earlier view continues.
+
+    The set is part of it so that answers can be read without asking the database what the page looked like.
+    """
+    group = visit.site.study.question_groups.index(page.questions)
+    view, age = (earlier.view, earlier.seconds) if earlier else (page.token, 0.0)
+    return visit.site.signer.sign_form(participant.id, f"item/{page.position}/{group}", view, age=age)
+
+
+def _item(
+    visit: Visit, page: ItemPage, given: Mapping[str, str], errors: Mapping[str, str], token: str, expired: str = ""
+) -> Response:
+    site = visit.site
+    problems = [(name, page.questions[int(name[1:])].title, problem) for name, problem in errors.items()]
+    if expired:
+        problems.insert(0, ("main", "Not saved", expired))
+    return visit.render(
+        "item.html",
+        422 if problems else 200,
+        heading="",
+        position=page.position,
+        pages=page.pages,
+        answered=page.answered,
+        panels=panels(site.study.instrument, page.record, page.condition),
+        item_lang=site.item_lang,
+        instruction=page.instruction,
+        sections=site.question_cache.sections(page.questions, page.record, page.condition, given, errors),
+        guidelines=prose(site.study.guidelines),
+        problems=problems,
+        form=token,
+    )
+
+
+def _next(position: int, step: Step) -> str:
+    """The next page, also for participants who went back; after the last one, the review."""
+    if step.kind == "item" and position < step.position:
+        return f"/item/{position + 1}"
+    return path(step)

@@ -1,0 +1,215 @@
+"""The researcher's pages under `/admin`: progress, agreement, raters to review, items with their answers."""
+
+from __future__ import annotations
+
+import secrets
+from typing import Any, Final, get_args
+from urllib.parse import quote, urlencode
+
+from starlette.responses import Response
+
+from vantage.collect.views import Verdict
+from vantage.collect.web.item_view import panels
+from vantage.collect.web.signing import RESEARCHER_COOKIE
+from vantage.collect.web.visit import LOG, Handler, PageError, Redirect, Visit, whole_number
+
+SESSION: Final = 12 * 3600
+PER_PAGE: Final = 50
+MOST_INVITATIONS: Final = 1000
+VERDICTS: Final[tuple[Verdict, ...]] = get_args(Verdict)
+ORDERS: Final = {
+    "flags": lambda row: (row.verdict != "pending", -len(row.flags), row.number),
+    "answered": lambda row: (-row.answered, row.number),
+    "seconds": lambda row: (row.seconds is None, row.seconds or 0),
+    "agreement": lambda row: (row.agreement is None, row.agreement or 0),
+    "number": lambda row: row.number,
+}
+"""Sort orders of the raters: flagged first, most answers, fastest, least agreement, order of arrival."""
+
+
+def logged_in(handler: Handler) -> Handler:
+    """Lets only researchers with a session pass; everyone else is sent to the login, and forms need our token."""
+
+    def checked(visit: Visit) -> Response:
+        content = visit.site.signer.read_cookie(visit.request, RESEARCHER_COOKIE, max_age=SESSION)
+        if not content or content[1] != visit.site.researchers.password_stamp():
+            raise Redirect("/admin/login")
+        visit.session = f"admin:{content[0]}"
+        if visit.request.method == "POST":
+            visit.check_form(visit.session, "admin")
+        return handler(visit)
+
+    return checked
+
+
+def login(visit: Visit, problem: str = "", status: int = 200) -> Response:
+    """Asks for the password."""
+    content = visit.site.signer.read_cookie(visit.request, "vantage-login", max_age=3600)
+    who = str(content[0]) if content else secrets.token_urlsafe(12)
+    response = visit.render(
+        "admin/login.html",
+        status,
+        heading="Log in",
+        problem=problem,
+        possible=visit.site.researchers.has_password(),
+        form=visit.site.signer.sign_form(f"login:{who}", "login"),
+    )
+    if not content:
+        visit.site.signer.write_cookie(response, visit.request, "vantage-login", [who], max_age=3600)
+    return response
+
+
+def log_in(visit: Visit) -> Response:
+    """Checks the password; after a few wrong ones an address has to wait."""
+    signer = visit.site.signer
+    content = signer.read_cookie(visit.request, "vantage-login", max_age=3600)
+    if content is None or not signer.check_form(visit.field("form_token"), f"login:{content[0]}", max_age=3600):
+        return login(visit, "This form has expired. Please try again and allow cookies.", 403)
+    if error := password_error(visit, visit.field("password")):
+        return login(visit, error.sentences[0], error.status)
+    response = visit.redirect("/admin")
+    content = [secrets.token_urlsafe(12), visit.site.researchers.password_stamp()]
+    signer.write_cookie(response, visit.request, RESEARCHER_COOKIE, content, max_age=SESSION)
+    return response
+
+
+def password_error(visit: Visit, password: str) -> PageError | None:
+    """Why a login is refused; null where the password is right. Attempts are counted per client address."""
+    address = visit.request.client.host if visit.request.client else "unknown"
+    if seconds := visit.site.throttle.wait(address):
+        minutes = (seconds + 59) // 60
+        LOG.warning("login from %s refused: too many wrong passwords", address)
+        return PageError(429, "Too many attempts", f"Too many wrong passwords. Try again in {minutes} minutes.")
+    if not visit.site.researchers.password_matches(password[:1000]):
+        visit.site.throttle.failed(address)
+        LOG.warning("login from %s failed: wrong password", address)
+        return PageError(403, "Wrong password", "This password is wrong. Try again.")
+    visit.site.throttle.passed(address)
+    return None
+
+
+@logged_in
+def log_out(visit: Visit) -> Response:
+    """Ends the session."""
+    response = visit.redirect("/admin/login")
+    visit.site.signer.clear_cookie(response, visit.request, RESEARCHER_COOKIE)
+    return response
+
+
+@logged_in
+def overview(visit: Visit) -> Response:
+    """Progress per condition, agreement so far, time per page."""
+    progress = visit.site.researchers.overview()
+    return _dashboard(
+        visit,
+        "overview",
+        heading="Overview",
+        progress=progress,
+        wanted=sum(arm.wanted for arm in progress.arms),
+        answered=sum(arm.answered for arm in progress.arms),
+        reliability=visit.site.researchers.reliability().to_dicts(),
+        one_condition=visit.site.study.conditions == ("",),
+    )
+
+
+@logged_in
+def raters(visit: Visit) -> Response:
+    """Per-rater quality, flagged raters first."""
+    order = visit.request.query_params.get("sort", "flags")
+    order = order if order in ORDERS else "flags"
+    rows = sorted(visit.site.researchers.raters(), key=ORDERS[order])
+    start = min(whole_number(visit.request.query_params.get("start", "")) or 0, len(rows))
+    return _dashboard(
+        visit,
+        "raters",
+        heading="Raters",
+        rows=rows[start : start + PER_PAGE],
+        count=len(rows),
+        start=start,
+        per_page=PER_PAGE,
+        order=order,
+        orders=tuple(ORDERS),
+    )
+
+
+@logged_in
+def review_rater(visit: Visit) -> Response:
+    """Approves, excludes or reopens a rater."""
+    verdict = next((v for v in VERDICTS if v == visit.field("verdict")), None)
+    if verdict is None:
+        raise PageError(400, "Which verdict?", "Choose to approve, exclude or reopen.")
+    visit.site.researchers.review_rater(visit.field("rater"), verdict, visit.field("note")[:1000])
+    query = urlencode({"sort": visit.field("sort") or "flags", "start": whole_number(visit.field("start")) or 0})
+    return visit.redirect(f"/admin/raters?{query}")
+
+
+@logged_in
+def items(visit: Visit) -> Response:
+    """A page of the items, or those whose id starts with the search text."""
+    find = visit.request.query_params.get("find", "")[:200]
+    start = whole_number(visit.request.query_params.get("start", "")) or 0
+    lines = visit.site.researchers.items(start, PER_PAGE, find)
+    return _dashboard(visit, "items", heading="Items", lines=lines, start=start, find=find, per_page=PER_PAGE)
+
+
+@logged_in
+def item(visit: Visit) -> Response:
+    """An item with the distribution of its answers and the reasons given."""
+    answers = visit.site.researchers.item(visit.request.query_params.get("item", ""))
+    return _dashboard(
+        visit,
+        "item",
+        here="items",
+        heading=f"Item {answers.item}",
+        answers=answers,
+        panels=panels(visit.site.study.instrument, answers.record),
+        item_lang=visit.site.item_lang,
+    )
+
+
+@logged_in
+def invitations(visit: Visit) -> Response:
+    """The links for participants, as the researcher's browser sees the study's address."""
+    url = visit.request.url
+    return _dashboard(
+        visit,
+        "invitations",
+        heading="Links",
+        via=visit.site.study.plan.recruitment.via,
+        base=f"{url.scheme}://{url.netloc}{visit.site.prefix}/",
+        invitations=visit.site.researchers.invitations(),
+        most=MOST_INVITATIONS,
+    )
+
+
+@logged_in
+def invite(visit: Visit) -> Response:
+    """Creates invitations."""
+    count = whole_number(visit.field("count")) or 0
+    if not 0 < count <= MOST_INVITATIONS:
+        raise PageError(400, "How many?", f"Ask for 1 to {MOST_INVITATIONS} invitations at a time.")
+    visit.site.researchers.invite(count, visit.field("note")[:200])
+    return visit.redirect("/admin/invitations")
+
+
+@logged_in
+def pause(visit: Visit) -> Response:
+    """Pauses or resumes the study."""
+    visit.site.researchers.pause(visit.field("paused") == "yes")
+    return visit.redirect("/admin")
+
+
+@logged_in
+def download(visit: Visit) -> Response:
+    """The corpus so far, as a zip file."""
+    name = quote(visit.site.study.id, safe="")
+    headers = {"content-disposition": f'attachment; filename="{name}.zip"'}
+    return Response(visit.site.researchers.export_zip(), media_type="application/zip", headers=headers)
+
+
+def _dashboard(visit: Visit, name: str, *, here: str = "", **values: Any) -> Response:
+    """A page of the dashboard with its menu and a token for its forms; `here` is the menu entry, if not the page."""
+    form = visit.site.signer.sign_form(visit.session, "admin")
+    titles = {question.id: question.title for question in visit.site.study.instrument.questions}
+    paused = visit.site.service.database.paused
+    return visit.render(f"admin/{name}.html", here=here or name, form=form, titles=titles, paused=paused, **values)

@@ -1,0 +1,112 @@
+"""Signed cookies and form tokens: who is asking, from which page view, since when.
+
+Only signed data from a browser are trusted. A form token names the person, the page and the time at which the form was
+rendered. It protects against forged requests (no other site can create one), tells a double click from a changed answer
+(each view has its own number) and times the answer without a script.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+import time
+from dataclasses import dataclass
+from typing import Any, Final
+
+from itsdangerous import BadData, Signer, URLSafeSerializer
+from starlette.requests import Request
+from starlette.responses import Response
+
+DAY: Final = 86400
+COOKIE_LIFE: Final = 180 * DAY
+"""How long a participant is recognised."""
+PARTICIPANT_COOKIE: Final = "vantage"
+RESEARCHER_COOKIE: Final = "vantage-admin"
+
+
+@dataclass(frozen=True, slots=True)
+class FormToken:
+    """The content of a form token whose signature has been checked."""
+
+    view: str
+    """The number of the page view: the same when a form is sent twice."""
+    page: str
+    seconds: float
+    """How long ago the page was rendered."""
+
+
+class StudySigner:
+    """Creates and checks signatures with one study's secret.
+
+    >>> signer = StudySigner(b"a secret of the study")
+    >>> token = signer.sign_form("p1", "item/3")
+    >>> signer.check_form(token, "p1").page
+    'item/3'
+    >>> signer.check_form(token, "p2") is None
+    True
+    """
+
+    def __init__(self, secret: bytes) -> None:
+        # Form tokens are created and checked for every answer: plain parts under a key that is derived once.
+        key = hmac.digest(secret, b"vantage.form", "sha256")
+        self._forms = Signer(key, key_derivation="none", digest_method=hashlib.sha256)
+        self._cookies = URLSafeSerializer(secret)
+
+    def sign_form(self, who: str, page: str, view: str = "", *, age: float = 0.0) -> str:
+        """The token of a form that is rendered now for this person.
+
+        `view` is the number of the page view, generated where none is given; `age` is how long ago a form that is shown
+        again was first rendered.
+        """
+        parts = (_digest(who), page, view or secrets.token_urlsafe(9), f"{time.time() - age:.2f}")
+        return self._forms.sign("~".join(parts)).decode("ascii")
+
+    def check_form(self, token: str, who: str, *, max_age: float = 7 * DAY) -> FormToken | None:
+        """The content of a token; null where it was created for somebody else, or too long ago."""
+        try:
+            whose, page, view, rendered = self._forms.unsign(token.encode("ascii")).decode("ascii").split("~")
+        except (BadData, ValueError):
+            return None
+        age = time.time() - float(rendered)
+        if not hmac.compare_digest(whose, _digest(who)) or age > max_age:
+            return None
+        return FormToken(view, page, max(0.0, round(age, 2)))
+
+    def write_cookie(
+        self, response: Response, request: Request, name: str, content: list[Any], *, max_age: int
+    ) -> None:
+        """Sets a signed cookie: hidden from scripts, not sent from other sites, over TLS only where there is TLS."""
+        response.set_cookie(
+            name,
+            str(self._cookies.dumps([*content, round(time.time())], salt=f"vantage.cookie.{name}")),
+            max_age=max_age,
+            path=request.scope.get("root_path") or "/",
+            secure=request.url.scheme == "https",
+            httponly=True,
+            samesite="lax",
+        )
+
+    def read_cookie(self, request: Request, name: str, *, max_age: int) -> list[Any] | None:
+        """The content of a signed cookie of the request, or null."""
+        return self.open_cookie(request.cookies.get(name, ""), name, max_age=max_age)
+
+    def open_cookie(self, text: str, name: str, *, max_age: int) -> list[Any] | None:
+        """The content of a signed cookie, or null where it is forged or too old."""
+        try:
+            # The name is part of the signature: a participant's cookie is worthless under the researcher's name.
+            content = self._cookies.loads(text, salt=f"vantage.cookie.{name}")
+        except BadData:
+            return None
+        if not (isinstance(content, list) and len(content) > 1) or time.time() - float(content[-1]) > max_age:
+            return None
+        return content[:-1]
+
+    def clear_cookie(self, response: Response, request: Request, name: str) -> None:
+        """Deletes a cookie."""
+        response.delete_cookie(name, path=request.scope.get("root_path") or "/", httponly=True, samesite="lax")
+
+
+def _digest(who: str) -> str:
+    """Represents a person on a page, where the id itself must not appear."""
+    return hashlib.sha256(who.encode("utf-8")).hexdigest()[:20]

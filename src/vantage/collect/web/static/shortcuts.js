@@ -1,0 +1,125 @@
+// Digits choose an answer, Enter continues. Everything works without this file.
+(() => {
+  "use strict";
+  document.documentElement.classList.add("js");
+
+  // A form is sent once; a page restored from the browser's cache may be sent again.
+  const sent = new WeakSet();
+  addEventListener("submit", (event) => {
+    if (sent.has(event.target)) event.preventDefault();
+    sent.add(event.target);
+    setTimeout(() => sent.delete(event.target), 8000);
+  });
+  addEventListener("pageshow", () => document.querySelectorAll("form").forEach((form) => sent.delete(form)));
+
+  // A number on a range gets a slider, which has no value of its own until it is moved.
+  document.querySelectorAll(".number").forEach((box) => {
+    const typed = box.querySelector("input");
+    const low = Number(box.dataset.low), high = Number(box.dataset.high);
+    const slider = Object.assign(document.createElement("input"), { type: "range", min: low, max: high });
+    slider.step = (high - low) / 1000;
+    slider.value = typed.value === "" ? (low + high) / 2 : typed.value;
+    slider.setAttribute("aria-label", `Slider from ${low} to ${high}`);
+    slider.addEventListener("input", () => { typed.value = String(Number(Number(slider.value).toPrecision(4))); });
+    typed.addEventListener("input", () => { if (typed.value !== "") slider.value = typed.value; });
+    box.append(slider);
+  });
+
+  document.querySelectorAll("[data-confirm]").forEach((button) =>
+    button.addEventListener("click", (event) => { if (!confirm(button.dataset.confirm)) event.preventDefault(); }));
+
+  const form = document.querySelector("form[data-keys]");
+  if (!form) return;
+  const questions = [...form.querySelectorAll(".question")];
+  const radios = (question) => [...question.querySelectorAll("input[type=radio]")];
+  const text = (question) => question.querySelector("textarea");
+  const answered = (question) => {
+    const all = radios(question);
+    const typed = question.querySelector(".number input");
+    const reason = text(question);
+    return (all.length ? all.some((r) => r.checked) : !typed || typed.value !== "") &&
+      !(reason && reason.required && !reason.value.trim());
+  };
+
+  // The key of an answer is its number where that is one digit, otherwise its position in the list.
+  const keys = new Map();
+  questions.forEach((question) => {
+    const all = radios(question);
+    const plain = all.filter((r) => !r.closest(".out"));
+    const shown = plain.map((r) => (r.closest("label").querySelector("i, .points span") || {}).textContent || "");
+    const own = shown.every((s) => /^[0-9]\b/.test(s));
+    all.forEach((r, i) => {
+      const out = r.closest(".out");
+      const key = !out && own ? shown[i][0] : own ? (i === plain.length && !shown.some((s) => s[0] === "0") ? "0" : "") : i < 9 ? String(i + 1) : "";
+      keys.set(r, key);
+      if (key && !r.closest(".points")) {
+        const hint = document.createElement("kbd");
+        hint.textContent = key;
+        hint.setAttribute("aria-hidden", "true");
+        r.closest("label").append(hint);
+      }
+    });
+  });
+
+  // Users must be able to turn single keys off: speech input would press them by accident.
+  const toggle = document.getElementById("keys");
+  const stored = () => { try { return localStorage.getItem("vantage-keys"); } catch { return null; } };
+  let on = stored() !== "off";
+  const show = () => {
+    toggle.setAttribute("aria-pressed", String(on));
+    toggle.textContent = on ? "Shortcuts on" : "Shortcuts off";
+    form.classList.toggle("keyed", on);
+  };
+  toggle.addEventListener("click", () => {
+    on = !on;
+    try { localStorage.setItem("vantage-keys", on ? "on" : "off"); } catch { /* private window: applies to this page only */ }
+    show();
+  });
+  show();
+
+  const go = (question) => {
+    const all = radios(question);
+    const reason = text(question);
+    const chosen = all.find((r) => r.checked);
+    const to = chosen && reason && !reason.value.trim() ? reason : chosen || all[0] || question.querySelector("input");
+    to.focus({ preventScroll: true });
+    question.scrollIntoView({ block: "nearest" });
+  };
+  const onward = (question) => {
+    const from = Math.max(questions.indexOf(question), 0);
+    const next = [...questions.slice(from), ...questions.slice(0, from)].find((q) => !answered(q));
+    if (next) go(next); else form.requestSubmit();
+  };
+
+  addEventListener("keydown", (event) => {
+    if (event.altKey || event.metaKey || event.isComposing) return;
+    const target = event.target;
+    const inside = target.closest ? target.closest(".question") : null;
+    if (event.key === "Enter" && target.matches("textarea") && event.ctrlKey && inside) {
+      event.preventDefault();
+      onward(inside);
+      return;
+    }
+    if (event.ctrlKey || target.matches("textarea, input[type=text], select, summary, a, button")) return;
+    if (event.key === "Enter" && (target.matches("input[type=radio]") || target === document.body)) {
+      event.preventDefault();
+      onward(inside);
+      return;
+    }
+    if (!on || event.shiftKey) return;
+    if ((event.key === "ArrowRight" || event.key === "ArrowLeft") && !inside) {
+      event.preventDefault();
+      go(questions.find((q) => !answered(q)) || questions[0]);
+      return;
+    }
+    if (!/^[0-9]$/.test(event.key)) return;
+    const question = inside || questions.find((q) => !answered(q)) || questions[0];
+    const choice = radios(question).find((r) => keys.get(r) === event.key);
+    if (!choice) return;
+    event.preventDefault();
+    choice.checked = true;
+    choice.dispatchEvent(new Event("change", { bubbles: true }));
+    choice.focus({ preventScroll: true });
+    question.scrollIntoView({ block: "nearest" });
+  });
+})();

@@ -1,0 +1,124 @@
+"""Which column of a table holds what, and a wide table as a long one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from typing import Final
+
+import polars as pl
+
+from vantage.corpora import schema
+from vantage.corpora.readers.table_file import ROW, Rows, check_column
+from vantage.errors import InputError, nearest
+
+ROLES: Final = ("item", "rater", "value", "question", "rationale", "condition", "sample", "status", "kind")
+"""What a column can be mapped to. Any other name, such as text or target, makes a column of the items."""
+SPREAD: Final = ("rater", "item", "question")
+"""What the columns of a wide table can be."""
+BOOKKEEPING: Final = (
+    "Timestamp", "StartDate", "EndDate", "Status", "IPAddress", "Progress", "Duration (in seconds)", "Finished",
+    "RecordedDate", "ResponseId", "RecipientLastName", "RecipientFirstName", "RecipientEmail", "ExternalReference",
+    "LocationLatitude", "LocationLongitude", "DistributionChannel", "UserLanguage",
+)  # fmt: skip
+"""Columns that Qualtrics and Google Forms write beside the answers."""
+
+
+def roles_of(rows: Rows, given: Mapping[str, str], spread: str) -> dict[str, str]:
+    """The column of every role: as given, or by its name."""
+    mapping = dict(given)
+    for role in (*ROLES, "text"):
+        if role not in rows.schema or role in mapping or role in mapping.values():
+            continue
+        if role == "kind" and not _are_kinds(rows):
+            continue  # the word means something else here
+        mapping[role] = role
+    for role, column in mapping.items():
+        check_column(rows.path, list(rows.schema), column, f"'{role}'")
+    if spread:
+        mapping = {role: column for role, column in mapping.items() if role not in (spread, "value")}
+    # Where the columns are items, every row is a respondent, and needs no name of its own.
+    needed = {"": ["item", "rater", "value"], "rater": ["item"], "question": ["item", "rater"]}.get(spread, [])
+    if "text" in mapping and "item" in needed:
+        needed.remove("item")
+    if missing := [role for role in needed if role not in mapping]:
+        columns = ", ".join(f"'{c}'" for c in list(rows.schema)[:20])
+        raise InputError(
+            f"no column is mapped to the {missing[0]}; the table has {columns}",
+            file=rows.path,
+            remedy=f"pass --map {missing[0]}=COLUMN",
+        )
+    return mapping
+
+
+def _are_kinds(rows: Rows) -> bool:
+    if rows.schema["kind"] != pl.String:
+        return False
+    (kinds,) = rows.collect(rows.lazy.select(pl.col("kind").drop_nulls().unique()))
+    return bool(kinds["kind"].is_in(schema.KINDS).all())
+
+
+def long(rows: Rows, roles: dict[str, str], traits: Sequence[str], spread: str, values: Sequence[str]) -> Rows:
+    """One row per judgment, from a table with one column per rater, item or question; `roles` are completed."""
+    if traits and spread == "rater":
+        raise InputError(
+            "a table with one column per rater has none that describe the rater",
+            file=rows.path,
+            remedy="add traits later with: vantage corpora traits",
+        )
+    index = list(dict.fromkeys([*roles.values(), *traits]))
+    held = _held(rows, index, spread, values)
+    position = pl.col("__column").replace_strict(held, list(range(len(held))), return_dtype=pl.Int64)
+    lazy = rows.lazy.with_columns(pl.col(held).cast(pl.String))
+    if spread == "item" and "rater" not in roles:
+        lazy, roles["rater"] = _respondents(rows, lazy), "__rater"
+        index = [*index, "__rater"]
+    lazy = lazy.unpivot(held, index=[ROW, *index], variable_name="__column", value_name="__value")
+    lazy = lazy.with_columns(pl.col("__column").alias(f"__{spread}"), pl.col(ROW) * len(held) + position)
+    grid = {column: match for column in held if (match := re.fullmatch(r"(.*\S)\s*\[(.+)\]", column, re.DOTALL))}
+    if spread == "item" and len(grid) == len(held) and "question" not in roles:
+        # A grid of Google Forms: "How warm is it? [First text]".
+        asked, items = ({column: match[n].strip() for column, match in grid.items()} for n in (1, 2))
+        name = pl.col("__column")
+        lazy = lazy.with_columns(
+            name.replace_strict(asked).alias("__question"), name.replace_strict(items).alias("__item")
+        )
+        roles["question"] = "__question"
+    roles |= {spread: f"__{spread}", "value": "__value"}
+    if spread == "item" and "text" not in roles and set(held) <= set(rows.titles):
+        lazy = lazy.with_columns(pl.col("__column").replace_strict(dict(rows.titles)).alias("__text"))
+        roles["text"] = "__text"
+    lazy = lazy.drop("__column")
+    if not rows.streamed:
+        lazy = lazy.collect().lazy()
+    return replace(rows, lazy=lazy, schema=lazy.drop(ROW).collect_schema(), cells=held)
+
+
+def _held(rows: Rows, index: Sequence[str], spread: str, values: Sequence[str]) -> list[str]:
+    """The columns of a wide table that hold values."""
+    columns = list(rows.schema)
+    for trait in index:
+        check_column(rows.path, columns, trait)
+    if wrong := next((name for name in values if not any(fnmatchcase(column, name) for column in columns)), None):
+        raise InputError(f"there is no column '{wrong}'", file=rows.path, remedy=nearest(wrong, columns))
+    free = [c for c in columns if c not in index and any(fnmatchcase(c, name) for name in values or ["*"])]
+    held = [c for c in free if values or c not in BOOKKEEPING]
+    if not held:
+        raise InputError(
+            f"no column is left for {'an' if spread == 'item' else 'a'} {spread}",
+            file=rows.path,
+            remedy="map fewer columns",
+        )
+    if nested := next((column for column in held if rows.schema[column].is_nested()), None):
+        (first,) = rows.collect(rows.lazy.filter(pl.col(nested).is_not_null()).select(pl.col(ROW).min()))
+        raise InputError("the cell holds a list, not one answer", **rows.at(first.item() or 0, nested))
+    return held
+
+
+def _respondents(rows: Rows, lazy: pl.LazyFrame) -> pl.LazyFrame:
+    """Every row as a rater of its own, numbered."""
+    (count,) = rows.collect(lazy.select(pl.len()))
+    number = (pl.int_range(pl.len()) + 1).cast(pl.String).str.zfill(len(str(count.item())))
+    return lazy.with_columns(pl.format("respondent-{}", number).alias("__rater"))

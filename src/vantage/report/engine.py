@@ -1,0 +1,264 @@
+"""What runs a recipe: it puts entries to measures and functions, and decides all sentences of a report together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from string import Formatter
+from typing import TYPE_CHECKING, Any, Final, Protocol, Self
+
+import polars as pl
+
+from vantage.corpora import Corpus
+from vantage.errors import InputError
+from vantage.measures import find
+from vantage.measures.presentation import Column, View
+from vantage.report.parts import Finding, Part, Section
+from vantage.report.references import ALWAYS
+from vantage.report.sentences import Statement, decide
+from vantage.report.views import Presented, interval_words, present, used_options, who_of, with_view
+
+if TYPE_CHECKING:
+    from vantage.report.recipe import SectionSpec, Show
+
+Function = Callable[[Any], Any]
+PEOPLE: Final = ("person", "slot")
+HEADLINES: Final = 6
+"""How many sentences open a report, at most."""
+UNDECIDED: Final = ("within", "alike")
+_BEHIND: Final = 3
+"""By how many places a sentence that claims nothing falls behind among those that could open a report."""
+
+
+class Settings(Protocol):
+    """What an analysis takes from the run of a study."""
+
+    @property
+    def options(self) -> Any:
+        """The options of the study."""
+
+    @property
+    def seed(self) -> int:
+        """The random seed."""
+
+
+@dataclass(eq=False)
+class Analysis:
+    """What the functions of a recipe are given: the corpus, the options of the study, and the seed."""
+
+    corpus: Corpus
+    options: Any = None
+    seed: int = 0
+
+    @classmethod
+    def from_run(cls, corpus: Corpus, run: Settings) -> Self:
+        """The analysis of a corpus in the run of a study."""
+        return cls(corpus, run.options, run.seed)
+
+    @property
+    def people(self) -> Corpus:
+        """The part of the corpus that people judged; all of it where nobody says who they are."""
+        kinds = self.corpus.raters["kind"].cast(pl.String)
+        return self.corpus.filter(kind=list(PEOPLE)) if kinds.is_in(PEOPLE).any() else self.corpus
+
+
+@dataclass(frozen=True)
+class Data:
+    """What a function gives where a frame is not all: facts for texts, captions and sentences."""
+
+    frame: pl.DataFrame
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass
+class Written:
+    """A section before its sentences are decided: statements have their place among the headlines, 0 for none."""
+
+    title: str
+    text: list[str] = field(default_factory=list)
+    parts: list[Part] = field(default_factory=list)
+    statements: list[tuple[Statement, int]] = field(default_factory=list)
+
+
+@dataclass
+class Engine:
+    """A recipe at work: the values that texts can name, and what was measured so far."""
+
+    functions: Mapping[str, Function]
+    values: dict[str, Any]
+    """The options of the study and the facts of its functions."""
+    facts: dict[str, Any] = field(default_factory=dict)
+    frames: dict[str, pl.DataFrame] = field(default_factory=dict)
+    measured: list[tuple[str, pl.DataFrame]] = field(default_factory=list)
+
+    def sections(self, spec: SectionSpec, analysis: Any) -> Iterator[Written]:
+        """The section, or one for each part of the analysis; none where there is nothing to show."""
+        parts = self.functions[spec.each](analysis) if spec.each else {"": analysis}
+        for label, part in parts.items():
+            made = Written(f"{spec.title}: {label}" if label else spec.title)
+            suffix = f"-{_slug(label)}" if label else ""
+            for entry in spec.show:
+                shown = self._shown(entry, part, suffix, made.text)
+                made.parts += shown.parts
+                made.statements += entry.ranked(shown.statements)
+            if made.parts or made.statements or made.text or not spec.show:
+                made.text[:0] = self.all_filled(spec.text)
+                yield made
+
+    def filled(self, text: str) -> str:
+        """A text with options and facts in their places; empty where one of them is missing."""
+        names = [name for _, name, _, _ in Formatter().parse(text) if name]
+        if any(self.values.get(name) is None for name in names):
+            return ""
+        return text.format_map({name: _plain(self.values[name]) for name in names})
+
+    def all_filled(self, texts: Sequence[str]) -> list[str]:
+        """Those of some texts whose values are all known."""
+        return [text for text in map(self.filled, texts) if text]
+
+    def methods(self) -> list[str]:
+        """A sentence per measure that was used, and one on each kind of interval."""
+        texts = []
+        for name, frame in self.measured:
+            method, used = find(name).view.method, used_options(frame)
+            named = [name for _, name, _, _ in Formatter().parse(method) if name]
+            texts.append(method.format_map({name: _plain(used.get(name, "its own")) for name in named}))
+        texts += [_interval_method(frame) for _, frame in self.measured]
+        if not any(texts):
+            return []
+        holm = "Sentences that compare were corrected over all comparisons of the report (Holm, 1979)."
+        return [" ".join(dict.fromkeys(filter(None, [*texts, holm])))]
+
+    def references(self) -> list[str]:
+        """The works behind the measures that were used."""
+        return list(dict.fromkeys([*(key for name, _ in self.measured for key in find(name).view.sources), *ALWAYS]))
+
+    def _shown(self, entry: Show, analysis: Any, suffix: str, further: list[str]) -> Presented:
+        """The parts and statements of an entry; paragraphs of a function are added to `further`."""
+        name, nothing = entry.called + suffix, Presented([])
+        who, view = "", View(entry.title)
+        if entry.function:
+            found = self.functions[entry.function](analysis)
+            if isinstance(found, list | tuple):
+                further += [one for one in found if isinstance(one, str)]
+                return Presented([one for one in found if not isinstance(one, str)])
+            if isinstance(found, Data):
+                self.facts |= found.facts
+                self.values |= found.facts
+            frame = found.frame if isinstance(found, Data) else found
+        else:
+            # A corpus of the analysis by name.
+            corpus = analysis.corpus if entry.of == "everyone" else getattr(analysis, entry.of, None)
+            if not isinstance(corpus, Corpus) or corpus.judgments["value"].count() == 0:
+                return nothing
+            try:
+                frame, view = self._measured(entry, corpus, analysis.seed)
+            except InputError as error:
+                # Data that a measure cannot use leave a sentence instead of a table.
+                further.append(f"{find(entry.measure).view.title if entry.measure else name}: {error}")
+                return nothing
+            who = who_of(corpus)
+        if frame is None or frame.is_empty():
+            return nothing
+        frame = self.frames[name] = _in_order(frame, analysis.corpus)
+        notes = self.all_filled(entry.notes)
+        figures = None if entry.figure is None else [self._resolved(one) for one in entry.figure]
+        return present(
+            frame,
+            with_view(view, columns=entry.shown, title=entry.title, symbol=entry.symbol, show=entry.show, notes=notes),
+            name=name,
+            by=entry.by,
+            who=who,
+            caption=self.filled(entry.caption) or entry.caption,
+            figures=figures,
+            table=entry.table,
+            keys=entry.keys,
+            says=entry.rules,
+            values=self.values,
+        )
+
+    def _resolved(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Options of a measure or a chart; `$name` is the option or fact of that name."""
+        named = {f"${name}": value for name, value in self.values.items()}
+        return {key: named.get(value, value) if isinstance(value, str) else value for key, value in options.items()}
+
+    def _measured(self, entry: Show, corpus: Corpus, seed: int) -> tuple[pl.DataFrame | None, View]:
+        if entry.measure:
+            return self._recorded(entry.measure, corpus, entry.by, entry.options, seed), find(entry.measure).view
+        joined: pl.DataFrame | None = None
+        columns: dict[str, Column] = {}
+        for column, how in entry.side_by_side.items():
+            name, given = how.get("measure", column), {key: value for key, value in how.items() if key != "measure"}
+            frame = self._recorded(name, corpus, entry.by, {**entry.options, **given}, seed)
+            low, high = f"{column}_low", f"{column}_high"
+            ends = {"estimate": column, "low": low, "high": high}
+            frame = frame.select(*entry.by, *(pl.col(old).alias(new) for old, new in ends.items()))
+            estimate = find(name).view.columns.get("estimate", Column(digits=2))
+            title = estimate.title or column
+            columns[column] = Column(title, estimate.digits, estimate.percent, interval=(low, high))
+            joined = frame if joined is None else joined.join(frame, on=entry.by, how="left", maintain_order="left")
+        return joined, View("Measures side by side", columns=columns)
+
+    def _recorded(
+        self, name: str, corpus: Corpus, by: Sequence[str], options: Mapping[str, Any], seed: int
+    ) -> pl.DataFrame:
+        """The result of a measure, noted for the methods section."""
+        measure = find(name)
+        # Whose judgments these are was decided by the entry.
+        usual = {"by": list(by), "seed": seed, "kinds": "all"}
+        usual = {option: value for option, value in usual.items() if option in measure.options}
+        frame = measure.function(corpus, **{**usual, **self._resolved(options)})
+        self.measured.append((name, frame))
+        return frame
+
+
+def decided(made: Sequence[Written], most: int = HEADLINES) -> tuple[list[Section], list[Finding]]:
+    """The sections with their sentences, corrected over all of them, and the strongest, which open the report."""
+    said = iter(decide([one for section in made for one, _ in section.statements]))
+    sections: list[Section] = []
+    opening: list[tuple[int, Finding]] = []
+    for section in made:
+        own: list[Finding] = []
+        for _, rank in section.statements:
+            sentences = next(said)
+            own += sentences
+            opening += [(rank, sentence) for sentence in sentences if rank]
+        sections.append(Section(section.title, section.text, section.parts, own))
+    strongest = sorted(opening, key=lambda one: _strength(*one))[:most]
+    kept = [one for one in opening if any(one is other for other in strongest)]
+    return sections, [sentence for _, sentence in sorted(kept, key=lambda one: one[0])]
+
+
+def _strength(rank: int, finding: Finding) -> tuple[int, float]:
+    """By what sentences are chosen where too many could open a report.
+
+    Their place, which falls where nothing is claimed, and the smallest p value behind them.
+    """
+    claims = not finding.evidence or not all(one.rule.endswith(UNDECIDED) for one in finding.evidence)
+    smallest = min((one.p for one in finding.evidence if one.p is not None), default=1.0)
+    return rank + (0 if claims else _BEHIND), smallest
+
+
+def _in_order(frame: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
+    """Rows in the order in which the instrument asks its questions."""
+    if frame.schema.get("question") != pl.String:
+        return frame
+    order = {question.id: place for place, question in enumerate(corpus.questions)}
+    return frame.sort(pl.col("question").replace_strict(order, default=len(order)), maintain_order=True)
+
+
+def _slug(label: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", label.casefold()).strip("-")
+
+
+def _plain(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def _interval_method(frame: pl.DataFrame) -> str:
+    options = used_options(frame)
+    words = interval_words(frame, options)
+    kind = {"percentile": "percentile bootstrap ", "bca": "BCa bootstrap "}.get(str(options.get("interval")), "")
+    words = words.removeprefix(", with ").replace("intervals", f"{kind}intervals", 1)
+    return f"Intervals are {words}." if " over " in words else ""

@@ -1,0 +1,228 @@
+"""Ambiguity of single items: how answers are spread, among people and among simulated readers.
+
+A spread has one share for each option of the scale and one for each opt-out, in the order in which a model is shown
+them. From it come the entropy (Shannon 1948), the share of "ambiguous", and the doubt: the share of answers that are
+not the most frequent option.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+import numpy as np
+import polars as pl
+
+from vantage.corpora import Corpus
+from vantage.errors import InputError
+from vantage.instruments import Question
+from vantage.measures.ratings import Floats
+from vantage.raters.answers import choices
+from vantage.raters.prompts import RELEVANT
+from vantage.scales import Scale
+from vantage.studies.context.pipeline.controls import STATIC
+from vantage.studies.context.pipeline.simulation import Cost, Simulation
+
+Score = Literal["entropy", "ambiguous", "doubt"]
+Base = Literal["nats", "bits", "k"]
+NONE_RELEVANT: Final = "the item is relevant to none of the personas"
+NO_ANSWER: Final = "none of the replies is an answer"
+NO_OPTION: Final = "every answer is an opt-out"
+NO_VOTES: Final = "nobody has answered"
+_NOTHING: Final = pl.lit(None, dtype=pl.String)
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """How the ambiguity of an item is read off its answers.
+
+    Args:
+        score: `entropy` of the answers, the share of `ambiguous`, or the `doubt`.
+        base: The logarithm of the entropy: natural, 2, or the number of answers, which makes scales comparable (0 is
+            unanimity, 1 an even spread).
+        opt_outs: Whether "ambiguous" is an answer like the others inside the entropy and the divergence.
+    """
+
+    score: Score = "entropy"
+    base: Base = "k"
+    opt_outs: bool = True
+
+    def __post_init__(self) -> None:
+        if self.score not in ("entropy", "ambiguous", "doubt"):
+            raise InputError(f"there is no score '{self.score}'", remedy="use entropy, ambiguous or doubt")
+        if self.base not in ("nats", "bits", "k"):
+            raise InputError(f"base '{self.base}' is not known", remedy="use nats, bits or k")
+
+    def of(self, shares: Floats, scale: Scale) -> Floats:
+        """The score of every row of shares; not a number where it is not defined.
+
+        >>> from vantage import Instrument
+        >>> scale = Instrument.load("sarcasm").questions[0].scale
+        >>> shares = np.array([[0.5, 0.5, 0.0], [0.2, 0.2, 0.6], [1.0, 0.0, 0.0]])
+        >>> Spread(opt_outs=False).of(shares, scale).round(2).tolist()
+        [1.0, 1.0, 0.0]
+        >>> Spread("ambiguous").of(shares, scale).tolist()
+        [0.0, 0.6, 0.0]
+        >>> Spread("doubt").of(shares, scale).tolist()
+        [0.5, 0.8, 0.0]
+        """
+        options = len(scale.options)
+        if self.score == "ambiguous":
+            return np.asarray(shares[:, options + self._place(scale)], dtype=np.float64)
+        if self.score == "doubt":
+            return np.asarray(1.0 - shares[:, :options].max(axis=1), dtype=np.float64)
+        return entropy(counted(shares, scale, opt_outs=self.opt_outs), self.base)
+
+    @staticmethod
+    def _place(scale: Scale) -> int:
+        statuses = [out.status for out in scale.opt_outs]
+        if "ambiguous" not in statuses:
+            raise InputError("the scale has no answer 'ambiguous'", remedy="use the entropy or the doubt")
+        return statuses.index("ambiguous")
+
+
+def counted(shares: Floats, scale: Scale, *, opt_outs: bool) -> Floats:
+    """Shares of the answers that count: all of them, or the options alone, which then add up to 1."""
+    if opt_outs:
+        return shares
+    options = shares[:, : len(scale.options)]
+    total = options.sum(axis=1, keepdims=True)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(total > 0, options / np.where(total > 0, total, 1.0), np.nan)
+
+
+def entropy(shares: Floats, base: Base = "nats") -> Floats:
+    """Shannon entropy of every row, −Σ p log p (Shannon 1948).
+
+    >>> entropy(np.array([[0.5, 0.5, 0.0], [1.0, 0.0, 0.0]]), "bits").tolist()
+    [1.0, 0.0]
+    """
+    logs = np.log(np.where(shares > 0, shares, 1.0))
+    divisor = {"nats": 1.0, "bits": np.log(2.0), "k": np.log(max(shares.shape[1], 2))}[base]
+    # Unanimity leaves a negative zero.
+    return np.asarray(np.abs((shares * logs).sum(axis=1)) / divisor, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class Detected:
+    """What a method says about the ambiguity of items.
+
+    Args:
+        method: The method's name.
+        table: One row per item: `item`, `score`, `shares` (null where the method has no distribution), `reason` where
+            there is no score, and for personas `asked` and `relevant`, how many were asked and answered.
+        cost: What it took; null for a method without a model.
+    """
+
+    method: str
+    table: pl.DataFrame
+    cost: Cost | None = None
+
+    @property
+    def unscored(self) -> dict[str, int]:
+        """How many items have no score, by reason."""
+        lost = self.table.filter(pl.col("score").is_null())
+        return dict(lost.group_by("reason").len().sort("reason").iter_rows())
+
+
+def detected(simulation: Simulation, spread: Spread | None = None) -> Detected:
+    """The ambiguity of every item as simulated readers see it: their answers pooled, then one score.
+
+    Every answer counts the same, so a persona that answered more often weighs more; a scored persona counts as one
+    answer. An item that is relevant to no persona has no score and says so.
+
+    Args:
+        simulation: What they answered.
+        spread: How the score is read off the answers.
+    """
+    how, question = spread or Spread(), simulation.question
+    judgments = simulation.corpus.judgments.filter(pl.col("rater").is_in(simulation.raters))
+    pooled = _pooled(judgments.filter(pl.col("question") == question.id), question.scale)
+    table = simulation.corpus.items.select("item").join(pooled, on="item", how="left", maintain_order="left")
+    gate = judgments.filter(pl.col("question").str.ends_with("-relevance"))
+    level = pl.col("expected").fill_null(pl.col("value")) if "expected" in gate.columns else pl.col("value")
+    counts = gate.group_by("item").agg(
+        pl.col("rater").n_unique().alias("asked"),
+        pl.col("rater").filter(level >= RELEVANT).n_unique().alias("relevant"),
+    )
+    told = table.join(counts, on="item", how="left", maintain_order="left")
+    answered = pl.lit(gate.is_empty()) | (pl.col("relevant") > 0)
+    reason = pl.when(answered).then(pl.lit(NO_ANSWER)).otherwise(pl.lit(NONE_RELEVANT))
+    return Detected(simulation.method, scored(told, question.scale, how, reason), simulation.cost)
+
+
+def scored(table: pl.DataFrame, scale: Scale, spread: Spread, reason: pl.Expr = _NOTHING) -> pl.DataFrame:
+    """A table of items and shares with a `score`, and a `reason` where there is none."""
+    known = table.filter(pl.col("shares").is_not_null())
+    values = spread.of(shares_of(known), scale) if len(known) else np.empty(0)
+    found = known.select("item").with_columns(pl.Series("score", values, dtype=pl.Float64).fill_nan(None))
+    joined = table.join(found, on="item", how="left", maintain_order="left")
+    why = pl.when(pl.col("shares").is_not_null()).then(pl.lit(NO_OPTION)).otherwise(reason)
+    return joined.with_columns(pl.when(pl.col("score").is_null()).then(why).alias("reason"))
+
+
+def votes(
+    corpus: Corpus,
+    question: Question,
+    *,
+    condition: str | None = STATIC,
+    kinds: Sequence[str] = ("person", "slot"),
+) -> pl.DataFrame:
+    """How people answered each item: `item`, `shares`, `votes`, `entropy` (of base k), `ambiguity` and `doubt`.
+
+    Shares include opt-outs. Refused and unreadable answers are no votes. Items without votes are not in the table.
+
+    Args:
+        corpus: Items, raters and judgments.
+        question: The question.
+        condition: Under which circumstances; null for any.
+        kinds: The kinds of raters that are people.
+    """
+    judges = corpus.raters.filter(pl.col("kind").cast(pl.String).is_in(list(kinds)))
+    rows = corpus.judgments.filter(pl.col("question") == question.id).join(judges, on="rater", how="semi")
+    if condition is not None:
+        rows = rows.filter(pl.col("condition") == condition)
+    table = _pooled(rows, question.scale).rename({"answers": "votes"}).drop_nulls("shares").sort("item")
+    shares = shares_of(table) if len(table) else np.empty((0, len(choices(question.scale))))
+    columns: dict[str, Spread] = {"entropy": Spread(), "doubt": Spread("doubt")}
+    if any(out.status == "ambiguous" for out in question.scale.opt_outs):
+        columns["ambiguity"] = Spread("ambiguous")
+    found = {name: spread.of(shares, question.scale) for name, spread in columns.items()}
+    return table.with_columns(pl.Series(name, values, dtype=pl.Float64) for name, values in found.items())
+
+
+def shares_of(table: pl.DataFrame) -> Floats:
+    """The column `shares` as an array, one row per item."""
+    return np.array(table["shares"].to_list(), dtype=np.float64)
+
+
+def _pooled(judgments: pl.DataFrame, scale: Scale) -> pl.DataFrame:
+    """One row per item: the shares of its answers and how many there are; scored answers count with their chances."""
+    answers = choices(scale)
+    if not answers:
+        raise InputError("the scale is continuous, so answers do not fall into categories", remedy="choose another")
+    chances = pl.lit(None, dtype=pl.List(pl.Float64))
+    if "probabilities" in judgments.columns:
+        chances = pl.col("probabilities")
+    status = pl.col("status").cast(pl.String)
+    masses = []
+    for place, answer in enumerate(answers):
+        same = (
+            (pl.col("value") == answer.value).fill_null(False)
+            if answer.value is not None
+            else pl.col("value").is_null() & (status == answer.status)
+        )
+        mass = (
+            pl.when(chances.is_not_null())
+            .then(chances.list.get(place, null_on_oob=True))
+            .otherwise(same.cast(pl.Float64))
+        )
+        masses.append(mass.sum().alias(f"__{place}"))
+    total = pl.sum_horizontal(f"__{place}" for place in range(len(answers)))
+    share = pl.concat_list([pl.col(f"__{place}") / total for place in range(len(answers))])
+    return (
+        judgments.group_by("item", maintain_order=True)
+        .agg(*masses)
+        .select("item", pl.when(total > 0).then(share).alias("shares"), total.round().cast(pl.Int64).alias("answers"))
+    )

@@ -1,0 +1,223 @@
+"""What a context is written for: the statement's own label, the opposite one, none, or nothing, where real turns exist.
+
+Contexts that are written from a label and kept only where they agree with it make answers agree with it: better scores
+are then partly built in. A context for the opposite label shows how far raters follow any context, one that is written
+without a label shows what mere company of other sentences does, and real turns show what was there all along.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal, get_args
+
+import polars as pl
+
+from vantage.corpora import Corpus
+from vantage.errors import InputError, nearest
+from vantage.instruments import Field, Instrument
+from vantage.scales import Scale
+from vantage.studies.context.pipeline.dialogue import CONVERSATION, SpokenTurn, as_turns
+from vantage.studies.context.pipeline.record import COST, DROPPED, OUTCOME, SCHEMA
+
+Control = Literal["label", "opposite", "blind", "turns"]
+CONTROLS: Final[tuple[Control, ...]] = get_args(Control)
+KINDS: Final[dict[Control, str]] = {
+    "label": "written for the original label",
+    "opposite": "written for the opposite label",
+    "blind": "written without a label",
+    "turns": "of the turns that really came before",
+}
+"""What contexts of each kind are, in words."""
+STATIC: Final = "static"
+CONTEXT: Final = "context"
+STEPS: Final = "context_steps"
+"""The item column in which the steps of generation are kept with a corpus, as JSON."""
+NO_OPPOSITE: Final = "the label has no opposite on the scale"
+_TEXT: Final = {"item": pl.String}
+_TURNS: Final = ("turns", "preceding", "conversation", "context", "post", "parent")
+"""Columns in which data keep what was said before, the likeliest first."""
+
+
+@dataclass(frozen=True)
+class Contexts:
+    """What generation came to.
+
+    Args:
+        corpus: The items that have a context, in the field of conversations; judge them under the condition `context`.
+        steps: One row per item, step and attempt: `item`, `step`, `attempt`, `status`, `text`, `reason`, `model`,
+            `calls`, `prompt_tokens`, `completion_tokens`. The last step of an item is its `outcome`, kept or dropped.
+        control: What the contexts were written for.
+        warnings: What must be known before they are used.
+    """
+
+    corpus: Corpus
+    steps: pl.DataFrame
+    control: Control
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def kept(self) -> int:
+        """How many items have a context."""
+        return len(self.corpus.items)
+
+    @property
+    def dropped(self) -> dict[str, int]:
+        """How many items have none, by reason, the most frequent first."""
+        lost = self.steps.filter(step=OUTCOME, status=DROPPED)
+        counts = lost.group_by("reason").len().sort("len", "reason", descending=[True, False])
+        return dict(counts.iter_rows())
+
+    @property
+    def cost(self) -> dict[str, int]:
+        """What it took, over all sittings: `calls`, `prompt_tokens` and `completion_tokens`."""
+        return {name: int(self.steps[name].sum()) for name in COST}
+
+
+def check_control(control: str) -> None:
+    """Refuses a control that there is not."""
+    if control not in CONTROLS:
+        raise InputError(f"there is no control '{control}'", remedy=nearest(control, CONTROLS))
+
+
+def condition_of(control: Control) -> str:
+    """The condition under which items with this kind of context are judged.
+
+    >>> condition_of("label"), condition_of("opposite")
+    ('context', 'context-opposite')
+    """
+    return CONTEXT if control == "label" else f"{CONTEXT}-{control}"
+
+
+def target(scale: Scale, label: float, control: Control) -> float | None:
+    """The label that a context is written for; null for none.
+
+    The opposite is the code mirrored at the middle of the scale; the middle itself has none.
+
+    >>> sentiment = Scale.points(-1, 1)
+    >>> target(sentiment, 1, "opposite"), target(sentiment, 0, "opposite"), target(sentiment, 1, "blind")
+    (-1.0, None, None)
+    """
+    if control == "blind":
+        return None
+    if control != "opposite":
+        return label
+    mirrored = sum(scale.ends) - label
+    return mirrored if mirrored != label and scale.holds(mirrored) else None
+
+
+def context_fields(instrument: Instrument) -> tuple[Field, Field]:
+    """The fields of the statement and of its conversation, as the condition `context` shows them."""
+    shown = instrument.shown(CONTEXT) if CONTEXT in instrument.conditions else ()
+    conversation = next((field for field in shown if field.kind == "conversation"), None)
+    statement = next((field for field in shown if field.kind == "text"), None)
+    if conversation is None or statement is None:
+        raise InputError(
+            f"instrument '{instrument.id}' has no condition '{CONTEXT}' that shows a conversation and a statement",
+            remedy="add one to its conditions, as the bundled instrument sarcasm has it",
+        )
+    return statement, conversation
+
+
+def with_controls(instrument: Instrument, controls: Iterable[Control]) -> Instrument:
+    """The instrument with a condition for each control: worded as `context`, showing a conversation of its own.
+
+    >>> extended = with_controls(Instrument.load("sarcasm"), ["opposite"])
+    >>> extended.conditions["context-opposite"]
+    ('conversation_opposite', 'text')
+    """
+    _, conversation = context_fields(instrument)
+    data: dict[str, Any] = copy.deepcopy(dict(instrument.document))
+    for control in controls:
+        check_control(control)
+        name, condition = column_of(conversation.name, control), condition_of(control)
+        if condition in data["conditions"]:
+            continue
+        data["fields"].append({"name": name, "title": conversation.title, "kind": "conversation"})
+        shows = [name if field == conversation.name else field for field in instrument.conditions[CONTEXT]]
+        data["conditions"][condition] = {**data["conditions"][CONTEXT], "shows": shows}
+        for question in data["questions"]:
+            if CONTEXT in question.get("ask_in", {}):
+                question["ask_in"][condition] = question["ask_in"][CONTEXT]
+    return Instrument.from_document(data, file=instrument.id)
+
+
+def column_of(name: str, control: Control) -> str:
+    """The column of a control's conversations, or of its steps."""
+    return name if control == "label" else f"{name}_{control}"
+
+
+def attached(corpus: Corpus, instrument: Instrument, *contexts: Contexts) -> tuple[Corpus, Instrument]:
+    """The whole corpus with contexts of one or several kinds, and the instrument that shows them.
+
+    Each kind has columns of its own for conversations and steps; items without a context have nulls there.
+    """
+    extended = with_controls(instrument, [one.control for one in contexts])
+    _, conversation = context_fields(instrument)
+    items = corpus.items
+    for one in contexts:
+        rows: dict[str, list[dict[str, Any]]] = {}
+        for row in one.steps.iter_rows(named=True):
+            rows.setdefault(row.pop("item"), []).append(row)
+        texts = [json.dumps(mine, ensure_ascii=False) for mine in rows.values()]
+        steps = pl.DataFrame({"item": list(rows), column_of(STEPS, one.control): texts}, schema_overrides=_TEXT)
+        told = one.corpus.items.select(
+            "item", pl.col(conversation.name).alias(column_of(conversation.name, one.control))
+        )
+        for table in (told, steps):
+            new = [name for name in table.columns if name != "item"]
+            items = items.drop(new, strict=False).join(table, on="item", how="left", maintain_order="left")
+    others = [known for known in corpus.instruments if known.id != instrument.id]
+    return Corpus(items, corpus.raters, corpus.judgments, [*others, extended], corpus.about), extended
+
+
+def attached_steps(corpus: Corpus) -> dict[str, pl.DataFrame]:
+    """The steps that `attached` put into a corpus, by control, as `Contexts.steps` has them."""
+    found: dict[str, pl.DataFrame] = {}
+    for control in CONTROLS:
+        name = column_of(STEPS, control)
+        if name in corpus.items.columns:
+            kept = corpus.items.select("item", name).drop_nulls(name).iter_rows()
+            rows = [{"item": item, **step} for item, told in kept for step in json.loads(told)]
+            found[control] = pl.DataFrame(rows, schema=SCHEMA, orient="row")
+    return found
+
+
+def with_context(corpus: Corpus, condition: str, instrument: Instrument) -> Corpus:
+    """The part of a corpus that can be shown under a condition: items that have its conversation."""
+    names = [field.name for field in instrument.shown(condition) if field.kind == "conversation"]
+    if missing := [name for name in names if name not in corpus.items.columns]:
+        raise InputError(f"the items have no column '{missing[0]}'", remedy="generate contexts first")
+    kept = corpus.items.filter(pl.all_horizontal(pl.lit(True), *(pl.col(name).is_not_null() for name in names)))
+    return corpus.filter(pl.col("item").is_in(kept["item"].implode()))
+
+
+def real_turns(items: pl.DataFrame, column: str | None = None) -> Mapping[str, list[SpokenTurn]]:
+    """What was really said before each statement, where the data have it.
+
+    Args:
+        items: The items.
+        column: Where it stands: a conversation, or the one text that was replied to. Without it, the first of
+            `turns`, `preceding`, `conversation`, `context`, `post` and `parent` that the items have.
+    """
+    if column is None:
+        column = next((name for name in _TURNS if name in items.columns), None)
+    if column is None or column not in items.columns:
+        problem = "the items have no preceding turns" if column is None else f"the items have no column '{column}'"
+        raise InputError(problem, remedy=f"name their column with turns=; known are: {', '.join(items.columns)}")
+    if items.schema[column] != pl.String and items.schema[column] != CONVERSATION:
+        raise InputError(
+            f"the column holds {items.schema[column]}, not turns",
+            column=column,
+            remedy="give text, or a list of {speaker, text}",
+        )
+    return {str(item): _turns(told) for item, told in items.select("item", column).iter_rows()}
+
+
+def _turns(told: Any) -> list[SpokenTurn]:
+    turns = as_turns(told)
+    if not turns and isinstance(told, str) and told.strip():
+        return [SpokenTurn("Person A", " ".join(told.split()))]
+    return turns

@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+from sqlalchemy import select
+
+from vantage.collect.sql import SqlDatabase
+from vantage.collect.study_setup import read_setting, write_setting
+from vantage.collect.tables import settings
+from vantage.errors import InputError
+
+
+def started(address: str) -> SqlDatabase:
+    store = SqlDatabase(address)
+    store.start(lambda connection: None)
+    return store
+
+
+def test_changes_of_many_threads_are_all_kept(database: str) -> None:
+    store = started(database)
+
+    def change(number: int) -> None:
+        store.write(lambda c: write_setting(c, f"key-{number}", str(number)))
+
+    threads = [threading.Thread(target=change, args=(n,)) for n in range(50)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    found = store.read(lambda c: c.execute(select(settings.c.key).where(settings.c.key.like("key-%"))).all())
+    store.close()
+    assert len(found) == 50
+
+
+def test_a_change_that_fails_leaves_nothing_and_harms_no_other(database: str) -> None:
+    store = started(database)
+
+    def half(connection):  # type: ignore[no-untyped-def]
+        write_setting(connection, "half", "1")
+        raise RuntimeError("no")
+
+    with pytest.raises(RuntimeError, match="no"):
+        store.write(half)
+    store.write(lambda c: write_setting(c, "whole", "1"))
+    assert store.read(lambda c: (read_setting(c, "half"), read_setting(c, "whole"))) == (None, "1")
+    store.close()
+
+
+def test_sqlite_writes_ahead_and_flushes_every_commit(tmp_path: Path) -> None:
+    store = started(str(tmp_path / "a.sqlite"))
+    pragmas = ("journal_mode", "synchronous", "foreign_keys", "secure_delete")
+    found = store.read(lambda c: [c.exec_driver_sql(f"PRAGMA {name}").scalar() for name in pragmas])
+    store.close()
+    assert found == ["wal", 2, 1, 1]
+
+
+def test_what_was_written_survives_the_death_of_the_process(tmp_path: Path) -> None:
+    code = (
+        "import os, sys; from vantage.collect.sql import SqlDatabase;"
+        "from vantage.collect.study_setup import write_setting;"
+        "s = SqlDatabase(sys.argv[1]); s.start(lambda c: None);"
+        "s.write(lambda c: write_setting(c, 'a', 'b')); os._exit(9)"
+    )
+    place = str(tmp_path / "a.sqlite")
+    assert subprocess.run([sys.executable, "-c", code, place], check=False).returncode == 9
+    store = started(place)
+    assert store.read(lambda c: read_setting(c, "a")) == "b"
+    store.close()
+
+
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        ("mysql://a@b/c", "neither a SQLite file nor a PostgreSQL database"),
+        ("sqlite://", "neither a SQLite file"),
+        ("1:2://x", "not the address of a database"),
+    ],
+)
+def test_other_databases_are_refused(address: str, told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        SqlDatabase(address)
+
+
+def test_a_server_that_is_not_there_is_told_without_its_password() -> None:
+    store = SqlDatabase("postgresql://ann:geheim@127.0.0.1:1/none?connect_timeout=2")
+    with pytest.raises(InputError, match="Cannot open the database") as told:
+        store.start(lambda connection: None)
+    store.close()
+    assert "geheim" not in str(told.value)
+    assert "127.0.0.1" in str(told.value)
+
+
+def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    store = SqlDatabase(str(tmp_path / "nowhere" / "a.sqlite"))
+    with pytest.raises(InputError, match="Cannot open the database"):
+        store.start(lambda connection: None)
+    store.close()

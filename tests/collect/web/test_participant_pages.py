@@ -1,0 +1,241 @@
+"""A participant's way through a study, without JavaScript, and everything that may go wrong on it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.collect.web.studies import QUIZ, TRAITS, Visitor, study_service
+from vantage.collect.service import StudyService
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> StudyService:
+    return study_service(tmp_path, traits=TRAITS, quiz=QUIZ, contact="lab@study.example")
+
+
+def test_the_whole_way(service: StudyService) -> None:
+    ann = Visitor(service)
+    ann.get("/")
+    assert "Content warning" in ann.text
+    assert "lab@study.example" in ann.text
+    assert ann.send("/consent", {"agreed": "yes"}) == "/traits"
+    assert ann.send("/traits", {"t0": "31", "t2": ["English", "العربية"], "t3": "<baker>"}) == "/guidelines"
+    assert "Worked examples" in ann.text
+    assert ann.send("/guidelines") == "/quiz"
+    assert ann.send("/quiz", {"k0": "1", "k1": "0"}) == "/item/1"
+    pages = len(service.study.instrument.examples)
+    for position in range(1, pages + 1):
+        assert ann.path == f"/item/{position}"
+        ann.answer()
+    assert ann.path == "/review"
+    assert ann.send("/review") == "/end"
+    assert "Thank you" in ann.text
+    corpus = service.researchers.corpus()
+    assert len(corpus.judgments) == pages
+    assert corpus.raters["age"].to_list() == [31]
+    assert corpus.raters["work"].to_list() == ["<baker>"]
+
+
+def test_closing_the_tab_leads_back_to_the_same_place(service: StudyService) -> None:
+    ann = Visitor(service)
+    ann.get("/")
+    ann.send("/consent", {"agreed": "yes"})
+    assert ann.get("/") == "/traits"
+    assert ann.get("/item/3") == "/traits"
+    ann.send("/traits", {"t0": "31"})
+    ann.send("/guidelines")
+    assert ann.get("/consent") == "/quiz"
+    assert ann.get("/guidelines") == "/guidelines"
+    assert "I have read the guidelines" not in ann.text
+
+
+def test_a_visitor_is_entered_only_when_they_agree(service: StudyService) -> None:
+    ann = Visitor(service)
+    for _ in range(3):
+        ann.get("/")
+    ann.send("/consent", {"agreed": "no"})
+    assert "You are not taking part" in ann.text
+    assert service.researchers.overview().participants == {}
+
+
+def test_two_clicks_on_i_agree_make_one_participant(service: StudyService) -> None:
+    ann = Visitor(service)
+    ann.get("/")
+    token = ann.form_token
+    ann.send("/consent", {"agreed": "yes"}, signed=token)
+    ann.send("/consent", {"agreed": "yes"}, signed=token)
+    assert ann.path == "/traits"
+    assert service.researchers.overview().participants == {"traits": 1}
+
+
+def test_two_clicks_answered_by_two_workers_make_one_participant(service: StudyService) -> None:
+    second = StudyService(service.study)
+    ann, tab = Visitor(service), Visitor(second)
+    ann.get("/")
+    tab.client.cookies, token = ann.client.cookies, ann.form_token
+    for visitor in (ann, tab):
+        visitor.send("/consent", {"agreed": "yes"}, signed=token)
+        assert (visitor.path, visitor.status) == ("/traits", 200)
+    assert service.researchers.overview().participants == {"traits": 1}
+    second.close()
+
+
+def test_faulty_traits_are_shown_again_with_what_was_written(service: StudyService) -> None:
+    ann = Visitor(service)
+    ann.get("/")
+    ann.send("/consent", {"agreed": "yes"})
+    ann.send("/traits", {"t0": "seven", "t1": "man", "t3": '"><script>'})
+    assert ann.status == 422
+    assert 'href="#t0"' in ann.text
+    assert "whole number" in ann.text
+    assert "<script>" not in ann.text
+    assert 'value="man"' in ann.text
+    assert "checked" in ann.text
+    assert ann.send("/traits", {"t0": "20"}) == "/guidelines"
+
+
+def test_the_quiz_has_two_attempts_and_explains(service: StudyService) -> None:
+    ann = Visitor(service)
+    ann.get("/")
+    ann.send("/consent", {"agreed": "yes"})
+    ann.send("/traits", {"t0": "31"})
+    ann.send("/guidelines")
+    first = ann.form_token
+    ann.send("/quiz", {"k0": "0", "k1": "0"})
+    assert ann.status == 422
+    assert "See the &lt;first&gt; point." in ann.text
+    assert "one attempt" in ann.text
+    # The first form, sent again by a double click, is not a second attempt.
+    ann.send("/quiz", {"k0": "0", "k1": "0"}, signed=first)
+    assert ann.path == "/quiz"
+    assert "one attempt" in ann.text
+    assert ann.send("/quiz", {"k0": "0", "k1": "9"}) == "/end"
+    assert "did not meet" in ann.text
+    assert ann.get("/item/1") == "/end"
+
+
+def test_withdrawing_deletes_and_cannot_be_undone(tmp_path: Path) -> None:
+    service = study_service(tmp_path)
+    ann = Visitor(service)
+    ann.begin()
+    ann.answer()
+    ann.get("/withdraw")
+    assert "will be deleted" in ann.text
+    assert ann.send("/withdraw") == "/end"
+    assert "have been deleted" in ann.text
+    assert ann.get("/") == "/end"
+    assert len(service.researchers.corpus().judgments) == 0
+
+
+def test_a_study_that_keeps_answers_says_so(tmp_path: Path) -> None:
+    service = study_service(tmp_path, withdrawal="keep")
+    ann = Visitor(service)
+    ann.get("/")
+    assert "kept without your name" in ann.text
+    ann.begin()
+    ann.answer()
+    ann.get("/withdraw")
+    ann.send("/withdraw")
+    assert "are kept" in ann.text
+    assert len(service.researchers.corpus().judgments) == 1
+
+
+def test_prolific_participants_come_back_as_themselves_and_leave_by_redirect(tmp_path: Path) -> None:
+    service = study_service(
+        tmp_path,
+        recruitment={"via": "prolific", "completion_code": "CDONE", "screen_out_code": "CNO"},
+        items=[{"post": "a", "reply": "b"}],
+    )
+    link = "/?PROLIFIC_PID=5f1&STUDY_ID=s1&SESSION_ID=x1"
+    ann = Visitor(service)
+    assert ann.get(link) == "/consent"
+    ann.send("/consent", {"agreed": "yes"})
+    ann.send("/guidelines")
+    again = Visitor(service)
+    assert again.get(link) == "/item/1"
+    again.answer()
+    again.send("/review", follow=False)
+    assert again.status == 303
+    assert again.headers["location"] == "https://app.prolific.com/submissions/complete?cc=CDONE"
+    assert "form-action 'self' https://app.prolific.com" in again.headers["content-security-policy"]
+    assert ann.get("/") == "/end"
+    assert "Return to Prolific" in ann.text
+    nobody = Visitor(service)
+    nobody.get("/")
+    assert nobody.status == 403
+    assert "does not identify you" in nobody.text
+    other = Visitor(service)
+    other.get("/?PROLIFIC_PID=<script>")
+    assert other.status == 403
+    assert "damaged" in other.text
+
+
+def test_declining_on_a_platform_leads_to_its_screen_out(tmp_path: Path) -> None:
+    service = study_service(
+        tmp_path, recruitment={"via": "prolific", "completion_code": "CDONE", "screen_out_code": "CNO"}
+    )
+    ann = Visitor(service)
+    ann.get("/?PROLIFIC_PID=5f1")
+    assert ann.send("/consent", {"agreed": "no"}) == "/end"
+    assert "cc=CNO" in ann.text
+
+
+def test_invitations_are_personal(tmp_path: Path) -> None:
+    service = study_service(tmp_path, recruitment={"via": "invitation"})
+    (invitation,) = service.researchers.invite(1)
+    ann = Visitor(service)
+    ann.get("/")
+    assert ann.status == 403
+    ann.get("/?invitation=unknown")
+    assert ann.status == 404
+    assert ann.get(f"/?invitation={invitation.token}") == "/consent"
+
+
+def test_a_paused_study_and_a_full_one(tmp_path: Path) -> None:
+    service = study_service(tmp_path, raters=1, items=[{"post": "a", "reply": "b"}])
+    ann, bob = Visitor(service), Visitor(service)
+    ann.begin()
+    service.researchers.pause()
+    assert ann.get("/") == "/end"
+    assert "paused" in ann.text
+    service.researchers.pause(False)
+    assert ann.get("/") == "/item/1"
+    ann.answer()
+    ann.send("/review")
+    bob.get("/")
+    bob.send("/consent", {"agreed": "yes"})
+    assert "no work left" in bob.text
+
+
+def test_another_batch_for_those_who_want_more(tmp_path: Path) -> None:
+    service = study_service(tmp_path, batch={"size": 1, "per_participant": 2})
+    ann = Visitor(service)
+    ann.begin()
+    ann.answer()
+    ann.send("/review")
+    assert "Do another batch" in ann.text
+    assert ann.send("/more") == "/item/1"
+
+
+@pytest.mark.parametrize(
+    "path", ["/consent", "/traits", "/guidelines", "/quiz", "/review", "/withdraw", "/more", "/item/1"]
+)
+def test_forms_without_cookie_or_token_change_nothing(service: StudyService, path: str) -> None:
+    stranger = Visitor(service)
+    stranger.send(path, {"agreed": "yes"})
+    assert stranger.status == 403
+    assert "nothing was saved" in stranger.text
+    assert service.researchers.overview().participants == {}
+
+
+def test_a_form_of_one_participant_is_worthless_to_another(tmp_path: Path) -> None:
+    service = study_service(tmp_path)
+    ann, eve = Visitor(service), Visitor(service)
+    ann.begin()
+    ann.get("/withdraw")
+    eve.begin()
+    eve.send("/withdraw", signed=ann.form_token)
+    assert eve.status == 403
+    assert "has expired" in eve.text

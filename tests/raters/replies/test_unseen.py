@@ -1,0 +1,70 @@
+"""Replies that nobody had seen while the rules were written: how many are read right today, and none invented anew."""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tests.raters.replies.test_published import as_asked, shown, table
+from vantage.instruments import Instrument
+from vantage.raters.replies import ParsedReply, parse_reply
+
+HERE = Path(__file__).parent
+
+
+def judged(reply: ParsedReply, meant: str) -> str:
+    read = shown(reply)
+    if read == meant:
+        return "right"
+    return "invented" if reply.value is not None else "missed" if meant.isdigit() else "other status"
+
+
+@pytest.mark.data
+def test_explanations_of_six_models_are_read_as_meant(data_dir: Path) -> None:
+    folder = data_dir / "appraisals"
+    questions = as_asked(folder)
+    posts = {row["Reddit ID"]: row["Reddit Post"] for row in table(folder / "CovidET-Appraisals.csv")}
+    texts: dict[tuple[str, str, str], str] = {}
+    for model in ("alpaca-native", "chatgpt", "dolly-v2-7b", "flan-t5-xxl"):
+        file = f"responses_raw/{model}_seed-1.csv"
+        for row in table(folder / file):
+            texts |= {(file, row["Reddit ID"], column): text for column, text in row.items()}
+    for row in table(folder / "human_eval" / "TURKERS-EVAL_data-intersection-ALL_6_models.csv"):
+        texts[f"human_eval/{row['Model']}", row["Reddit ID"], row["Dim"]] = row["Rationale"]
+    lines = [line for line in (HERE / "unseen.csv").read_text("utf-8").splitlines() if not line.startswith("#")]
+    found: dict[str, Counter[str]] = {}
+    for row in csv.DictReader(lines):
+        if row["file"].startswith("llm-values-pct"):
+            continue
+        question = questions[int(row["column"].removeprefix("dim").partition("_")[0]) - 1]
+        reply = parse_reply(texts[row["file"], row["row"], row["column"]], question, posts[row["row"]])
+        found.setdefault(row["part"], Counter())[judged(reply, row["meant"])] += 1
+    # When each part was first read: 233 of 267 (13 invented), 130 of 135 (2), 90 of 96 (3), 72 of 73 (none).
+    assert {part: counts["right"] for part, counts in found.items()} == {
+        "first": 255,
+        "second": 133,
+        "third": 93,
+        "fourth": 72,
+    }
+    assert {part: counts["invented"] for part, counts in found.items()} == {
+        "first": 2,
+        "second": 1,
+        "third": 2,
+        "fourth": 0,
+    }
+
+
+def test_replies_of_a_very_small_model_are_read_as_meant() -> None:
+    # SmolLM2-135M, asked without guidelines at temperature 0.8; most replies answer nothing.
+    # When first read: 80 of 89, 7 invented.
+    found: Counter[str] = Counter()
+    for line in (HERE / "smollm2.jsonl").read_text("utf-8").splitlines():
+        record = json.loads(line)
+        question = Instrument.load(record["instrument"]).question(record["question"])
+        reply = parse_reply(record["reply"], question, record["item"], cut=record["cut"])
+        found[judged(reply, str(record["meant"]))] += 1
+    assert found == {"right": 85, "missed": 2, "invented": 2}

@@ -1,0 +1,68 @@
+"""Findings on noise, cheaply: only the entries of a recipe that can claim something are run, and nothing is drawn.
+
+A report of which nothing is true may claim something in 5 % of cases. `claiming` gives the sentences of each seed that
+claims anything; `few` says how many such seeds two standard errors allow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from tests.report.truth import check_all, claims
+from vantage.measures import find
+from vantage.measures.presentation import Fact
+from vantage.report.parts import Result
+from vantage.report.recipe import Recipe, Show, functions_of
+
+SEEDS = 200
+RESAMPLES = 200
+"""Of measures: fewer than by default, and enough for the 95 % interval that decides a sentence."""
+
+
+class Claiming:
+    """The part of a bundled recipe that can claim something."""
+
+    def __init__(self, package: str, *modules: ModuleType, file: str = "recipe.yaml") -> None:
+        self.functions = functions_of(*modules)
+        whole = Recipe.bundled(package, self.functions, file)
+        sections = [
+            section.model_copy(update={"show": [quick(entry) for entry in section.show if compares(entry)]})
+            for section in whole.sections
+        ]
+        self.recipe = whole.model_copy(update={"sections": [section for section in sections if section.show]})
+
+    def result(self, analysis: Any) -> Result:
+        """The findings, every sentence of which is checked against its numbers."""
+        found = self.recipe.result(analysis, self.functions)
+        check_all(found)
+        return found
+
+
+def compares(entry: Show) -> bool:
+    """Whether an entry has a rule that compares."""
+    rules = entry.rules
+    if rules is None:
+        rules = list(find(entry.measure).view.says) if entry.measure else []
+    return any(not isinstance(rule, Fact) for rule in rules)
+
+
+def quick(entry: Show) -> Show:
+    """An entry whose measure draws fewer resamples."""
+    if not entry.measure or "resamples" not in find(entry.measure).options:
+        return entry
+    return entry.model_copy(update={"options": {**entry.options, "resamples": RESAMPLES}})
+
+
+def claiming(make: Callable[[int], Result], seeds: Iterable[int], but: str = "") -> Mapping[int, list[str]]:
+    """What is claimed by seed; sentences that begin with `but` are true even of noise."""
+    found = {seed: [text for text in claims(make(seed)) if not but or not text.startswith(but)] for seed in seeds}
+    return {seed: texts for seed, texts in found.items() if texts}
+
+
+def few(seeds: int) -> float:
+    """How many of so many seeds may claim something: five of a hundred, and two standard errors of that."""
+    return seeds * 0.05 + 2 * float(np.sqrt(seeds * 0.05 * 0.95))

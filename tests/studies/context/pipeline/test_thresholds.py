@@ -1,0 +1,146 @@
+"""Thresholds: chosen on other items than those they flag, and always beside random flags."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from vantage.context import Detected, Target, curve, held_out, remaining
+from vantage.errors import InputError
+from vantage.studies.context.pipeline.thresholds import LEAST, ONE_KIND, choose
+
+SCORES = st.lists(st.tuples(st.sampled_from([0.0, 0.1, 0.5, 0.9]), st.booleans()), min_size=2, max_size=6)
+
+
+def table(scores: list[float | None], ambiguous: list[bool]) -> pl.DataFrame:
+    return pl.DataFrame(
+        {
+            "item": [f"i{n}" for n in range(len(scores))],
+            "score": pl.Series(scores, dtype=pl.Float64),
+            "degree": [0.4 if one else 0.0 for one in ambiguous],
+            "ambiguous": ambiguous,
+        }
+    )
+
+
+def f1(flagged: np.ndarray, ambiguous: np.ndarray) -> float:
+    hit = float((flagged & ambiguous).sum())
+    return 2 * hit / float(flagged.sum() + ambiguous.sum())
+
+
+@settings(max_examples=40, deadline=None)
+@given(SCORES)
+def test_the_chosen_threshold_has_the_best_f1_and_flags_least(rows: list[tuple[float, bool]]) -> None:
+    score, ambiguous = np.array([s for s, _ in rows]), np.array([a for _, a in rows])
+    if not ambiguous.any():
+        return
+    found = choose(score, ambiguous, "f1")
+    every = [-1.0, 0.05, 0.3, 0.7]
+    best = max(f1(score > cut, ambiguous) for cut in every)
+    assert f1(score > found, ambiguous) == pytest.approx(best)
+    least = min(int((score > cut).sum()) for cut in every if f1(score > cut, ambiguous) == pytest.approx(best))
+    assert int((score > found).sum()) == least
+
+
+@settings(max_examples=25, deadline=None)
+@given(SCORES)
+def test_the_curve_is_the_average_over_all_orders_of_ties(rows: list[tuple[float, bool]]) -> None:
+    told = table([s for s, _ in rows], [a for _, a in rows])
+    found = curve(told, draws=5)
+    score, ambiguous = told["score"].to_numpy(), told["ambiguous"].to_numpy().astype(float)
+    orders = [order for order in permutations(range(len(rows))) if (np.diff(score[list(order)]) <= 0).all()]
+    hits = np.mean([np.cumsum(ambiguous[list(order)]) for order in orders], axis=0)
+    assert found["precision"].to_list() == pytest.approx((hits / np.arange(1, len(rows) + 1)).tolist())
+    if ambiguous.any():
+        assert found["recall"].to_list() == pytest.approx((hits / ambiguous.sum()).tolist())
+        assert found["captured"].to_list() == pytest.approx((hits / ambiguous.sum()).tolist())
+        assert found["random"][-1] == pytest.approx(1.0)
+    else:
+        assert found["captured"].null_count() == found["random"].null_count() == len(rows)
+
+
+def test_random_flags_stand_beside_the_curve_and_depend_on_the_seed_alone() -> None:
+    told = table([n / 40 for n in range(40)], [n >= 30 for n in range(40)])
+    found = curve(told, seed=3)
+    assert (found["captured"] >= found["random"]).all()
+    assert found["captured"][9] == 1.0
+    assert (found["random_low"] <= found["random"] + 1e-9).all()
+    assert found.equals(curve(told, seed=3))
+    assert not found.equals(curve(told, seed=4))
+
+
+def test_an_item_without_a_score_comes_last_and_is_never_flagged() -> None:
+    told = table([None, *(n / 20 for n in range(20))], [True, *(n > 9 for n in range(20))])
+    assert held_out(told).table.row(0, named=True)["flagged"] is False
+    assert curve(told)["threshold"][-1] is None
+    assert curve(told)["recall"][-2] == pytest.approx(10 / 11)
+
+
+def test_thresholds_of_noise_are_not_flattered() -> None:
+    rng = np.random.default_rng(0)
+    told = table(rng.random(400).tolist(), (rng.random(400) < 0.3).tolist())
+    score, ambiguous = told["score"].to_numpy(), told["ambiguous"].to_numpy()
+
+    def youden(flagged: np.ndarray) -> float:
+        return float(flagged[ambiguous].mean() - flagged[~ambiguous].mean())
+
+    apparent = youden(score > choose(score, ambiguous, "youden"))
+    honest = youden(held_out(told, criterion="youden", folds=10).table["flagged"].to_numpy())
+    assert apparent > 0.05
+    assert honest < apparent
+
+
+def test_a_budget_flags_about_its_share_of_the_items() -> None:
+    told = table([n / 200 for n in range(200)], [False] * 200)
+    found = held_out(told, criterion="budget", budget=0.2)
+    assert found.table["flagged"].sum() == pytest.approx(40, abs=4)
+    assert found.reason == ""
+
+
+def test_people_who_find_nothing_ambiguous_leave_no_threshold() -> None:
+    found = held_out(table([n / 20 for n in range(20)], [False] * 20))
+    assert found.reason == ONE_KIND
+    assert found.table["flagged"].null_count() == 20
+
+
+def test_too_few_votes_and_other_bad_input_are_named() -> None:
+    few = table([0.1] * (LEAST - 1), [True] * (LEAST - 1))
+    with pytest.raises(InputError, match="9 items with votes and a score are too few for a threshold"):
+        held_out(few)
+    enough = table([n / 20 for n in range(20)], [n > 9 for n in range(20)])
+    for wrong, message in (
+        ({"folds": 1}, "folds"),
+        ({"criterion": "best"}, "best"),
+        ({"budget": 0.0, "criterion": "budget"}, "budget"),
+    ):
+        with pytest.raises(InputError, match=message):
+            held_out(enough, **wrong)
+    with pytest.raises(InputError, match="mark"):
+        Target(mark=0)
+    with pytest.raises(InputError, match="target"):
+        Target("anger")  # type: ignore[arg-type]
+
+
+def test_a_target_needs_its_column_and_a_mark_is_met_despite_rounding() -> None:
+    detected = Detected("m", pl.DataFrame({"item": ["a", "b"], "score": [0.1, 0.2]}))
+    votes = pl.DataFrame({"item": ["a", "b"], "doubt": [1 - 3 / 5, 0.2]})
+    assert Target().joined(detected, votes)["ambiguous"].to_list() == [True, False]
+    with pytest.raises(InputError, match="no ambiguity"):
+        Target("ambiguity").joined(detected, votes)
+
+
+def test_what_is_left_ends_at_context_for_all_whatever_the_method() -> None:
+    rng = np.random.default_rng(1)
+    told = pl.DataFrame({"score": rng.random(30), "before": rng.random(30), "after": rng.random(30) / 2})
+    found = remaining(told)
+    assert found["left"][0] == pytest.approx(told["before"].mean())
+    assert found["left"][-1] == pytest.approx(told["after"].mean())
+    assert found["random"][-1] == pytest.approx(told["after"].mean())
+    best = remaining(told.with_columns(score=pl.col("before") - pl.col("after")))
+    assert (best["left"] <= found["left"] + 1e-12).all()
+    assert remaining(told.with_columns(after=pl.lit(None, dtype=pl.Float64))).is_empty()
