@@ -7,6 +7,7 @@ tests, within the error of the simulation.
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -93,9 +94,11 @@ def scale(repeats: int) -> dict[str, float]:
 def main() -> None:
     """Prints one line per interval and test."""
     repeats = next((int(word) for word in sys.argv if word.isdecimal()), 400)
-    for made in (
-        effects(repeats, "gaussian", 24), effects(repeats, "gaussian", 8), effects(repeats // 4, "ordinal", 24),
-        variances(repeats, 24), variances(repeats, 8), scale(repeats // 10),
-    ):  # fmt: skip
-        for name, value in made.items():
+    cases = (
+        partial(effects, repeats, "gaussian", 24), partial(effects, repeats, "gaussian", 8),
+        partial(effects, repeats // 4, "ordinal", 24), partial(variances, repeats, 24), partial(variances, repeats, 8),
+        partial(scale, repeats // 10),
+    )  # fmt: skip
+    for case in cases:
+        for name, value in case().items():
             print(f"{name:36} {value:.3f}", flush=True)
