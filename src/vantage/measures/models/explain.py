@@ -145,6 +145,11 @@ class Explanation:
                     f"there are fewer than two {name}s with answers, so their variance has no estimate",
                     remedy="choose a question that several raters answered about several items",
                 )
+            if int(code.max()) + 1 == int((code >= 0).sum()):
+                raise InputError(
+                    f"no {name} has more than one answer, so its variance cannot be told from the residual",
+                    remedy="use data in which items and raters have several answers",
+                )
         return Crossed(list(self.ready.codes.values()))
 
     @cached_property
