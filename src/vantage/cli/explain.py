@@ -179,11 +179,11 @@ def _sentences(frame: pl.DataFrame, view: Any, by: list[str]) -> list[str]:
 
 def _draw(frame: pl.DataFrame, path: Path) -> None:
     from vantage.report.charts import draw
-    from vantage.report.style import house
+    from vantage.report.style import figure_style
 
     if path.suffix not in (".svg", ".pdf", ".png"):
         raise InputError(f"a figure cannot be written as '{path.name}'", remedy="end the name in .svg, .pdf or .png")
     drawing = draw("wright", frame, {})
-    with house():
+    with figure_style():
         drawing.savefig(path, bbox_inches="tight", dpi=200, facecolor="white" if path.suffix == ".png" else "none")
     typer.echo(f"The Wright map is in {path}.", err=True)
