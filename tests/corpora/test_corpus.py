@@ -66,7 +66,7 @@ def judged(**changes: Any) -> pl.DataFrame:
             {"judgments": judged(value=pl.Series([None], dtype=pl.Float64), status=["ambiguous"])},
             "question 'rating' has no opt-out 'ambiguous'",
         ),
-        ({"items": pl.DataFrame({"item": ["a", "a", "b"]})}, "items, row 2, column 'item': 'a' stands twice"),
+        ({"items": pl.DataFrame({"item": ["a", "a", "b"]})}, "items, row 2, column 'item': duplicate id 'a'"),
         ({"items": pl.DataFrame({"item": ["a", "b", ""]})}, "the id is empty"),
         ({"raters": pl.DataFrame({"rater": ["r", "s", None]})}, "the cell is empty"),
         (
@@ -186,7 +186,7 @@ def test_traits_are_joined_to_raters() -> None:
     traits = pl.DataFrame({"id": ["s", "r", "stranger"], "country": ["NO", "KE", "PE"], "age": [41, 31, 1]})
     joined = small().join_traits(traits, on="id")
     assert joined.raters.select("rater", "age", "country").rows() == [("r", 31, "KE"), ("s", 41, "NO")]
-    with pytest.raises(InputError, match="rater 's' stands twice"):
+    with pytest.raises(InputError, match="duplicate rater 's'"):
         small().join_traits(pl.concat([traits, traits]), on="id")
     with pytest.raises(InputError, match="no column 'rater'"):
         small().join_traits(traits)

@@ -92,7 +92,7 @@ def test_any_table(tmp_path: Path) -> None:
     ("text", "told"),
     [
         ("a,b\n1,2\n", "there is no column 'rater' for the rater's id"),
-        ("rater,x\n1,2\n1,3\n", "row 3, column 'rater': rater '1' stands twice"),
+        ("rater,x\n1,2\n1,3\n", "row 3, column 'rater': duplicate rater '1'"),
         ("rater,x\n1,2\n,3\n", "row 3, column 'rater': the cell is empty"),
         ("rater,Home town,home_town\n1,2,3\n", "'Home town' and 'home_town' would both be named 'home_town'"),
         ("", "the file is empty"),

@@ -36,6 +36,7 @@ def test_a_new_recipe_runs_and_says_what_its_measures_give(tmp_path: Path) -> No
     assert study.name == "mine"
     report = run(study, confidence=0.9)
     check_all(report.result)
+    assert "No --data given" in report.result.warnings[0]
     frame = next(table.frame for table in report.result.tables if table.name == "alpha")
     expected = alpha(demo_corpus(), by="question", confidence=0.9)
     assert sorted(frame["estimate"]) == sorted(expected["estimate"])
@@ -87,7 +88,7 @@ def test_every_problem_of_a_recipe_is_named_with_its_line(tmp_path: Path) -> Non
 def test_models_are_asked_only_what_the_recipe_says(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text("title: T\nsections: []\n")
-    with pytest.raises(InputError, match="does not say what models are asked"):
+    with pytest.raises(InputError, match="asks no models"):
         run(load(path), models=["embedded"])
 
 

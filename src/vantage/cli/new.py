@@ -10,7 +10,7 @@ import typer
 from vantage.cli.output import Json, print_json
 
 app = typer.Typer(
-    help="Begin something of your own: a project folder, an instrument or a study, with comments, that works at once.",
+    help="Create a project folder, an instrument or a study, with comments, that works at once.",
     rich_markup_mode=None,
     no_args_is_help=True,
 )
@@ -23,11 +23,11 @@ def project(name: Name, as_json: Json = False) -> None:
     """Make a project folder.
 
     It holds an instrument, a small table of ratings, a study, a file for asking people, and a README with commands
-    that run as they stand.
+    to follow.
     """
     from vantage.scaffold.writing import new_project
 
-    _told(new_project(name), f"Go on with: cd {name}, then read README.md; it has the commands.", as_json=as_json)
+    _told(new_project(name), f"Next: cd {name}, and follow README.md.", as_json=as_json)
 
 
 @app.command()

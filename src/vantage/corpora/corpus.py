@@ -244,7 +244,7 @@ class Corpus:
         return self.merge(other)
 
     def merge(self, *others: Corpus) -> Corpus:
-        """One corpus of several: items and raters with the same id must agree, no judgment may stand twice."""
+        """One corpus of several: items and raters with the same id must agree, no judgment may be there twice."""
         corpora = (self, *others)
         instruments = merge_instruments(instrument for corpus in corpora for instrument in corpus.instruments)
         return Corpus(
@@ -265,7 +265,7 @@ class Corpus:
         if traits["rater"].n_unique() < len(traits):
             index = (~traits["rater"].is_first_distinct()).arg_max() or 0
             twice = traits["rater"][index]
-            raise InputError(f"rater '{twice}' stands twice", row=index + 1, column=on, remedy="keep one row per rater")
+            raise InputError(f"duplicate rater '{twice}'", row=index + 1, column=on, remedy="keep one row per rater")
         new = [column for column in traits.columns if column != "rater"]
         if clash := [column for column in new if column in schema.RATERS]:
             raise InputError(f"'{clash[0]}' cannot be a trait", column=clash[0], remedy="rename the column")
@@ -552,7 +552,7 @@ def _stacked(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
 
 def _union(key: Literal["item", "rater"], tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Rows of several tables, each id once: what one table does not know is taken from the other."""
+    """FileRows of several tables, each id once: what one table does not know is taken from the other."""
     tables = [table for table in tables if len(table)] or [tables[0]]
     joined = _stacked(tables)
     if joined[key].n_unique() == len(joined):

@@ -120,7 +120,7 @@ def _identifier_faults(name: str, ids: pl.Series, place: Place, *, unique: bool)
     if not unique and ids.n_unique() < len(ids):
         index = (~ids.is_first_distinct()).arg_max() or 0
         yield _fault(
-            f"{_quote(ids[index])} stands twice",
+            f"duplicate id {_quote(ids[index])}",
             column=ids.name,
             remedy="keep one row per id",
             at=place(name, index),

@@ -1,4 +1,4 @@
-"""Finished parts: a part of a plan that was brought to its end is written down, so that nobody has to plan it again.
+"""Finished parts: a finished part of a plan is recorded, so that its prompts need not be rebuilt.
 
 To find out by planning that nothing is open, every prompt must be written and its call looked up. A part that has
 ended leaves a fingerprint of everything that its requests are made of and the numbers of its calls in the order of

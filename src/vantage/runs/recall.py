@@ -41,7 +41,7 @@ def recall(
     conversations: Conversations,
     use: Callable[[Mapping[int, int]], None],
 ) -> list[pl.DataFrame] | None:
-    """Reads the replies of a part that was brought to its end; null where not all of its calls are there any more.
+    """Reads the replies of a finished part; null where not all of its calls are there any more.
 
     Args:
         part: What was asked.

@@ -110,7 +110,7 @@ def _read_joint(
 
 
 def _sources(corpus: Corpus) -> Mapping[str, str]:
-    """The texts of the items, so that what a reply copies from them is known as such."""
+    """The texts of the items, so that what a reply copies from them is recognised."""
     return {
         str(item["item"]): " ".join(str(value) for value in item.values() if isinstance(value, str))
         for item in corpus.items.iter_rows(named=True)

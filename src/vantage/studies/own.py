@@ -57,11 +57,11 @@ def _recipe(path: Path) -> Study[Any]:
 
     def collect(context: Context[Any]) -> Corpus:
         corpus = Corpus.read(context.data) if context.data else demo_corpus()
+        if context.data is None:
+            context.warn("No --data given: this report is about the bundled demo corpus, whose ratings are synthetic.")
         if context.models:
             if not recipe.ask:
-                raise InputError(
-                    "the recipe does not say what models are asked", file=path, remedy="add ask: instrument"
-                )
+                raise InputError("the recipe asks no models", file=path, remedy="add ask: {styles: [zero-shot]}")
             for style in recipe.ask.get("styles", ["zero-shot"]):
                 instrument = recipe.ask.get("instrument") or corpus.instruments[0]
                 corpus = context.rate(

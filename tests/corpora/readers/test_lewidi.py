@@ -281,7 +281,7 @@ def test_csc_annotators_without_metadata_have_null_traits(tmp_path: Path) -> Non
         ({"annotations": "0,1"}, "item '1', annotations: there are 2 values for 3 annotators"),
         ({"annotations": None}, "item '1', annotations: 'None' is not text"),
         ({"annotators": "Ann1,,Ann4"}, "item '1', annotators: an annotator has no name"),
-        ({"annotators": "Ann1,Ann1,Ann4"}, "annotator 'Ann1' stands twice, with 0 and 1"),
+        ({"annotators": "Ann1,Ann1,Ann4"}, "annotator 'Ann1' has two answers, 0 and 1"),
         ({"hard_label": "maybe"}, "item '1', hard_label: 'maybe' is not a number"),
         ({"hard_label": 0.5}, "item '1', hard_label: '0.5' is not a small whole number"),
         ({"soft_label": {"0": 1.0}}, "item '1', soft_label › 1: this is missing"),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from vantage.corpora.readers.lewidi_entries import Entry, raters_of
+from vantage.corpora.readers.lewidi_entries import LewidiEntry, raters_of
 from vantage.errors import InputError
 from vantage.instruments import Instrument
 from vantage.scales import Scale
@@ -14,8 +14,8 @@ from vantage.scales import Scale
 INSTRUMENT = Instrument.of_questions("test", "Test", {"ironic": Scale.labels("no", "yes")})
 
 
-def entry(**data: object) -> Entry:
-    return Entry(Path("a.json"), "5", data)
+def entry(**data: object) -> LewidiEntry:
+    return LewidiEntry(Path("a.json"), "5", data)
 
 
 def test_a_value_inside_a_part_is_found_or_named() -> None:
@@ -46,7 +46,7 @@ def test_judgments_of_an_annotator_who_stands_twice() -> None:
         ("x", "ironic", "Ann1", 1.0),
         ("x", "ironic", "Ann2", 0.0),
     ]
-    with pytest.raises(InputError, match="annotator 'Ann1' stands twice, with 1 and 0"):
+    with pytest.raises(InputError, match="annotator 'Ann1' has two answers, 1 and 0"):
         list(item.judgments("x", INSTRUMENT, {"ironic": ["1", "1", "0"]}))
 
 

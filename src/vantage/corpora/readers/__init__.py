@@ -79,7 +79,7 @@ READERS: dict[str, Reader] = {
                 "instrument": "the instrument whose scales the values are on (a name or a file)",
                 "wide": "columns hold values: of a rater each (true), or what they are: rater, item or question",
                 "values": "the columns of a wide table that hold values, such as Q*",
-                "duplicates": "what to do with a judgment that stands twice: first, last or mean",
+                "duplicates": "what to do with duplicate judgments: first, last or mean",
                 "empty": "what an empty value means: skip, or a status such as not_mentioned",
                 "missing": "codes that mean that there is no answer, such as -99 or NA",
                 "valid": "codes that are answers although they look like such codes",
@@ -116,7 +116,7 @@ READERS: dict[str, Reader] = {
             "the folder with HS-Brexit_{train,dev,test}.json, or one of these files",
             "lewidi",
             "hs_brexit",
-            {"groups": "names of the two annotator groups: lewidi (the shared task's) or hub (the other way round)"},
+            {"groups": "names of the two annotator groups: lewidi (the shared task's) or hub (swapped)"},
         ),
         Reader(
             "md-agreement",

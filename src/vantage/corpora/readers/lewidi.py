@@ -59,7 +59,7 @@ def hs_brexit(path: Path, groups: Groups = "lewidi") -> Corpus:
     """Reads HS-Brexit: three questions about 1,120 tweets, all answered by the same six annotators.
 
     `groups` says which names the two groups of annotators get: those of the shared task's files, or those of
-    the version on the Hugging Face hub, which are the other way round.
+    the version on the Hugging Face hub, which are swapped.
     """
     if groups not in get_args(Groups):
         raise InputError(f"there are no group names '{groups}'", remedy=nearest(str(groups), get_args(Groups)))

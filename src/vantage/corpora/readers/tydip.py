@@ -14,7 +14,7 @@ import polars as pl
 
 from vantage.corpora.corpus import About, Corpus
 from vantage.corpora.readers.files import find, read_csv
-from vantage.corpora.readers.table_file import Table
+from vantage.corpora.readers.table_file import FileTable
 from vantage.errors import InputError
 from vantage.instruments import Instrument
 from vantage.scales import Scale
@@ -49,7 +49,7 @@ def read(path: Path) -> Corpus:
             notes=(
                 "Each score summarises several raters who are not told apart in the release; there is no context.",
                 "Names and links are masked as <person> and <url>.",
-                "Three sentences stand in both splits, and twelve stand twice in train with different "
+                "Three sentences are in both splits, and twelve are there twice in train with different "
                 "scores; all are kept as items of their own.",
                 "binary is polite or impolite for the top and bottom quarter, null in between. The released "
                 "binary files give both rows of a repeated sentence its first score, which puts one score "
@@ -87,7 +87,7 @@ def _split(path: Path, split: str) -> pl.DataFrame:
     )
 
 
-def _table(path: Path, name: str) -> Table:
+def _table(path: Path, name: str) -> FileTable:
     table = read_csv(find(path, name))
     table.require("sentence", "score")
     if table.frame["sentence"].null_count():
@@ -102,7 +102,7 @@ def _table(path: Path, name: str) -> Table:
     return table
 
 
-def _scores(table: Table) -> pl.Series:
+def _scores(table: FileTable) -> pl.Series:
     scores = table.numbers("score")
     wrong = scores.is_null() | scores.is_nan() | (scores.abs() > 4)
     if wrong.any():

@@ -35,7 +35,7 @@ def parse_reply(text: str | None, question: Question, source: str | None = None,
     Args:
         text: The reply as it came.
         question: The question that was asked, with the scale as it was shown to the model.
-        source: The text of the item, so that what the reply merely copies from it is known as such.
+        source: The text of the item, so that what the reply merely copies from it is recognised.
         cut: Whether the model was stopped by the limit on the reply's length. Then only an answer that has a line of
             its own, a closed tag or a complete value in JSON counts: what was going to be said is not known.
 

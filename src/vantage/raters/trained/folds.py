@@ -49,7 +49,7 @@ def refuse_shared(parts: dict[str, ItemTexts]) -> None:
 
 
 def grouped_folds(texts: Sequence[str], count: int, seed: int) -> Rows:
-    """The fold of each text, drawn by lot; equal texts are always in the same one.
+    """The fold of each text, drawn at random; equal texts are always in the same one.
 
     >>> folds = grouped_folds(["a", "b", "A", "c"], 2, seed=0)
     >>> bool(folds[0] == folds[2]), sorted(set(folds.tolist()))

@@ -35,7 +35,7 @@ class PersevalOptions:
     quick: bool = option(False, "two encoders on the strict split for two epochs, and 12 texts for models")
     draw: str = option("auto", "auto (the paper's draw for its corpora), balanced, or paper")
     split_seed: int = option(42, "the seed of the split; the paper's is 42")
-    groups: str = option("hub", "names of the groups of HS-Brexit: hub (the paper's) or lewidi (the other way round)")
+    groups: str = option("hub", "names of the groups of HS-Brexit: hub (the paper's) or lewidi (swapped)")
     threshold: float = option(
         0.5,
         "users with a lower F1 are not served; on ordered scales, those missed by more than a step on average",

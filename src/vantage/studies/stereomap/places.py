@@ -22,7 +22,7 @@ FEW: Final = 8
 
 
 def ends(analysis: Stereomap) -> pl.DataFrame | None:
-    """One row per source: the groups whose competence is furthest above their warmth, and the other way round."""
+    """One row per source: the groups whose competence is furthest above their warmth, and vice versa."""
     if analysis.asked.is_empty():
         return None
     placed, rows = groups(analysis).sort("apart", "item"), []

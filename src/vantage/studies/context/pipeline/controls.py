@@ -206,7 +206,7 @@ def real_turns(items: pl.DataFrame, column: str | None = None) -> Mapping[str, l
         column = next((name for name in _TURNS if name in items.columns), None)
     if column is None or column not in items.columns:
         problem = "the items have no preceding turns" if column is None else f"the items have no column '{column}'"
-        raise InputError(problem, remedy=f"name their column with turns=; known are: {', '.join(items.columns)}")
+        raise InputError(problem, remedy=f"name their column with turns=; available: {', '.join(items.columns)}")
     if items.schema[column] != pl.String and items.schema[column] != CONVERSATION:
         raise InputError(
             f"the column holds {items.schema[column]}, not turns",

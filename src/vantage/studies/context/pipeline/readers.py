@@ -63,7 +63,7 @@ class Simulator:
         samples: How often each rater answers each item when replies are sampled.
         temperature: Of sampled replies.
         max_tokens: The longest reply.
-        seed: The seed of everything that is drawn by lot.
+        seed: Random seed.
         settings: Settings of the model.
     """
 
