@@ -16,7 +16,9 @@ NAMES = (
     "collect",
     "perspective",
     "trained",
+    "models",
     "calibration",
+    "calibration_models",
 )
 
 

@@ -13,6 +13,7 @@ from vantage.cli import (
     corpora,
     demo,
     doctor,
+    explain,
     instruments,
     measure,
     models,
@@ -26,7 +27,7 @@ from vantage.cli import (
 
 ORDER = (
     *("demo", "new", "instruments", "corpora", "collect", "rate", "models", "train", "runs"),
-    *("measure", "study", "report", "doctor"),
+    *("measure", "explain", "facets", "dif", "study", "report", "doctor"),
 )
 """The verbs as help lists them."""
 
@@ -78,6 +79,9 @@ app.add_typer(runs.app, name="runs", short_help="Look at stored model calls; exp
 app.command(
     "measure", context_settings=measure.CONTEXT, short_help="Measure agreement, reliability, variation, accuracy."
 )(measure.measure)
+app.command("explain", short_help="Which traits explain the answers: a mixed model.")(explain.explain)
+app.command("facets", short_help="Items, people and models on one scale.")(explain.facets)
+app.command("dif", short_help="Which items two groups read differently.")(explain.dif)
 app.command("study", context_settings=study.CONTEXT, short_help="Run a whole study and write its report.")(study.study)
 app.command("report", short_help="Draw a report again, or compare two.")(report.report)
 app.command("doctor", short_help="Check the installation and say what to do.")(doctor.doctor)

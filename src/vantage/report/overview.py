@@ -20,6 +20,8 @@ from vantage.corpora.describe import describe
 from vantage.errors import InputError
 from vantage.instruments import Instrument
 from vantage.measures.intervals import Bounds
+from vantage.measures.models.explain import explain
+from vantage.measures.models.facets import facets
 from vantage.measures.ratings import Floats
 from vantage.measures.relations.compare import compare
 from vantage.measures.reliability.rater_quality import rater_quality as each_rater
@@ -43,6 +45,8 @@ GROUPS: Final = range(2, 9)
 """How many values a trait may have to be compared; one with more numbers is halved at its median."""
 FEWEST: Final = 5
 """How many raters a group needs to be compared."""
+RULERS: Final = 3
+"""How many questions have a Wright map."""
 PERMUTATIONS: Final = 2000
 """Of raters, in the comparison of groups."""
 UNIT: Final = ["item", "question"]
@@ -300,6 +304,49 @@ def rater_quality(analysis: CorpusAnalysis) -> pl.DataFrame | None:
     usual = pl.col("estimate").median()
     usual = usual.over("question") if "question" in found.columns else usual
     return found.with_columns(pl.when(pl.col("high") >= 0).then(usual).alias("usual"))
+
+
+def explained(analysis: CorpusAnalysis) -> pl.DataFrame | None:
+    """What each trait explains, given the others and who judged what: one row per trait and question."""
+    if analysis.ordered is None:
+        return None
+    corpus, kept = analysis.ordered, list[str]()
+    for trait in analysis.ordered.traits:
+        grouped = _grouped(corpus, trait)
+        if grouped is not None:
+            corpus, kept = grouped, [*kept, trait]
+    frames = []
+    for question in corpus.questions:
+        try:
+            rows = explain(corpus, traits=kept, question=question.id, seed=analysis.seed) if kept else None
+        except InputError:
+            continue
+        if rows is not None:
+            named = rows.with_columns(question=pl.lit(question.id), trait=pl.col("term").str.replace_all("_", " "))
+            frames.append(named.filter(pl.col("difference").is_not_null()))
+    return pl.concat(frames, how="diagonal_relaxed") if frames else None
+
+
+def rulers(analysis: CorpusAnalysis) -> list[Part | str] | None:
+    """The Wright map of the first questions on ordered scales: people, models and items on one scale."""
+    if analysis.ordered is None:
+        return None
+    parts: list[Part | str] = []
+    asked = set(_answered(analysis.ordered)["question"])
+    for question in [one for one in analysis.kept.questions if one.id in asked][:RULERS]:
+        try:
+            frame = facets(analysis.kept, question=question.id, show="ruler")
+        except InputError as error:
+            parts.append(f"There is no common scale of raters for {question.id}: {error}")
+            continue
+        caption = (
+            f"Wright map of {question.id}: raters by severity and items by location on one scale of logits, with 95 % "
+            "intervals; dashed lines are the thresholds between two answers, for a rater of severity 0."
+        )
+        name = f"wright-map-{len(parts) + 1}"
+        shown = frame.select("facet", "name", "estimate", "low", "high", "infit", "fair")
+        parts.append(Figure(name, caption, "", "wright", shown, {}))
+    return parts or None
 
 
 def excluded(analysis: CorpusAnalysis) -> pl.DataFrame | None:

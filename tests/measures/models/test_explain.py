@@ -122,6 +122,8 @@ def test_answers_without_a_trait_are_left_out_and_counted() -> None:
         ({}, {"traits": "gender", "base": {"gender": "nobody"}}, "no level 'nobody'"),
         ({"rater": pl.lit("ann")}, {}, "fewer than two raters"),
         ({}, {"traits": "height"}, "no column 'height'"),
+        ({"item": pl.int_range(pl.len())}, {}, "no item has more than one answer"),
+        ({"condition": pl.col("gender")}, {"traits": "gender"}, "choose one condition with where"),
     ],
 )
 def test_bad_input_is_one_sentence(change: dict[str, pl.Expr], options: dict[str, Any], message: str) -> None:

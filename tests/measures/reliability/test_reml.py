@@ -13,7 +13,7 @@ from scipy.stats import norm
 
 from vantage.measures.reliability.components import components
 
-GOLDEN = json.loads((Path(__file__).parent / "components_golden.json").read_text(encoding="utf-8"))
+GOLDEN = json.loads((Path(__file__).parent / "reml_golden.json").read_text(encoding="utf-8"))
 
 
 def draws(n: int, seed: int) -> np.ndarray[Any, Any]:

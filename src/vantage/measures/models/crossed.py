@@ -23,8 +23,8 @@ from vantage.measures.ratings import Floats, Ints
 
 DENSE: Final = 3000
 """The largest Schur complement that is factorised; larger ones are solved by iteration."""
-PROBES: Final = 24
-LANCZOS: Final = 14
+PROBES: Final = 8
+LANCZOS: Final = 10
 TOLERANCE: Final = 1e-10
 
 

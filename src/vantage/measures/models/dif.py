@@ -106,10 +106,8 @@ def _compared(part: Part, between: str, groups: tuple[Any, Any], confidence: flo
     residual, variance = scored.residuals(location)
     sums = [[np.bincount(item[side == g], x[side == g], size) for g in (0, 1)] for x in (residual, variance)]
     (u_first, _), (v_first, v_second) = sums
-    with np.errstate(divide="ignore", invalid="ignore"):
-        information = v_first * v_second / (v_first + v_second)
-        logits = u_first / information
-        se = 1 / np.sqrt(information)
+    information = np.where(both, v_first * v_second / np.maximum(v_first + v_second, 1e-300), 1.0)
+    logits, se = np.where(both, u_first / information, 0.0), 1 / np.sqrt(information)
     shares = v_second / np.maximum(v_first + v_second, 1e-300)
     reach = float(ndtri((1 + confidence) / 2))
     points = [scored.points(location, shares, logits + step * reach * se) for step in (0, -1, 1)]

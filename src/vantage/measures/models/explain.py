@@ -21,6 +21,7 @@ from vantage.measures.models.terms import Prepared, Term, prepare
 from vantage.measures.parts import Part, check_level, counts, names, parts
 from vantage.measures.presentation import Against, Column, View
 from vantage.measures.ratings import By, Floats, Ints, Judgments, judgments_query
+from vantage.measures.reliability.variance_design import Design, Factor
 from vantage.scales import Scale, show_code
 
 Family: TypeAlias = Literal["auto", "gaussian", "ordinal", "binary"]
@@ -144,6 +145,11 @@ class Explanation:
                     f"there are fewer than two {name}s with answers, so their variance has no estimate",
                     remedy="choose a question that several raters answered about several items",
                 )
+            if int(code.max()) + 1 == int((code >= 0).sum()):
+                raise InputError(
+                    f"no {name} has more than one answer, so its variance cannot be told from the residual",
+                    remedy="use data in which items and raters have several answers",
+                )
         return Crossed(list(self.ready.codes.values()))
 
     @cached_property
@@ -168,12 +174,22 @@ class Explanation:
         return Cumulative(value, self.ready.matrix, self.design)
 
     def _fitted(self, columns: Ints | None, *, reml: bool) -> GaussianFit | CumulativeFit:
-        start = np.array([1.0 if name == "item" else 0.4 for name in self.ready.codes])
         if isinstance(self._model, Cumulative):
+            start = np.array([1.0 if name == "item" else 0.4 for name in self.ready.codes])
             return self._model.fit(start, columns)
-        if columns is not None or not reml:
-            start = self.fit.theta
+        start = self._moments if columns is None and reml else self.fit.theta
         return self._model.fit(start, columns, reml=reml)
+
+    @cached_property
+    def _moments(self) -> Floats:
+        """Relative standard deviations by the method of moments, from which the search begins."""
+        value, codes = self.ready.frame["value"].to_numpy(), list(self.ready.codes.values())
+        whole = np.all([code >= 0 for code in codes], axis=0)
+        factors = [Factor.of(name, code[whole], False) for name, code in self.ready.codes.items()]
+        variances = np.nan_to_num(
+            Design(value[whole] - value[whole].mean(), factors).variances(), nan=float(value.var())
+        )
+        return np.sqrt(np.clip(variances[:-1], 0, None) / max(float(variances[-1]), 1e-3 * float(value.var())))
 
     def effects(self, how: _How) -> list[dict[str, Any]]:
         """One row per term, and two per level: against the mean of the levels, and against the base."""

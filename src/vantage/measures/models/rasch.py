@@ -10,7 +10,7 @@ inflates them. Raters, questions and conditions are fixed effects. Thresholds ma
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import pairwise
 from typing import Final
 
@@ -24,6 +24,8 @@ from vantage.measures.ratings import Floats, Ints
 NODES: Final = 15
 ROUNDS: Final = 12
 """How often the nodes of the quadrature are moved to where the items are."""
+SPREAD: Final = (0.05, 20.0)
+"""The smallest and the largest standard deviation of items that is tried."""
 LARGEST: Final = 30.0
 """The farthest, in logits, that an item is taken to lie from a rater."""
 FLAT: Final = 30.0
@@ -69,6 +71,8 @@ def fit(answers: Answers) -> Rasch:
 
     at = Rasch.start(answers)
     scale = at.scale()
+    ends = (np.log(SPREAD) / scale[0]).tolist()
+    bounds = [(ends[0], ends[1])] + [(None, None)] * (len(scale) - 1)
     for _ in range(ROUNDS):
         centre, spread = at.centre, at.spread
 
@@ -76,13 +80,12 @@ def fit(answers: Answers) -> Rasch:
             model = Rasch(answers, free * scale, centre, spread)
             return -model.objective, -model.gradient * scale
 
-        search = minimize(
-            objective, at.parameters / scale, jac=True, method="L-BFGS-B", options={"maxiter": 60, "maxcor": 20}
-        )
+        options = {"maxiter": 60, "maxcor": 20}
+        search = minimize(objective, at.parameters / scale, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
         before, at = at, Rasch(answers, search.x * scale, centre, spread).moved()
         if np.abs(at.parameters - before.parameters).max() < 2e-4 and np.abs(at.centre - centre).max() < 2e-3:
             return at
-    slope = float(np.abs(at.gradient).max())
+    slope = float(np.abs(at.gradient[1:]).max())  # items that do not differ have no likeliest spread
     if slope > 0.05 * max(1.0, np.sqrt(len(answers.category) / 100)) or not np.isfinite(at.objective):
         raise InputError(
             f"the model did not converge after {ROUNDS} rounds of L-BFGS-B (largest derivative {slope:.2g})",
@@ -166,8 +169,8 @@ class Rasch:
     def _at_nodes(self) -> tuple[Floats, Floats, Floats, float]:
         """At each answer's nodes its log P and P of all categories; the items' posterior; the log-likelihood."""
         a = self.answers
-        x, w = np.polynomial.hermite.hermgauss(NODES)
-        nodes = self.centre[:, None] + np.sqrt(2) * self.spread[:, None] * x
+        x, w = _quadrature()
+        nodes = self._nodes
         p = self.probabilities(nodes[a.item] - self.offset[:, None])
         chosen = np.log(np.maximum(np.take_along_axis(p, a.category[:, None, None], axis=2)[..., 0], 1e-300))
         prior = -0.5 * (nodes / self.sigma) ** 2 - np.log(self.sigma) - 0.5 * np.log(2 * np.pi)
@@ -206,7 +209,7 @@ class Rasch:
 
     @property
     def _nodes(self) -> Floats:
-        x, _ = np.polynomial.hermite.hermgauss(NODES)
+        x, _ = _quadrature()
         return np.asarray(self.centre[:, None] + np.sqrt(2) * self.spread[:, None] * x)
 
     @cached_property
@@ -250,3 +253,9 @@ class Rasch:
         mean, steps = np.einsum("nqk,nq->nk", p, without), np.arange(a.steps + 1)
         predicted = mean @ steps
         return a.category - predicted, np.maximum(mean @ steps**2 - predicted**2, 1e-9), predicted
+
+
+@cache
+def _quadrature() -> tuple[Floats, Floats]:
+    """The nodes and weights of Gauss–Hermite quadrature."""
+    return np.polynomial.hermite.hermgauss(NODES)

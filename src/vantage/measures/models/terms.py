@@ -175,7 +175,10 @@ def _check_rank(matrix: Floats, terms: Sequence[Term]) -> None:
     lost = np.abs(np.diagonal(upper)) < 1e-8 * max(1.0, float(np.abs(upper).max()))
     for term in terms:
         if lost[term.columns].any():
+            given = term.name in (KIND, "condition")
             raise InputError(
                 f"'{term.name}' cannot be told apart from the other terms: the same raters share their levels",
-                remedy=f"leave out '{term.name}' or one of the others",
+                remedy=f"choose one {term.name} with where"
+                if given
+                else f"leave out '{term.name}' or one of the others",
             )

@@ -23,6 +23,7 @@ _KINDS: Final = {
     "bump": "Ranks",
     "curve": "Curves",
     "lattice": "Lattice",
+    "wright": "Wright map",
     "forest": "Found beside expected",
 }
 _VALUE: Final = ("value", "rank", "y")

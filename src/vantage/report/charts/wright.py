@@ -31,20 +31,21 @@ NAME: Final = 18
 CROWDS: Final = ("person", "slot", "item")
 
 
-def wright(frame: pl.DataFrame, *, width: float = PAGE, height: float = 4.6) -> Drawing:
+def wright(frame: pl.DataFrame, *, value: str = "estimate", width: float = PAGE, height: float = 4.6) -> Drawing:
     """Raters to the left and items to the right of one ruler; thresholds are dashed lines through both.
 
     Args:
         frame: One row per rater, item and threshold, as `vantage.facets(…, show="ruler")` gives it: `facet` (the kind
         of a
             rater, `item` or `threshold`), `name`, `estimate`, `low` and `high`.
+        value: The column of the locations.
         width: The width in inches.
         height: The height in inches.
     """
-    need(frame, "facet", "name", "estimate")
-    if nothing(frame, "estimate"):
+    need(frame, "facet", "name", value)
+    if nothing(frame, value):
         return no_data()
-    known = frame.drop_nulls("estimate").with_columns(pl.col("estimate").cast(pl.Float64))
+    known = frame.drop_nulls(value).with_columns(pl.col(value).cast(pl.Float64).alias("estimate"))
     steps = known.filter(pl.col("facet") == "threshold")
     items = known.filter(pl.col("facet") == "item")
     raters = known.filter(~pl.col("facet").is_in(["item", "threshold"]))

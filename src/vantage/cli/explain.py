@@ -1,0 +1,189 @@
+"""`vantage explain`, `vantage facets` and `vantage dif`: the models of ratings, on a corpus folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from vantage.cli.corpora import Where, filtered
+from vantage.cli.measure import convert
+from vantage.cli.output import Csv, Json, Latex, print_frame, print_json
+from vantage.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from vantage.corpora import Corpus
+
+Folder = Annotated[Path, typer.Argument(metavar="CORPUS", help="A corpus folder.")]
+Question = Annotated[str | None, typer.Option(help="The question; all of them, one by one, without it.")]
+Kinds = Annotated[str | None, typer.Option(metavar="all|KIND,…", help="Whose judgments: people by default.")]
+HIDDEN = ("measure", "options", "left_out", "over", "items")
+FOUND = 0.05
+"""Of differential items, people see those below this share of false discoveries."""
+
+
+def explain(
+    folder: Folder,
+    question: Question = None,
+    traits: Annotated[str, typer.Option(metavar="TRAIT,…", help="Traits of raters.")] = "",
+    family: Annotated[str, typer.Option(help="gaussian, ordinal or binary; the scale decides without it.")] = "auto",
+    interactions: Annotated[str, typer.Option(metavar="item:TRAIT,…", help="Groups that differ by item.")] = "",
+    base: Annotated[
+        list[str] | None, typer.Option(metavar="TRAIT=LEVEL", help="What levels are compared with; may be repeated.")
+    ] = None,
+    show: Annotated[str | None, typer.Option(help="effects, variance, raters, items or interactions.")] = None,
+    kinds: Kinds = None,
+    permutations: Annotated[int, typer.Option(min=0, help="How often traits are permuted over raters.")] = 999,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
+    where: Where = None,
+    as_json: Json = False,
+    as_csv: Csv = False,
+    as_latex: Latex = False,
+) -> None:
+    """Which traits of raters explain the answers, given who judged what: a mixed model with crossed items and raters.
+
+    With --kinds all, every model is compared with people. For example:
+
+    vantage explain FOLDER --question trust --traits gender,age
+    """
+    from vantage.measures.models.explain import VIEW
+    from vantage.measures.models.explain import explain as fitted
+
+    corpus = filtered(_read(folder), where)
+    named: dict[str, str] = {}
+    for one in base or []:
+        trait, equals, level = one.partition("=")
+        if not equals:
+            raise InputError(f"--base is '{one}'", remedy="write --base TRAIT=LEVEL")
+        named[trait] = level
+    options: dict[str, Any] = {"traits": _list(traits), "family": family, "interactions": _list(interactions)}
+    options |= {"base": named, "kinds": kinds, "permutations": permutations, "seed": seed, **_asked(question)}
+    if show is not None or as_csv or as_latex:
+        frame = fitted(corpus, show=show or "effects", **options)
+        print_frame(frame, as_json=as_json, as_csv=as_csv, as_latex=as_latex, hidden=HIDDEN)
+        return
+    frames = {name: fitted(corpus, show=name, **options) for name in ("effects", "variance")}
+    sentences = _sentences(frames["effects"], VIEW, options["by"])
+    if as_json:
+        print_json({**{name: frame.to_dicts() for name, frame in frames.items()}, "sentences": sentences})
+        return
+    effects = frames["effects"]
+    columns = (*options["by"], "term", "level", "versus", "estimate", "se", "low", "high", "p", "p_lr", "p_permutation")
+    columns += ("points",) if set(effects["family"]) != {"gaussian"} else ()
+    print_frame(effects.select([name for name in columns if name in effects.columns]), title="Effects")
+    typer.echo("")
+    columns = (*options["by"], "component", "levels", "estimate", "low", "high", "share", "reason")
+    print_frame(frames["variance"].select([n for n in columns if n in frames["variance"].columns]), title="Variances")
+    typer.echo("")
+    for sentence in sentences:
+        typer.echo(sentence)
+
+
+def facets(
+    folder: Folder,
+    question: Question = None,
+    thresholds: Annotated[str, typer.Option(help="common, question or rater.")] = "common",
+    show: Annotated[str, typer.Option(help="raters, items, thresholds, summary, curve or ruler.")] = "raters",
+    kinds: Kinds = None,
+    figure: Annotated[
+        Path | None, typer.Option(help="Where to write the Wright map of one question: .svg, .pdf or .png.")
+    ] = None,
+    where: Where = None,
+    as_json: Json = False,
+    as_csv: Csv = False,
+    as_latex: Latex = False,
+) -> None:
+    """Items, people and models on one scale: severity, consistency, and fair averages.
+
+    For example:
+
+    vantage facets FOLDER --question trust --figure map.svg
+    """
+    from vantage.measures.models.facets import facets as fitted
+
+    corpus = filtered(_read(folder), where)
+    options: dict[str, Any] = {"thresholds": thresholds, "kinds": kinds}
+    if figure is not None:
+        asked = [one.id for one in corpus.questions]
+        if question is None and len(asked) > 1:
+            raise InputError("a Wright map is of one question", remedy=f"pass --question, one of {', '.join(asked)}")
+        _draw(fitted(corpus, question=question, show="ruler", **options), figure)
+    frame = fitted(corpus, show=convert(show, _shows(), "--show"), **options, **_asked(question))
+    print_frame(frame, as_json=as_json, as_csv=as_csv, as_latex=as_latex, hidden=HIDDEN)
+
+
+def dif(
+    folder: Folder,
+    between: Annotated[str, typer.Option(help="A trait, kind or rater.")],
+    values: Annotated[str, typer.Option(metavar="FIRST,SECOND", help="Two of its values, where it has more.")] = "",
+    question: Question = None,
+    correction: Annotated[str, typer.Option(help="bh, by, holm, bonferroni or none.")] = "bh",
+    where: Where = None,
+    as_json: Json = False,
+    as_csv: Csv = False,
+    as_latex: Latex = False,
+) -> None:
+    """Which items two groups read differently, given how severe they are in general.
+
+    On a terminal only the items that differ are listed; --json and --csv have all. For example:
+
+    vantage dif FOLDER --between gender --values woman,man --question trust
+    """
+    import polars as pl
+
+    from vantage.measures.models.dif import dif as tested
+
+    corpus = filtered(_read(folder), where)
+    options: dict[str, Any] = {"between": between, "values": _list(values) or None, "correction": correction}
+    rows = tested(corpus, **options, **_asked(question))
+    if as_json or as_csv or as_latex:
+        print_frame(rows, as_json=as_json, as_csv=as_csv, as_latex=as_latex, hidden=HIDDEN)
+        return
+    differ = rows.filter(pl.col("p_adjusted") < FOUND).sort("p")
+    if len(differ):
+        columns = ("question", "item", "text", "estimate", "low", "high", "logits", "p", "p_adjusted", "judgments")
+        print_frame(differ.select([name for name in columns if name in differ.columns]))
+    first, second = rows["first"][0], rows["second"][0]
+    typer.echo(f"{len(differ):,} of {len(rows):,} items are rated differently by {first} and {second}.")
+
+
+def _read(folder: Path) -> Corpus:
+    from vantage.corpora import Corpus
+
+    return Corpus.read(folder)
+
+
+def _list(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _asked(question: str | None) -> dict[str, Any]:
+    return {"question": question, "by": [] if question else ["question"]}
+
+
+def _shows() -> Any:
+    from vantage.measures.models.facets import Show
+
+    return Show
+
+
+def _sentences(frame: pl.DataFrame, view: Any, by: list[str]) -> list[str]:
+    from vantage.report.sentences import decide
+    from vantage.report.views import present
+
+    return [finding.text for part in decide(present(frame, view, name="model", by=by).statements) for finding in part]
+
+
+def _draw(frame: pl.DataFrame, path: Path) -> None:
+    from vantage.report.charts import draw
+    from vantage.report.style import figure_style
+
+    if path.suffix not in (".svg", ".pdf", ".png"):
+        raise InputError(f"a figure cannot be written as '{path.name}'", remedy="end the name in .svg, .pdf or .png")
+    drawing = draw("wright", frame, {})
+    with figure_style():
+        drawing.savefig(path, bbox_inches="tight", dpi=200, facecolor="white" if path.suffix == ".png" else "none")
+    typer.echo(f"The Wright map is in {path}.", err=True)

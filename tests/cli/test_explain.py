@@ -1,0 +1,77 @@
+"""`vantage explain`, `facets` and `dif` on a corpus folder."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.run import Done, run
+from vantage import demo_corpus
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return demo_corpus().write(tmp_path_factory.mktemp("corpora") / "demo")
+
+
+Vantage = Callable[..., Done]
+
+
+@pytest.fixture
+def vantage(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Vantage:
+    return lambda *words: run(capsys, monkeypatch, *words)
+
+
+def test_explain_prints_effects_variances_and_a_sentence_per_trait(vantage: Vantage, folder: Path) -> None:
+    result = vantage("explain", folder, "--question", "trust", "--traits", "gender", "--permutations", "99")
+    assert result.code == 0
+    assert "largest difference" in result.out
+    assert "residual" in result.out
+    assert "gender: no evidence of a difference; more than" in result.out
+
+
+def test_explain_gives_clean_data(vantage: Vantage, folder: Path) -> None:
+    result = vantage("explain", folder, "--question", "trust", "--traits", "gender", "--permutations", "99", "--json")
+    data = json.loads(result.out)
+    assert set(data) == {"effects", "variance", "sentences"}
+    assert len(data["sentences"]) == 1
+    rows = list(csv.DictReader(io.StringIO(vantage("explain", folder, "--show", "raters", "--csv").out)))
+    assert {row["question"] for row in rows} == {"trust", "sociability", "competence"}
+    assert {row["rater"] for row in rows} == {f"r{n}" for n in range(1, 10)}
+
+
+def test_facets_writes_the_wright_map(vantage: Vantage, folder: Path, tmp_path: Path) -> None:
+    result = vantage("facets", folder, "--question", "trust", "--figure", tmp_path / "map.svg", "--json")
+    assert {row["rater"] for row in json.loads(result.out)} == {f"r{n}" for n in range(1, 10)}
+    assert "r9" in (tmp_path / "map.svg").read_text(encoding="utf-8")
+
+
+def test_dif_counts_what_differs(vantage: Vantage, folder: Path) -> None:
+    arguments = ("dif", folder, "--between", "gender", "--values", "woman,man", "--question", "trust")
+    assert "of 30 items are rated differently by woman and man." in vantage(*arguments).out
+    assert len(json.loads(vantage(*arguments, "--json").out)) == 30
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("explain", "--question", "trst"), "no question 'trst'"),
+        (("explain", "--question", "trust", "--traits", "height"), "no column 'height'"),
+        (("explain", "--question", "trust", "--base", "gender"), "write --base TRAIT=LEVEL"),
+        (("explain", "--question", "trust", "--family", "poisson"), "family 'poisson' is not known"),
+        (("facets", "--show", "people"), "--show is one of"),
+        (("facets", "--figure", "map.svg"), "a Wright map is of one question"),
+        (("facets", "--question", "trust", "--figure", "map.gif"), "end the name in .svg, .pdf or .png"),
+        (("dif", "--between", "gender"), "has 3 values"),
+    ],
+)
+def test_bad_input_is_one_sentence(vantage: Vantage, folder: Path, arguments: tuple[str, ...], message: str) -> None:
+    result = vantage(arguments[0], folder, *arguments[1:])
+    assert result.code == 2
+    assert message in result.err
+    assert "Traceback" not in result.err
