@@ -1,4 +1,10 @@
-"""Every `python` and `sh` block of the documentation is run, in order, page by page."""
+"""Every block of the documentation is run or says why not, page by page, and prints what the page says.
+
+A `python` block is run, and prints what its comments `# → …` show, in this order. A `sh` block is run. A `console`
+block is a transcript: lines with `$` are run and print the other lines. Above one that cannot be run a comment says why,
+`<!-- not run: it needs … -->`; its `vantage` commands are still parsed. `<!-- printed -->` above a `text` block says
+that the block before it prints this. An ellipsis `…` leaves something out.
+"""
 
 from __future__ import annotations
 
@@ -10,44 +16,114 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+import typer
 
 from tools.reference import pages
 from vantage.cli import main
+from vantage.cli.app import app
+from vantage.cli.measure import parse_options
+from vantage.corpora.readers import READERS
+from vantage.measures import find
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-BLOCK = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+BLOCK = re.compile(r"^(?:<!-- (.*?) -->\n)?```(\w+)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+SHOWN = re.compile(r"# → (.+)$", re.MULTILINE)
 LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")
+
+
+@dataclass(frozen=True)
+class Block:
+    remark: str
+    language: str
+    code: str
+
+    @property
+    def commands(self) -> Iterator[list[str]]:
+        """The `vantage` commands, as words."""
+        for line in self.code.replace("\\\n", " ").splitlines():
+            if line.removeprefix("$ ").startswith("vantage "):
+                yield shlex.split(line.removeprefix("$ "), comments=True)
+            elif self.language == "sh":
+                assert not shlex.split(line, comments=True), f"only vantage commands belong in sh blocks: {line}"
+
+
+def blocks(page: Path) -> list[Block]:
+    return [Block(*found) for found in BLOCK.findall(page.read_text("utf-8"))]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_the_blocks_of_a_page_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, Any] = {"__name__": "__main__"}
-    for language, code in BLOCK.findall(page.read_text("utf-8")):
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
-            if language == "python":
-                exec(compile(code, str(page), "exec"), names)  # noqa: S102
-            elif language == "sh":
-                for line in code.replace("\\\n", " ").splitlines():
-                    run(line, monkeypatch)
-    assert tmp_path.exists()
+    printed = ""
+    for block in blocks(page):
+        if block.language == "text" and block.remark == "printed":
+            check_printed(printed, block.code.splitlines(), page)
+        if block.language not in ("python", "sh", "console") or block.remark.startswith("not run: "):
+            continue
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+            if block.language == "python":
+                exec(compile(block.code, str(page), "exec"), names)  # noqa: S102
+            for words in block.commands if block.language != "python" else ():
+                run(words, monkeypatch, fails=block.language == "console")
+        printed = out.getvalue()
+        if block.language == "console":
+            check_printed(printed, [line for line in block.code.splitlines() if not line.startswith("$ ")], page)
+        check_printed(printed, SHOWN.findall(block.code), page)
 
 
-def run(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    words = shlex.split(line, comments=True)
-    if not words:
-        return
-    assert words[0] == "vantage", f"only vantage commands stand in sh blocks: {line}"
+def run(words: list[str], monkeypatch: pytest.MonkeyPatch, *, fails: bool) -> None:
     monkeypatch.setattr(sys, "argv", words)
     with pytest.raises(SystemExit) as ended:
         main()
-    assert not ended.value.code, line
+    assert fails or not ended.value.code, shlex.join(words)
+
+
+def check_printed(printed: str, expected: list[str], page: Path) -> None:
+    """Whether lines were printed in this order; white space counts once, and … stands for anything."""
+    lines = iter([" ".join(line.split()) for line in printed.splitlines()])
+    for line in expected:
+        pattern = ".*".join(re.escape(" ".join(part.split())) for part in line.split("…"))
+        assert any(re.fullmatch(pattern, found) for found in lines), f"{page.name}: {line}\n\n{printed}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_commands_that_are_not_run_can_be_parsed(page: Path) -> None:
+    for block in blocks(page):
+        if block.language in ("console", "bash") and block.remark.startswith("not run: "):
+            for words in block.commands:
+                check_words(words[1:])
+
+
+def check_words(words: list[str]) -> None:
+    """Whether a command knows its options, without running it."""
+    command: Any = typer.main.get_command(app)
+    context = command.make_context("vantage", words.copy(), resilient_parsing=False)
+    while hasattr(command, "commands") and (rest := [*context._protected_args, *context.args]):
+        name, command, rest = command.resolve_command(context, rest)
+        context = command.make_context(name, rest, parent=context)
+    if context.info_name == "measure" and context.params.get("name"):
+        parse_options(find(context.params["name"]), list(context.args))
+    if context.info_name == "import":
+        assert context.params["reader"] in READERS
+
+
+def test_every_transcript_is_run_or_says_why_not() -> None:
+    bare = [
+        f"{page.name}: {block.code.splitlines()[0]}"
+        for page in PAGES
+        for block in blocks(page)
+        if block.language in ("console", "bash") and not block.remark and not block.code.startswith("$ ")
+    ]
+    assert bare == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -129,7 +129,7 @@ def test_check(
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         ((), "No study given"),
         (("{folder}/nowhere",), "The folder has no study yet"),
@@ -142,11 +142,11 @@ def test_bad_input_ends_in_a_sentence(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
     words: tuple[str, ...],
-    told: str,
+    message: str,
 ) -> None:
     done = run(capsys, monkeypatch, "collect", "status", *(word.format(folder=plan.folder) for word in words))
     assert done.code == 2
-    assert told in done.err
+    assert message in done.err
 
 
 def test_without_a_command_the_study_is_served(

@@ -173,7 +173,7 @@ def test_preview_of_what_cannot_be_read(vantage: Vantage, tmp_path: Path) -> Non
     path = tmp_path / "t.csv"
     path.write_text("a,b\n1,2\n")
     done = vantage("corpora", "preview", path)
-    assert (done.code, "This is in the way: " in done.out) == (2, True)
+    assert (done.code, "Problem: " in done.out) == (2, True)
 
 
 def test_import_keeps_licence_source_and_language(

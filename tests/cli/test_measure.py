@@ -107,7 +107,7 @@ def test_output_for_people_for_spreadsheets_and_for_papers(vantage: Vantage, dem
         (("alpha", "DEMO", "--resamples"), "--resamples needs a value"),
         (("alpha", "DEMO", "ordinal"), "'ordinal' was not expected"),
         (("alpha", "nowhere"), "nowhere: there is no such folder"),
-        (("alpha",), "which corpus?"),
+        (("alpha",), "no corpus given"),
         (("distance", "DEMO"), "measure 'distance' needs --between"),
         (("alpha", "DEMO", "--distance", "1,2"), "--distance can only be given from Python"),
         (("alpha", "DEMO", "--where", "question"), "--where takes NAME=VALUE"),

@@ -46,8 +46,8 @@ def test_bad_folders_are_named(vantage: Vantage, study: Path, tmp_path: Path) ->
     assert "there is no such folder" in vantage("report", tmp_path / "nowhere").err
     (tmp_path / "empty").mkdir()
     assert "neither a study nor a corpus" in vantage("report", tmp_path / "empty").err
-    assert "which folder?" in vantage("report").err
-    assert "takes two folders" in vantage("report", study, "--compare", study, study).err
+    assert "no folder given" in vantage("report").err
+    assert "takes exactly two folders" in vantage("report", study, "--compare", study, study).err
     data = json.loads((study / "study.json").read_text())
     (study / "study.json").write_text(json.dumps({**data, "format": 2}))
     done = vantage("report", study)

@@ -43,7 +43,7 @@ def test_a_study_runs_from_the_command_line(vantage: Vantage, tmp_path: Path) ->
     ("words", "sentence"),
     [
         (("smal",), "did you mean 'small'"),
-        (("small",), "where should the results go"),
+        (("small",), "no folder for the results given"),
         (("small", "--item", "3", "--out", "x"), "no option --item; did you mean 'items'"),
         (("small", "--items", "many", "--out", "x"), "--items takes a whole number"),
         (("small", "--set", "items", "--out", "x"), "--set takes NAME=VALUE"),

@@ -32,9 +32,9 @@ def test_from_consent_to_completion(open_service: OpenService, tmp_path: Path, d
     person = service.participants.enter(PROLIFIC)
     assert service.participants.step(person).kind == "consent"
     assert service.participants.give_consent(person, agreed=True).kind == "traits"
-    with pytest.raises(InvalidAnswers) as told:
+    with pytest.raises(InvalidAnswers) as error:
         service.participants.give_traits(person, {"age": "12", "gender": "cat"})
-    assert told.value.problems == {
+    assert error.value.problems == {
         "age": "Please enter a number from 18 to 99.",
         "gender": "This is not one of the answers.",
     }
@@ -83,7 +83,7 @@ def test_the_same_person_comes_back_to_the_same_place(open_service: OpenService,
 
 
 @pytest.mark.parametrize(
-    ("via", "params", "told"),
+    ("via", "params", "message"),
     [
         ("prolific", {}, "does not identify you"),
         ("prolific", {"PROLIFIC_PID": "{{%PROLIFIC_PID%}}"}, "is damaged"),
@@ -95,11 +95,11 @@ def test_the_same_person_comes_back_to_the_same_place(open_service: OpenService,
     ],
 )
 def test_links_that_do_not_lead_in(
-    open_service: OpenService, tmp_path: Path, via: str, params: dict[str, str], told: str
+    open_service: OpenService, tmp_path: Path, via: str, params: dict[str, str], message: str
 ) -> None:
     code = {"completion_code": "C"} if via == "prolific" else {}
     service = open_service(study(tmp_path, 2, recruitment={"via": via, **code}))
-    with pytest.raises(Refused, match=told):
+    with pytest.raises(Refused, match=message):
         service.participants.enter(params)
 
 
@@ -214,6 +214,6 @@ def test_somebody_who_is_no_more_is_refused(open_service: OpenService, tmp_path:
     from vantage.collect.views import Participant
 
     service: StudyService = open_service(study(tmp_path, 2))
-    with pytest.raises(Refused, match="do not know who you are") as told:
+    with pytest.raises(Refused, match="do not know who you are") as error:
         service.participants.step(Participant("x", 77))
-    assert told.value.kind == "unknown"
+    assert error.value.kind == "unknown"

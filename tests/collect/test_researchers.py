@@ -3,7 +3,10 @@ from __future__ import annotations
 import io
 import zipfile
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
+from typing import Any
 
 import polars as pl
 import pytest
@@ -12,9 +15,10 @@ from sqlalchemy import select
 from tests.collect.conftest import OpenService
 from tests.collect.people import begun, careless, honest, ratings, study, walked, work
 from vantage import Corpus
+from vantage.collect import quality
 from vantage.collect.export import merged, write
 from vantage.collect.tables import reviews
-from vantage.collect.views import QuestionAnswer, Refused
+from vantage.collect.views import QuestionAnswer, RaterRow, Refused
 from vantage.errors import InputError
 from vantage.measures import alpha
 
@@ -115,9 +119,9 @@ def test_reopening_in_time_takes_the_ratings_back(open_service: OpenService, tmp
 def test_unknown_raters_and_items_are_refused(open_service: OpenService, tmp_path: Path) -> None:
     service = open_service(study(tmp_path, 2))
     for ask in (lambda: service.researchers.review_rater("p-x", "approved"), lambda: service.researchers.item("nope")):
-        with pytest.raises(Refused) as told:
+        with pytest.raises(Refused) as error:
             ask()
-        assert told.value.kind == "unknown"
+        assert error.value.kind == "unknown"
 
 
 def test_items_show_their_answers(open_service: OpenService, tmp_path: Path, database: str) -> None:
@@ -141,9 +145,9 @@ def test_items_show_their_answers(open_service: OpenService, tmp_path: Path, dat
 def test_platform_ids_leave_only_when_asked_for(open_service: OpenService, tmp_path: Path) -> None:
     service = open_service(study(tmp_path, 3, recruitment={"via": "prolific", "completion_code": "C"}))
     walked(service, {"PROLIFIC_PID": "person5a9d64", "SESSION_ID": "s9"})
-    plain, told = service.researchers.corpus(), service.researchers.corpus(platform_ids=True)
+    plain, named = service.researchers.corpus(), service.researchers.corpus(platform_ids=True)
     assert "person5a9d64" not in str(plain.raters.to_dicts())
-    assert told.raters["platform_id"].to_list() == ["person5a9d64"]
+    assert named.raters["platform_id"].to_list() == ["person5a9d64"]
     assert plain.raters["rater"][0].startswith("p-")
     packed = zipfile.ZipFile(io.BytesIO(service.researchers.export_zip()))
     assert {Path(name).name for name in packed.namelist()} == {
@@ -212,6 +216,30 @@ def test_slow_results_wait_for_answers_but_not_for_decisions(
     assert service.researchers.raters() is before
     assert len(service.researchers.corpus().raters) == 2, "an export is never stale"
     service.researchers.review_rater(before[0].rater, "approved")
+    assert len(service.researchers.raters()) == 2
+
+
+def test_while_one_request_computes_the_others_get_the_last_result(
+    open_service: OpenService, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service = open_service(study(tmp_path, 4, raters=3))
+    walked(service)
+    before = service.researchers.raters()
+    walked(service)
+    started, proceed, rater_rows = Event(), Event(), quality.rater_rows
+
+    def slow(*given: Any) -> list[RaterRow]:
+        started.set()
+        assert proceed.wait(30)
+        return rater_rows(*given)
+
+    monkeypatch.setattr(quality, "rater_rows", slow)
+    with ThreadPoolExecutor(1) as pool:
+        computing = pool.submit(service.researchers.raters)
+        assert started.wait(30)
+        assert service.researchers.raters() is before
+        proceed.set()
+        assert len(computing.result()) == 2
     assert len(service.researchers.raters()) == 2
 
 

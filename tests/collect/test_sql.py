@@ -73,25 +73,25 @@ def test_what_was_written_survives_the_death_of_the_process(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("address", "told"),
+    ("address", "message"),
     [
         ("mysql://a@b/c", "neither a SQLite file nor a PostgreSQL database"),
         ("sqlite://", "neither a SQLite file"),
         ("1:2://x", "not the address of a database"),
     ],
 )
-def test_other_databases_are_refused(address: str, told: str) -> None:
-    with pytest.raises(InputError, match=told):
+def test_other_databases_are_refused(address: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
         SqlDatabase(address)
 
 
 def test_a_server_that_is_not_there_is_told_without_its_password() -> None:
     store = SqlDatabase("postgresql://ann:geheim@127.0.0.1:1/none?connect_timeout=2")
-    with pytest.raises(InputError, match="Cannot open the database") as told:
+    with pytest.raises(InputError, match="Cannot open the database") as error:
         store.start(lambda connection: None)
     store.close()
-    assert "geheim" not in str(told.value)
-    assert "127.0.0.1" in str(told.value)
+    assert "geheim" not in str(error.value)
+    assert "127.0.0.1" in str(error.value)
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:

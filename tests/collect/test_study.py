@@ -71,7 +71,7 @@ def test_a_study_without_a_file_has_defaults(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "message"),
     [
         ("raters: 2", "raters: 5", r"line 9, double.raters: must be more than 'raters', which is 5"),
         ("between: [plain, fancy]", "between: [plain, fanci]", "unknown condition 'fanci'; did you mean 'fancy'"),
@@ -92,17 +92,17 @@ def test_a_study_without_a_file_has_defaults(tmp_path: Path) -> None:
         ("full_code: C3", 'full_code: "<script>"', "full_code"),
     ],
 )
-def test_a_problem_is_told_with_its_line(tmp_path: Path, old: str, new: str, told: str) -> None:
+def test_a_problem_is_told_with_its_line(tmp_path: Path, old: str, new: str, message: str) -> None:
     assert old in FULL
-    with pytest.raises(Problems, match=told):
+    with pytest.raises(Problems, match=message):
         AnnotationStudy.load(written(tmp_path, FULL.replace(old, new, 1)))
 
 
 def test_all_problems_are_told_at_once(tmp_path: Path) -> None:
     text = FULL.replace("raters: 2", "raters: 0").replace("answer: 2", "answer: 3").replace("item: i001", "item: x")
-    with pytest.raises(Problems) as told:
+    with pytest.raises(Problems) as error:
         AnnotationStudy.load(written(tmp_path, text))
-    assert len(told.value.problems) == 3
+    assert len(error.value.problems) == 3
 
 
 def test_an_instrument_that_shows_what_the_items_lack(tmp_path: Path) -> None:

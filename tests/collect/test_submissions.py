@@ -66,9 +66,9 @@ def test_what_was_handed_in_cannot_be_changed(open_service: OpenService, tmp_pat
         service.participants.finish(person)
     work(service, person)
     service.participants.finish(person)
-    with pytest.raises(Refused, match="final") as told:
+    with pytest.raises(Refused, match="final") as error:
         service.participants.submit(person, 1, careless(page), token=page.token)
-    assert told.value.kind == "conflict"
+    assert error.value.kind == "conflict"
 
 
 def test_pages_of_others_and_later_pages_are_out_of_reach(open_service: OpenService, tmp_path: Path) -> None:
@@ -88,7 +88,7 @@ def test_pages_of_others_and_later_pages_are_out_of_reach(open_service: OpenServ
 
 
 @pytest.mark.parametrize(
-    ("replies", "told"),
+    ("replies", "message"),
     [
         ({}, {"warm": "Please choose an answer.", "kind": "Please choose an answer."}),
         ({"warm": QuestionAnswer(9.0), "kind": QuestionAnswer(1.0)}, {"warm": "This is not one of the answers."}),
@@ -107,14 +107,14 @@ def test_pages_of_others_and_later_pages_are_out_of_reach(open_service: OpenServ
     ],
 )
 def test_answers_that_cannot_be_taken(
-    open_service: OpenService, tmp_path: Path, replies: dict[str, QuestionAnswer], told: dict[str, str]
+    open_service: OpenService, tmp_path: Path, replies: dict[str, QuestionAnswer], message: dict[str, str]
 ) -> None:
     service = open_service(study(tmp_path, 2))
     person = begun(service)
     page = service.participants.page(person, 1)
     with pytest.raises(InvalidAnswers) as found:
         service.participants.submit(person, 1, replies, token=page.token)
-    assert found.value.problems == told
+    assert found.value.problems == message
     assert service.participants.step(person).answered == 0
 
 

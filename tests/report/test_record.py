@@ -7,7 +7,7 @@ import polars as pl
 from tests.report.made import made
 from vantage import Corpus, demo_corpus
 from vantage.raters.chat import ChatRater
-from vantage.raters.models.probe import Profile
+from vantage.raters.models.probe import ModelProfile
 from vantage.report.folder import Report
 from vantage.report.overview import corpus_report
 from vantage.report.record import Record, versions
@@ -57,7 +57,7 @@ def test_what_is_known_of_models_is_in_the_record_and_on_the_page(tmp_path: Path
     save(folder, cases)
     rater = ChatRater("openai:m1", settings={"base_url": "http://localhost:1"})
     with RunStore(folder / "runs.sqlite") as store:
-        keep(store, rater, Profile("m1", "2026-01-01", schema="held", logprobs=5, window=4096))
+        keep(store, rater, ModelProfile("m1", "2026-01-01", schema="held", logprobs=5, window=4096))
     report = corpus_report(Corpus.read(folder))
     assert [row["model"] for row in report.record.asked] == ["m0", "m1"]
     first, second = report.record.asked

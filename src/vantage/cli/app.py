@@ -41,7 +41,7 @@ class _InOrder(TyperGroup):
 app = typer.Typer(
     cls=_InOrder,
     help="Measure how people and language models judge text when there is no single right answer.",
-    epilog="Begin with `vantage demo`, or with `vantage new project NAME` for data of your own. "
+    epilog="Start with `vantage demo`, or with `vantage new project NAME` for data of your own. "
     "`vantage VERB --help` explains a verb.",
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -67,12 +67,12 @@ def _vantage(
 
 
 app.command("demo", short_help="A first look, offline: planted truths, a small model, a report.")(demo.demo)
-app.add_typer(new.app, name="new", short_help="Begin a project, an instrument or a study of your own.")
+app.add_typer(new.app, name="new", short_help="Create a project, an instrument or a study.")
 app.add_typer(instruments.app, name="instruments", short_help="List, show and check instruments: what is asked.")
 app.add_typer(corpora.app, name="corpora", short_help="Import, describe, check and export judgments.")
 app.add_typer(collect.app, name="collect", short_help="Ask people: serve a study on the web.")
 app.command("rate", short_help="Ask a language model.")(rate.rate)
-app.add_typer(models.app, name="models", short_help="Find out what a model takes, tells and does.")
+app.add_typer(models.app, name="models", short_help="Find out which settings and outputs a model supports.")
 app.command("train", short_help="Learn a rater from people's judgments.")(train.train)
 app.add_typer(runs.app, name="runs", short_help="Look at stored model calls; export or clean them.")
 app.command(

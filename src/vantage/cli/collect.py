@@ -182,7 +182,10 @@ def password(
     study: StudyFile = None,
     database: Database = None,
 ) -> None:
-    """Set the dashboard's password, typed at a prompt or read from standard input."""
+    """Set the dashboard's password.
+
+    It is typed at a prompt or read from standard input.
+    """
     with _running(_study(folder, instrument, study, database), database) as service:
         if sys.stdin.isatty():
             service.researchers.set_password(typer.prompt("Password", hide_input=True, confirmation_prompt=True))

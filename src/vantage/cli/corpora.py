@@ -29,9 +29,7 @@ Where = Annotated[
         "--where", metavar="COLUMN=VALUE[,VALUE]", help="Keep what fits, such as kind=person; may be repeated."
     ),
 ]
-IncludeExcluded = Annotated[
-    bool, typer.Option("--include-excluded", help="Use raters who are marked as excluded, too.")
-]
+IncludeExcluded = Annotated[bool, typer.Option("--include-excluded", help="Include raters marked as excluded.")]
 Anonymity = Annotated[int, typer.Option("--k", min=1, help="How many people must share a combination of traits.")]
 Strict = Annotated[bool, typer.Option("--strict", help="Refuse where traits single out a person.")]
 AllowUnique = Annotated[

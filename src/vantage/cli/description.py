@@ -9,62 +9,64 @@ import typer
 from vantage.cli.output import print_rows, show
 
 
-def print_description(told: dict[str, Any]) -> None:
+def print_description(facts: dict[str, Any]) -> None:
     """A description for people."""
-    typer.echo(f"{told['title'] or told['name']}")
-    if told["source"]:
-        typer.echo(f"from {told['source']}" + (f"; licence: {told['licence']}" if told["licence"] else ""))
+    typer.echo(f"{facts['title'] or facts['name']}")
+    if facts["source"]:
+        typer.echo(f"from {facts['source']}" + (f"; licence: {facts['licence']}" if facts["licence"] else ""))
     typer.echo("")
-    sizes = {key: told[key] for key in ("items", "targets", "raters", "judgments", "rationales") if told.get(key)}
+    sizes = {key: facts[key] for key in ("items", "targets", "raters", "judgments", "rationales") if facts.get(key)}
     typer.echo(", ".join(f"{show(size)} {name}" for name, size in sizes.items()))
     for key in ("judgments_per_item", "judgments_per_rater"):
-        spread = told[key]
+        spread = facts[key]
         if spread["min"] is not None:
             low, middle, high = (show(spread[part]) for part in ("min", "median", "max"))
             typer.echo(f"{key.replace('_', ' ')}: {low} to {high}, median {middle}")
     for key in ("kinds", "conditions", "statuses"):
-        counts = {name or "(none)": count for name, count in told[key].items()}
+        counts = {name or "(none)": count for name, count in facts[key].items()}
         if len(counts) > 1 or key == "kinds":
             typer.echo(f"{key}: {', '.join(f'{show(count)} {name}' for name, count in counts.items())}")
     typer.echo("")
-    print_rows([_question_row(question) for question in told["questions"]])
-    for codes in dict.fromkeys(tuple(q["values"]) for q in told["questions"] if q["values"] and len(q["values"]) <= 11):
-        alike = [q for q in told["questions"] if q["values"] and tuple(q["values"]) == codes]
+    print_rows([_question_row(question) for question in facts["questions"]])
+    for codes in dict.fromkeys(
+        tuple(q["values"]) for q in facts["questions"] if q["values"] and len(q["values"]) <= 11
+    ):
+        alike = [q for q in facts["questions"] if q["values"] and tuple(q["values"]) == codes]
         typer.echo("")
         words = alike[0].get("labels") or {}
         shared = all((q.get("labels") or {}) == words for q in alike)
         heads = {code: f"{code} {words[code]}" if shared and words.get(code) else code for code in codes}
         print_rows([{"answers": q["question"], **{heads[code]: n for code, n in q["values"].items()}} for q in alike])
     for heading, columns in (
-        ("Traits of the raters", told["traits"]),
-        ("Columns of the items", told["item_columns"]),
+        ("Traits of the raters", facts["traits"]),
+        ("Columns of the items", facts["item_columns"]),
     ):
         if columns:
             typer.echo("")
             print_rows([{"column": name, **_column_row(c)} for name, c in columns.items()], title=heading)
-    remarks = _remarks(told)
+    remarks = _remarks(facts)
     if remarks:
         typer.echo("\n" + "\n".join(f"• {remark}" for remark in remarks))
 
 
-def print_preview(told: dict[str, Any]) -> None:
+def print_preview(facts: dict[str, Any]) -> None:
     """What would be read from a table, for people."""
-    if told["rows"] is not None:
-        typer.echo(f"{told['file']}: {show(told['rows'])} rows\n")
-        rows = [{**column, "examples": " · ".join(column["examples"])} for column in told["columns"]]
+    if facts["rows"] is not None:
+        typer.echo(f"{facts['file']}: {show(facts['rows'])} rows\n")
+        rows = [{**column, "examples": " · ".join(column["examples"])} for column in facts["columns"]]
         print_rows([{**row, "role": row["role"] or "(not read)"} for row in rows])
-    for question in told["questions"]:
+    for question in facts["questions"]:
         answers = f": {', '.join(question['answers'])}" if question["answers"] else ""
         typer.echo(f"\nQuestion {question['question']}, {question['scale']}{answers}")
-    if told["judgments"] is not None:
-        typer.echo(", ".join(f"{show(told[what])} {what}" for what in ("items", "raters", "judgments")))
-    for heading, lines in (("Doubts", [doubt["doubt"] for doubt in told["doubts"]]), ("Notes", told["notes"])):
+    if facts["judgments"] is not None:
+        typer.echo(", ".join(f"{show(facts[what])} {what}" for what in ("items", "raters", "judgments")))
+    for heading, lines in (("Doubts", [doubt["doubt"] for doubt in facts["doubts"]]), ("Notes", facts["notes"])):
         if lines:
             typer.echo(f"\n{heading}:\n" + "\n".join(f"• {line}" for line in lines))
-    if told["problem"]:
-        typer.echo(f"\nThis is in the way: {told['problem']}")
-    if told["command"]:
-        typer.echo(f"\n{'Start from' if told['problem'] else 'Import with'}:\n  {told['command']}")
+    if facts["problem"]:
+        typer.echo(f"\nProblem: {facts['problem']}")
+    if facts["command"]:
+        typer.echo(f"\n{'Start from' if facts['problem'] else 'Import with'}:\n  {facts['command']}")
 
 
 def _question_row(question: dict[str, Any]) -> dict[str, Any]:
@@ -87,21 +89,21 @@ def _column_row(column: dict[str, Any]) -> dict[str, Any]:
         parts = [f"{name} {show(count)}" for name, count in column["counts"].items()]
         if "others" in column:
             parts = [*parts[:4], f"… ({column['distinct']} different)"]
-        told = ", ".join(parts)
+        shown = ", ".join(parts)
     elif "median" in column:
-        told = f"{show(column['min'])} to {show(column['max'])}, median {show(column['median'])}"
+        shown = f"{show(column['min'])} to {show(column['max'])}, median {show(column['median'])}"
     else:
-        told = "nested"
-    return {"values": told, "missing": column["missing"]}
+        shown = "nested"
+    return {"values": shown, "missing": column["missing"]}
 
 
-def _remarks(told: dict[str, Any]) -> list[str]:
+def _remarks(facts: dict[str, Any]) -> list[str]:
     remarks = []
-    repeated = told["repeated_texts"]
+    repeated = facts["repeated_texts"]
     if repeated["texts"]:
         example = ", ".join(repeated["examples"][0])
         texts, items = show(repeated["texts"]), show(repeated["items"])
         remarks.append(f"{texts} texts occur in several items ({items} items), such as {example}")
-    lonely = [(what, told[f"{what}_without_judgments"]) for what in ("items", "raters")]
+    lonely = [(what, facts[f"{what}_without_judgments"]) for what in ("items", "raters")]
     remarks += [f"{show(count)} {what} have no judgments" for what, count in lonely if count]
-    return [*remarks, *told["notes"]]
+    return [*remarks, *facts["notes"]]

@@ -22,7 +22,7 @@ def doctor(
 ) -> None:
     """Check the installation: versions, extras, plugins, offline models, graphics card, folders and a database.
 
-    Each problem is one sentence that ends with a remedy. What is optional and not installed is no problem. The exit
+    Each problem comes with its remedy. Optional packages that are not installed are not problems. The exit
     code is 0 where there is no problem and 1 where there is one.
     """
     from vantage.cli import checkup

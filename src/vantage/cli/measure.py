@@ -54,7 +54,7 @@ def measure(
     if help_ or folder is None:
         _explain(chosen)
         if folder is None and not help_:
-            raise InputError("which corpus?", remedy=f"say vantage measure {name} FOLDER")
+            raise InputError("no corpus given", remedy=f"run: vantage measure {name} FOLDER")
         return
     from vantage.corpora import Corpus
 
@@ -142,7 +142,7 @@ def convert(text: str, hint: Any, flag: str) -> Any:
         except ValueError:
             what = "a whole number" if hint is int else "a number"
             raise InputError(f"{flag} takes {what}, not '{text}'") from None
-    if hint in (str, Any):
+    if hint in (str, Any, object):
         return text
     raise InputError(f"{flag} can only be given from Python")
 
@@ -185,8 +185,8 @@ def _explain(chosen: Measure) -> None:
     from doctest import DocTestParser
 
     typer.echo(f"vantage measure {chosen.name} FOLDER [--by COLUMN,…] [--where COLUMN=VALUE] [--json|--csv|--latex]\n")
-    told = DocTestParser().parse(inspect.getdoc(chosen.function) or "")
-    typer.echo("".join(part for part in told if isinstance(part, str)).strip())
+    parts = DocTestParser().parse(inspect.getdoc(chosen.function) or "")
+    typer.echo("".join(part for part in parts if isinstance(part, str)).strip())
     typer.echo("\nOptions:")
     types = chosen.types
     for option, parameter in chosen.options.items():
@@ -201,13 +201,13 @@ def values_of(hint: Any) -> str:
     ('items|none', 'a whole number', 'on or off')
     """
     if get_origin(hint) in (Union, types.UnionType):
-        told = dict.fromkeys(values_of(kind) for kind in get_args(hint) if kind is not type(None))
-        if len(told) > 1:
-            told.pop(_FROM_PYTHON, None)
-        return " or ".join(told)
+        kinds = dict.fromkeys(values_of(kind) for kind in get_args(hint) if kind is not type(None))
+        if len(kinds) > 1:
+            kinds.pop(_FROM_PYTHON, None)
+        return " or ".join(kinds)
     if get_origin(hint) is Literal:
         return "|".join(str(choice) for choice in get_args(hint))
-    names = {bool: "on or off", int: "a whole number", float: "a number", str: "a word"}
+    names = {bool: "on or off", int: "a whole number", float: "a number", str: "a word", object: "a word"}
     return "a list: a,b,c" if _is_list(hint) else names.get(hint, _FROM_PYTHON)
 
 

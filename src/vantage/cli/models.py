@@ -1,4 +1,4 @@
-"""`vantage models`: find out what a model takes, tells and does."""
+"""`vantage models`: find out which settings and outputs a model supports."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from vantage.cli.output import Json, print_json, print_rows, show
 from vantage.cli.rate import number
 
 if TYPE_CHECKING:
-    from vantage.raters.models.probe import Profile
+    from vantage.raters.models.probe import ModelProfile
 
-app = typer.Typer(help="Find out what a model takes, tells and does.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(
+    help="Find out which settings and outputs a model supports.", no_args_is_help=True, rich_markup_mode=None
+)
 
 
 @app.command("probe")
@@ -61,7 +63,7 @@ def probe(
 
 @app.command("profiles")
 def profiles(
-    store: Annotated[Path, typer.Argument(metavar="STORE", help="A run store, or the corpus folder that it is in.")],
+    store: Annotated[Path, typer.Argument(metavar="STORE", help="A run store, or the corpus folder that contains it.")],
     as_json: Json = False,
 ) -> None:
     """List the profiles that a store keeps."""
@@ -69,7 +71,7 @@ def profiles(
     from vantage.runs.store import RunStore
 
     with RunStore(store, read_only=True) as opened:
-        found: list[Profile] = kept(opened)
+        found: list[ModelProfile] = kept(opened)
     if not found and not as_json:
         typer.echo("There are no profiles in this store.")
         return

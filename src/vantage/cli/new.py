@@ -10,7 +10,7 @@ import typer
 from vantage.cli.output import Json, print_json
 
 app = typer.Typer(
-    help="Begin something of your own: a project folder, an instrument or a study, with comments, that works at once.",
+    help="Create a project folder, an instrument or a study, with comments, that works at once.",
     rich_markup_mode=None,
     no_args_is_help=True,
 )

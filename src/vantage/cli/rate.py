@@ -31,22 +31,22 @@ def rate(
         str, typer.Option(help="Parts joined by +, such as few-shot:4+reasoning; see docs/raters.md.")
     ] = "zero-shot",
     question: Annotated[
-        str | None, typer.Option("--question", metavar="ID,…", help="Some of the questions; all without it.")
+        str | None, typer.Option("--question", metavar="ID,…", help="Which questions to ask (default: all).")
     ] = None,
-    condition: Annotated[str, typer.Option(help="The circumstances, such as static or context.")] = "",
-    samples: Annotated[int, typer.Option(help="How often every question is asked.")] = 1,
+    condition: Annotated[str, typer.Option(help="The condition, such as static or context.")] = "",
+    samples: Annotated[int, typer.Option(help="How many times to ask each question.")] = 1,
     temperature: Annotated[float, typer.Option(help="0 for the most probable reply.")] = 0.0,
     max_tokens: Annotated[
-        int | None, typer.Option(help="The longest reply that is allowed (512; 4,096 for a model that thinks).")
+        int | None, typer.Option(help="Maximum length of a reply in tokens (512; 4,096 for reasoning models).")
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of sampling and of the choice of examples.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     persona: Annotated[
         str | None, typer.Option(help="pool, control, or a persona file, for the persona styles.")
     ] = None,
-    personas: Annotated[int | None, typer.Option(help="Draw this many of the personas, balanced.")] = None,
+    personas: Annotated[int | None, typer.Option(help="How many personas to draw, balanced by their traits.")] = None,
     user: Annotated[
         str | None,
-        typer.Option(metavar="RATER,…", help="Whose trait or history is given (perspective, history)."),
+        typer.Option(metavar="RATER,…", help="Raters whose traits or history the prompt shows."),
     ] = None,
     shots_from: Annotated[
         str | None,
@@ -58,13 +58,13 @@ def rate(
     mapping: TextColumns = None,
     min_mass: Annotated[
         float | None,
-        typer.Option(help="Share of the probability that scored options need together to count (0.5; embedded: 0)."),
+        typer.Option(help="Least total probability of the scored options (0.5; embedded: 0)."),
     ] = None,
     free: Annotated[
-        bool, typer.Option("--free", help="Never hold replies to a JSON schema, so that a model can refuse.")
+        bool, typer.Option("--free", help="Do not force replies into a JSON schema, so that a model can refuse.")
     ] = False,
     where: Where = None,
-    limit: Annotated[int | None, typer.Option(help="Only the first items.")] = None,
+    limit: Annotated[int | None, typer.Option(help="Rate only this many items.")] = None,
     setting: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME=VALUE", help="A setting of the model, such as threads=2."),
@@ -72,9 +72,9 @@ def rate(
     base_url: Annotated[str | None, typer.Option(help="The address of an OpenAI-compatible endpoint.")] = None,
     prices: Annotated[Path | None, typer.Option(help="A YAML file of prices per million tokens.")] = None,
     store: Annotated[
-        Path | None, typer.Option(help="The file that keeps every reply; runs.sqlite in the corpus folder without it.")
+        Path | None, typer.Option(help="The file that stores every reply (default: runs.sqlite in the corpus folder).")
     ] = None,
-    engine: Annotated[str, typer.Option(help="Who sends the requests: local, or ray (see docs/scaling.md).")] = "local",
+    engine: Annotated[str, typer.Option(help="How requests are sent: local or ray (see docs/scaling.md).")] = "local",
     workers: Annotated[int | None, typer.Option(help="With --engine ray: how many workers.")] = None,
     ray_address: Annotated[str | None, typer.Option(help="With --engine ray: where the cluster is.")] = None,
     batch: Annotated[
@@ -86,27 +86,27 @@ def rate(
     batch_wait: Annotated[
         float | None, typer.Option(help="Seconds to wait for batches at most; the same command collects them later.")
     ] = None,
-    concurrency: Annotated[int | None, typer.Option(help="Requests under way at a time, at most.")] = None,
+    concurrency: Annotated[int | None, typer.Option(help="Maximum number of concurrent requests.")] = None,
     retry_failed: Annotated[
-        bool, typer.Option("--retry-failed/--no-retry-failed", help="Send again what failed in an earlier run.")
+        bool, typer.Option("--retry-failed/--no-retry-failed", help="Retry requests that failed in an earlier run.")
     ] = True,
     retry_unparsed: Annotated[
-        int, typer.Option(help="Ask again, so often at most, when a reply cannot be read; shifts the answers.")
+        int, typer.Option(help="How many times to ask again when a reply cannot be parsed; this biases the answers.")
     ] = 0,
     fail_on: Annotated[
-        float | None, typer.Option(help="End when more requests failed than this: a share below 1, or a count.")
+        float | None, typer.Option(help="Stop when more requests than this have failed: a share below 1, or a count.")
     ] = None,
-    max_cost: Annotated[float | None, typer.Option(help="End before the run costs more; needs --prices.")] = None,
-    rpm: Annotated[float | None, typer.Option(help="Requests per minute, at most.")] = None,
-    tpm: Annotated[float | None, typer.Option(help="Tokens per minute, at most.")] = None,
+    max_cost: Annotated[float | None, typer.Option(help="Stop before the run costs more; needs --prices.")] = None,
+    rpm: Annotated[float | None, typer.Option(help="Maximum number of requests per minute.")] = None,
+    tpm: Annotated[float | None, typer.Option(help="Maximum number of tokens per minute.")] = None,
     probe: Annotated[
         bool,
-        typer.Option("--probe/--no-probe", help="Whether an unknown endpoint is asked a dozen short questions first."),
+        typer.Option("--probe/--no-probe", help="Ask an unknown endpoint a dozen short questions first."),
     ] = True,
     show_: Annotated[
-        int, typer.Option("--show", help="Print the first prompts exactly as they would be sent, and end.")
+        int, typer.Option("--show", help="Print the first prompts exactly as they would be sent, and exit.")
     ] = 0,
-    estimate: Annotated[bool, typer.Option("--estimate", help="Print calls, tokens, cost and time, and end.")] = False,
+    estimate: Annotated[bool, typer.Option("--estimate", help="Print calls, tokens, cost and time, and exit.")] = False,
     to: Annotated[Path | None, typer.Option("--to", help="Where to write; without it the folder is changed.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -124,7 +124,7 @@ def rate(
     if limit is not None:
         part = part.filter(item=part.items["item"].head(limit).to_list())
     if part.items.is_empty():
-        raise InputError("no items are left to be judged", file=folder, remedy="check --where and --limit")
+        raise InputError("no items are left to judge", file=folder, remedy="check --where and --limit")
     training = whole.filter(**conditions([shots_from])) if shots_from else None
     settings: dict[str, Any] = {key: number(value) for key, value in pairs(setting or [], "--setting").items()}
     if base_url:
@@ -257,7 +257,7 @@ def _engine(engine: str, *, batch: bool) -> str:
     from vantage.errors import InputError
 
     if batch and engine not in ("local", "batch"):
-        raise InputError(f"--batch and --engine {engine} were both given", remedy="choose one of them")
+        raise InputError(f"--batch and --engine {engine} cannot be combined", remedy="choose one of them")
     return "batch" if batch else engine
 
 

@@ -25,7 +25,7 @@ def report(
         Path | None,
         typer.Option("--out", help="Where to write: a folder, or with --compare the page (comparison.html)."),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the intervals in the report on a corpus.")] = 0,
+    seed: Annotated[int, typer.Option(help="Random seed of the intervals in the report on a corpus.")] = 0,
     as_json: Json = False,
 ) -> None:
     """Draw a study's report again from what is stored, without asking or measuring anything.
@@ -35,11 +35,11 @@ def report(
     """
     if compare is not None:
         if folder is not None:
-            raise InputError("--compare takes two folders and no third one", remedy="say vantage report --compare A B")
+            raise InputError("--compare takes exactly two folders", remedy="run: vantage report --compare A B")
         _compare(*compare, out or Path("comparison.html"))
         return
     if folder is None:
-        raise InputError("which folder?", remedy="say vantage report FOLDER")
+        raise InputError("no folder given", remedy="run: vantage report FOLDER")
     from vantage.cli.study import finished
     from vantage.corpora.storage import is_corpus
     from vantage.report.folder import is_report

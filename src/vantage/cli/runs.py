@@ -42,7 +42,7 @@ def list_(store: Where, as_json: Json = False) -> None:
 def show_(
     store: Where,
     run: Annotated[int, typer.Argument(help="The number of the run; see vantage runs list.")],
-    calls: Annotated[int, typer.Option(help="How many of its calls are printed, with their prompts.")] = 1,
+    calls: Annotated[int, typer.Option(help="How many of its calls to print, with their prompts.")] = 1,
     as_json: Json = False,
 ) -> None:
     """Show one run.
@@ -75,7 +75,7 @@ def cost(
     store: Where,
     run: Run = None,
     by: Annotated[str, typer.Option(help="run, model or sitting (each start of a command, with its model).")] = "run",
-    prices: Annotated[Path | None, typer.Option(help="Reckon at these prices instead of those of the time.")] = None,
+    prices: Annotated[Path | None, typer.Option(help="Use these prices instead of those at the time.")] = None,
     as_json: Json = False,
 ) -> None:
     """Show what runs have cost.
@@ -109,7 +109,7 @@ def export(
     store: Where,
     to: Annotated[Path, typer.Argument(help="A .jsonl, .csv or .parquet file.")],
     run: Run = None,
-    prompts: Annotated[bool, typer.Option("--prompts/--no-prompts", help="Whether prompts are written too.")] = True,
+    prompts: Annotated[bool, typer.Option("--prompts/--no-prompts", help="Write prompts too.")] = True,
 ) -> None:
     """Write stored calls to a file that other programs read."""
     from vantage.runs.export import export as written
@@ -126,8 +126,8 @@ def export(
 @app.command("gc")
 def gc(
     store: Where,
-    drop: Annotated[str | None, typer.Option(metavar="RUN,…", help="Forget these runs.")] = None,
-    keep: Annotated[int | None, typer.Option(help="Forget all runs but the newest so many.")] = None,
+    drop: Annotated[str | None, typer.Option(metavar="RUN,…", help="Delete these runs.")] = None,
+    keep: Annotated[int | None, typer.Option(help="Keep only this many of the newest runs.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be removed.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -146,7 +146,7 @@ def gc(
         raise InputError("there is no run store here", file=place(store), remedy="name the file")
     dropped = names(drop)
     if wrong := [word for word in dropped if not word.isdecimal()]:
-        raise InputError(f"'{wrong[0]}' is no number of a run", remedy="see: vantage runs list")
+        raise InputError(f"'{wrong[0]}' is not the number of a run", remedy="see: vantage runs list")
     if keep is not None and keep < 0:
         raise InputError(f"{keep} runs cannot be kept", remedy="give 0 or more")
     with RunStore(store) as opened:
@@ -199,10 +199,10 @@ def reparse(
 @app.command("audit")
 def audit(
     folder: Annotated[Path, typer.Argument(help="A corpus folder whose judgments have a column reply.")],
-    count: Annotated[int, typer.Option("--count", "-n", help="How many replies are drawn.")] = 100,
+    count: Annotated[int, typer.Option("--count", "-n", help="How many replies to draw.")] = 100,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
-    port: Annotated[int, typer.Option(help="Where the page is served, on this machine only.")] = 8765,
-    result: Annotated[bool, typer.Option("--result", help="Show what was found so far, and end.")] = False,
+    port: Annotated[int, typer.Option(help="The port of the page, on this machine only.")] = 8765,
+    result: Annotated[bool, typer.Option("--result", help="Show the results so far and exit.")] = False,
     as_json: Json = False,
 ) -> None:
     """Read some replies yourself, blind, and see how well the parser reads them.
@@ -223,13 +223,13 @@ def audit(
 
         cases = cases or draw(corpus, count, seed)
         questions = {question.id: question for question in corpus.questions}
-        typer.echo(f"Read {len(cases)} replies at http://127.0.0.1:{port}/ and end with Ctrl-C.", err=True)
+        typer.echo(f"Read {len(cases)} replies at http://127.0.0.1:{port}/ and stop with Ctrl-C.", err=True)
         typer.launch(f"http://127.0.0.1:{port}/")
         uvicorn.run(page(cases, questions, lambda: save(folder, cases)), host="127.0.0.1", port=port, log_level="error")
         save(folder, cases)
     rows = [asdict(one) for one in accuracies(cases)]
     if not rows and not as_json:
-        typer.echo("No reply was read yet.")
+        typer.echo("No replies have been read yet.")
         return
     print_rows(rows, as_json=as_json)
 

@@ -29,7 +29,7 @@ def study(
     name: Annotated[
         str | None, typer.Argument(metavar="NAME", help="The study, or a file of yours that holds one (.yaml or .py).")
     ] = None,
-    out: Annotated[Path | None, typer.Option("--out", help="The folder for everything the study leaves.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="The folder for all results.")] = None,
     data: Annotated[Path | None, typer.Option("--data", help="The published data or corpus that it reads.")] = None,
     model: Annotated[
         list[str] | None,
@@ -47,15 +47,13 @@ def study(
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="A setting of the models, such as threads=2.")
     ] = None,
     base_url: Annotated[str | None, typer.Option(help="The address of an OpenAI-compatible endpoint.")] = None,
-    concurrency: Annotated[int | None, typer.Option(help="Requests under way at a time, at most.")] = None,
+    concurrency: Annotated[int | None, typer.Option(help="Maximum number of concurrent requests.")] = None,
     prices: Annotated[Path | None, typer.Option(help="A YAML file of prices per million tokens.")] = None,
-    max_cost: Annotated[float | None, typer.Option(help="End before the run costs more; needs --prices.")] = None,
+    max_cost: Annotated[float | None, typer.Option(help="Stop before the run costs more; needs --prices.")] = None,
     fail_on: Annotated[
-        float | None, typer.Option(help="End when more requests failed than this: a share below 1, or a count.")
+        float | None, typer.Option(help="Stop when more requests than this have failed: a share below 1, or a count.")
     ] = None,
-    estimate: Annotated[
-        bool, typer.Option("--estimate", help="Print calls, tokens, cost and time before anything is sent, and end.")
-    ] = False,
+    estimate: Annotated[bool, typer.Option("--estimate", help="Print calls, tokens, cost and time, and exit.")] = False,
     list_all: Annotated[bool, typer.Option("--list", help="List the studies.")] = False,
     help_: Annotated[bool, typer.Option("--help", "-h", help="Show this, or the options of a study.")] = False,
     as_json: Json = False,
@@ -85,7 +83,7 @@ def study(
         return
     options = parse_options(chosen, set_ or [], context.args)
     if out is None and not estimate:
-        raise InputError("where should the results go?", remedy=f"say vantage study {name} --out FOLDER")
+        raise InputError("no folder for the results given", remedy="pass --out FOLDER")
     settings: dict[str, Any] = {key: number(value) for key, value in pairs(setting or [], "--setting").items()}
     if base_url:
         settings["base_url"] = base_url

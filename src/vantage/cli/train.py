@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def train(
     folder: TextsOrFolder,
     question: Annotated[
-        str | None, typer.Option("--question", metavar="ID,…", help="What is learned, several at once; all without it.")
+        str | None, typer.Option("--question", metavar="ID,…", help="Which questions to learn (default: all).")
     ] = None,
     kind: Annotated[
         str, typer.Option(help="encoder, probe, blend, ridge, logistic, majority, mean or median.")
@@ -41,7 +41,7 @@ def train(
     ] = None,
     judge: Annotated[
         list[str] | None,
-        typer.Option(metavar="COLUMN=VALUE[,VALUE]", help="Judge these items, such as split=test; all without it."),
+        typer.Option(metavar="COLUMN=VALUE[,VALUE]", help="Judge these items, such as split=test (default: all)."),
     ] = None,
     target: Annotated[
         str | None, typer.Option(help="What is learned per item: individual judgments, mean, median or majority.")
@@ -50,7 +50,7 @@ def train(
         bool, typer.Option("--coarse", help="Learn low, neutral and high instead of the points.")
     ] = False,
     raters: Annotated[
-        str | None, typer.Option(metavar="RATER,…", help="Whose judgments are learned; people's without it.")
+        str | None, typer.Option(metavar="RATER,…", help="Whose judgments to learn from (default: people's).")
     ] = None,
     setting: Annotated[
         list[str] | None,
@@ -61,10 +61,10 @@ def train(
     checkpoints: Annotated[
         Path | None, typer.Option(help="A folder with checkpoints; an interrupted training resumes from it.")
     ] = None,
-    save: Annotated[Path | None, typer.Option(help="Keep the rater in this folder.")] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a rater that is kept there.")] = False,
+    save: Annotated[Path | None, typer.Option(help="Save the rater in this folder.")] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a saved rater.")] = False,
     load: Annotated[
-        Path | None, typer.Option(help="Learn nothing: take the rater that is kept in this folder.")
+        Path | None, typer.Option(help="Load the rater saved in this folder instead of learning one.")
     ] = None,
     mapping: TextColumns = None,
     to: Annotated[Path | None, typer.Option("--to", help="Where to write; without it the folder is changed.")] = None,
@@ -81,7 +81,7 @@ def train(
         raise InputError(
             "a file of texts has no judgments to learn from",
             file=folder,
-            remedy="judge it with a rater that was kept: --load FOLDER, or import the table with its judgments",
+            remedy="use a saved rater with --load FOLDER, or import the table with its judgments",
         )
     folder, whole = texts_or_corpus(folder, to, None, mapping)
     part = whole.filter(**conditions(judge)) if judge else whole

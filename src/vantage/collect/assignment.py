@@ -56,8 +56,8 @@ def choose_set(state: Mapping[int, Mapping[str, Any]], rng: Random) -> int:
 
 def choose_arm(state: Mapping[int, Mapping[str, Any]], question_set: int, rng: Random) -> int:
     """The condition with most work left; ties are broken at random."""
-    mine = [arm for arm in state.values() if arm["question_set"] == question_set]
-    chosen: int = max(mine, key=lambda arm: (_left([arm]), rng.random()))["arm"]
+    candidates = [arm for arm in state.values() if arm["question_set"] == question_set]
+    chosen: int = max(candidates, key=lambda arm: (_left([arm]), rng.random()))["arm"]
     return chosen
 
 

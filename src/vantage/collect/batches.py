@@ -71,8 +71,8 @@ class Batches:
 
         Items that others have are replaced by new ones at the end. The caller has locked the participant's row.
         """
-        mine = (pages.c.participant == person.number, pages.c.batch == person.batch)
-        gone = select(pages).where(*mine, pages.c.state == "lapsed", pages.c.position > 0).order_by(pages.c.position)
+        own = (pages.c.participant == person.number, pages.c.batch == person.batch)
+        gone = select(pages).where(*own, pages.c.state == "lapsed", pages.c.position > 0).order_by(pages.c.position)
         lapsed = connection.execute(gone).all()
         assignment.sweep(connection, now)
         lost = []
@@ -85,7 +85,7 @@ class Batches:
             self._replace(connection, person, lost)
         live = select(
             func.count().label("pages"), func.count(case((pages.c.state == "answered", 1))).label("answered")
-        ).where(*mine, pages.c.position > 0, pages.c.state != "lapsed")
+        ).where(*own, pages.c.position > 0, pages.c.state != "lapsed")
         counts = connection.execute(live).one()
         connection.execute(
             update(participants)
@@ -106,14 +106,14 @@ class Batches:
             # Lost pages stay, outside the batch, so that their items are not shown to this participant again.
             connection.execute(update(pages).where(pages.c.id == page.id).values(position=-page.id))
         state = assignment.lock_arms(connection)
-        found = assignment.reserve(connection, self.arms, state, person.number, wanted)
-        mine = (pages.c.participant == person.number, pages.c.batch == person.batch, pages.c.position > 0)
-        last = connection.execute(select(func.max(pages.c.position)).where(*mine)).scalar() or 0
-        if found:
+        reserved = assignment.reserve(connection, self.arms, state, person.number, wanted)
+        own = (pages.c.participant == person.number, pages.c.batch == person.batch, pages.c.position > 0)
+        last = connection.execute(select(func.max(pages.c.position)).where(*own)).scalar() or 0
+        if reserved:
             common = {"participant": person.number, "batch": person.batch, "state": "open", "revision": 0}
-            rows = [_page(one) | common | {"position": last + n} for n, one in enumerate(found, 1)]
+            rows = [_page(one) | common | {"position": last + n} for n, one in enumerate(reserved, 1)]
             connection.execute(pages.insert(), rows)
-        kept = connection.execute(select(pages.c.id, pages.c.position).where(*mine).order_by(pages.c.position)).all()
+        kept = connection.execute(select(pages.c.id, pages.c.position).where(*own).order_by(pages.c.position)).all()
         for position, (id_, before) in enumerate(kept, 1):
             if position != before:
                 connection.execute(update(pages).where(pages.c.id == id_).values(position=position))
@@ -123,10 +123,10 @@ class Batches:
         if arm is not None:
             return {arm: size}
         count = len(self.study.conditions)
-        mine = [question_set * count + i for i in range(count)]
-        rng.shuffle(mine)
+        numbers = [question_set * count + i for i in range(count)]
+        rng.shuffle(numbers)
         share, rest = divmod(size, count)
-        return {number: share + (i < rest) for i, number in enumerate(mine)}
+        return {number: share + (i < rest) for i, number in enumerate(numbers)}
 
     def _golds(self, question_set: int, conditions: list[str], met: set[int], rng: Random) -> list[dict[str, Any]]:
         if self.study.plan.gold is None:

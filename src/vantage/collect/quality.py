@@ -135,11 +135,11 @@ def _profiles(study: AnnotationStudy, judgments: pl.DataFrame) -> dict[str, dict
     several = judgments["question"].n_unique() > 1
     return {
         rater: {
-            **{name: _mean(found, name) for name in ("estimate", "agreement", "top_share")},
-            "longest_run": max((row["longest_run"] for row in found if row["longest_run"] is not None), default=None),
-            "flags": [f"{row['question']}: {flag}" if several else flag for row in found for flag in row["flags"]],
+            **{name: _mean(own, name) for name in ("estimate", "agreement", "top_share")},
+            "longest_run": max((row["longest_run"] for row in own if row["longest_run"] is not None), default=None),
+            "flags": [f"{row['question']}: {flag}" if several else flag for row in own for flag in row["flags"]],
         }
-        for rater, found in rows.items()
+        for rater, own in rows.items()
     }
 
 

@@ -75,10 +75,9 @@ class ResearcherService:
 
         def compute() -> list[RaterRow]:
             counts = select(pages.c.participant, func.count()).where(pages.c.position > 0, pages.c.state != "lapsed")
-            found = self.database.read(lambda c: c.execute(counts.group_by(pages.c.participant)).all())
-            return quality.rater_rows(
-                self.study, self._collected(), {one.participant: one[1] for one in found}, self.database.key
-            )
+            rows = self.database.read(lambda c: c.execute(counts.group_by(pages.c.participant)).all())
+            shown = {row[0]: row[1] for row in rows}
+            return quality.rater_rows(self.study, self._collected(), shown, self.database.key)
 
         return self._fresh("raters", compute)
 
@@ -143,8 +142,8 @@ class ResearcherService:
             )
             .order_by(invitations.c.made_at.desc(), invitations.c.token)
         )
-        found = self.database.read(lambda c: c.execute(query).all())
-        return [Invitation(token, note, number is not None) for token, note, number in found]
+        rows = self.database.read(lambda c: c.execute(query).all())
+        return [Invitation(token, note, number is not None) for token, note, number in rows]
 
     def corpus(self, *, platform_ids: bool = False) -> Corpus:
         """Everything collected so far as a corpus: the study's items, human raters and their judgments."""
@@ -165,9 +164,12 @@ class ResearcherService:
         """The cached result unless the data changed since; one computation at a time.
 
         A slow result is not recomputed for every new answer, so that a dashboard never slows participants down; the
-        researcher's own decisions show at once.
+        researcher's own decisions show at once. While one request computes, others get the last result.
         """
-        with self._computing:
+        result = self._results.get(name)
+        if not self._computing.acquire(blocking=now or result is None) and result is not None:
+            return cast("T", result.value)
+        try:
             state, result = self.database.read(_state), self._results.get(name)
             decided = result is not None and result.state[0] != state[0]
             if result is None or decided or (result.state != state and (now or time.monotonic() > result.until)):
@@ -177,6 +179,8 @@ class ResearcherService:
                 result = _Result(state, value, time.monotonic() + (took * PATIENCE if took > QUICK else 0.0))
                 self._results[name] = result
             return cast("T", result.value)
+        finally:
+            self._computing.release()
 
 
 @dataclass(frozen=True, slots=True)

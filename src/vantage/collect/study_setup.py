@@ -89,13 +89,9 @@ def allocations(study: AnnotationStudy, count: int, gold: tuple[int, ...]) -> li
 
 
 def _fill(connection: Connection, study: AnnotationStudy) -> None:
-    digest, count = hashlib.sha256(), 0
-    gold = []
-    for rows in _records(study):
-        for row in rows:
-            digest.update(f"{row['item']}\x00{row['record']}\x00".encode(errors="surrogatepass"))
-            if row["item"] in study.gold:
-                gold.append(row["row"])
+    digest, count, gold = hashlib.sha256(), 0, []
+    for rows in _records(study, digest):
+        gold += [row["row"] for row in rows if row["item"] in study.gold]
         connection.execute(items.insert(), rows)
         count += len(rows)
     if count == len(gold):
@@ -164,9 +160,8 @@ def _compare(connection: Connection, study: AnnotationStudy, name: str) -> None:
 def _compare_items(connection: Connection, study: AnnotationStudy, name: str) -> None:
     """Checks, after the items file was rewritten, that the items shown are still the same."""
     digest = hashlib.sha256()
-    for rows in _records(study):
-        for row in rows:
-            digest.update(f"{row['item']}\x00{row['record']}\x00".encode(errors="surrogatepass"))
+    for _ in _records(study, digest):
+        pass
     if digest.hexdigest() != read_setting(connection, "items"):
         raise InputError(
             "The items of the corpus have changed since the database was created",
@@ -176,18 +171,16 @@ def _compare_items(connection: Connection, study: AnnotationStudy, name: str) ->
     write_setting(connection, "items_file", _file_digest(study.folder))
 
 
-def _records(study: AnnotationStudy) -> Iterator[list[dict[str, Any]]]:
-    """The items with their rows and shown fields, in chunks."""
+def _records(study: AnnotationStudy, digest: hashlib._Hash) -> Iterator[list[dict[str, Any]]]:
+    """The items with their rows and shown fields, in chunks, added to a digest."""
     table = study.corpus.scan("items").select("item", *study.fields).collect()
     for start in range(0, len(table), CHUNK):
-        yield [
-            {
-                "row": start + offset,
-                "item": record["item"],
-                "record": json.dumps({f: record[f] for f in study.fields if record[f] is not None}, default=str),
-            }
-            for offset, record in enumerate(table.slice(start, CHUNK).iter_rows(named=True))
-        ]
+        rows = []
+        for row, record in enumerate(table.slice(start, CHUNK).iter_rows(named=True), start):
+            shown = json.dumps({f: record[f] for f in study.fields if record[f] is not None}, default=str)
+            digest.update(f"{record['item']}\x00{shown}\x00".encode(errors="surrogatepass"))
+            rows.append({"row": row, "item": record["item"], "record": shown})
+        yield rows
 
 
 def _plan(study: AnnotationStudy) -> dict[str, Any]:

@@ -71,7 +71,7 @@ class Submission:
 
 
 @dataclass(frozen=True, slots=True)
-class Saved:
+class SaveResult:
     """The result of a submission."""
 
     position: int
@@ -114,7 +114,7 @@ def item_page(connection: Connection, study: AnnotationStudy, person: Row[Any], 
     )
 
 
-def save(connection: Connection, new: Submission, lease: float) -> Saved:
+def save(connection: Connection, new: Submission, lease: float) -> SaveResult:
     """Stores a submission and extends the reservation to `lease` seconds from now; a repeated one is stored once."""
     page = connection.execute(_OWN, {"page": new.page, "number": new.participant}).one_or_none()
     if page is None:
@@ -123,7 +123,7 @@ def save(connection: Connection, new: Submission, lease: float) -> Saved:
         again = connection.execute(_TOKEN, {"page": page.id, "token": new.token}).scalar_one_or_none()
         last = connection.execute(_LAST, {"page": page.id, "revision": page.revision}).scalar_one()
         if again is not None or (last == new.answers and page.present):
-            return Saved(page.position, page.revision, repeated=True)
+            return SaveResult(page.position, page.revision, repeated=True)
     if page.stage != "working" or not page.present or page.verdict == "excluded":
         raise Refused("Your answers are final and can no longer be changed.", "conflict")
     lapsed = page.state == "lapsed"
@@ -136,9 +136,9 @@ def save(connection: Connection, new: Submission, lease: float) -> Saved:
     connection.execute(_INSERT, {**stored, "seconds": new.seconds, "at": now})
     connection.execute(_ANSWERED, {"page": page.id, "new_revision": revision})
     if page.lease is None:
-        return Saved(page.position, revision, expired=True)
+        return SaveResult(page.position, revision, expired=True)
     connection.execute(_LEASE, {"own": page.number, "until": now + lease, "more": more})
-    return Saved(page.position, revision, step=Step.in_batch(page.pages, page.answered + more))
+    return SaveResult(page.position, revision, step=Step.in_batch(page.pages, page.answered + more))
 
 
 def _substitute(study: AnnotationStudy, check: str) -> Mapping[str, Any]:

@@ -552,7 +552,7 @@ def _stacked(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
 
 
 def _union(key: Literal["item", "rater"], tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Rows of several tables, each id once: what one table does not know is taken from the other."""
+    """FileRows of several tables, each id once: what one table does not know is taken from the other."""
     tables = [table for table in tables if len(table)] or [tables[0]]
     joined = _stacked(tables)
     if joined[key].n_unique() == len(joined):

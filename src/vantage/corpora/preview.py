@@ -19,7 +19,7 @@ from vantage.corpora.corpus import Corpus
 from vantage.corpora.readers.columns import BOOKKEEPING
 from vantage.corpora.readers.files import open_rows
 from vantage.corpora.readers.table import read
-from vantage.corpora.readers.table_file import ROW, Doubt, Rows
+from vantage.corpora.readers.table_file import ROW, Doubt, FileRows
 from vantage.errors import InputError
 
 NAMES: Final[Mapping[str, str]] = {
@@ -57,8 +57,8 @@ def preview(source: str | Path | Any, **given: Any) -> dict[str, Any]:
     path = Path(source) if isinstance(source, str | Path) else None
     options = {name: value for name, value in given.items() if value not in (None, (), [], False)}
     doubts: list[dict[str, Any]] = []
-    rows: Rows | None = None
-    profiles: dict[str, Profile] = {}
+    rows: FileRows | None = None
+    profiles: dict[str, ColumnProfile] = {}
     corpus: Corpus | None = None
     problem = None
     while corpus is None and problem is None:
@@ -101,7 +101,7 @@ def preview(source: str | Path | Any, **given: Any) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class ColumnProfile:
     """What a column holds."""
 
     rows: int
@@ -112,7 +112,7 @@ class Profile:
     """Whether it may hold answers: few different ones, or numbers."""
 
 
-def profiled(rows: Rows) -> dict[str, Profile]:
+def profiled(rows: FileRows) -> dict[str, ColumnProfile]:
     """What each column holds, in one pass."""
     flat = [name for name, dtype in rows.schema.items() if not dtype.is_nested()]
     written = [name for name in flat if rows.schema[name] == pl.String]
@@ -127,7 +127,7 @@ def profiled(rows: Rows) -> dict[str, Profile]:
     for name, dtype in rows.schema.items():
         known = different.get(name)
         number = dtype.is_numeric() or dtype == pl.Boolean or words.get(name) == empty[name]
-        profiles[name] = Profile(
+        profiles[name] = ColumnProfile(
             empty[ROW],
             known,
             empty[name],
@@ -137,7 +137,7 @@ def profiled(rows: Rows) -> dict[str, Profile]:
     return profiles
 
 
-def guessed(rows: Rows, profiles: Mapping[str, Profile], given: Mapping[str, Any]) -> dict[str, Any]:
+def guessed(rows: FileRows, profiles: Mapping[str, ColumnProfile], given: Mapping[str, Any]) -> dict[str, Any]:
     """The roles of columns by their names, and whether the table is a wide one."""
     columns = list(profiles)
     mapping: dict[str, str] = dict(given.get("map", {}))
@@ -168,7 +168,9 @@ def guessed(rows: Rows, profiles: Mapping[str, Profile], given: Mapping[str, Any
     return {name: value for name, value in guesses.items() if value}
 
 
-def _spread(rows: Rows, profiles: Mapping[str, Profile], mapping: Mapping[str, str], rest: list[str]) -> str | None:
+def _spread(
+    rows: FileRows, profiles: Mapping[str, ColumnProfile], mapping: Mapping[str, str], rest: list[str]
+) -> str | None:
     """What the columns of a wide table are; null for a long one."""
     answers = [column for column in rest if profiles[column].answers]
     if rows.titles or "Timestamp" in profiles or all(re.search(r"\[.+\]$", c) for c in rest or [""]):
@@ -182,7 +184,7 @@ def _spread(rows: Rows, profiles: Mapping[str, Profile], mapping: Mapping[str, s
     return "rater" if "item" in mapping or "text" in mapping else None
 
 
-def _columns(profiles: Mapping[str, Profile], options: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _columns(profiles: Mapping[str, ColumnProfile], options: Mapping[str, Any]) -> list[dict[str, Any]]:
     roles = {column: role for role, column in options.get("map", {}).items()}
     roles |= dict.fromkeys(options.get("traits", ()), "trait")
     wide = options.get("wide")

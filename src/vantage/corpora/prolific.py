@@ -14,7 +14,7 @@ from typing import Final
 import polars as pl
 
 from vantage.corpora.readers.files import read_table
-from vantage.corpora.readers.table_file import Table
+from vantage.corpora.readers.table_file import FileTable
 from vantage.errors import InputError
 
 MISSING: Final = frozenset(
@@ -160,7 +160,7 @@ def snake_case(name: str) -> str:
     return re.sub(r"\W+", "_", parted).strip("_").lower()
 
 
-def _renamed(table: Table) -> pl.DataFrame:
+def _renamed(table: FileTable) -> pl.DataFrame:
     names = [snake_case(name) or "column" for name in table.frame.columns]
     for index, name in enumerate(names):
         if name in names[:index]:
@@ -173,7 +173,7 @@ def _renamed(table: Table) -> pl.DataFrame:
     return table.frame.rename(dict(zip(table.frame.columns, names, strict=True)))
 
 
-def _ids(table: Table, column: pl.Series) -> pl.Series:
+def _ids(table: FileTable, column: pl.Series) -> pl.Series:
     ids = column.cast(pl.String).str.strip_chars().alias("rater")
     empty = ids.is_null() | (ids == "")
     if empty.any():
@@ -184,11 +184,11 @@ def _ids(table: Table, column: pl.Series) -> pl.Series:
     return ids
 
 
-def _submission(table: Table, frame: pl.DataFrame) -> list[pl.Series]:
+def _submission(table: FileTable, frame: pl.DataFrame) -> list[pl.Series]:
     columns = []
     if "status" in frame.columns:
         columns.append(known(frame["status"]).cast(pl.String).alias("submission_status"))
     if "time_taken" in frame.columns:
-        taken = Table(table.path, frame, table.first_row, table.kept).numbers("time_taken")
+        taken = FileTable(table.path, frame, table.first_row, table.kept).numbers("time_taken")
         columns.append(taken.alias("submission_seconds"))
     return columns

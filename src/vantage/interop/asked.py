@@ -24,7 +24,7 @@ from vantage.raters.models.base import Message
 from vantage.raters.style import Style
 
 
-class Choice(TypedDict, total=False):
+class AskedWith(TypedDict, total=False):
     """What may be chosen of a sheet, as `Sheet.of` explains it."""
 
     instrument: str | Instrument | None

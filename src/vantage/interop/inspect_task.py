@@ -19,13 +19,13 @@ from vantage.corpora.writers.cells import json_text
 from vantage.corpora.writers.place import put_folder
 from vantage.documents import dump
 from vantage.errors import InputError
-from vantage.interop.asked import Asked, Choice, Sheet, plain_name
+from vantage.interop.asked import Asked, AskedWith, Sheet, plain_name
 
 OURS: Final = ("task.py", "dataset.jsonl", "instrument.json", "__pycache__/*")
 REFUSED: Final = ("scoring", "two-step", "together", "voice")
 
 
-def write(corpus: Corpus, path: Path, *, overwrite: bool = False, **chosen: Unpack[Choice]) -> Path:
+def write(corpus: Corpus, path: Path, *, overwrite: bool = False, **chosen: Unpack[AskedWith]) -> Path:
     """Writes the folder of the task."""
     sheet = Sheet.of(corpus, **chosen, refused=REFUSED, tool="an Inspect task")
     samples = "".join(f"{json_text(_sample(sheet, asked))}\n" for asked in sheet.asked())

@@ -19,7 +19,7 @@ from vantage.corpora.writers.cells import json_text
 from vantage.corpora.writers.place import put_folder
 from vantage.errors import InputError
 from vantage.instruments import Question
-from vantage.interop.asked import Asked, Choice, Sheet, plain_name
+from vantage.interop.asked import Asked, AskedWith, Sheet, plain_name
 from vantage.interop.inspect_task import template
 from vantage.raters.answers import choices
 
@@ -41,7 +41,7 @@ _Dumper.add_representer(
 )
 
 
-def write(corpus: Corpus, path: Path, *, overwrite: bool = False, **chosen: Unpack[Choice]) -> Path:
+def write(corpus: Corpus, path: Path, *, overwrite: bool = False, **chosen: Unpack[AskedWith]) -> Path:
     """Writes the folder of the tasks."""
     sheet = Sheet.of(corpus, **chosen, refused=REFUSED, tool="the harness")
     if corpus.items.is_empty():

@@ -31,25 +31,18 @@ if TYPE_CHECKING:
     from vantage.perspective.traits import vote as vote
 
 _HOMES = {
-    "Evaluation": "vantage.perspective.evaluation",
-    "Split": "vantage.perspective.splits",
-    "ablation": "vantage.perspective.traits",
-    "advantage": "vantage.perspective.differences",
-    "against_majority": "vantage.perspective.fairness",
-    "alignment": "vantage.perspective.traits",
-    "average_user": "vantage.perspective.differences",
-    "below": "vantage.perspective.fairness",
-    "evaluate": "vantage.perspective.evaluation",
-    "exaggeration": "vantage.perspective.stereotyping",
-    "explained": "vantage.perspective.stereotyping",
-    "gaps": "vantage.perspective.fairness",
-    "jury": "vantage.perspective.juries",
-    "label_change": "vantage.perspective.traits",
-    "minority_gap": "vantage.perspective.fairness",
-    "shared_task": "vantage.perspective.shared_tasks",
-    "split": "vantage.perspective.splits",
-    "stood_for": "vantage.perspective.evaluation",
-    "vote": "vantage.perspective.traits",
+    name: f"vantage.perspective.{module}"
+    for module, names in {
+        "differences": ("advantage", "average_user"),
+        "evaluation": ("Evaluation", "evaluate", "stood_for"),
+        "fairness": ("against_majority", "below", "gaps", "minority_gap"),
+        "juries": ("jury",),
+        "shared_tasks": ("shared_task",),
+        "splits": ("Split", "split"),
+        "stereotyping": ("exaggeration", "explained"),
+        "traits": ("ablation", "alignment", "label_change", "vote"),
+    }.items()
+    for name in names
 }
 
 __all__ = [*_HOMES]  # noqa: PLE0604

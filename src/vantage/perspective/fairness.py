@@ -126,7 +126,7 @@ def minority_gap(evaluation: Evaluation, corpus: Corpus, question: str) -> pl.Da
 
 
 def _with_stance(evaluation: Evaluation, corpus: Corpus, question: str) -> pl.DataFrame:
-    """The pairs, each with how the judgment stands to most other people's; null where nobody else judged the text."""
+    """The pairs, each with how the judgment relates to most other people's; null where nobody else judged the text."""
     votes = corpus.judgments.filter(pl.col("question") == question, pl.col("value").is_not_null())
     votes = votes.select("item", "rater", "value")
     others = (

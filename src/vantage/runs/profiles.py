@@ -9,7 +9,7 @@ from typing import Any
 
 from vantage.raters.chat import ChatRater
 from vantage.raters.models import kind_of
-from vantage.raters.models.probe import ROOM, Profile
+from vantage.raters.models.probe import ROOM, ModelProfile
 from vantage.runs.identity import identity
 from vantage.runs.store import RunStore
 
@@ -17,28 +17,28 @@ SAMPLES = 20
 """Replies that a distribution is drawn from where there are no probabilities."""
 
 
-def kept(store: RunStore, rater: ChatRater) -> Profile | None:
+def kept(store: RunStore, rater: ChatRater) -> ModelProfile | None:
     """The newest profile of a rater's model that the store has."""
     if not store.has("profiles"):
         return None
     found = store.select("SELECT profile FROM profiles WHERE model = ? ORDER BY id DESC LIMIT 1", (_name(rater),))
-    return Profile.of(json.loads(found[0][0])) if found else None
+    return ModelProfile.of(json.loads(found[0][0])) if found else None
 
 
-def keep(store: RunStore, rater: ChatRater, profile: Profile) -> None:
+def keep(store: RunStore, rater: ChatRater, profile: ModelProfile) -> None:
     """Adds a profile."""
     row = (_name(rater), time.time(), json.dumps(profile.as_dict()))
     store.writer.do(lambda connection: connection.execute("INSERT INTO profiles VALUES (NULL, ?, ?, ?)", row))
 
 
-def profiles(store: RunStore) -> list[Profile]:
+def profiles(store: RunStore) -> list[ModelProfile]:
     """All profiles of a store, the oldest first."""
     if not store.has("profiles"):
         return []
-    return [Profile.of(json.loads(told)) for (told,) in store.select("SELECT profile FROM profiles ORDER BY id")]
+    return [ModelProfile.of(json.loads(told)) for (told,) in store.select("SELECT profile FROM profiles ORDER BY id")]
 
 
-def suited(rater: ChatRater, profile: Profile | None, *, max_tokens: int | None) -> tuple[ChatRater, list[str]]:
+def suited(rater: ChatRater, profile: ModelProfile | None, *, max_tokens: int | None) -> tuple[ChatRater, list[str]]:
     """A rater with the defaults that suit its model, and what was changed, in sentences.
 
     A thinking model gets room to think unless a limit was given. Where the endpoint tells no probabilities, the

@@ -16,7 +16,7 @@ HELD: Final = 20_000
 """Rows in memory before they are written away."""
 
 
-class Rows:
+class JudgmentRows:
     """Collects rows as conversations end, and gives them back in the order of the plan."""
 
     def __init__(self) -> None:

@@ -21,7 +21,7 @@ from vantage.runs.keys import KeyedCall, Keys
 from vantage.runs.options import RunOptions
 from vantage.runs.plan import PlanPart
 from vantage.runs.recall import recall
-from vantage.runs.rows import Rows
+from vantage.runs.rows import JudgmentRows
 from vantage.runs.store import RunStore
 from vantage.runs.tally import RunTally
 
@@ -34,7 +34,7 @@ class PartProgress:
 
     def __init__(self, part: PlanPart, options: RunOptions) -> None:
         self.part, self.options = part, options
-        self.rows = Rows()
+        self.rows = JudgmentRows()
         self.keys = Keys(part.rater, part.used, part.condition)
         self.conversations = Conversations(
             part.rater, part.corpus, part.used, part.condition, retry_unparsed=options.retry_unparsed

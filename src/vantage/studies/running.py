@@ -49,7 +49,7 @@ def run(
         seed: Random seed.
         settings: Settings of the models, such as `base_url`; never keys.
         progress: What shows how far the work has come.
-        carried: How models are called: concurrency, limits of cost and of failures (`vantage.runs.Options`).
+        carried: How models are called: concurrency, limits of cost and of failures (`vantage.runs.RunOptions`).
         options: The options of the study.
 
     Returns:

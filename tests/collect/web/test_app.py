@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from tests.collect.web.studies import Visitor, study_service
-from vantage.collect.web.app import PAGES
 from vantage.collect.web.site import static_files
 
 
@@ -24,11 +23,6 @@ def test_static_files_are_kept_for_ever_and_packed_for_those_who_can(tmp_path: P
         assert gzip.decompress(file.packed) == file.plain
     assert client.get("/static/../app.py").status_code == 404
     assert client.get("/static/style.css").status_code == 404
-
-
-def test_every_page_has_one_address() -> None:
-    paths = [path for path, _, _ in PAGES]
-    assert len(paths) == len(set(paths))
 
 
 def test_starting_and_stopping_closes_an_owned_desk(tmp_path: Path) -> None:

@@ -152,11 +152,11 @@ def fits(page: Page) -> None:
     page.wait_for_load_state("load")
     # A page that is just being replaced has no elements for a moment.
     while (
-        told := page.evaluate("document.documentElement && document.documentElement.scrollWidth <= innerWidth")
+        narrow := page.evaluate("document.documentElement && document.documentElement.scrollWidth <= innerWidth")
     ) is None:
         page.wait_for_timeout(50)
     # Without JavaScript the page cannot be asked; the same page with JavaScript is.
-    assert told, page.url
+    assert narrow, page.url
 
 
 SHORTEN = """() => {

@@ -45,13 +45,13 @@ def test_the_worked_answers_of_every_instrument_pass_through_the_form(name: str)
         asked = [q for q in instrument.questions if q.id in example.answers]
         replies = {}
         for q in asked:
-            told = example.answers[q.id]
-            reason = told.reason if q.rationale != "no" else None
-            if isinstance(told.answer, str):
-                opt_out = next(o.status for o in q.scale.opt_outs if o.status == told.answer)
+            worked = example.answers[q.id]
+            reason = worked.reason if q.rationale != "no" else None
+            if isinstance(worked.answer, str):
+                opt_out = next(o.status for o in q.scale.opt_outs if o.status == worked.answer)
                 replies[q.id] = QuestionAnswer(None, opt_out, reason)
             else:
-                replies[q.id] = QuestionAnswer(told.answer, "answered", reason)
+                replies[q.id] = QuestionAnswer(worked.answer, "answered", reason)
         given_ = forms.inputs(asked, replies)
         assert forms.read(asked, given_) == replies
         assert wrong(asked, given_) == {}

@@ -65,17 +65,17 @@ def test_behind_a_proxy_with_a_prefix(service: StudyService, stripped: bool) -> 
 
 def test_too_large_a_body_is_refused_whether_its_length_is_told_or_not(service: StudyService) -> None:
     client = Visitor(service).client
-    told = client.post("/consent", content=b"a=" + b"x" * LARGEST_BODY)
-    assert told.status_code == 413
-    assert "shorten" in told.text
+    known = client.post("/consent", content=b"a=" + b"x" * LARGEST_BODY)
+    assert known.status_code == 413
+    assert "shorten" in known.text
 
     def pieces() -> Iterator[bytes]:
         for _ in range(LARGEST_BODY // 65536 + 2):
             yield b"x" * 65536
 
-    untold = client.post("/consent", content=pieces())
-    assert untold.status_code == 413
-    assert "content-security-policy" in untold.headers
+    unknown = client.post("/consent", content=pieces())
+    assert unknown.status_code == 413
+    assert "content-security-policy" in unknown.headers
 
 
 @pytest.mark.parametrize("length", ["-1", "many", "１"])

@@ -21,8 +21,8 @@ from vantage.errors import InputError
 CODE = """
 import json, sys
 from vantage.collect.web.server import ServedStudy, serve
-told = json.loads(sys.argv[1])
-serve(ServedStudy(**told["source"]), port=told["port"], workers=told["workers"])
+plan = json.loads(sys.argv[1])
+serve(ServedStudy(**plan["source"]), port=plan["port"], workers=plan["workers"])
 """
 
 
@@ -38,8 +38,8 @@ def free_port() -> int:
 def test_serving_and_stopping(tmp_path: Path, workers: int) -> None:
     port = free_port()
     source = {"folder": str(corpus(tmp_path, "irony")), "instrument": "irony", "prefix": "/study"}
-    told = json.dumps({"source": source, "port": port, "workers": workers})
-    process = subprocess.Popen([sys.executable, "-c", CODE, told])
+    plan = json.dumps({"source": source, "port": port, "workers": workers})
+    process = subprocess.Popen([sys.executable, "-c", CODE, plan])
     try:
         for _ in range(600):
             try:

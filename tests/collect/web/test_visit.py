@@ -25,9 +25,9 @@ def test_any_body_is_a_form_or_a_trouble(body: bytes) -> None:
 @settings(max_examples=5)
 @given(st.sampled_from(["multipart/form-data; boundary=x", "application/json", ""]))
 def test_other_kinds_of_content_are_refused(kind: str) -> None:
-    with pytest.raises(PageError) as told:
+    with pytest.raises(PageError) as error:
         fields(b"a=1", kind)
-    assert told.value.status == 415
+    assert error.value.status == 415
 
 
 def test_too_many_fields() -> None:

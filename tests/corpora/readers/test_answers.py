@@ -6,7 +6,7 @@ import pytest
 
 from vantage import Instrument, Scale
 from vantage.corpora.readers.answers import (
-    Answer,
+    GivenAnswer,
     as_number,
     ask,
     ask_option,
@@ -30,18 +30,18 @@ def test_rationales_find_their_answer() -> None:
     assert rationale_of("reason-tone", ["tone", "warmth"]) == "tone"
     assert rationale_of("explanation", ["tone"]) == ""
     assert rationale_of("tone", ["tone"]) is None
-    answers = [Answer("1", "ann", "tone"), Answer("1", "ann", "warmth")]
+    answers = [GivenAnswer("1", "ann", "tone"), GivenAnswer("1", "ann", "warmth")]
     told = with_rationales(answers, {"": "all", "tone": "this"})
     assert [answer.rationale for answer in told] == ["this", "all"]
 
 
 def test_bare_scales() -> None:
     answers = [
-        *(Answer("1", rater, "word", label=label) for rater, label in (("a", "Yes"), ("b", "no"), ("c", "yes"))),
-        *(Answer("1", rater, "points", label=label) for rater, label in (("a", "2"), ("b", "5"))),
-        *(Answer("1", rater, "slider", number=value) for rater, value in (("a", 0.25), ("b", 0.75))),
-        Answer("1", "a", "same", label="only"),
-        Answer("1", "a", "declined", status="refused"),
+        *(GivenAnswer("1", rater, "word", label=label) for rater, label in (("a", "Yes"), ("b", "no"), ("c", "yes"))),
+        *(GivenAnswer("1", rater, "points", label=label) for rater, label in (("a", "2"), ("b", "5"))),
+        *(GivenAnswer("1", rater, "slider", number=value) for rater, value in (("a", 0.25), ("b", 0.75))),
+        GivenAnswer("1", "a", "same", label="only"),
+        GivenAnswer("1", "a", "declined", status="refused"),
     ]
     judgments, (instrument,), notes = coded(answers, None, "My File", {})
     assert instrument.id == "my-file"
@@ -59,20 +59,20 @@ def test_bare_scales() -> None:
 
 
 def test_labels_beside_numbers_are_labels() -> None:
-    answers = [Answer("1", "a", "q", label="1"), Answer("1", "b", "q", label="bad_text")]
+    answers = [GivenAnswer("1", "a", "q", label="1"), GivenAnswer("1", "b", "q", label="bad_text")]
     judgments, (instrument,), _ = coded(answers, None, "x", {})
     assert instrument.questions[0].scale.describe() == "1, bad_text (nominal)"
     assert judgments["value"].to_list() == [0, 1]
 
 
 def test_an_empty_label_is_refused() -> None:
-    answers = [Answer("1", "a", "q", label=" ", file=Path("x.json"), row=3)]
+    answers = [GivenAnswer("1", "a", "q", label=" ", file=Path("x.json"), row=3)]
     with pytest.raises(InputError, match=r"x\.json, row 3: ' ', given by rater 'a'"):
         coded(answers, None, "x", {})
 
 
 def test_scales_of_the_tool_come_before_guesses() -> None:
-    answers = [Answer("1", "a", "q", label="high")]
+    answers = [GivenAnswer("1", "a", "q", label="high")]
     judgments, _, _ = coded(answers, None, "x", {"q": Scale.labels("low", "high")})
     assert judgments["value"].to_list() == [1]
 

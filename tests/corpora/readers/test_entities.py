@@ -6,12 +6,12 @@ import polars as pl
 import pytest
 
 from vantage.corpora.readers.entities import codes, first_of_each, ids, notes_on, one_row_each, read_flat
-from vantage.corpora.readers.table_file import Table
+from vantage.corpora.readers.table_file import FileTable
 from vantage.errors import InputError
 
 
-def table(**columns: list[object]) -> Table:
-    return Table(Path("x.csv"), pl.DataFrame(columns), 2)
+def table(**columns: list[object]) -> FileTable:
+    return FileTable(Path("x.csv"), pl.DataFrame(columns), 2)
 
 
 def test_the_first_known_value_of_each() -> None:

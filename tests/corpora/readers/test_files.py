@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vantage.corpora.readers.files import find, read_csv, read_json, read_jsonl, read_table
-from vantage.corpora.readers.table_file import Table
+from vantage.corpora.readers.table_file import FileTable
 from vantage.errors import InputError
 
 
@@ -99,7 +99,7 @@ def test_another_encoding_can_be_named(tmp_path: Path) -> None:
 
 
 def test_numbers_are_read_and_the_first_cell_that_is_none_is_named(tmp_path: Path) -> None:
-    table = Table(tmp_path / "t.csv", pl.DataFrame({"v": ["1", " 2.5 ", None, ""], "w": ["1", "two", "3", "4"]}), 2)
+    table = FileTable(tmp_path / "t.csv", pl.DataFrame({"v": ["1", " 2.5 ", None, ""], "w": ["1", "two", "3", "4"]}), 2)
     assert table.numbers("v").to_list() == [1, 2.5, None, None]
     with pytest.raises(InputError, match=r"row 3, column 'w': 'two' is not a number"):
         table.numbers("w")

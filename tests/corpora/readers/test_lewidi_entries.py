@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from vantage.corpora.readers.lewidi_entries import Entry, raters_of
+from vantage.corpora.readers.lewidi_entries import LewidiEntry, raters_of
 from vantage.errors import InputError
 from vantage.instruments import Instrument
 from vantage.scales import Scale
@@ -14,8 +14,8 @@ from vantage.scales import Scale
 INSTRUMENT = Instrument.of_questions("test", "Test", {"ironic": Scale.labels("no", "yes")})
 
 
-def entry(**data: object) -> Entry:
-    return Entry(Path("a.json"), "5", data)
+def entry(**data: object) -> LewidiEntry:
+    return LewidiEntry(Path("a.json"), "5", data)
 
 
 def test_a_value_inside_a_part_is_found_or_named() -> None:

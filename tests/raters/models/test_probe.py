@@ -11,7 +11,7 @@ import pytest
 
 from vantage import ChatRater
 from vantage.raters.models import ModelError, load_model
-from vantage.raters.models.probe import ROOM, Profile, probe
+from vantage.raters.models.probe import ROOM, ModelProfile, probe
 from vantage.runs import RunStore
 from vantage.runs.profiles import keep, kept, profiles, suited
 
@@ -24,7 +24,7 @@ def _key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
 
 
-def probed(reply: Any) -> tuple[Profile, Endpoint]:
+def probed(reply: Any) -> tuple[ModelProfile, Endpoint]:
     with Endpoint(reply) as endpoint:
         model = load_model("openai:judge", base_url=endpoint.url, max_retries=0)
         try:
@@ -52,7 +52,7 @@ def test_an_endpoint_that_can_do_everything() -> None:
     assert (profile.repeats, profile.thinks, profile.rejects) == (True, False, ())
     assert profile.calls <= 12
     assert len(endpoint.requests) <= 12
-    assert Profile.of(json.loads(json.dumps(profile.as_dict()))) == profile
+    assert ModelProfile.of(json.loads(json.dumps(profile.as_dict()))) == profile
 
 
 def test_an_endpoint_with_limits_and_a_model_that_thinks() -> None:
@@ -104,8 +104,8 @@ def test_a_store_keeps_profiles_by_model_endpoint_and_parameters(store: RunStore
     here = ChatRater("openai:judge", settings={"base_url": "http://localhost:1/v1"})
     there = ChatRater("openai:judge", settings={"base_url": "https://api.example.org/v1"})
     assert kept(store, here) is None
-    keep(store, here, Profile("openai:judge", "2026-11-14", window=10))
-    keep(store, here, Profile("openai:judge", "2026-11-15", window=4096))
+    keep(store, here, ModelProfile("openai:judge", "2026-11-14", window=10))
+    keep(store, here, ModelProfile("openai:judge", "2026-11-15", window=4096))
     found = kept(store, here)
     assert found is not None
     assert (found.probed, kept(store, there), len(profiles(store))) == ("2026-11-15", None, 2)

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ import polars as pl
 import pytest
 
 from tests.raters.models.endpoint import Endpoint
-from tests.report.truth import check_all, claims
+from tests.report.truth import check_all
 from tests.studies.perseval.made import corpus, write
 from vantage import Corpus, InputError, Instrument, Scale
 from vantage.raters.trained.pairs import PAIR_METHODS, fitting
@@ -164,38 +163,6 @@ def test_without_torch_the_light_raters_run_and_the_report_says_so(
     assert "it was not run; the warnings say why" in set(table(told, "not-run")["reason"])
 
 
-CHEAP: dict[str, Any] = {"encoder": "none", "resamples": 200, "methods": "tfidf,tfidf-users"}
-
-
-def test_planted_differences_are_claimed(tmp_path: Path) -> None:
-    told = run("perseval", data=write(tmp_path, people=160, texts=1200, each=30), **CHEAP)
-    check_all(told.result)
-    said = claims(told.result)
-    assert any("go with group in made" in text and "gender" not in text for text in said)
-    assert any("met better by tfidf-users" in text for text in said)
-    assert not any("met worse by" in text for text in said)
-
-
-def test_whoever_is_served_worse_changes_place_with_the_names_of_the_sides(tmp_path: Path) -> None:
-    said = {}
-    for inverted in (False, True):
-        folder = write(tmp_path / str(inverted), people=120, texts=300, each=30, inverted=inverted)
-        told = run("perseval", data=folder, **{**CHEAP, "methods": "tfidf"})
-        check_all(told.result)
-        (said[inverted],) = [text for text in claims(told.result) if text.startswith("Groups of users are not served")]
-    names = {"target": "control", "control": "target"}
-    turned = re.sub("target|control", lambda found: names[found[0]], said[True])
-    assert "group target" in said[False]
-    assert turned == said[False]
-
-
-def test_what_learns_from_noise_claims_nothing_of_groups_and_of_knowing_users(tmp_path: Path) -> None:
-    told = run("perseval", data=write(tmp_path, people=60, noise=True), **CHEAP)
-    check_all(told.result)
-    # What learns from the other votes on a text meets those who voted so, with noise as well.
-    assert [text for text in claims(told.result) if "agree with most others" not in text] == []
-
-
 @pytest.mark.parametrize("options", [{"people": 6, "each": 50}, {"texts": 5, "each": 5}, {"people": 12, "each": 3}])
 def test_hardly_any_data_leave_true_sentences(tmp_path: Path, options: dict[str, int]) -> None:
     few = "majority,text-majority,user-majority"
@@ -223,7 +190,7 @@ def test_an_ordered_scale_is_scored_by_distance(tmp_path: Path) -> None:
     path = Corpus(made.items, made.raters, answers, ordered, made.about).write(tmp_path / "ordered")
     told = run("perseval", data=path, methods="tfidf,tfidf-users", encoder="none", resamples=20)
     check_all(told.result)
-    best = table(told, "scores-made").filter(rater="tfidf-users")["user"].to_list()[0]
+    best = max(table(told, "scores-made").filter(rater="tfidf-users")["user"].to_list())
     lines = table(told, "for-whom").filter(pl.col("rater").str.starts_with("tfidf-users"))
     assert lines["user"].to_list() == [pytest.approx(best)]
     # Half of the answers are one step off whatever is predicted, so that a good rater misses by half a step.

@@ -99,9 +99,9 @@ class ApiCall:
 
     method: Literal["GET", "POST"]
     path: str
-    does: Callable[[Visit], Any]
-    gives: Any
-    takes: type[Strict] | None = None
+    handler: Callable[[Visit], Any]
+    response: Any
+    body: type[Strict] | None = None
     query: tuple[tuple[str, dict[str, Any]], ...] = ()
     open: bool = False
     """Whether no token is needed."""
@@ -188,11 +188,11 @@ def pause(visit: Visit) -> dict[str, bool]:
 _WHOLE: Final = {"type": "integer", "minimum": 0}
 CALLS: Final = (
     ApiCall("GET", "/api/health", health, Health, open=True),
-    ApiCall("POST", "/api/token", token, Token, takes=Password, open=True),
+    ApiCall("POST", "/api/token", token, Token, body=Password, open=True),
     ApiCall("GET", "/api/overview", overview, Overview),
     ApiCall("GET", "/api/reliability", reliability, list[Reliability]),
     ApiCall("GET", "/api/raters", raters, list[RaterRow]),
-    ApiCall("POST", "/api/raters/{rater}", review, Review, takes=Review),
+    ApiCall("POST", "/api/raters/{rater}", review, Review, body=Review),
     ApiCall(
         "GET",
         "/api/items",
@@ -206,8 +206,8 @@ CALLS: Final = (
     ),
     ApiCall("GET", "/api/items/{item}", item, ItemAnswers),
     ApiCall("GET", "/api/invitations", invitations, list[Invitation]),
-    ApiCall("POST", "/api/invitations", invite, list[Invitation], takes=Invite),
-    ApiCall("POST", "/api/pause", pause, Paused, takes=Paused),
+    ApiCall("POST", "/api/invitations", invite, list[Invitation], body=Invite),
+    ApiCall("POST", "/api/pause", pause, Paused, body=Paused),
 )
 
 
@@ -218,7 +218,7 @@ def serve(call: ApiCall) -> Callable[[Visit], Response]:
         try:
             if not call.open:
                 _authorised(visit)
-            return Response(TypeAdapter(Any).dump_json(call.does(visit)), media_type="application/json")
+            return Response(TypeAdapter(Any).dump_json(call.handler(visit)), media_type="application/json")
         except Refused as refused:
             return JSONResponse({"problem": str(refused)}, STATUS[refused.kind])
         except PageError as error:

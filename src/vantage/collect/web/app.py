@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import TYPE_CHECKING, Final
 
 from starlette.applications import Starlette
@@ -23,28 +23,28 @@ from vantage.collect.web.visit import Handler, PageError, Visit, endpoint, error
 if TYPE_CHECKING:
     from vantage.collect.service import StudyService
 
-PAGES: Final[tuple[tuple[str, Handler | None, Handler | None], ...]] = (
-    ("/", participant.start, None),
-    ("/consent", participant.consent, participant.give_consent),
-    ("/traits", participant.traits, participant.give_traits),
-    ("/guidelines", participant.guidelines, participant.confirm_guidelines),
-    ("/quiz", participant.quiz, participant.answer_quiz),
-    ("/item/{position:int}", rating_pages.item, rating_pages.submit),
-    ("/review", rating_pages.review, rating_pages.finish),
-    ("/end", participant.end, None),
-    ("/more", None, participant.more),
-    ("/withdraw", participant.withdraw, participant.confirm_withdrawal),
-    ("/admin/login", researcher.login, researcher.log_in),
-    ("/admin/logout", None, researcher.log_out),
-    ("/admin", researcher.overview, None),
-    ("/admin/raters", researcher.raters, researcher.review_rater),
-    ("/admin/items", researcher.items, None),
-    ("/admin/item", researcher.item, None),
-    ("/admin/invitations", researcher.invitations, researcher.invite),
-    ("/admin/pause", None, researcher.pause),
-    ("/admin/download", researcher.download, None),
-)
-"""Every page: its address, the handler that shows it, and the handler that accepts its form."""
+PAGES: Final[Mapping[str, Mapping[str, Handler]]] = {
+    "/": {"GET": participant.start},
+    "/consent": {"GET": participant.consent, "POST": participant.give_consent},
+    "/traits": {"GET": participant.traits, "POST": participant.give_traits},
+    "/guidelines": {"GET": participant.guidelines, "POST": participant.confirm_guidelines},
+    "/quiz": {"GET": participant.quiz, "POST": participant.answer_quiz},
+    "/item/{position:int}": {"GET": rating_pages.item, "POST": rating_pages.submit},
+    "/review": {"GET": rating_pages.review, "POST": rating_pages.finish},
+    "/end": {"GET": participant.end},
+    "/more": {"POST": participant.more},
+    "/withdraw": {"GET": participant.withdraw, "POST": participant.confirm_withdrawal},
+    "/admin/login": {"GET": researcher.login, "POST": researcher.log_in},
+    "/admin/logout": {"POST": researcher.log_out},
+    "/admin": {"GET": researcher.overview},
+    "/admin/raters": {"GET": researcher.raters, "POST": researcher.review_rater},
+    "/admin/items": {"GET": researcher.items},
+    "/admin/item": {"GET": researcher.item},
+    "/admin/invitations": {"GET": researcher.invitations, "POST": researcher.invite},
+    "/admin/pause": {"POST": researcher.pause},
+    "/admin/download": {"GET": researcher.download},
+}
+"""The handlers of every page, by address and method."""
 
 
 def create_app(service: StudyService, *, prefix: str = "", own: bool = False) -> Starlette:
@@ -91,20 +91,15 @@ def create_app(service: StudyService, *, prefix: str = "", own: bool = False) ->
 
     routes = [Route("/static/{name}", static), Route("/openapi.json", described)]
     routes += [Route(path, moved, methods=["GET", "POST"]) for path in ("/desk", "/desk/{rest:path}")]
-    for path, shows, accepts in PAGES:
+    calls: dict[str, dict[str, Handler]] = {}
+    for call in api.CALLS:
+        calls.setdefault(call.path.replace("{item}", "{item:path}"), {})[call.method] = api.serve(call)
+    for addresses, json in ((PAGES, False), (calls, True)):
         # One route per address, so that a wrong method is not reported as a wrong address.
-        methods = (["GET"] if shows else []) + (["POST"] if accepts else [])
-        routes.append(Route(path, endpoint(site, _either(shows, accepts)), methods=methods))
-    for path in dict.fromkeys(call.path for call in api.CALLS):
-        calls = {call.method: call for call in api.CALLS if call.path == path}
-        get, post = (api.serve(calls[m]) if m in calls else None for m in ("GET", "POST"))
-        routes.append(
-            Route(
-                path.replace("{item}", "{item:path}"),
-                endpoint(site, _either(get, post), json=True),
-                methods=list(calls),
-            )
-        )
+        routes += [
+            Route(path, endpoint(site, by_method, json=json), methods=list(by_method))
+            for path, by_method in addresses.items()
+        ]
     return Starlette(
         routes=routes,
         middleware=[Middleware(Guard, prefix=site.prefix, redirects=site.redirects)],
@@ -117,14 +112,3 @@ ERRORS: Final = {
     404: PageError(404, "Page not found", "Check the address, or go back to the study."),
     405: PageError(405, "This address accepts no forms", "Go back to the page and use its buttons."),
 }
-
-
-def _either(shows: Handler | None, accepts: Handler | None) -> Handler:
-    """One handler for both methods of an address."""
-
-    def handler(visit: Visit) -> Response:
-        chosen = accepts if visit.request.method == "POST" else shows
-        assert chosen is not None  # noqa: S101
-        return chosen(visit)
-
-    return handler

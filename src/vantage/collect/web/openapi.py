@@ -28,28 +28,28 @@ def description(prefix: str = "") -> dict[str, Any]:
         word = {"type": "string", "minLength": 1}
         parameters = [{"name": name, "in": "path", "required": True, "schema": word} for name in named]
         parameters += [{"name": name, "in": "query", "schema": shape} for name, shape in call.query]
-        content = {"application/json": {"schema": schema(call.gives)}}
+        content = {"application/json": {"schema": schema(call.response)}}
         responses: dict[str, Any] = {"200": {"description": "Success", "content": content}}
-        if call.takes or call.query:
+        if call.body or call.query:
             responses["400"] = {"description": "Not as described", **problem}
-        if call.takes:
+        if call.body:
             responses["413"] = {"description": "The body is too large"}
         if not call.open:
             responses["401"] = {"description": "No token, or an expired one", **problem}
         if named:
             responses["404"] = {"description": "Not found", **problem}
             responses["409"] = {"description": "No longer possible", **problem}
-        if call.takes is api.Password:
+        if call.body is api.Password:
             responses["403"] = {"description": "Wrong password", **problem}
             responses["429"] = {"description": "Too many wrong passwords", **problem}
         entry: dict[str, Any] = {
-            "operationId": f"{call.method.lower()}_{call.does.__name__}",
-            "summary": (call.does.__doc__ or "").strip(),
+            "operationId": f"{call.method.lower()}_{call.handler.__name__}",
+            "summary": (call.handler.__doc__ or "").strip(),
             "parameters": parameters,
             "responses": responses,
         }
-        if call.takes:
-            entry["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema(call.takes)}}}
+        if call.body:
+            entry["requestBody"] = {"required": True, "content": {"application/json": {"schema": schema(call.body)}}}
         if not call.open:
             entry["security"] = [{"token": []}]
         paths.setdefault(call.path, {})[call.method.lower()] = entry

@@ -83,30 +83,18 @@ class Site:
     def _guide(self, conditions: tuple[str, ...], questions: tuple[str, ...]) -> Markup:
         """The guidelines, the questions' meanings and the worked examples, for some conditions and questions."""
         instrument = self.study.instrument
-        asked = {q.id: q for q in instrument.questions if q.id in questions}
-        examples = [
-            {
-                "panels": panels(instrument, example.item, example.condition),
-                "answers": [
-                    {
-                        "asked": asked[id_].title,
-                        "answer": answer_text(asked[id_], answer.answer),
-                        "reason": answer.reason,
-                    }
-                    for id_, answer in example.answers.items()
-                    if id_ in asked
-                ],
-            }
+        shown = [
+            example
             for example in instrument.examples
-            if not example.condition or example.condition in conditions or conditions == ("",)
+            if (not example.condition or example.condition in conditions or conditions == ("",))
+            and any(name in questions for name in example.answers)
         ]
-        explained = [q for q in asked.values() if q.guidelines]
         return Markup(  # noqa: S704 - the template escapes
             self.render(
                 "guide.html",
                 guidelines=self.study.guidelines,
-                questions=explained,
-                examples=[example for example in examples if example["answers"]],
+                questions={q.id: q for q in instrument.questions if q.id in questions},
+                examples=[(panels(instrument, example.item, example.condition), example.answers) for example in shown],
             )
         )
 
@@ -135,7 +123,13 @@ def templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"prose": prose, "code": show_code, "signed": signed, "layout": layout}
+    environment.filters |= {
+        "prose": prose,
+        "code": show_code,
+        "signed": signed,
+        "layout": layout,
+        "answer": answer_text,
+    }
     return environment
 
 

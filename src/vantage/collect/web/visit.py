@@ -108,11 +108,14 @@ class Visit:
 Handler = Callable[[Visit], Response]
 
 
-def endpoint(site: Site, handler: Handler, *, json: bool = False) -> Callable[[Request], Awaitable[Response]]:
-    """The handler as an ASGI endpoint: it runs in a thread, and every exception becomes a page."""
+def endpoint(
+    site: Site, handlers: Mapping[str, Handler], *, json: bool = False
+) -> Callable[[Request], Awaitable[Response]]:
+    """The handlers of an address, by method, as an ASGI endpoint: run in a thread, exceptions become pages."""
 
     async def serve(request: Request) -> Response:
         visit = Visit(site, request)
+        handler = handlers.get(request.method) or handlers["GET"]  # HEAD is answered like GET
         threads = site.threads.reading
         if request.method == "POST":
             threads = site.threads.saving

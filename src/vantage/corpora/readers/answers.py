@@ -27,7 +27,7 @@ UNCHOSEN: Final = "another answer"
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class GivenAnswer:
     """One rater's answer to one question about one item, and where it was found."""
 
     item: str
@@ -83,7 +83,7 @@ def rationale_of(field: str, questions: Iterable[str]) -> str | None:
     return None
 
 
-def with_rationales(answers: Iterable[Answer], reasons: Mapping[str, str]) -> list[Answer]:
+def with_rationales(answers: Iterable[GivenAnswer], reasons: Mapping[str, str]) -> list[GivenAnswer]:
     """The answers of one rater about one item with the reasons given: for their question, or else for all."""
     return [
         replace(answer, rationale=reason) if (reason := reasons.get(answer.question) or reasons.get("")) else answer
@@ -92,7 +92,7 @@ def with_rationales(answers: Iterable[Answer], reasons: Mapping[str, str]) -> li
 
 
 def coded(
-    answers: Sequence[Answer], instrument: Instrument | None, name: str, scales: Mapping[str, Scale]
+    answers: Sequence[GivenAnswer], instrument: Instrument | None, name: str, scales: Mapping[str, Scale]
 ) -> tuple[pl.DataFrame, list[Instrument], list[str]]:
     """The judgments, the instruments that they belong to, and what has to be noted.
 
@@ -125,7 +125,7 @@ def coded(
     return judgments, [i for i in (instrument, further) if i], notes
 
 
-def _row(answer: Answer, scale: Scale) -> tuple[Any, ...]:
+def _row(answer: GivenAnswer, scale: Scale) -> tuple[Any, ...]:
     status, value = answer.status, answer.number
     if answer.label is not None and not answer.label.strip():
         raise _misfit(answer, answer.label, scale)
@@ -146,7 +146,7 @@ def _row(answer: Answer, scale: Scale) -> tuple[Any, ...]:
     )
 
 
-def _looked_up(answer: Answer, label: str, scale: Scale) -> tuple[Status, float | None]:
+def _looked_up(answer: GivenAnswer, label: str, scale: Scale) -> tuple[Status, float | None]:
     if (code := scale.code(label)) is not None:
         return "answered", code
     for opt_out in scale.opt_outs:
@@ -157,7 +157,7 @@ def _looked_up(answer: Answer, label: str, scale: Scale) -> tuple[Status, float 
     raise _misfit(answer, label, scale)
 
 
-def _misfit(answer: Answer, found: str, scale: Scale) -> InputError:
+def _misfit(answer: GivenAnswer, found: str, scale: Scale) -> InputError:
     return InputError(
         f"'{found}', given by rater '{answer.rater}' for item '{answer.item}', is not an answer of question"
         f" '{answer.question}', which is {scale.describe()}",
@@ -167,7 +167,7 @@ def _misfit(answer: Answer, found: str, scale: Scale) -> InputError:
     )
 
 
-def _scale(answers: Sequence[Answer]) -> Scale:
+def _scale(answers: Sequence[GivenAnswer]) -> Scale:
     """A bare scale for what was answered: numbers as they are, labels in alphabetical order."""
     declined = {answer.status for answer in answers}
     opt_outs = [OptOut(s, s.replace("_", " ")) for s in ("ambiguous", "not_mentioned") if s in declined]

@@ -17,7 +17,7 @@ import polars as pl
 
 from vantage.corpora.corpus import About, Corpus
 from vantage.corpora.readers.files import find, read_csv, read_json
-from vantage.corpora.readers.table_file import Table
+from vantage.corpora.readers.table_file import FileTable
 from vantage.corpora.schema import Place
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument
@@ -171,7 +171,7 @@ def _columns() -> list[str]:
     return [column for name in DIMENSIONS for column in (name, f"{name}_rationale")]
 
 
-def _place(tables: Sequence[Table], questions: int) -> Place:
+def _place(tables: Sequence[FileTable], questions: int) -> Place:
     """Where a judgment stands: each table gives one block of rows for every question."""
 
     def place(_: str, index: int) -> dict[str, Any]:
@@ -186,7 +186,7 @@ def _place(tables: Sequence[Table], questions: int) -> Place:
     return place
 
 
-def _pseudonyms(prefix: str, tables: Sequence[Table]) -> dict[str, str]:
+def _pseudonyms(prefix: str, tables: Sequence[FileTable]) -> dict[str, str]:
     """Stable names for worker ids: the one with the most rows first."""
     for table in tables:
         _refuse_empty(table, "Worker ID", "Reddit ID")
@@ -195,7 +195,7 @@ def _pseudonyms(prefix: str, tables: Sequence[Table]) -> dict[str, str]:
     return {worker: f"{prefix}-{number}" for number, worker in enumerate(counted["Worker ID"], 1)}
 
 
-def _refuse_empty(table: Table, *columns: str) -> None:
+def _refuse_empty(table: FileTable, *columns: str) -> None:
     for column in columns:
         if table.frame[column].null_count():
             index = table.frame[column].is_null().arg_max() or 0
@@ -204,7 +204,7 @@ def _refuse_empty(table: Table, *columns: str) -> None:
             )
 
 
-def _posts(sheets: Table) -> pl.DataFrame:
+def _posts(sheets: FileTable) -> pl.DataFrame:
     posts = sheets.frame.select(item="Reddit ID", text="Reddit Post").with_row_index("n")
     distinct = posts.unique(["item", "text"], keep="first", maintain_order=True)
     if not distinct["item"].is_unique().all():
@@ -244,7 +244,7 @@ def _damaged(place: object) -> InputError:
     return InputError("this is no post with annotations", file=place, remedy="download the file again")
 
 
-def _ratings_of_people(sheets: Table, questions: Sequence[str], names: Mapping[str, str]) -> pl.DataFrame:
+def _ratings_of_people(sheets: FileTable, questions: Sequence[str], names: Mapping[str, str]) -> pl.DataFrame:
     return pl.concat(
         sheets.frame.select(
             pl.col("Reddit ID").alias("item"),
@@ -268,7 +268,7 @@ def _reply_files(folder: Path, replies: Replies) -> list[Path]:
     return [*sorted((folder / f"responses_{replies}").glob("*.csv")), *sorted(released.glob("*/*.csv"))]
 
 
-def _ratings_of_model(table: Table, questions: Sequence[str], *, raw: bool) -> pl.DataFrame:
+def _ratings_of_model(table: FileTable, questions: Sequence[str], *, raw: bool) -> pl.DataFrame:
     told = re.fullmatch(r"(.+)_seed-(\d{1,9})", table.path.stem)
     if not told:
         raise InputError(
@@ -320,7 +320,7 @@ def _stripped(column: str) -> pl.Expr:
     return pl.when(text != "").then(text)
 
 
-def _rationales(table: Table) -> pl.DataFrame:
+def _rationales(table: FileTable) -> pl.DataFrame:
     """For every row of the evaluation, the rationale that was judged."""
     questions = {
         name: (question.id, question.ask)
@@ -358,7 +358,7 @@ def _rationales(table: Table) -> pl.DataFrame:
     )
 
 
-def _codes(table: Table, instrument: Instrument, question: str, column: str) -> pl.Series:
+def _codes(table: FileTable, instrument: Instrument, question: str, column: str) -> pl.Series:
     """A column of labels or numbers as codes of the question's scale."""
     scale = instrument.question(question).scale
     known = {option.label: option.code for option in scale.options if option.label}

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal
 
 import polars as pl
 
-from vantage.corpora.readers.table_file import ROW, Doubt, Rows
+from vantage.corpora.readers.table_file import ROW, Doubt, FileRows
 from vantage.errors import InputError
 from vantage.scales import Option, OptOut, Scale, show_code
 
@@ -82,7 +82,7 @@ class Cleaning:
                 f"'{self.case}' does not say what to do with upper and lower case", remedy="use keep or fold"
             )
 
-    def values(self, rows: Rows, column: str, seen: pl.DataFrame, *, labelled: bool) -> pl.Series:
+    def values(self, rows: FileRows, column: str, seen: pl.DataFrame, *, labelled: bool) -> pl.Series:
         """The different answers as numbers where all of them are, else as words; what means nothing is null.
 
         `labelled` says that an instrument knows the words, so that words and numbers may occur side by side.
@@ -115,7 +115,7 @@ class Cleaning:
             )
         return numbers.set(gone, None).alias(CLEAN)
 
-    def _words(self, rows: Rows, column: str, answers: pl.DataFrame, *, labelled: bool) -> pl.Series:
+    def _words(self, rows: FileRows, column: str, answers: pl.DataFrame, *, labelled: bool) -> pl.Series:
         counts = answers.drop_nulls(RAW).group_by(RAW).agg(pl.col("count").sum(), pl.col(ROW).min())
         counts = counts.sort("count", ROW, descending=[True, False])
         seen: dict[str, int] = dict(counts.select(RAW, "count").iter_rows())
@@ -201,7 +201,7 @@ class Cleaning:
         """The option that adds codes for "no answer" to those that were given."""
         return f"--missing={','.join([*self.missing, *codes])}"
 
-    def check_far(self, rows: Rows, column: str, numbers: pl.Series, where: Callable[[float], int]) -> None:
+    def check_far(self, rows: FileRows, column: str, numbers: pl.Series, where: Callable[[float], int]) -> None:
         """Doubts numbers that questionnaires use for "no answer" and that lie far outside all the others."""
         among = numbers.is_in(SENTINELS)
         rest = numbers.filter(~among)
@@ -221,7 +221,7 @@ class Cleaning:
                 settle={"missing": told},
             )
 
-    def trait(self, rows: Rows, column: str, seen: pl.DataFrame) -> dict[Any, Any]:
+    def trait(self, rows: FileRows, column: str, seen: pl.DataFrame) -> dict[Any, Any]:
         """What to replace among the values of a trait: codes for missing, and spellings joined as the user has said."""
         values = seen[RAW].drop_nulls()
         gone = [value for value in values if self.is_missing(value)] if self.missing else []
@@ -249,7 +249,9 @@ class Cleaning:
             changed |= self.ids(rows, column, column, words, first.__getitem__)
         return changed
 
-    def ids(self, rows: Rows, column: str, name: str, ids: pl.Series, where: Callable[[str], int]) -> dict[str, str]:
+    def ids(
+        self, rows: FileRows, column: str, name: str, ids: pl.Series, where: Callable[[str], int]
+    ) -> dict[str, str]:
         """New spellings for ids (or values of a trait) that differ by spaces or case only, as the user has decided."""
         changed: dict[str, str] = {}
         odd = ids.filter(ids.str.contains(r"^[\s\u00a0\u200b\ufeff]|[\s\u00a0\u200b\ufeff]$"))

@@ -11,7 +11,7 @@ from typing import Final
 import polars as pl
 
 from vantage.corpora import schema
-from vantage.corpora.readers.table_file import ROW, Rows, check_column
+from vantage.corpora.readers.table_file import ROW, FileRows, check_column
 from vantage.errors import InputError, nearest
 
 ROLES: Final = ("item", "rater", "value", "question", "rationale", "condition", "sample", "status", "kind")
@@ -26,7 +26,7 @@ BOOKKEEPING: Final = (
 """Columns that Qualtrics and Google Forms write beside the answers."""
 
 
-def roles_of(rows: Rows, given: Mapping[str, str], spread: str) -> dict[str, str]:
+def roles_of(rows: FileRows, given: Mapping[str, str], spread: str) -> dict[str, str]:
     """The column of every role: as given, or by its name."""
     mapping = dict(given)
     for role in (*ROLES, "text"):
@@ -53,14 +53,14 @@ def roles_of(rows: Rows, given: Mapping[str, str], spread: str) -> dict[str, str
     return mapping
 
 
-def _are_kinds(rows: Rows) -> bool:
+def _are_kinds(rows: FileRows) -> bool:
     if rows.schema["kind"] != pl.String:
         return False
     (kinds,) = rows.collect(rows.lazy.select(pl.col("kind").drop_nulls().unique()))
     return bool(kinds["kind"].is_in(schema.KINDS).all())
 
 
-def long(rows: Rows, roles: dict[str, str], traits: Sequence[str], spread: str, values: Sequence[str]) -> Rows:
+def long(rows: FileRows, roles: dict[str, str], traits: Sequence[str], spread: str, values: Sequence[str]) -> FileRows:
     """One row per judgment, from a table with one column per rater, item or question; `roles` are completed."""
     if traits and spread == "rater":
         raise InputError(
@@ -96,7 +96,7 @@ def long(rows: Rows, roles: dict[str, str], traits: Sequence[str], spread: str, 
     return replace(rows, lazy=lazy, schema=lazy.drop(ROW).collect_schema(), cells=held)
 
 
-def _held(rows: Rows, index: Sequence[str], spread: str, values: Sequence[str]) -> list[str]:
+def _held(rows: FileRows, index: Sequence[str], spread: str, values: Sequence[str]) -> list[str]:
     """The columns of a wide table that hold values."""
     columns = list(rows.schema)
     for trait in index:
@@ -117,7 +117,7 @@ def _held(rows: Rows, index: Sequence[str], spread: str, values: Sequence[str]) 
     return held
 
 
-def _respondents(rows: Rows, lazy: pl.LazyFrame) -> pl.LazyFrame:
+def _respondents(rows: FileRows, lazy: pl.LazyFrame) -> pl.LazyFrame:
     """Every row as a rater of its own, numbered."""
     (count,) = rows.collect(lazy.select(pl.len()))
     number = (pl.int_range(pl.len()) + 1).cast(pl.String).str.zfill(len(str(count.item())))

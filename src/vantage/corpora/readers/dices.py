@@ -18,7 +18,7 @@ from vantage.corpora.corpus import About, Corpus
 from vantage.corpora.prolific import known
 from vantage.corpora.readers.entities import codes, first_of_each, ids, notes_on, one_row_each, read_flat
 from vantage.corpora.readers.files import find
-from vantage.corpora.readers.table_file import Table
+from vantage.corpora.readers.table_file import FileTable
 from vantage.errors import InputError
 from vantage.instruments import Instrument
 from vantage.scales import Scale
@@ -125,12 +125,12 @@ def _file(path: Path, part: str | None) -> Path:
     return find(path, f"*dialog_{part}*.csv" if part else "*dialog_350*.csv")
 
 
-def _part(table: Table) -> str:
+def _part(table: FileTable) -> str:
     named = next((part for part in PARTS if part in table.path.stem), None)
     return named or ("990" if "rater_locale" in table.frame.columns else "350")
 
 
-def _extra(table: Table) -> dict[str, pl.Series]:
+def _extra(table: FileTable) -> dict[str, pl.Series]:
     """What is known of a row as a whole: how long its answers took together, and when it was collected."""
     columns = {}
     if "answer_time_ms" in table.frame.columns:
@@ -140,7 +140,7 @@ def _extra(table: Table) -> dict[str, pl.Series]:
     return columns
 
 
-def _comprehension(table: Table) -> pl.Series:
+def _comprehension(table: FileTable) -> pl.Series:
     told = table.column(COMPREHENSION).cast(pl.String).str.to_lowercase()
     coded = pl.select(
         pl.when(told.str.contains("none of the above"))
@@ -166,7 +166,7 @@ def _comprehension(table: Table) -> pl.Series:
     return coded
 
 
-def _items(table: Table, item: pl.Series) -> pl.DataFrame:
+def _items(table: FileTable, item: pl.Series) -> pl.DataFrame:
     columns = ["context", "response", *(name for name in ABOUT_ITEMS if name in table.frame.columns)]
     return table.frame.select(pl.col(columns).cast(pl.String)).insert_column(0, item)
 

@@ -10,11 +10,11 @@ import polars as pl
 from vantage.corpora import schema
 from vantage.corpora.corpus import with_defaults
 from vantage.corpora.readers.files import read_table
-from vantage.corpora.readers.table_file import Table
+from vantage.corpora.readers.table_file import FileTable
 from vantage.errors import InputError
 
 
-def read_flat(path: Path) -> Table:
+def read_flat(path: Path) -> FileTable:
     """A table whose columns all hold single values, as those of the released files do."""
     table = read_table(path)
     for name, dtype in table.frame.schema.items():
@@ -56,7 +56,7 @@ def first_of_each(judgments: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     return kept, len(complete) - len(kept)
 
 
-def ids(table: Table, column: str, prefix: str = "") -> pl.Series:
+def ids(table: FileTable, column: str, prefix: str = "") -> pl.Series:
     """A column of ids as text; whole numbers that were stored as fractions lose their ".0"."""
     found = table.column(column)
     if found.dtype.is_float():
@@ -69,7 +69,7 @@ def ids(table: Table, column: str, prefix: str = "") -> pl.Series:
     return prefix + text
 
 
-def codes(table: Table, column: str, meanings: Mapping[str, float]) -> pl.Series:
+def codes(table: FileTable, column: str, meanings: Mapping[str, float]) -> pl.Series:
     """A column of labels as codes; empty cells are null, an unknown label is named with its row."""
     labels = table.column(column).cast(pl.String).str.strip_chars()
     labels = labels.set((labels == "").fill_null(False), None)

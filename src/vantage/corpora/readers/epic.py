@@ -15,7 +15,7 @@ from vantage.corpora.corpus import About, Corpus
 from vantage.corpora.prolific import SUBMISSION, known, snake_case
 from vantage.corpora.readers.entities import codes, first_of_each, ids, notes_on, one_row_each, read_flat
 from vantage.corpora.readers.files import find
-from vantage.corpora.readers.table_file import Table
+from vantage.corpora.readers.table_file import FileTable
 from vantage.corpora.schema import ITEMS, JUDGMENTS, RATERS
 from vantage.instruments import Instrument
 
@@ -84,7 +84,7 @@ def _item_ids(original: pl.Series, pairs: pl.DataFrame) -> pl.Series:
 
 
 def _placed(
-    table: Table, item: pl.Series, rater: pl.Series
+    table: FileTable, item: pl.Series, rater: pl.Series
 ) -> tuple[list[pl.Series], list[pl.Series], list[pl.Series]]:
     """The further columns under their new names, by what they describe: items, raters, single judgments."""
     of_items: list[pl.Series] = []

@@ -21,7 +21,7 @@ from typing import IO, Any, Final, Literal
 import polars as pl
 
 from vantage.corpora.readers.foreign import read_foreign
-from vantage.corpora.readers.table_file import ROW, Doubt, Rows, Scratch, Table
+from vantage.corpora.readers.table_file import ROW, Doubt, FileRows, FileTable, Scratch
 from vantage.errors import InputError
 from vantage.notebook.frames import to_polars
 
@@ -172,7 +172,7 @@ def read_table(
     separator: str | None = None,
     quotes: Literal["literal"] | None = None,
     sheet: str | None = None,
-) -> Table:
+) -> FileTable:
     """Any table by its suffix: CSV and TSV with every column as text, the others as they are.
 
     Args:
@@ -191,14 +191,14 @@ def read_table(
     if kind == "foreign":
         return read_foreign(path, suffix, sheet)
     if kind == "parquet":
-        return Table(path, read_parquet(path))
+        return FileTable(path, read_parquet(path))
     if kind == "jsonl":
-        return Table(path, frame_of(path, list(read_jsonl(path, encoding))))
+        return FileTable(path, frame_of(path, list(read_jsonl(path, encoding))))
     if kind == "json":
         rows = read_json(path, encoding)
         if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) for row in rows):
             raise InputError("the file is not a list of row objects", file=path, remedy="use JSON Lines or CSV")
-        return Table(path, frame_of(path, rows))
+        return FileTable(path, frame_of(path, rows))
     raise InputError(
         f"files named '{suffix or path.name}' are not known",
         file=path,
@@ -212,7 +212,7 @@ def open_rows(
     separator: str | None = None,
     quotes: Literal["literal"] | None = None,
     sheet: str | None = None,
-) -> Rows:
+) -> FileRows:
     """The rows of a file or of a frame for queries; those of a large CSV or Parquet file stay on the disk."""
     if not isinstance(source, str | Path):
         return frame_table(source).rows()
@@ -223,7 +223,7 @@ def open_rows(
         return _scan_csv(path, separator, encoding, quotes)
     if size >= LARGE and kind == "parquet":
         lazy = pl.scan_parquet(path)
-        return Rows(
+        return FileRows(
             path,
             lazy.with_row_index(ROW, 1).with_columns(pl.col(ROW).cast(pl.Int64)),
             lazy.collect_schema(),
@@ -232,7 +232,7 @@ def open_rows(
     return read_table(path, encoding, separator=separator, quotes=quotes, sheet=sheet).rows()
 
 
-def _without_header_rows(table: Table) -> Table:
+def _without_header_rows(table: FileTable) -> FileTable:
     """A table without the two further header rows of Qualtrics: the wording of the questions, and import ids."""
     frame = table.frame
     if len(frame) < 2 or not any("ImportId" in str(cell) for cell in frame.row(1)):
@@ -251,7 +251,7 @@ def _without_header_rows(table: Table) -> Table:
     return replace(table, frame=frame, kept=kept, titles=titles, notes=tuple(notes))
 
 
-def frame_table(data: Any) -> Table:
+def frame_table(data: Any) -> FileTable:
     """A frame of any library (Polars, pandas, PyArrow …) as a table whose rows are counted from 1."""
     frame = to_polars(data)
     if frame is None:
@@ -262,7 +262,7 @@ def frame_table(data: Any) -> Table:
     frame = frame.collect() if isinstance(frame, pl.LazyFrame) else frame
     if frame.is_empty():
         raise InputError("the frame has no rows", remedy="check how it was made")
-    return Table(Path("frame"), frame)
+    return FileTable(Path("frame"), frame)
 
 
 def read_csv(
@@ -272,7 +272,7 @@ def read_csv(
     *,
     quotes: Literal["literal"] | None = None,
     checked: bool = False,
-) -> Table:
+) -> FileTable:
     """A CSV file with every column as text; empty cells are null and blank lines are passed over.
 
     Byte-order marks and any line ends are accepted; of a file that strict CSV readers refuse (a stray
@@ -302,12 +302,12 @@ def read_csv(
     if blank.all():
         raise InputError("the file has a header but no rows", file=path, remedy="check that it was saved")
     if not blank.any():
-        return Table(path, frame, form.first_row)
+        return FileTable(path, frame, form.first_row)
     kept = (~blank).arg_true()
-    return Table(path, frame[kept], form.first_row, kept)
+    return FileTable(path, frame[kept], form.first_row, kept)
 
 
-def _scan_csv(path: Path, separator: str | None, encoding: str, quotes: Literal["literal"] | None) -> Rows:
+def _scan_csv(path: Path, separator: str | None, encoding: str, quotes: Literal["literal"] | None) -> FileRows:
     """A CSV file that is too large for the memory, as `read_csv` reads it with `checked`.
 
     What Polars cannot stream from the file as it is (packed, in another encoding, with line ends of its own, with
@@ -335,7 +335,7 @@ def _scan_csv(path: Path, separator: str | None, encoding: str, quotes: Literal[
     lazy = pl.scan_parquet(stored).filter(~pl.col("__blank")).drop("__blank")
     if lazy.head(1).collect().is_empty():
         raise InputError("the file has a header but no rows", file=path, remedy="check that it was saved")
-    return Rows(path, lazy, lazy.drop(ROW).collect_schema(), streamed=True, scratch=scratch)
+    return FileRows(path, lazy, lazy.drop(ROW).collect_schema(), streamed=True, scratch=scratch)
 
 
 def _store(path: Path, lazy: pl.LazyFrame, form: _Form, to: Path) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from vantage.corpora.readers.table_file import Doubt, Table
+from vantage.corpora.readers.table_file import Doubt, FileTable
 from vantage.errors import InputError
 from vantage.notebook.frames import to_polars
 
@@ -24,7 +24,7 @@ _STATISTICS = {
 }
 
 
-def read_foreign(path: Path, suffix: str, sheet: str | None = None) -> Table:
+def read_foreign(path: Path, suffix: str, sheet: str | None = None) -> FileTable:
     """A table of Excel, OpenDocument, SPSS, Stata, SAS or R.
 
     Value labels come along as `labels`, and what the file declares as missing is empty.
@@ -47,7 +47,7 @@ def _library(name: str, path: Path, extra: str) -> Any:
         ) from None
 
 
-def _spreadsheet(path: Path, sheet: str | None) -> Table:
+def _spreadsheet(path: Path, sheet: str | None) -> FileTable:
     calamine = _library("python_calamine", path, "tables")
     try:
         book = calamine.CalamineWorkbook.from_path(str(path))
@@ -81,7 +81,7 @@ def _spreadsheet(path: Path, sheet: str | None) -> Table:
     if not kept:
         raise InputError("the file has a header but no rows", file=path, remedy="check that it was saved")
     columns = [_column(name, [_cell(body[n][i]) for n in kept]) for i, name in zip(used, names, strict=True)]
-    return Table(path, pl.DataFrame(columns), start + 2, pl.Series(kept, dtype=pl.Int64))
+    return FileTable(path, pl.DataFrame(columns), start + 2, pl.Series(kept, dtype=pl.Int64))
 
 
 def _cell(cell: Any) -> Any:
@@ -100,7 +100,7 @@ def _column(name: str, cells: list[Any]) -> pl.Series:
     return pl.Series(name, [cell if cell is None else str(cell) for cell in cells], dtype=pl.String)
 
 
-def _statistics(path: Path, suffix: str) -> Table:
+def _statistics(path: Path, suffix: str) -> FileTable:
     pyreadstat = _library("pyreadstat", path, "tables")
     try:
         reader = getattr(pyreadstat, _STATISTICS[suffix])
@@ -132,7 +132,7 @@ def _statistics(path: Path, suffix: str) -> Table:
         for name, ranges in missing.items()
         if ranges
     ]
-    return Table(path, frame, notes=tuple(notes), labels={n: w for n, w in labels.items() if w}, titles=titles)
+    return FileTable(path, frame, notes=tuple(notes), labels={n: w for n, w in labels.items() if w}, titles=titles)
 
 
 def _plain(name: str, column: Any) -> pl.Series:
@@ -149,7 +149,7 @@ def _range(low: float, high: float) -> str:
     return f"{low:g}" if low == high else f"{low:g} to {high:g}"
 
 
-def _r(path: Path) -> Table:
+def _r(path: Path) -> FileTable:
     pyreadr = _library("pyreadr", path, "tables")
     try:
         found = pyreadr.read_r(str(path))
@@ -166,4 +166,4 @@ def _r(path: Path) -> Table:
     assert isinstance(frame, pl.DataFrame)  # noqa: S101
     if frame.is_empty():
         raise InputError("the data frame has no rows", file=path, remedy="check how it was made")
-    return Table(path, frame)
+    return FileTable(path, frame)

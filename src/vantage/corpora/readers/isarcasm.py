@@ -14,7 +14,7 @@ import polars as pl
 
 from vantage.corpora.corpus import About, Corpus
 from vantage.corpora.readers.files import find, read_csv
-from vantage.corpora.readers.table_file import Table
+from vantage.corpora.readers.table_file import FileTable
 from vantage.errors import InputError
 from vantage.instruments import Instrument
 
@@ -149,7 +149,7 @@ def _unix(text: pl.Series) -> pl.Series:
     return text.str.replace_all("\r\n", "\n", literal=True)
 
 
-def _codes(table: Table, name: str, highest: int, *, empty: bool = False) -> pl.Series:
+def _codes(table: FileTable, name: str, highest: int, *, empty: bool = False) -> pl.Series:
     """A column of whole numbers from 0 on; the first cell that is none is named with its row."""
     numbers = table.numbers(name)
     wrong = (~numbers.is_in([float(code) for code in range(highest + 1)])).fill_null(not empty)

@@ -26,7 +26,7 @@ import polars as pl
 
 from vantage.corpora.corpus import About, Corpus
 from vantage.corpora.readers.answers import (
-    Answer,
+    GivenAnswer,
     as_number,
     ask,
     ask_option,
@@ -255,7 +255,7 @@ def _answered_fields(path: Path, records: Sequence[Mapping[str, Any]], instrumen
     return kinds
 
 
-def _answers(project: _Project, known: Instrument | None) -> tuple[list[Answer], dict[str, Scale]]:
+def _answers(project: _Project, known: Instrument | None) -> tuple[list[GivenAnswer], dict[str, Scale]]:
     """All answers, and the scales that the kinds of their fields imply."""
     several = _several(project)
     options = {
@@ -263,11 +263,11 @@ def _answers(project: _Project, known: Instrument | None) -> tuple[list[Answer],
     }
     asked = list(dict.fromkeys(_asked(project, known, options)))
     samples: dict[tuple[str, str], int] = {}
-    answers: list[Answer] = []
+    answers: list[GivenAnswer] = []
     for annotation in project.annotations:
         who = (annotation.item, annotation.rater)
         sample = samples[who] = samples.get(who, -1) + 1
-        base = Answer(annotation.item, annotation.rater, "", sample=sample, seconds=annotation.seconds)
+        base = GivenAnswer(annotation.item, annotation.rater, "", sample=sample, seconds=annotation.seconds)
         base = replace(base, file=project.path, row=annotation.row)
         if annotation.cancelled:
             answers += [replace(base, question=question, status="refused") for question in asked]
@@ -307,8 +307,8 @@ def _asked(project: _Project, known: Instrument | None, options: Mapping[str, li
 
 
 def _given(
-    annotation: _Annotation, base: Answer, known: Instrument | None, options: Mapping[str, list[str]]
-) -> Iterator[Answer]:
+    annotation: _Annotation, base: GivenAnswer, known: Instrument | None, options: Mapping[str, list[str]]
+) -> Iterator[GivenAnswer]:
     for name, labels in annotation.choices.items():
         if name not in options:
             yield replace(base, question=ask(name, known), label=labels[0])

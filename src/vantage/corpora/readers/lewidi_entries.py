@@ -25,7 +25,7 @@ Judgment = tuple[str, str, str, float]
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class LewidiEntry:
     """One item of a file; it can say what is wrong with it, and where."""
 
     path: Path
@@ -114,7 +114,7 @@ class Entry:
             spoken = json.loads(self.text("text"))
         except (json.JSONDecodeError, RecursionError):
             raise self.fault("the conversation is not JSON", "text") from None
-        inner = Entry(self.path, self.key, {"text": spoken})
+        inner = LewidiEntry(self.path, self.key, {"text": spoken})
         return [
             {"speaker": speaker, "text": inner.text("text", turn)}
             for turn, speaker in (
@@ -166,12 +166,12 @@ class Entry:
         return code
 
 
-def read_entries(path: Path, stem: str) -> list[Entry]:
+def read_entries(path: Path, stem: str) -> list[LewidiEntry]:
     """The items of one file, or of all splits in a folder."""
     names = [f"{stem}_{split}.json" for split in SPLITS]
     first = find(path, *names)
     files = [first] if path.is_file() else [f for n in names if (f := first.parent / n).is_file()]
-    entries: list[Entry] = []
+    entries: list[LewidiEntry] = []
     seen: dict[tuple[object, str], Path] = {}
     for file in files:
         data = read_json(file)
@@ -182,7 +182,7 @@ def read_entries(path: Path, stem: str) -> list[Entry]:
                 remedy="download the file again",
             )
         for key, value in data.items():
-            entry = Entry(file, key, value if isinstance(value, Mapping) else {})
+            entry = LewidiEntry(file, key, value if isinstance(value, Mapping) else {})
             # Ids of 2025 run through all splits; those of 2023 start again, and the split makes them unique.
             name = ("" if stem in ("MP", "CSC") else entry.text("split"), key)
             if name in seen:
@@ -222,13 +222,13 @@ def with_traits(raters: pl.DataFrame, path: Path, stem: str, columns: Mapping[st
     rows = []
     for rater in raters["rater"]:
         told = data.get(rater, data.get(rater.removeprefix("Ann"), {}))
-        traits = Entry(file, rater, told if isinstance(told, Mapping) else {}, "annotator")
+        traits = LewidiEntry(file, rater, told if isinstance(told, Mapping) else {}, "annotator")
         rows.append({name: _trait(traits, column) if told else None for column, name in columns.items()})
     frame = pl.DataFrame(rows, schema={name: pl.Int64 if name == "age" else pl.String for name in columns.values()})
     return raters.hstack(frame)
 
 
-def _trait(traits: Entry, column: str) -> str | int | None:
+def _trait(traits: LewidiEntry, column: str) -> str | int | None:
     found = str(traits.value(column))
     if found in MISSING:
         return None

@@ -17,7 +17,7 @@ from vantage.corpora.corpus import About, Corpus
 from vantage.corpora.prolific import known, snake_case
 from vantage.corpora.readers.entities import first_of_each, ids, notes_on, one_row_each, read_flat
 from vantage.corpora.readers.files import find
-from vantage.corpora.readers.table_file import Table
+from vantage.corpora.readers.table_file import FileTable
 from vantage.errors import InputError
 from vantage.instruments import Instrument
 from vantage.scales import Scale
@@ -109,14 +109,14 @@ def read(path: Path, *, targets: str = "groups") -> Corpus:
     )
 
 
-def _target_columns(table: Table, targets: str) -> list[str]:
+def _target_columns(table: FileTable, targets: str) -> list[str]:
     if targets == "none":
         return []
     there = [name for name in table.frame.columns if name.startswith("target_")]
     return there if targets == "all" else [name for name in there if name.removeprefix("target_") in GROUPS]
 
 
-def _marks(table: Table, column: str) -> pl.Series:
+def _marks(table: FileTable, column: str) -> pl.Series:
     """A column of marks as true and false, however the file writes them."""
     found = table.column(column)
     if found.dtype == pl.Boolean:
@@ -138,14 +138,14 @@ def _marks(table: Table, column: str) -> pl.Series:
     return marks
 
 
-def _items(table: Table, item: pl.Series) -> pl.DataFrame:
+def _items(table: FileTable, item: pl.Series) -> pl.DataFrame:
     columns = [table.frame[name] for name in ABOUT_ITEMS if name in table.frame.columns]
     return pl.DataFrame(
         [item, *(column.cast(pl.String) if column.name == "text" else known(column) for column in columns)]
     )
 
 
-def _raters(table: Table, rater: pl.Series) -> pl.DataFrame:
+def _raters(table: FileTable, rater: pl.Series) -> pl.DataFrame:
     frame = table.frame
     traits = [known(frame[name]).alias(trait) for name, trait in ABOUT_RATERS.items() if name in frame.columns]
     for trait in MARKED:
@@ -156,7 +156,7 @@ def _raters(table: Table, rater: pl.Series) -> pl.DataFrame:
     return pl.DataFrame([rater, *traits])
 
 
-def _joined(table: Table, trait: str, groups: list[str], prefix: str) -> pl.Series:
+def _joined(table: FileTable, trait: str, groups: list[str], prefix: str) -> pl.Series:
     """The groups that a rater marked, as one trait; null where none is marked."""
     marked = pl.DataFrame([_marks(table, name) for name in groups])
     names = [

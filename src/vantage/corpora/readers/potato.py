@@ -25,7 +25,7 @@ import polars as pl
 from vantage.corpora.corpus import About, Corpus
 from vantage.corpora.prolific import known as known_values
 from vantage.corpora.readers.answers import (
-    Answer,
+    GivenAnswer,
     as_number,
     ask,
     ask_option,
@@ -37,8 +37,8 @@ from vantage.corpora.readers.answers import (
 )
 from vantage.corpora.readers.potato_files import (
     FIXED,
+    Annotation,
     Output,
-    Record,
     Scheme,
     filled,
     marked,
@@ -101,7 +101,7 @@ def read(path: Path, *, instrument: str | Instrument | None = None) -> Corpus:
 
 def _answers(
     output: Output, schemes: Mapping[str, Scheme], known: Instrument | None
-) -> tuple[list[Answer], dict[str, Scale]]:
+) -> tuple[list[GivenAnswer], dict[str, Scale]]:
     """All answers, and the scales that the project's file implies."""
     several = _several(output, schemes)
     options = {
@@ -110,10 +110,10 @@ def _answers(
     }
     names = [scheme for record in output.records for scheme in record.labels]
     asked = list(dict.fromkeys(ask(name, known) for name in names))
-    answers: list[Answer] = []
+    answers: list[GivenAnswer] = []
     for record in output.records:
-        base = Answer(record.item, record.rater, "", seconds=record.seconds, file=record.file, row=record.row)
-        given: list[Answer] = []
+        base = GivenAnswer(record.item, record.rater, "", seconds=record.seconds, file=record.file, row=record.row)
+        given: list[GivenAnswer] = []
         reasons: dict[str, str] = {}
         # Where several boxes may be ticked, none means no to all of them.
         missing = [name for name in options if name in schemes and record.labels and name not in record.labels]
@@ -159,15 +159,15 @@ def _text(name: str, values: Mapping[str, Any], schemes: Mapping[str, Scheme]) -
 
 
 def _given(
-    record: Record,
+    record: Annotation,
     name: str,
     values: Mapping[str, Any],
-    base: Answer,
+    base: GivenAnswer,
     *,
     schemes: Mapping[str, Scheme],
     options: Mapping[str, list[str]],
     known: Instrument | None,
-) -> Iterator[Answer]:
+) -> Iterator[GivenAnswer]:
     question = ask(name, known)
     kind = schemes[name].kind if name in schemes else ""
     if name in options:
@@ -195,7 +195,7 @@ def _given(
         yield replace(base, question=question, label=label)
 
 
-def _final(record: Record, name: str, values: Mapping[str, Any]) -> tuple[str, Any]:
+def _final(record: Annotation, name: str, values: Mapping[str, Any]) -> tuple[str, Any]:
     """The answer on which the annotator settled.
 
     Before version 2.7.2, Potato kept every option that was ever clicked; the timed trail of changes says
@@ -216,7 +216,7 @@ def _final(record: Record, name: str, values: Mapping[str, Any]) -> tuple[str, A
 
 
 def _scales(
-    schemes: Mapping[str, Scheme], options: Mapping[str, list[str]], answers: Iterable[Answer]
+    schemes: Mapping[str, Scheme], options: Mapping[str, list[str]], answers: Iterable[GivenAnswer]
 ) -> Iterator[tuple[str, Scale]]:
     for name, labels in options.items():
         yield from ((ask_option(name, label), Scale.labels("no", "yes")) for label in labels)

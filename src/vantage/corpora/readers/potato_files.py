@@ -15,7 +15,7 @@ from typing import Any, Final
 from vantage.corpora.prolific import snake_case
 from vantage.corpora.readers.answers import as_number
 from vantage.corpora.readers.files import find, read_csv, read_json, read_jsonl, read_table
-from vantage.corpora.readers.table_file import Table
+from vantage.corpora.readers.table_file import FileTable
 from vantage.documents import Document
 from vantage.errors import InputError
 
@@ -29,7 +29,7 @@ Labels = Mapping[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class Annotation:
     """What one annotator stored for one instance."""
 
     item: str
@@ -46,7 +46,7 @@ class Record:
 class Output:
     """Everything that was read from the folder."""
 
-    records: list[Record] = field(default_factory=list)
+    records: list[Annotation] = field(default_factory=list)
     traits: dict[str, dict[str, Any]] = field(default_factory=dict)
     left_out: dict[str, int] = field(default_factory=dict)
 
@@ -100,7 +100,7 @@ def _read_state(output: Output, file: Path) -> None:
         how = behaviour.get(item)
         how = how if isinstance(how, dict) else {}
         changes = tuple(c for c in how.get("annotation_changes") or () if isinstance(c, dict))
-        record = Record(str(item), rater, _labels(file, stored), file, seconds=_seconds(how), changes=changes)
+        record = Annotation(str(item), rater, _labels(file, stored), file, seconds=_seconds(how), changes=changes)
         output.records.append(record)
     for spans in (state.get("instance_id_to_span_to_value") or {}).values():
         if spans:
@@ -128,10 +128,10 @@ def _read_lines(output: Output, file: Path) -> None:
             output.leave_out("instances with spans")
         how = line.get("behavioral_data")
         seconds = _seconds(how) if isinstance(how, dict) else None
-        _keep(output, Record(item, rater, labels, file, row, line.get("displayed_text"), seconds))
+        _keep(output, Annotation(item, rater, labels, file, row, line.get("displayed_text"), seconds))
 
 
-def _read_columns(output: Output, table: Table) -> None:
+def _read_columns(output: Output, table: FileTable) -> None:
     """Potato 1: one row per annotator and instance, one column `SCHEME:::LABEL` per label."""
     table.require("user", "instance_id")
     columns = [name for name in table.frame.columns if ":::" in name]
@@ -142,7 +142,7 @@ def _read_columns(output: Output, table: Table) -> None:
             if row[name] is None or scheme.startswith("span_annotation"):
                 continue
             labels.setdefault(scheme, {})[label] = row[name]
-        record = Record(
+        record = Annotation(
             str(row["instance_id"]),
             str(row["user"]),
             labels,
@@ -153,7 +153,7 @@ def _read_columns(output: Output, table: Table) -> None:
         _keep(output, record)
 
 
-def _keep(output: Output, record: Record) -> None:
+def _keep(output: Output, record: Annotation) -> None:
     """Keeps a record; Potato 1 stores survey pages like instances, under the name of their HTML file."""
     if not record.item.endswith(".html"):
         output.records.append(record)

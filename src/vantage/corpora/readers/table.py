@@ -21,7 +21,7 @@ from vantage.corpora.corpus import About, Corpus, with_defaults
 from vantage.corpora.readers.cleaning import CLEAN, RAW, Cleaning, code_of, counted, inferred_scale
 from vantage.corpora.readers.columns import ROLES, SPREAD, long, roles_of
 from vantage.corpora.readers.files import open_rows
-from vantage.corpora.readers.table_file import ROW, Doubt, Rows, Scratch, Table, check_column
+from vantage.corpora.readers.table_file import ROW, Doubt, FileRows, FileTable, Scratch, check_column
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument
 from vantage.scales import OPT_OUTS, STATUSES, OptOut, Scale
@@ -31,7 +31,7 @@ MEANINGS: Final = ("skip", *STATUSES[1:])
 
 
 def read(
-    source: Path | Rows | Any,
+    source: Path | FileRows | Any,
     *,
     map: Mapping[str, str] | None = None,  # noqa: A002
     question: str | None = None,
@@ -86,7 +86,7 @@ def read(
         raise InputError(f"columns cannot be '{spread}'", remedy=f"use {', '.join(SPREAD)}")
     cleaning = Cleaning(missing, valid, decimal, order, strip, case, empty)
     known = Instrument.load(instrument) if isinstance(instrument, str) else instrument
-    whole = source if isinstance(source, Rows) else open_rows(source, encoding, separator, quotes, sheet)
+    whole = source if isinstance(source, FileRows) else open_rows(source, encoding, separator, quotes, sheet)
     cleaning.notes += whole.notes
     roles = roles_of(whole, map or {}, spread)
     rows = long(whole, roles, traits, spread, values) if spread else whole
@@ -125,7 +125,7 @@ def _asked(question: str | None, instrument: Instrument | None, roles: Mapping[s
     return instrument.questions[0].id
 
 
-def _judged(rows: Rows, roles: Mapping[str, str], asked: str, traits: Sequence[str]) -> pl.LazyFrame:
+def _judged(rows: FileRows, roles: Mapping[str, str], asked: str, traits: Sequence[str]) -> pl.LazyFrame:
     """The rows as judgments with raw values, beside what describes their items (`item.…`) and raters (`rater.…`)."""
     for name in traits:
         check_column(rows.path, list(rows.schema), name)
@@ -162,7 +162,7 @@ def _judged(rows: Rows, roles: Mapping[str, str], asked: str, traits: Sequence[s
     return judged
 
 
-def _id(rows: Rows, column: str) -> pl.Expr:
+def _id(rows: FileRows, column: str) -> pl.Expr:
     """A column of ids as text; whole numbers that a spreadsheet keeps as 1.0 are 1."""
     ids = pl.col(column)
     if column in rows.schema and rows.schema[column].is_float():
@@ -171,7 +171,7 @@ def _id(rows: Rows, column: str) -> pl.Expr:
     return ids.cast(pl.String)
 
 
-def _numbered(rows: Rows, text: str) -> pl.LazyFrame:
+def _numbered(rows: FileRows, text: str) -> pl.LazyFrame:
     """The rows with ids for texts, which are numbered in the order of their first appearance."""
     lazy = rows.lazy.with_columns(pl.col(text).cast(pl.String))
     (texts,) = rows.collect(lazy.drop_nulls(text).group_by(text).agg(pl.col(ROW).min()))
@@ -181,17 +181,17 @@ def _numbered(rows: Rows, text: str) -> pl.LazyFrame:
     return lazy.join(ids.lazy(), on=text, how="left", maintain_order="left")
 
 
-def _sample(rows: Rows, column: str) -> pl.Expr:
+def _sample(rows: FileRows, column: str) -> pl.Expr:
     """The number of the repetition; a cell that is no number is refused."""
     (seen,) = rows.collect(rows.lazy.group_by(column).agg(pl.col(ROW).min()))
     seen = seen.sort(ROW)
-    Table(rows.path, seen, 0, seen[ROW]).numbers(column)
+    FileTable(rows.path, seen, 0, seen[ROW]).numbers(column)
     number = pl.col(column).cast(pl.String).str.strip_chars().cast(pl.Float64, strict=False)
     return number.fill_null(0).cast(pl.Int32)
 
 
 def _answers(
-    rows: Rows, judged: pl.LazyFrame, asked: str, column: str, cleaning: Cleaning, *, labelled: bool
+    rows: FileRows, judged: pl.LazyFrame, asked: str, column: str, cleaning: Cleaning, *, labelled: bool
 ) -> pl.DataFrame:
     """The different answers to each question: raw and clean, how often they occur, and where first.
 
@@ -223,7 +223,7 @@ def _answers(
 
 
 def _without_blanks(
-    rows: Rows,
+    rows: FileRows,
     judged: pl.LazyFrame,
     answers: pl.DataFrame,
     roles: Mapping[str, str],
@@ -253,7 +253,7 @@ def _without_blanks(
     return judged.filter(~gone), answers.filter(pl.col(CLEAN).is_not_null())
 
 
-def _with_trait(rows: Rows, judged: pl.LazyFrame, name: str, column: str, cleaning: Cleaning) -> pl.LazyFrame:
+def _with_trait(rows: FileRows, judged: pl.LazyFrame, name: str, column: str, cleaning: Cleaning) -> pl.LazyFrame:
     """Judgments with a trait of their raters cleaned."""
     dtype = rows.schema[column]
     if dtype.is_nested() or dtype == pl.Boolean:
@@ -265,7 +265,7 @@ def _with_trait(rows: Rows, judged: pl.LazyFrame, name: str, column: str, cleani
 
 
 def _with_ids(
-    rows: Rows,
+    rows: FileRows,
     judged: pl.LazyFrame,
     answers: pl.DataFrame,
     roles: Mapping[str, str],
@@ -310,7 +310,7 @@ def _looked_up(judged: pl.LazyFrame, answers: pl.DataFrame, *columns: str) -> pl
     return judged.join(found, on=keys, how="left", nulls_equal=True, maintain_order="left")
 
 
-def _averaged(rows: Rows, judged: pl.LazyFrame, answers: pl.DataFrame) -> pl.DataFrame:
+def _averaged(rows: FileRows, judged: pl.LazyFrame, answers: pl.DataFrame) -> pl.DataFrame:
     """The answers after duplicate judgments were averaged, so that the scale has room for their means."""
     if answers[CLEAN].dtype != pl.Float64:
         return answers
@@ -322,7 +322,7 @@ def _averaged(rows: Rows, judged: pl.LazyFrame, answers: pl.DataFrame) -> pl.Dat
 
 
 def _opt_outs(
-    rows: Rows, judged: pl.LazyFrame, answers: pl.DataFrame, roles: Mapping[str, str], empty: str | None
+    rows: FileRows, judged: pl.LazyFrame, answers: pl.DataFrame, roles: Mapping[str, str], empty: str | None
 ) -> tuple[OptOut, ...]:
     """The ways to decline that occur."""
     declined = {empty} if answers[CLEAN].null_count() else set()
@@ -333,7 +333,7 @@ def _opt_outs(
 
 
 def _inferred(
-    rows: Rows,
+    rows: FileRows,
     answers: pl.DataFrame,
     column: str,
     cleaning: Cleaning,
@@ -361,7 +361,7 @@ def _inferred(
     return Instrument.of_questions(slug, name, scales)
 
 
-def _labels(rows: Rows, roles: Mapping[str, str], spread: str) -> Callable[[str], Mapping[float, str]]:
+def _labels(rows: FileRows, roles: Mapping[str, str], spread: str) -> Callable[[str], Mapping[float, str]]:
     """The words for the codes of a question, where the file has them."""
     if spread == "question":
         return lambda question: rows.labels.get(question, {})
@@ -373,7 +373,7 @@ def _labels(rows: Rows, roles: Mapping[str, str], spread: str) -> Callable[[str]
 
 
 def _coded(
-    rows: Rows,
+    rows: FileRows,
     judged: pl.LazyFrame,
     answers: pl.DataFrame,
     roles: Mapping[str, str],
@@ -416,7 +416,7 @@ def _plain_numbers(answers: pl.DataFrame) -> pl.Expr | None:
     return pl.when(~number.is_in(gone.implode())).then(number) if len(gone) else number
 
 
-def _labelled(rows: Rows, answers: pl.DataFrame, column: str, instrument: Instrument) -> pl.DataFrame:
+def _labelled(rows: FileRows, answers: pl.DataFrame, column: str, instrument: Instrument) -> pl.DataFrame:
     """Answers with the codes of their words, or the status that they are for."""
     codes: list[float | None] = []
     statuses: list[str | None] = []
@@ -439,7 +439,7 @@ def _labelled(rows: Rows, answers: pl.DataFrame, column: str, instrument: Instru
     return answers.with_columns(pl.Series("value", codes, pl.Float64), pl.Series("__status", statuses, pl.String))
 
 
-def _check_statuses(rows: Rows, judged: pl.LazyFrame, column: str) -> None:
+def _check_statuses(rows: FileRows, judged: pl.LazyFrame, column: str) -> None:
     (seen,) = rows.collect(judged.group_by("status").agg(pl.col(ROW).min()))
     wrong = seen.filter(~pl.col("status").is_in(STATUSES) | pl.col("status").is_null()).sort(ROW)
     for status, first in wrong.head(1).iter_rows():
@@ -448,7 +448,7 @@ def _check_statuses(rows: Rows, judged: pl.LazyFrame, column: str) -> None:
 
 
 def _side(
-    rows: Rows, judged: pl.LazyFrame, firsts: pl.DataFrame, names: Sequence[str], roles: Mapping[str, str]
+    rows: FileRows, judged: pl.LazyFrame, firsts: pl.DataFrame, names: Sequence[str], roles: Mapping[str, str]
 ) -> pl.DataFrame:
     """One row per item or rater in the order of the file, with the columns that describe it, which must agree."""
     key = firsts.columns[0]
@@ -490,7 +490,7 @@ def _only(roles: Mapping[str, str], role: str) -> list[str]:
     return [role] if role in roles else []
 
 
-def _about(rows: Rows, roles: Mapping[str, str], traits: Sequence[str], cleaning: Cleaning, *, wide: bool) -> About:
+def _about(rows: FileRows, roles: Mapping[str, str], traits: Sequence[str], cleaning: Cleaning, *, wide: bool) -> About:
     used = {*roles.values(), *traits}
     unused = [] if wide else [column for column in rows.schema if column not in used]
     named = ", ".join(f"'{column}'" if not column.strip() else column for column in unused)
@@ -500,7 +500,7 @@ def _about(rows: Rows, roles: Mapping[str, str], traits: Sequence[str], cleaning
 
 
 def _corpus(
-    rows: Rows,
+    rows: FileRows,
     judged: pl.LazyFrame,
     items: pl.DataFrame,
     raters: pl.DataFrame,

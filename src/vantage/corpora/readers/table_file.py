@@ -12,10 +12,10 @@ from typing import Any, Final
 
 import polars as pl
 
-from vantage.errors import InputError
+from vantage.errors import InputError, nearest
 
 ROW: Final = "__row"
-"""The column of `Rows` with the number of the row in the file."""
+"""The column of `FileRows` with the number of the row in the file."""
 
 
 class Doubt(InputError):  # noqa: N818 - what it is
@@ -27,7 +27,7 @@ class Doubt(InputError):  # noqa: N818 - what it is
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class FileTable:
     """A table from a file that still knows in which row of the file each of its rows stands."""
 
     path: Path
@@ -47,11 +47,11 @@ class Table:
         """The row of the file for a row of the frame, counted from 0."""
         return (index if self.kept is None else int(self.kept[index])) + self.first_row
 
-    def rows(self) -> Rows:
+    def rows(self) -> FileRows:
         """The rows for queries."""
         kept = pl.int_range(len(self.frame), dtype=pl.Int64) if self.kept is None else self.kept.cast(pl.Int64)
         frame = self.frame.with_columns((kept + self.first_row).alias(ROW))
-        return Rows(
+        return FileRows(
             self.path, frame.lazy(), self.frame.schema, notes=self.notes, labels=self.labels, titles=self.titles
         )
 
@@ -99,7 +99,7 @@ class Scratch:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class FileRows:
     """The rows of a table for queries: of a frame in memory, or of a large file that is streamed from the disk."""
 
     path: Path
@@ -134,7 +134,13 @@ def check_column(path: Path, columns: Sequence[str], name: str, purpose: str = "
     """Refuses a table without a column."""
     if name not in columns:
         what = f" for {purpose}" if purpose else ""
-        raise InputError(f"there is no column '{name}'{what}", file=path, remedy=f"it has {_names(columns)}")
+        raise InputError(f"there is no column '{name}'{what}", file=path, remedy=close_to(name, columns))
+
+
+def close_to(name: str, columns: Sequence[str]) -> str:
+    """The column that may have been meant, or all that there are."""
+    close = nearest(name, columns)
+    return close if close.startswith("did you mean") else f"it has {_names(columns)}"
 
 
 def _names(names: Sequence[str]) -> str:

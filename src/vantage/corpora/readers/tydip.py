@@ -14,7 +14,7 @@ import polars as pl
 
 from vantage.corpora.corpus import About, Corpus
 from vantage.corpora.readers.files import find, read_csv
-from vantage.corpora.readers.table_file import Table
+from vantage.corpora.readers.table_file import FileTable
 from vantage.errors import InputError
 from vantage.instruments import Instrument
 from vantage.scales import Scale
@@ -87,7 +87,7 @@ def _split(path: Path, split: str) -> pl.DataFrame:
     )
 
 
-def _table(path: Path, name: str) -> Table:
+def _table(path: Path, name: str) -> FileTable:
     table = read_csv(find(path, name))
     table.require("sentence", "score")
     if table.frame["sentence"].null_count():
@@ -102,7 +102,7 @@ def _table(path: Path, name: str) -> Table:
     return table
 
 
-def _scores(table: Table) -> pl.Series:
+def _scores(table: FileTable) -> pl.Series:
     scores = table.numbers("score")
     wrong = scores.is_null() | scores.is_nan() | (scores.abs() > 4)
     if wrong.any():

@@ -13,7 +13,7 @@ import polars as pl
 
 from vantage.corpora.corpus import About, Corpus
 from vantage.corpora.readers.files import find, read_csv
-from vantage.corpora.readers.table_file import Table
+from vantage.corpora.readers.table_file import FileTable
 from vantage.errors import InputError
 from vantage.instruments import Instrument
 
@@ -91,7 +91,7 @@ def _final_scores(folder: Path, key: pl.DataFrame) -> pl.DataFrame | None:
     return joined.drop("Text", "Target")
 
 
-def _scores(table: Table) -> pl.DataFrame:
+def _scores(table: FileTable) -> pl.DataFrame:
     """Final scores of one file; the test file calls its columns `Trust_mean` and so on."""
     suffix = "_mean" if "Trust_mean" in table.frame.columns else ""
     table.require("Text", "Target", *(f"{dimension}{suffix}" for dimension in DIMENSIONS))

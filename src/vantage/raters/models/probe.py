@@ -40,7 +40,7 @@ First = Literal["option", "other", "not told"]
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class ModelProfile:
     """What a model behind an endpoint takes, tells and does, as it was on a day."""
 
     model: str
@@ -75,13 +75,13 @@ class Profile:
         return asdict(self)
 
     @classmethod
-    def of(cls, told: dict[str, Any]) -> Profile:
+    def of(cls, told: dict[str, Any]) -> ModelProfile:
         """The profile that plain data tell."""
         lists: dict[str, Any] = {name: tuple(told[name]) for name in ("rejects", "notes") if name in told}
         return cls(**{**told, **lists})
 
 
-def probe(model: ChatModel, progress: Callable[[str], None] = lambda _: None) -> Profile:
+def probe(model: ChatModel, progress: Callable[[str], None] = lambda _: None) -> ModelProfile:
     """Asks a model a dozen short questions; one that cannot be used at all raises `ModelError` with the reason."""
     return _Probe(model, progress).profile()
 
@@ -92,7 +92,7 @@ class _Probe:
         self.calls = 0
         self.replies: list[Completion] = []
 
-    def profile(self) -> Profile:
+    def profile(self) -> ModelProfile:
         self.progress("a short reply")
         start = time.monotonic()
         first = self._ask("Reply with the word: ready", 32)
@@ -117,7 +117,7 @@ class _Probe:
         speed = long.completion_tokens / max(time.monotonic() - start, 1e-3)
         self.progress("window and price")
         window, price = self._described()
-        return Profile(
+        return ModelProfile(
             model=self.model.name,
             probed=datetime.now(UTC).date().isoformat(),
             calls=self.calls,

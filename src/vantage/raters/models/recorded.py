@@ -10,7 +10,7 @@ from pathlib import Path
 import polars as pl
 
 from vantage.corpora.readers.files import read_table
-from vantage.corpora.readers.table_file import Table
+from vantage.corpora.readers.table_file import FileTable
 from vantage.errors import InputError
 from vantage.raters.models.base import Completion, LogProbs, Message, ModelError, Request
 from vantage.raters.models.plain import estimate_tokens
@@ -96,7 +96,7 @@ class RecordedModel:
 
 
 def _by_sample(
-    table: Table, keys: Sequence[Hashable], sample: str, replies: pl.Series
+    table: FileTable, keys: Sequence[Hashable], sample: str, replies: pl.Series
 ) -> dict[tuple[Hashable, int], str]:
     numbers = table.numbers(sample).to_list() if sample in table.frame.columns else [None] * len(keys)
     seen: Counter[Hashable] = Counter()

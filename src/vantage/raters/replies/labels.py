@@ -19,7 +19,11 @@ _NEGATION = (
     r"|\bunlikely|\bdoubt(?:s|ed|ful)?|\bless than|\bmore than|\bcompared (?:to|with)|\bunlike|\bversus"
     r"|\bcannot|\b(?:do|does|did|is|are|was|were|would|could|ca|wo)nt)"
 )
-_NEGATED = re.compile(rf"{_NEGATION}(?:[^\w.,!?;\n]{{1,3}}\w{{1,20}}){{0,5}}[^\w.,!?;\n]{{1,4}}$", re.IGNORECASE)
+_NEGATED = re.compile(
+    rf"(?:{_NEGATION}(?:[^\w.,!?;\n]{{1,3}}\w{{1,20}}){{0,5}}"
+    r"|(?:\bnot|n't|\bdont)\s(?:think|believe|feel|say|agree)(?:[^\w.,!?;\n]{1,3}\w{1,20}){0,10})[^\w.,!?;\n]{1,4}$",
+    re.IGNORECASE,
+)
 _HEDGED = re.compile(
     r"\b(?:somewhat|almost|nearly|partly|partially|half|at worst|at best|at least|at most|mostly|fairly|quite|very|too"
     r"|slightly|a bit|a little|more|less|if|whether|how|or)[^\w.!?\n]{1,3}$",

@@ -16,7 +16,7 @@ from vantage.raters.trained.base import Floats, PredictedAnswers
 from vantage.raters.trained.examples import Examples, Labels
 from vantage.raters.trained.instances import Instances
 from vantage.raters.trained.people import People
-from vantage.raters.trained.saved import Saved
+from vantage.raters.trained.saved import SavedPredictor
 
 Baseline = Literal["majority", "mean", "median"]
 TIE: Final = 1e-6
@@ -78,7 +78,7 @@ class ConstantPredictor:
         return {"how": self.how, "values": self.values, "shares": self.shares, "spreads": self.spreads}
 
     @classmethod
-    def load(cls, saved: Saved) -> ConstantPredictor:
+    def load(cls, saved: SavedPredictor) -> ConstantPredictor:
         """Reads what `save` returned."""
         return cls(questions=saved.questions, **saved.data)
 
@@ -163,7 +163,7 @@ class CountPredictor:
         return {"how": self.how, "overall": self.overall.tolist(), "counts": self.counts}
 
     @classmethod
-    def load(cls, saved: Saved) -> CountPredictor:
+    def load(cls, saved: SavedPredictor) -> CountPredictor:
         """Reads what `save` returned."""
         overall = np.asarray(saved.data["overall"], dtype=np.float64)
         return cls(saved.data["how"], saved.people or People(), saved.questions[0], overall, saved.data["counts"])

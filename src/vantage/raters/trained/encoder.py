@@ -23,7 +23,7 @@ from vantage.raters.trained.lesson import Inputs, Lesson, outputs_of
 from vantage.raters.trained.losses import OutputHead, heads, held_out, predicted
 from vantage.raters.trained.network import Tokens, build, pretrained, window
 from vantage.raters.trained.people import People
-from vantage.raters.trained.saved import Saved
+from vantage.raters.trained.saved import SavedPredictor
 from vantage.raters.trained.starts import beginnings
 from vantage.raters.trained.training import train
 from vantage.raters.trained.weights import put, read_weights, write_weights
@@ -160,7 +160,7 @@ class EncoderPredictor:
         }
 
     @classmethod
-    def load(cls, saved: Saved) -> EncoderPredictor:
+    def load(cls, saved: SavedPredictor) -> EncoderPredictor:
         """Reads what `save` wrote; weights that do not fit the encoder are refused."""
         data, people, questions = saved.data, saved.people, saved.questions
         settings = (EncoderSettings if people is None else PairSettings).of(**data["settings"])

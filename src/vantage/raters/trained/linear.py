@@ -23,7 +23,7 @@ from vantage.raters.trained.examples import Examples, Labels
 from vantage.raters.trained.instances import Instances
 from vantage.raters.trained.losses import root_mean_squared_error
 from vantage.raters.trained.people import People
-from vantage.raters.trained.saved import Saved
+from vantage.raters.trained.saved import SavedPredictor
 
 Regression = Literal["ridge", "logistic"]
 FOLDS: Final = 5
@@ -218,7 +218,7 @@ class LinearPredictor:
         return {"settings": asdict(self.settings), "spreads": spreads, "chosen": self.about()["chosen"]}
 
     @classmethod
-    def load(cls, saved: Saved) -> LinearPredictor:
+    def load(cls, saved: SavedPredictor) -> LinearPredictor:
         """Reads what `save` wrote; weights that do not fit vocabulary and people are refused."""
         data, people, folder = saved.data, saved.people, saved.folder
         given: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in data["settings"].items()}

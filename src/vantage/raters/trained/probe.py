@@ -25,7 +25,7 @@ from vantage.raters.trained.folds import grouped_folds, key
 from vantage.raters.trained.instances import Instances
 from vantage.raters.trained.kernel import KernelRegression
 from vantage.raters.trained.losses import held_out
-from vantage.raters.trained.saved import Saved
+from vantage.raters.trained.saved import SavedPredictor
 
 MOST: Final = 5_000
 """Of how many texts the vectors are kept; the time to compare them grows with the square."""
@@ -111,7 +111,7 @@ class ProbePredictor:
         return {"settings": asdict(self.settings), **told, **data}
 
     @classmethod
-    def load(cls, saved: Saved) -> ProbePredictor:
+    def load(cls, saved: SavedPredictor) -> ProbePredictor:
         """Reads what `save` wrote."""
         data = saved.data
         try:

@@ -17,7 +17,7 @@ from vantage.instruments import Instrument, Question
 from vantage.instruments.needs import check_items
 from vantage.raters.trained.base import Floats, PredictedAnswers, decide, mixture
 from vantage.raters.trained.instances import Instances, fields_of, reading
-from vantage.raters.trained.saved import Predictor, Saved, described, save_rater
+from vantage.raters.trained.saved import Predictor, SavedPredictor, described, save_rater
 from vantage.scales import Scale
 
 FILE: Final = "rater.json"
@@ -161,7 +161,7 @@ class TrainedRater:
         instrument = Instrument.from_document(told["instrument"], file=FILE)
         questions = tuple(instrument.question(id_) for id_ in told["questions"])
         parts = tuple(
-            Weighted(p["weight"], p["kind"], Saved(folder, f"part-{n}", p["data"], questions).load(p["kind"]))
+            Weighted(p["weight"], p["kind"], SavedPredictor(folder, f"part-{n}", p["data"], questions).load(p["kind"]))
             for n, p in enumerate(told["parts"], 1)
         )
         return cls(told["rater"], instrument, questions, parts, told["by_mean"], told["about"])

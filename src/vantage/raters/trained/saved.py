@@ -48,13 +48,13 @@ class Predictor(Protocol):
         ...
 
     @classmethod
-    def load(cls, saved: Saved) -> Predictor:
+    def load(cls, saved: SavedPredictor) -> Predictor:
         """Reads what `save` wrote."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
-class Saved:
+class SavedPredictor:
     """What a saved predictor is read from."""
 
     folder: Path

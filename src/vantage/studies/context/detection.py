@@ -21,7 +21,7 @@ from vantage.studies.context.tasks import LABEL, TASK
 SHOWN: Final = 12
 """How many of the most ambiguous statements are listed."""
 RANDOM: Final = "at random"
-_ENDS: Final = (("", "estimate"), ("_low", "low"), ("_high", "high"))
+_ENDS: Final = {"random": "estimate", "random_low": "low", "random_high": "high"}
 
 
 def tasks(analysis: ContextAnalysis) -> Mapping[str, Statements]:
@@ -92,9 +92,9 @@ def curves(part: Statements) -> list[Figure]:
         return found.rename({"captured": "estimate"})
 
     words = (
-        "how much of people's doubt lies in the items that are flagged first, by the share of items that are flagged; "
+        "how much of people's doubt lies in the items flagged first, by the share of items that are flagged; the band "
+        "is the middle 95 % of random flags"
     )
-    words += "the band is the middle 95 % of random flags"
     axes = {"x_label": "share of items flagged", "label": "share of people's doubt captured", "height": 3.4}
     return list(_drawn(part, "curves", words, captured, axes))
 
@@ -127,16 +127,11 @@ def _drawn(
         rows = {one.method: found for one in methods if (found := curve(one)) is not None}
         if not rows:
             continue
-        last = [*rows.values()][-1]
-        chance = last.select(
-            "share", *(pl.col(f"random{end}").alias(as_) for end, as_ in _ENDS if f"random{end}" in last)
-        )
+        chance = [*rows.values()][-1].drop("estimate").rename(_ENDS, strict=False)
         lines = {method: found.select("share", "estimate") for method, found in rows.items()} | {RANDOM: chance}
         named = [line.with_columns(pl.lit(method).alias("method")) for method, line in lines.items()]
         yield Figure(
-            "-".join(
-                [name, part.task.name, *([re.sub(r"[^a-z0-9]+", "-", model.lower()).strip("-")] if model else [])]
-            ),
+            re.sub(r"[^a-z0-9]+", "-", f"{name} {part.task.name} {model}".lower()).strip("-"),
             f"Methods {f'that use {model}' if model else 'that use no model'}: {words}.",
             chart="curve",
             data=pl.concat(named, how="diagonal"),

@@ -179,7 +179,7 @@ def _whole(frame: pl.DataFrame, one: Evaluated) -> pl.DataFrame:
 
 
 def _between(one: Evaluated, frame: pl.DataFrame, trait: str) -> dict[str, Any]:
-    """Label change where the value of a trait stands in the place of the user."""
+    """Label change where the value of a trait takes the place of the user."""
     values = frame["rater"].unique().sort()
     people = one.task.people
     raters = pl.DataFrame({"rater": values, "kind": ["person"] * len(values), trait: values})

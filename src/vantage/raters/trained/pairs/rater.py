@@ -20,7 +20,7 @@ from vantage.raters.trained.pairs.methods import PAIR_METHODS, pair_method
 from vantage.raters.trained.pairs.offsets import moved
 from vantage.raters.trained.people import People
 from vantage.raters.trained.rater import SCHEMA, judgments
-from vantage.raters.trained.saved import Predictor, Saved, described, save_rater
+from vantage.raters.trained.saved import Predictor, SavedPredictor, described, save_rater
 
 FILE: Final = "pair-rater.json"
 KEYS: Final = ("instrument", "question", "people", "method", "learned", "notes", "rater", "offsets", "about", "told")
@@ -125,7 +125,7 @@ class PairRater:
         instrument = Instrument.from_document(told["instrument"], file=FILE)
         question, people = instrument.question(told["question"]), People.read(told["people"])
         kind = pair_method(told["method"], folder).kind
-        predictor = Saved(folder, PART, told["learned"], (question,), people).load(kind)
+        predictor = SavedPredictor(folder, PART, told["learned"], (question,), people).load(kind)
         predictor.notes = list(told["notes"])
         same = {key: told[key] for key in ("method", "offsets", "about", "told")}
         return cls(

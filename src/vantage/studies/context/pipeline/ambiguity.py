@@ -52,7 +52,7 @@ class Spread:
         if self.score not in ("entropy", "ambiguous", "doubt"):
             raise InputError(f"there is no score '{self.score}'", remedy="use entropy, ambiguous or doubt")
         if self.base not in ("nats", "bits", "k"):
-            raise InputError(f"base '{self.base}' is not known", remedy="use nats, bits or k")
+            raise InputError(f"there is no base '{self.base}'", remedy="use nats, bits or k")
 
     def of(self, shares: Floats, scale: Scale) -> Floats:
         """The score of every row of shares; not a number where it is not defined.

@@ -39,15 +39,16 @@ class Cost:
     completion_tokens: int | None = 0
 
     @classmethod
-    def of_run(cls, store: RunStore, number: int) -> Cost:
-        """All calls that a run rests on, in whatever sitting they were made and whoever asked for them first."""
-        calls, prompt, completion = cls.of_items(store, number).select(pl.col(COST).sum()).row(0)
+    def of_runs(cls, store: RunStore, numbers: Sequence[int]) -> Cost:
+        """All calls that runs rest on, in whatever sitting they were made and whoever asked for them first."""
+        every = pl.concat([cls.of_items(store, number) for number in numbers])
+        calls, prompt, completion = every.select(pl.col(COST).sum()).row(0)
         # Option scoring reports no tokens; none at all is not the same as none counted.
         return cls(calls, prompt or None, completion if prompt else None)
 
     @staticmethod
     def of_items(store: RunStore, number: int) -> pl.DataFrame:
-        """The same for each item of a run."""
+        """The calls and tokens of each item of a run."""
         rows = store.select(
             "SELECT item, COUNT(*), SUM(prompt_tokens), SUM(completion_tokens) FROM calls "
             "WHERE run = ? OR id IN (SELECT call FROM uses WHERE run = ?) GROUP BY item",
@@ -59,18 +60,6 @@ class Cost:
     def counted(self) -> dict[str, int | None]:
         """The numbers by name."""
         return {name: getattr(self, name) for name in COST}
-
-    def __add__(self, other: Cost) -> Cost:
-        """The cost of both; unknown if one of them is."""
-
-        def total(one: int | None, two: int | None) -> int | None:
-            return None if one is None or two is None else one + two
-
-        return Cost(
-            self.calls + other.calls,
-            total(self.prompt_tokens, other.prompt_tokens),
-            total(self.completion_tokens, other.completion_tokens),
-        )
 
 
 @dataclass(frozen=True)
@@ -124,16 +113,17 @@ def simulate(
         progress: Called with the number of requests that were answered.
     """
     chosen, gate, parts = _parts(corpus, instrument, simulator, method, question, condition)
-    cost, notes = Cost(), dict[str, None]()
+    runs, notes = list[int](), dict[str, None]()
     with opened_store(store) as opened:
         for first in (True, False):
             asked = gate if first else _passed(corpus, parts, gate) if gate else parts
             if not asked:
                 continue
             outcome = finished(RunPlan(tuple(asked)), opened, options, progress)
-            cost += Cost.of_run(opened, outcome.run)
+            runs.append(outcome.run)
             notes |= {note: None for judged in outcome.judged for note in judged.notes}
             corpus = added(corpus, *outcome.judged)
+        cost = Cost.of_runs(opened, runs) if runs else Cost()
     ids = tuple(part.rater.id for part in parts)
     return Simulation(method, _labelled(corpus, ids, method), chosen, ids, cost, tuple(notes))
 

@@ -108,7 +108,7 @@ def _words(table: pl.DataFrame, folds: int, seed: int) -> Floats:
         if len(used) < 2:
             found[np.ix_(test, used)] = 1.0
             continue
-        # Each text stands once for every answer, weighted by how many gave it.
+        # One row for each answer to a text, weighted by how many gave it.
         row, answer = np.nonzero(told[np.ix_(train, used)])
         model = LogisticRegression(C=1.0, max_iter=1000)
         with warnings.catch_warnings():

@@ -1,7 +1,7 @@
 """From scores to flagged items: a threshold learned on other items than those it is judged on, or a fixed budget.
 
 A threshold that is chosen and judged on the same votes flatters the method, and "the lowest ambiguity that context
-leaves" is always lowest when every item gets context. So thresholds are chosen by folds, every figure stands beside
+leaves" is always lowest when every item gets context. So thresholds are chosen by folds, every figure is compared with
 what random flags of the same number would reach, and the whole curve is there for those with another budget.
 """
 
