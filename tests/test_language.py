@@ -17,7 +17,9 @@ PHRASES = re.compile(
     r"|\b(is|are) told in (one|\[)|\bproblem is told\b|\bis told with its\b",
     re.IGNORECASE,
 )
-PAGES = [path for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")) if path.name != "style.md"]
+PAGES = [
+    path for path in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")) if path.name not in ("style.md", "CHANGELOG.md")
+]
 TEMPLATES = [*ROOT.glob("src/**/*.html"), *ROOT.glob("src/**/recipe.yaml"), *ROOT.glob("src/vantage/scaffold/files/*")]
 SOURCES = sorted(ROOT.glob("src/**/*.py"))
 

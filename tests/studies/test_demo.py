@@ -68,7 +68,7 @@ def test_who_and_what_was_planted_is_found_or_counted_as_missed(result: Result) 
     assert split["planted"] == "12"
     assert int(split["found"]) == 12 - split["missed"] + split["false_alarms"]
     text = " ".join(finding.text for finding in result.findings)
-    assert f"({split['missed']} missed, {split['false_alarms']} too many)" in text
+    assert f"(12; {split['missed']} missed, {split['false_alarms']} too many)" in text
     assert "coast are more lenient" in text
     assert "Left- and right-handed synthetic people cannot be told apart" in text
 
@@ -122,3 +122,4 @@ def test_without_a_model_everything_else_is_shown(monkeypatch: pytest.MonkeyPatc
     check_all(result)
     assert frame(result, "planted")["planted"].null_count() == 0
     assert not any("real model" in finding.text for finding in result.findings)
+    assert len(result.findings) == 4
