@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from tests.report.truth import findings
 from tests.studies.context.pipeline.planted import planted_corpus
 from vantage import Corpus, Instrument, Scale
 from vantage.errors import InputError
@@ -52,7 +53,7 @@ def test_collected_answers_replace_released_votes(planted_data: Path, tmp_path: 
     assert (row["doubt_static"], row["doubt_context"], row["change"]) == (0.5, 0.0, -0.5)
     # One statement is no ground for a claim.
     assert row["change_low"] is None
-    assert not any("doubt at" in finding.text for finding in report.result.findings)
+    assert not any("doubt at" in finding.text for finding in findings(report.result))
 
 
 def test_answers_on_another_scale_or_about_other_items_are_refused(planted_data: Path, tmp_path: Path) -> None:

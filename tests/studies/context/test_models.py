@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from sklearn.metrics import f1_score
 
-from tests.report.truth import check_all
+from tests.report.truth import check_all, findings
 from tests.studies.context.judged import analysed, judged_corpus, table
 from vantage.report.parts import Result
 from vantage.studies.context.analysis import ContextAnalysis, Statements
@@ -171,7 +171,7 @@ def test_the_order_is_turned_round_and_two_runs_are_not(result: Result) -> None:
 
 def test_planted_effects_are_said(result: Result) -> None:
     check_all(result)
-    told = [finding.text for finding in result.findings]
+    told = [finding.text for finding in findings(result)]
     assert any(t.startswith("With contexts written for the original label, F1 is higher") and "m:a" in t for t in told)
     assert any(t.startswith("With contexts written for the original label, F1 is lower") and "m:d" in t for t in told)
     assert any("negatively correlated" in t for t in told)

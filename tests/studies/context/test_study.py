@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.report.truth import findings
 from tests.studies.context.pipeline.planted import planted_corpus
 from vantage import Corpus
 from vantage.errors import InputError
@@ -38,10 +39,10 @@ def test_the_report_finds_planted_ambiguity_and_tells_what_it_cost(planted_data:
     assert calls["no persona, direct"] == 24
     assert calls["selective personas, direct"] > 24 * 8
     assert calls["always the average answer"] == 0
-    findings = " ".join(finding.text for finding in report.result.findings)
-    assert "12 of 24 statements of the task sarcasm" in findings
-    assert "better than by chance with selective personas, direct" in findings
-    assert "No people have judged with context at sarcasm." in findings
+    said = " ".join(finding.text for finding in findings(report.result))
+    assert "12 of 24 statements of the task sarcasm" in said
+    assert "better than by chance with selective personas, direct" in said
+    assert "No people have judged with context at sarcasm." in said
 
 
 def test_collecting_again_asks_nothing_and_costs_the_same(
@@ -82,7 +83,7 @@ def test_contexts_are_written_and_judged_with_their_controls(planted_data: Path,
     glance = next(t for t in report.result.tables if t.name == "glance").frame.row(0, named=True)
     assert glance["contexts"] is not None
     assert glance["statements"] == 8
-    told = " ".join([*report.result.warnings, *(finding.text for finding in report.result.findings)])
+    told = " ".join([*report.result.warnings, *(finding.text for finding in findings(report.result))])
     assert "writer" in told
     assert glance["contexts"] > 0
     scores = next(t for t in report.result.tables if t.name == "models-f1").frame.filter(part="all")
@@ -96,9 +97,9 @@ def test_without_models_and_votes_there_is_still_an_honest_report(tmp_path: Path
     rows = "".join(f"I say statement {n} of many,{'against' if n % 2 else 'favoring'}\n" for n in range(12))
     (data / "abortion-stance.csv").write_text(f"text,label\n{rows}", encoding="utf-8")
     report = run("context", data=data, tasks="abortion-stance", items=6, resamples=10)
-    findings = " ".join(finding.text for finding in report.result.findings)
-    assert "No people have judged the 6 statements of the task abortion-stance." in findings
-    assert "No people have judged with context at abortion-stance." in findings
+    said = " ".join(finding.text for finding in findings(report.result))
+    assert "No people have judged the 6 statements of the task abortion-stance." in said
+    assert "No people have judged with context at abortion-stance." in said
 
 
 def test_bad_options_are_named_before_anything_is_asked(planted_data: Path, models: dict[str, Any]) -> None:

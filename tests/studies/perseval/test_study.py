@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from tests.raters.models.endpoint import Endpoint
-from tests.report.truth import check_all
+from tests.report.truth import check_all, findings
 from tests.studies.perseval.made import corpus, write
 from vantage import Corpus, InputError, Instrument, Scale
 from vantage.raters.trained.pairs import PAIR_METHODS, fitting
@@ -195,7 +195,7 @@ def test_an_ordered_scale_is_scored_by_distance(tmp_path: Path) -> None:
     assert lines["user"].to_list() == [pytest.approx(best)]
     # Half of the answers are one step off whatever is predicted, so that a good rater misses by half a step.
     assert 0.75 < best < 0.95
-    said = " ".join(finding.text for finding in told.result.findings)
+    said = " ".join(finding.text for finding in findings(told.result))
     assert "have a closeness below 0.75 with tfidf-users" in said
     assert "F1" not in said
     captions = {part.name: part.caption for part in told.result.tables}
@@ -264,9 +264,9 @@ def test_models_are_prompted_with_nothing_a_trait_or_a_history(
     same = table(told, "same-texts-made")
     assert same["annotations"].n_unique() == 1
     # Raters are only compared on the texts that all of them judged, whatever their scores on others.
-    ranked = [e for f in told.result.findings for e in f.evidence if e.rule.startswith("extreme")]
-    assert [e.estimate for e in ranked] == [same["user_estimate"].max()]
-    assert any("on 6 texts that all raters judged" in f.text for f in told.result.findings)
+    ranked = [e for f in findings(told.result) for e in f.evidence if e.rule.startswith("extreme")]
+    assert {e.estimate for e in ranked} == {same["user_estimate"].max()}
+    assert any("on 6 texts that all raters judged" in f.text for f in findings(told.result))
     check_all(told.result)
     before = len(endpoint.requests)
     run(
