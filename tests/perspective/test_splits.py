@@ -258,5 +258,5 @@ def test_english_multipico_is_drawn_from_sorted_ids(data_dir: Path) -> None:
         test = own.filter(pl.col("rater").is_in(list(tested)), ~pl.col("item").is_in(list(found.adaptation_texts)))
         assert len(test) == number
     for use in ("train", "test"):
-        parted = split(corpus, users="unnamed", adaptation=use, method="perseval")  # type: ignore[arg-type]
+        parted = split(corpus, users="unnamed", adaptation=use, method="perseval")
         assert len(parted.test) == 903

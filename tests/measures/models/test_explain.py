@@ -52,7 +52,8 @@ def test_a_planted_effect_is_found_and_its_absence_bounded(family: Any, points: 
 
 def test_shrunken_estimates_follow_what_was_planted() -> None:
     data = planted()
-    for show, column in (("raters", "rater"), ("items", "item")):
+    shown: tuple[tuple[Any, str], ...] = (("raters", "rater"), ("items", "item"))
+    for show, column in shown:
         rows = explain(data, traits="gender", show=show)
         assert len(rows) == data[column].n_unique()
         assert (rows["high"] - rows["low"]).min() > 0

@@ -57,8 +57,8 @@ def test_traits_in_multipico_have_the_estimates_of_lmer(
     irony: Corpus, name: str, interactions: tuple[str, ...]
 ) -> None:
     golden = GOLDEN[name]
-    options = {"traits": TRAITS, "family": "gaussian", "interactions": interactions}
-    found = explain(irony, show="variance", **options)  # type: ignore[arg-type]
+    options: dict[str, Any] = {"traits": TRAITS, "family": "gaussian", "interactions": interactions}
+    found = explain(irony, show="variance", **options)
     assert variances(found) == pytest.approx(golden["variance"], rel=1e-4, abs=1e-5)
     assert found["log_likelihood"][0] == pytest.approx(golden["log_likelihood"], abs=1e-3)
     if not interactions:
