@@ -78,7 +78,7 @@ def scale(repeats: int) -> dict[str, float]:
         data, severity, location = rasch(seed)
         rows = facets(data).sort("rater")
         held.append(np.mean((rows["low"].to_numpy() <= severity) & (severity <= rows["high"].to_numpy())))
-        fits.append([rows["infit"].mean(), rows["outfit"].mean()])
+        fits.append(rows.select("infit", "outfit").mean().to_numpy()[0])
         p.append(np.mean(dif(data, between="group")["p"].drop_nulls().to_numpy() < 0.05))
         items = facets(data, show="items").sort("item")
         inside = (items["low"].to_numpy() <= location) & (location <= items["high"].to_numpy())

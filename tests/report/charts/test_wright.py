@@ -45,7 +45,7 @@ def test_of_many_the_outermost_are_named_and_models_always() -> None:
 
 def test_the_page_says_what_is_under_the_pointer() -> None:
     figure = Figure("map", "A map.", "", "wright", ruler(5, 50), {})
-    page = inline(drawn(figure).svg, "f1", "A map")
+    page = inline(drawn(figure.draw).svg, "f1", "A map")
     assert "<title>p0: " in page
     assert "tip:" not in page
     assert " from " in page.split("<title>")[-1]

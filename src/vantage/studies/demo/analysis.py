@@ -189,9 +189,9 @@ def planted_sets(demo: Demo) -> Data:
         missed, alarms = sorted(set(planted) - set(found)), sorted(set(found) - set(planted))
         wrong = f"{len(missed)} missed, {len(alarms)} too many" if missed or alarms else ""
         counts = {"among": among, "missed": len(missed), "false_alarms": len(alarms)}
-        words = {"verdict": wrong or AS_PLANTED, "errors": f"; {wrong}" if wrong else ""}
+        words: dict[str, object] = {"verdict": wrong or AS_PLANTED, "errors": f"; {wrong}" if wrong else ""}
         words |= {"what": truth["what"], "short": truth["short"]}
-        rows.append({"planted": _listed(planted), "found": _listed(found), **counts, **words})
+        rows.append(words | counts | {"planted": _listed(planted), "found": _listed(found)})
     frame = pl.DataFrame(rows)
     return Data(frame, {"sets": len(frame), "sets_as_planted": int((frame["verdict"] == AS_PLANTED).sum())})
 
