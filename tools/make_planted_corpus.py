@@ -32,7 +32,7 @@ ROOT: Final = Path(__file__).resolve().parents[1] / "src" / "vantage"
 BUNDLED: Final = ROOT / "corpora" / "bundled"
 TRUTH: Final = ROOT / "studies" / "demo" / "planted.csv"
 SEED: Final = 1
-CORPORA: Final = 200
+CORPORA: Final = 100
 """How many corpora are drawn to find what is true."""
 NOISE: Final = {"trust": 0.6, "competence": 1.5}
 SKIPPED: Final = 0.05
