@@ -26,7 +26,10 @@ Test: TypeAlias = Literal["t", "welch", "wilcoxon", "mann_whitney", "permutation
 Effect: TypeAlias = Literal["d", "g", "dz", "rank_biserial", "cliffs_delta"]
 
 FEW_UNITS: Final = 10
-"""With fewer units an effect size has the interval of the non-central t distribution instead of a bootstrap."""
+"""With fewer units in a group there is no bootstrap interval."""
+MANY_UNITS: Final = 50
+"""With fewer, standardised differences have the interval of the non-central t distribution. At 11 units a group and an
+effect of 1, bootstrap intervals of g held it in 91 % (79 % of skewed scores) of 300 samples, these in 94 % (92 %)."""
 FEW_RATERS: Final = 5
 """A group of fewer raters has no p-value: nobody can tell a group's character from a person's."""
 _PAIRED: Final[dict[str, str]] = {"t": "dz", "wilcoxon": "rank_biserial", "permutation": "dz"}
@@ -106,8 +109,9 @@ def compare(
     * `rank_biserial` (paired): share of positive minus share of negative signed ranks (Kerby 2014);
     * `cliffs_delta` (unpaired): P(first > second) − P(first < second) (Cliff 1993).
 
-    The interval resamples units, and `over` says what these are; with fewer than ten it is that of the non-central t
-    distribution (d, g and dz), or there is none. `p_adjusted` corrects over all rows of the result.
+    The interval resamples units, and `over` says what these are. With fewer than fifty that of d, g and dz comes from
+    the non-central t distribution, since resamples of few units hold the effect too rarely; with fewer than ten the
+    others have none. `p_adjusted` corrects over all rows of the result.
 
     >>> answers = {"item": [1, 2, 3, 4] * 2, "rater": ["a"] * 8, "value": [1, 2, 3, 4, 3, 3, 4, 5],
     ...            "condition": ["plain"] * 4 + ["context"] * 4}
@@ -294,7 +298,9 @@ def _compared(sample: Sample, test: str, effect: str, permutations: int, how: Re
         return {**row, "reason": "the scores do not vary, so the effect has no unit"}
     if how.method == "bca" and how.ci != "none" and not sample.paired:
         raise InputError("bca is not made for two separate samples here", remedy="use interval percentile")
-    if how.ci != "none" and min(len(x), len(y)) < FEW_UNITS:
+    standardised = effect == "dz" or (effect in ("d", "g") and not sample.paired)
+    enough = MANY_UNITS if standardised and how.method == "percentile" else FEW_UNITS
+    if how.ci != "none" and min(len(x), len(y)) < enough:
         return {**row, "estimate": estimate, **_few(sample, estimate, effect, how.confidence)}
     low, high = _interval(sample, effect, how)
     return {**row, "estimate": estimate, "low": low, "high": high}
