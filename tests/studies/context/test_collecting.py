@@ -49,7 +49,7 @@ def test_collected_answers_replace_released_votes(planted_data: Path, tmp_path: 
         "context", data=planted_data, tasks="sarcasm", items=12, methods="length", resamples=10,
         people=str(tmp_path / "people"),
     )  # fmt: skip
-    row = next(one for one in report.result.tables if one.name == "glance").frame.row(0, named=True)
+    row = next(one for one in report.result.tables if one.name == "summary").frame.row(0, named=True)
     assert (row["doubt_static"], row["doubt_context"], row["change"]) == (0.5, 0.0, -0.5)
     # One statement is no ground for a claim.
     assert row["change_low"] is None

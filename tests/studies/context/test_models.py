@@ -196,7 +196,7 @@ def test_one_model_has_no_order_and_no_model_no_scores() -> None:
     corpus = judged_corpus(20, {"m:a": (0.8, 0.8)}, controls=False)
     assert not {"models-swaps", "models-ranks"} & {one.name for one in analysed(corpus, resamples=50).tables}
     nobody = corpus.filter(pl.col("rater") == "nobody")
-    assert [one.name for one in analysed(nobody).tables] == ["glance"]
+    assert [one.name for one in analysed(nobody).tables] == ["summary"]
 
 
 def test_the_same_seed_gives_the_same_report() -> None:

@@ -86,7 +86,7 @@ def test_single_annotators_have_their_own_f1_and_seats_have_none() -> None:
 
 def test_the_change_of_doubt_is_that_of_the_same_items() -> None:
     found = analysed(asked())
-    row = table(found, "glance").row(0, named=True)
+    row = table(found, "summary").row(0, named=True)
     assert row["items"] == 12
     assert row["doubt_context"] == 0
     assert row["change"] == pytest.approx(-row["doubt_static"])
@@ -100,7 +100,7 @@ def test_context_that_divides_people_turns_the_sentence_round() -> None:
     turned = corpus.judgments.with_columns(pl.col("condition").cast(pl.String).replace(other))
     found = analysed(Corpus(corpus.items, corpus.raters, turned, corpus.instruments))
     assert any(text.startswith("Context raises people's doubt at sarcasm") for text in claims(found))
-    assert table(found, "glance")["change"][0] == pytest.approx(-table(analysed(corpus), "glance")["change"][0])
+    assert table(found, "summary")["change"][0] == pytest.approx(-table(analysed(corpus), "summary")["change"][0])
 
 
 def test_nobody_leaves_no_section_and_answers_without_context_say_so() -> None:

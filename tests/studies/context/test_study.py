@@ -72,7 +72,7 @@ def test_two_tasks_fit_into_one_corpus(planted_data: Path, models: dict[str, Any
     few = {**FEW, "tasks": "politeness,sarcasm", "items": 12, "methods": "direct,persona", "persona_count": 2}
     report = run("context", data=planted_data, models=["planted"], **{**few, "evaluate": False})
     tables = {table.name: table.frame for table in report.result.tables}
-    assert tables["glance"].select("task", "statements").rows() == [("politeness", 12), ("sarcasm", 12)]
+    assert tables["summary"].select("task", "statements").rows() == [("politeness", 12), ("sarcasm", 12)]
     for task in ("politeness", "sarcasm"):
         assert tables[f"methods-{task}"]["calls"].to_list() == [12, 24]
 
@@ -80,7 +80,7 @@ def test_two_tasks_fit_into_one_corpus(planted_data: Path, models: dict[str, Any
 def test_contexts_are_written_and_judged_with_their_controls(planted_data: Path, models: dict[str, Any]) -> None:
     few = {**FEW, "items": 8, "methods": "direct", "first_person": False, "controls": "label,blind"}
     report = run("context", data=planted_data, models=["planted"], generator="writer", **few)
-    glance = next(t for t in report.result.tables if t.name == "glance").frame.row(0, named=True)
+    glance = next(t for t in report.result.tables if t.name == "summary").frame.row(0, named=True)
     assert glance["contexts"] is not None
     assert glance["statements"] == 8
     told = " ".join([*report.result.warnings, *(finding.text for finding in findings(report.result))])

@@ -17,14 +17,14 @@ from vantage.studies.context.pipeline.record import KEPT, OUTCOME
 from vantage.studies.context.tasks import TASK, labels_of
 
 
-def glance(analysis: ContextAnalysis) -> Data:
+def summary(analysis: ContextAnalysis) -> Data:
     """One row per task: how many statements are ambiguous, what was done about it, and what context changed."""
-    rows = [_glanced(analysis, part) for part in analysis.parts.values()]
+    rows = [_summarised(analysis, part) for part in analysis.parts.values()]
     inside = "an answer like the others" if analysis.options.ambiguous_in else "left out"
     return Data(pl.DataFrame(rows, infer_schema_length=None), {"inside": inside})
 
 
-def _glanced(analysis: ContextAnalysis, part: Statements) -> dict[str, Any]:
+def _summarised(analysis: ContextAnalysis, part: Statements) -> dict[str, Any]:
     target, voted = part.judging.target, len(part.votes)
     both = part.votes.join(part.after.select("item", pl.col("doubt").alias("after")), on="item")
     change = paired("change", (both["after"] - both["doubt"]).to_numpy())
