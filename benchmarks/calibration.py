@@ -300,7 +300,7 @@ _LIMITS = """
   intervals a little too long where raters do not differ.
 * Skewed items have a few that decide the variance, as do those of DICES-350, where most answers are the same; the
   items' share and what is made of it (needed raters, ICC) cover less often, however the degrees of freedom are
-  corrected.
+  corrected. Where the items' means are skewed, `reason` says so in the result.
 * The intervals of ICC(2,1) for complete tables take normal effects for granted (McGraw and Wong 1996); on three answers
   such as those of DICES-350 they cover less often.
 * 100 replications tell a size of 5 % only to about four points. Where they came out high, more were run with other

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
+import vantage
 from vantage.errors import InputError
-from vantage.measures.intervals import BLOCK_BYTES, Bootstrap, bca, jackknife, percentile, weights
+from vantage.measures.intervals import BLOCK_BYTES, SKEWED, Bootstrap, bca, jackknife, percentile, weights
 
 VALUES = np.random.default_rng(0).exponential(1, 300)
 
@@ -89,3 +91,17 @@ def test_undefined_replicates_are_left_aside() -> None:
 def test_options_that_mean_nothing(options: dict[str, Any]) -> None:
     with pytest.raises(InputError):
         Bootstrap(**options)
+
+
+@pytest.mark.parametrize("name", ["components", "icc", "needed_raters", "split_half", "d_study"])
+def test_what_rests_on_the_variance_of_skewed_items_says_that_its_interval_covers_less(name: str) -> None:
+    rng = np.random.default_rng(0)
+    noise = rng.normal(0, 0.5, (12, 80))
+    measure = getattr(vantage.measures, name)
+    for items, doubt in ((rng.normal(size=80), False), (rng.exponential(size=80), True)):
+        rows = measure(np.clip(np.round(items + noise), -3, 3))
+        rows = rows.filter(pl.col("low").is_not_null())
+        if name == "components":
+            rows = rows.filter(component="item")
+        assert len(rows) > 0
+        assert (rows["reason"] == SKEWED).fill_null(value=False).to_list() == [doubt] * len(rows)

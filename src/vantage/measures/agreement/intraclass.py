@@ -14,7 +14,7 @@ import polars as pl
 
 from vantage.measures.base import measure, table
 from vantage.measures.canonical import canonical
-from vantage.measures.intervals import OVER, Bootstrap, Bounds, Over
+from vantage.measures.intervals import OVER, Bootstrap, Bounds, Over, doubted
 from vantage.measures.presentation import Column, View
 from vantage.measures.ratings import By, Floats, Group, Judgments, Ratings, groups
 from vantage.measures.reliability.variance_design import Design
@@ -210,7 +210,7 @@ def _rows(group: Group, confidence: float, ci: str, seed: int) -> list[dict[str,
             found = {"reason": design}
         else:
             found = _form(form, averaged, design, gaps, ci, confidence)
-        rows.append({**group.key, "form": name, **group.counts, **found})
+        rows.append({**group.key, "form": name, **group.counts, **doubted(found, ratings.unit, ratings.value)})
     return rows
 
 

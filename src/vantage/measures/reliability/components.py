@@ -9,7 +9,7 @@ import polars as pl
 
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import OVER, Bootstrap, Over
+from vantage.measures.intervals import OVER, Bootstrap, Over, doubted
 from vantage.measures.parts import check_level, counts, names, parts
 from vantage.measures.presentation import Column, View
 from vantage.measures.ratings import By, Judgments
@@ -93,5 +93,7 @@ def components(
                 found = {"estimate": float(share[i])}
                 if drawn is not None:
                     found |= over.stated(interval_of(drawn[:, i], float(share[i]), confidence))
+            if name == "item":
+                found = doubted(found, design.factors[0].code, design.value)
             rows.append({**part.key, **row, **found})
     return table(rows, names(by))

@@ -15,7 +15,7 @@ import polars as pl
 
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import OVER, Bootstrap, Over
+from vantage.measures.intervals import OVER, Bootstrap, Over, doubted
 from vantage.measures.parts import check_level, counts, names, parts
 from vantage.measures.presentation import Column, View
 from vantage.measures.ratings import By, Floats, Judgments
@@ -96,7 +96,7 @@ def d_study(
                 row |= how.stated(interval_of(relative, both[0], confidence))
                 named = ("dependability_low", "dependability_high")
                 row |= dict(zip(named, interval_of(absolute, both[1], confidence), strict=True))
-            rows.append(row)
+            rows.append(doubted(row, design.factors[0].code, design.value) if score == "item" else row)
     return table(rows, names(by))
 
 

@@ -15,7 +15,7 @@ import polars as pl
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.canonical import canonical, paired
-from vantage.measures.intervals import OVER, Bootstrap, Over, percentile
+from vantage.measures.intervals import OVER, Bootstrap, Over, doubted, percentile
 from vantage.measures.presentation import Column, Fact, View
 from vantage.measures.rater_bootstrap import Choice
 from vantage.measures.ratings import By, Group, Judgments, groups
@@ -102,7 +102,7 @@ def needed_raters(
             found = _prophecy(group, target=target, up_to=up_to, how=chosen[group.key])
         else:
             found = _subsample(group, target=target, up_to=up_to, how=chosen[group.key])
-        rows += [{**about, **row} for row in found]
+        rows += [{**about, **doubted(row, group.ratings.unit, group.ratings.value)} for row in found]
     return table(rows, by).with_columns(pl.col(NEEDED).cast(pl.Int64))
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.canonical import canonical, paired
-from vantage.measures.intervals import OVER, Bootstrap, Over, blocks, percentile
+from vantage.measures.intervals import OVER, Bootstrap, Over, blocks, doubted, percentile
 from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.rater_bootstrap import Choice
 from vantage.measures.ratings import By, Floats, Group, Ints, Judgments, Ratings, groups
@@ -125,7 +125,7 @@ def split_half(
         bounds = OneRater.of(group, chosen[group.key], same_raters=same).carried(estimate, same_raters=same)
         if ci != "none" and bounds["low"] is None:
             bounds["reason"] = "no interval: the answers of one rater have no reliability to carry over"
-        rows.append({**row, **bounds})
+        rows.append({**row, **doubted(bounds, ratings.unit, ratings.value)})
     return table(rows, by)
 
 
