@@ -24,29 +24,29 @@ def run_progress(title: str) -> Iterator[Callable[[RunTally], None]]:
         TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[told]}", markup=False),
+        TextColumn("{task.fields[status]}", markup=False),
         TimeRemainingColumn(),
     )
     started = time.monotonic()
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(Text(printable(title)).plain, total=None, told="")
+        task = bar.add_task(Text(printable(title)).plain, total=None, status="")
 
         def show(tally: RunTally) -> None:
             bar.update(
                 task,
                 total=tally.planned,
                 completed=tally.skipped + tally.conversations,
-                told=told(tally, time.monotonic() - started),
+                status=progress_text(tally, time.monotonic() - started),
             )
 
         yield show
 
 
-def told(tally: RunTally, seconds: float) -> str:
+def progress_text(tally: RunTally, seconds: float) -> str:
     """Rate, cost and failures in a few words.
 
     >>> from vantage.runs.tally import RunTally
-    >>> told(RunTally(sent=120, failed=2, cost=0.25), 10.0)
+    >>> progress_text(RunTally(sent=120, failed=2, cost=0.25), 10.0)
     '12.0/s · cost 0.25 · 2 failed'
     """
     parts = [f"{tally.sent / max(seconds, 1e-9):.1f}/s"]

@@ -10,14 +10,14 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from vantage.instruments.document import Id, Part, QuestionId, Text
+from vantage.instruments.document import DocumentPart, Id, QuestionId, Text
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Code = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 """A platform's code: letters, digits, hyphens and underscores."""
 
 
-class ConditionsPart(Part):
+class ConditionsPart(DocumentPart):
     """The instrument's conditions under which items are judged."""
 
     between: tuple[Id, ...] = ()
@@ -37,7 +37,7 @@ class ConditionsPart(Part):
         return self.between or self.within
 
 
-class BatchPart(Part):
+class BatchPart(DocumentPart):
     """How much one participant does."""
 
     size: Annotated[int, Field(ge=1, le=1000)] = 50
@@ -46,7 +46,7 @@ class BatchPart(Part):
     """Batches that one participant may do, one after the other."""
 
 
-class OrderPart(Part):
+class OrderPart(DocumentPart):
     """The order in which items are assigned and shown."""
 
     items: Literal["random", "fixed"] = "random"
@@ -55,7 +55,7 @@ class OrderPart(Part):
     """Random seed for orders, positions of checks and subsets."""
 
 
-class AttentionCheckPart(Part):
+class AttentionCheckPart(DocumentPart):
     """An attention check defined in the study file: an instruction with a known answer."""
 
     id: Id
@@ -68,7 +68,7 @@ class AttentionCheckPart(Part):
     """Codes that pass."""
 
 
-class AttentionPart(Part):
+class AttentionPart(DocumentPart):
     """Attention checks, mixed in at random positions."""
 
     per_batch: Annotated[int, Field(ge=0, le=100)] = 1
@@ -79,7 +79,7 @@ class AttentionPart(Part):
     """Participants who fail a larger share than this are flagged for review."""
 
 
-class RangePart(Part):
+class RangePart(DocumentPart):
     """A range of a scale, both ends included."""
 
     from_: Annotated[float, Field(alias="from")]
@@ -94,7 +94,7 @@ class RangePart(Part):
         return self
 
 
-class GoldItemPart(Part):
+class GoldItemPart(DocumentPart):
     """An item whose answers are known."""
 
     item: Text
@@ -105,7 +105,7 @@ class GoldItemPart(Part):
     """The condition it is shown under, where the answer depends on it; by default the participant's."""
 
 
-class GoldPart(Part):
+class GoldPart(DocumentPart):
     """Items with known answers, mixed in at random positions."""
 
     per_batch: Annotated[int, Field(ge=0, le=100)] = 1
@@ -115,7 +115,7 @@ class GoldPart(Part):
     """Participants who fail a larger share than this are flagged for review."""
 
 
-class DoublePart(Part):
+class DoublePart(DocumentPart):
     """A random subset of the items that more raters judge, to measure agreement."""
 
     share: Annotated[float, Field(gt=0, le=1)]
@@ -124,7 +124,7 @@ class DoublePart(Part):
     """Raters wanted per item of the subset."""
 
 
-class TraitPart(Part):
+class TraitPart(DocumentPart):
     """A question about the participant."""
 
     id: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=64)]
@@ -153,7 +153,7 @@ class TraitPart(Part):
         return self
 
 
-class QuizQuestionPart(Part):
+class QuizQuestionPart(DocumentPart):
     """One question of the comprehension quiz."""
 
     ask: Text
@@ -172,7 +172,7 @@ class QuizQuestionPart(Part):
         return self
 
 
-class QuizPart(Part):
+class QuizPart(DocumentPart):
     """A comprehension quiz after the guidelines; participants who fail are screened out."""
 
     questions: Annotated[list[QuizQuestionPart], Field(min_length=1)]
@@ -188,7 +188,7 @@ class QuizPart(Part):
         return self
 
 
-class RecruitmentPart(Part):
+class RecruitmentPart(DocumentPart):
     """How participants are recruited and how they leave."""
 
     via: Literal["link", "invitation", "prolific", "mturk"] = "link"
@@ -203,7 +203,7 @@ class RecruitmentPart(Part):
     """Another address to return to; `{code}` is replaced by the code."""
 
 
-class StudyDocument(Part):
+class StudyDocument(DocumentPart):
     """A Vantage study: which items people judge, under which conditions, and how participants are recruited."""
 
     id: Id

@@ -19,13 +19,13 @@ QuestionId = Annotated[str, Field(pattern=r"^\S(.*\S)?$", max_length=200)]
 Text = Annotated[str, Field(min_length=1)]
 
 
-class Part(BaseModel):
+class DocumentPart(BaseModel):
     """A mapping of the file; keys that it does not know are reported."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, str_strip_whitespace=True)
 
 
-class OptionPart(Part):
+class OptionPart(DocumentPart):
     """One answer of a scale."""
 
     code: float
@@ -36,7 +36,7 @@ class OptionPart(Part):
     """One sentence on when to choose it."""
 
 
-class BandPart(Part):
+class BandPart(DocumentPart):
     """A coarse band such as low, neutral or high; applies to answers and to their mean."""
 
     name: Id
@@ -51,7 +51,7 @@ class BandPart(Part):
     """The band ends here, this value included."""
 
 
-class ScalePart(Part):
+class ScalePart(DocumentPart):
     """The answers that a question allows: either `options`, or whole numbers `from` … `to`."""
 
     level: Level
@@ -86,7 +86,7 @@ class ScalePart(Part):
         return self
 
 
-class FieldPart(Part):
+class FieldPart(DocumentPart):
     """Something that an item shows."""
 
     name: Id
@@ -97,7 +97,7 @@ class FieldPart(Part):
     """A passage of text, the name of the target, or turns of a conversation."""
 
 
-class ConditionPart(Part):
+class ConditionPart(DocumentPart):
     """A circumstance under which the questions are asked."""
 
     shows: list[Id]
@@ -106,7 +106,7 @@ class ConditionPart(Part):
     """What is different here, for the methods section."""
 
 
-class QuestionPart(Part):
+class QuestionPart(DocumentPart):
     """One question about an item."""
 
     id: QuestionId
@@ -129,7 +129,7 @@ class QuestionPart(Part):
     """Questions of one section stand together on the page."""
 
 
-class AggregatePart(Part):
+class AggregatePart(DocumentPart):
     """A score computed from several questions, or from aggregates that stand before it."""
 
     id: Id
@@ -142,7 +142,7 @@ class AggregatePart(Part):
     """Members that count in the other direction (mirrored within their scale)."""
 
 
-class FormPart(Part):
+class FormPart(DocumentPart):
     """A selection of the questions that is used as an instrument of its own."""
 
     title: Text
@@ -155,7 +155,7 @@ class FormPart(Part):
     """Scores of this form; without them, those of the instrument that its questions allow."""
 
 
-class AnswerPart(Part):
+class AnswerPart(DocumentPart):
     """The answer of a worked example."""
 
     answer: float | OptOutStatus
@@ -164,7 +164,7 @@ class AnswerPart(Part):
     """Why this is the answer."""
 
 
-class ExamplePart(Part):
+class ExamplePart(DocumentPart):
     """A worked example: an item with its answers and the reasons for them."""
 
     item: dict[Id, Any]
@@ -175,7 +175,7 @@ class ExamplePart(Part):
     """The answers by question."""
 
 
-class CheckPart(Part):
+class CheckPart(DocumentPart):
     """An attention check: an instruction that has a known answer."""
 
     id: Id
@@ -188,7 +188,7 @@ class CheckPart(Part):
     """The codes that pass."""
 
 
-class InstrumentDocument(Part):
+class InstrumentDocument(DocumentPart):
     """A Vantage instrument: questions, scales, guidelines, worked examples and checks."""
 
     id: Id

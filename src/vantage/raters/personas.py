@@ -13,7 +13,7 @@ from pydantic import AfterValidator, Field
 
 from vantage.documents import Document
 from vantage.errors import InputError, nearest
-from vantage.instruments.document import Id, Part, Text
+from vantage.instruments.document import DocumentPart, Id, Text
 
 BUNDLED: Final = {"pool": "personas", "control": "controls"}
 """The names that `Personas.load` knows, with the section of the bundled file that each stands for."""
@@ -161,7 +161,7 @@ Line = Annotated[Text, AfterValidator(lambda text: " ".join(text.split()))]
 """Text that may be wrapped in the file and is one line in a prompt."""
 
 
-class ControlPart(Part):
+class ControlPart(DocumentPart):
     """A persona without demographics: nothing here says who the person is."""
 
     id: Id
@@ -171,7 +171,7 @@ class ControlPart(Part):
     experiences: list[Line] = Field(default_factory=list)
 
 
-class PersonaPart(Part):
+class PersonaPart(DocumentPart):
     """A persona of the file; all of it is needed, so that personas can be compared."""
 
     id: Id
@@ -189,7 +189,7 @@ class PersonaPart(Part):
     description: Line
 
 
-class PersonaFile(Part):
+class PersonaFile(DocumentPart):
     """A file of personas and controls."""
 
     personas: list[PersonaPart] = Field(default_factory=list)

@@ -80,7 +80,7 @@ class Written:
 
 
 @dataclass
-class Engine:
+class RecipeEngine:
     """A recipe at work: the values that texts can name, and what was measured so far."""
 
     functions: Mapping[str, Function]

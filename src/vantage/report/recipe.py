@@ -37,7 +37,7 @@ from vantage.documents import Document
 from vantage.errors import InputError, nearest
 from vantage.measures import find
 from vantage.report.charts import chart
-from vantage.report.engine import HEADLINES, Analysis, Data, Engine, Function, Written, decided
+from vantage.report.engine import HEADLINES, Analysis, Data, Function, RecipeEngine, Written, decided
 from vantage.report.entries import STRICT, SectionSpec, Show
 from vantage.report.parts import Result
 from vantage.report.published import PublishedFigures, published_section
@@ -106,7 +106,7 @@ class Recipe(BaseModel):
             step: Called with 1 after each section.
         """
         options = getattr(analysis, "options", None) or {}
-        engine = Engine(functions or {}, dict(options if isinstance(options, Mapping) else vars(options)))
+        engine = RecipeEngine(functions or {}, dict(options if isinstance(options, Mapping) else vars(options)))
         made: list[Written] = []
         for spec in self.sections:
             made += engine.sections(spec, analysis)

@@ -10,7 +10,7 @@ import pytest
 
 from vantage.errors import InputError
 from vantage.measures.models.facets import facets
-from vantage.measures.models.rasch import Answers, Rasch
+from vantage.measures.models.rasch import Rasch, RaschAnswers
 
 TAU = np.array([-1.3, -0.2, 0.3, 1.2])
 
@@ -61,7 +61,7 @@ def test_estimates_are_those_of_raschpy() -> None:
     # The same formulas to the last digit, at the same parameters.
     category = np.array([float(peer.cat_prob(0.7, 0.2, k, TAU)) for k in range(5)])
     model = Rasch(
-        Answers(np.array([4]), np.array([0]), [np.array([0])], np.array([0])),
+        RaschAnswers(np.array([4]), np.array([0]), [np.array([0])], np.array([0])),
         np.concatenate([[0.0], TAU, [0.2]]), np.zeros(1), np.ones(1),
     )  # fmt: skip
     np.testing.assert_allclose(model.probabilities(np.array([[0.5]]))[0, 0], category, atol=1e-12)
@@ -70,7 +70,7 @@ def test_estimates_are_those_of_raschpy() -> None:
 def test_the_gradient_is_exact() -> None:
     data, _, _ = planted(items=40, raters=6, each=4)
     code = data["rater"].to_numpy().astype(np.int64)
-    answers = Answers(data["value"].to_numpy().astype(np.int64), data["item"].to_numpy(), [code], code, 1.0)
+    answers = RaschAnswers(data["value"].to_numpy().astype(np.int64), data["item"].to_numpy(), [code], code, 1.0)
     start = Rasch.start(answers)
     at = start.parameters + 0.1 * np.random.default_rng(0).normal(size=len(start.parameters))
 

@@ -17,7 +17,7 @@ from vantage.measures.base import measure, table
 from vantage.measures.codes import dense, encode
 from vantage.measures.models.crossed import Crossed
 from vantage.measures.models.explain import MANY_POINTS, has_column, one_question
-from vantage.measures.models.rasch import LOOSE, Answers, Rasch, fit
+from vantage.measures.models.rasch import LOOSE, Rasch, RaschAnswers, fit
 from vantage.measures.parts import Part, check_level, counts, names, parts
 from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.ratings import By, Floats, Ints, Judgments
@@ -142,7 +142,7 @@ class Facets:
         levels = {name: dense(encode(frame, [name]))[0] for name in ("item", *varied)}
         own = levels[thresholds] if thresholds in levels else np.zeros(len(frame), dtype=np.int64)
         loose = LOOSE[thresholds] if thresholds in levels else 0.0
-        answers = Answers(category.astype(np.int64), levels["item"], [levels[name] for name in varied], own, loose)
+        answers = RaschAnswers(category.astype(np.int64), levels["item"], [levels[name] for name in varied], own, loose)
         labels = {}
         for name, code in levels.items():
             first = np.unique(code, return_index=True)[1]

@@ -36,7 +36,7 @@ would otherwise have none."""
 
 
 @dataclass(frozen=True)
-class Answers:
+class RaschAnswers:
     """The category of each answer, its item, its level of each facet, and its group of thresholds."""
 
     category: Ints
@@ -65,7 +65,7 @@ class Answers:
         return int(self.group.max()) + 1 if self.loose else 0
 
 
-def fit(answers: Answers) -> Rasch:
+def fit(answers: RaschAnswers) -> Rasch:
     """The likeliest parameters, the nodes of the quadrature following the items."""
     from scipy.optimize import minimize
 
@@ -98,13 +98,13 @@ def fit(answers: Answers) -> Rasch:
 class Rasch:
     """A model at one set of parameters: log σ of the items, thresholds, groups' deviations from them, and facets."""
 
-    answers: Answers
+    answers: RaschAnswers
     parameters: Floats
     centre: Floats
     spread: Floats
 
     @classmethod
-    def start(cls, answers: Answers) -> Rasch:
+    def start(cls, answers: RaschAnswers) -> Rasch:
         """Thresholds from the marginal shares of the categories, everything else at zero."""
         shares = np.bincount(answers.category) + 0.5
         thresholds = np.log(shares[:-1] / shares[1:])

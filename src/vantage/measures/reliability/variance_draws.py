@@ -56,7 +56,7 @@ def variance_draws(design: Design, over: str = "both", *, draws: int = DRAWS, se
         value = np.bincount(pairs.code, weights=value) / sizes
         unit, who = unit[first], who[first]
         extra = found["residual"] * float(np.mean(1 / sizes))
-    table = Crossed.of(unit, who, value, item.levels, rater.levels)
+    table = CrossedTable.of(unit, who, value, item.levels, rater.levels)
     traits = [factor for factor in design.factors if not factor.in_item and factor.name != "rater"]
     crossed = [factor for factor in design.factors if factor.in_item and factor.name not in ("item", "item × rater")]
     squares, freedom = table.residual, table.freedom
@@ -85,7 +85,7 @@ def variance_draws(design: Design, over: str = "both", *, draws: int = DRAWS, se
 
 
 @dataclass(frozen=True, slots=True)
-class Crossed:
+class CrossedTable:
     """Answers in an additive model of items and raters: what is left, and the two kinds of effects."""
 
     residual: float
@@ -102,7 +102,7 @@ class Crossed:
     per_item: Floats
 
     @classmethod
-    def of(cls, unit: Ints, rater: Ints, value: Floats, units: int, raters: int) -> Crossed:
+    def of(cls, unit: Ints, rater: Ints, value: Floats, units: int, raters: int) -> CrossedTable:
         """Eliminates the items, then decomposes what is left of the raters."""
         from scipy.sparse import coo_array, diags_array
 

@@ -131,7 +131,7 @@ def distance(
                 reason = "the scale is continuous, so answers do not fall into categories; use wasserstein"
                 rows.append({**part.key, **named, **counts(mine, part.frame), "reason": reason})
                 continue
-            metric_of = Metric(name, _scale(name, base, normalise, high - low), smoothing, categories)
+            metric_of = DistanceMetric(name, _scale(name, base, normalise, high - low), smoothing, categories)
             units = cells.distances(metric_of)
             if per == "item":
                 infinite = "an answer of the first group never occurs in the second; pass smoothing"
@@ -151,7 +151,7 @@ def distance(
 
 
 @dataclass(frozen=True, slots=True)
-class Metric:
+class DistanceMetric:
     """A distance, what it is divided by, and how the second group is smoothed."""
 
     name: str
@@ -199,7 +199,7 @@ class Cells:
         side[self.rater] = self.first
         return side if np.array_equal(side[self.rater], self.first) else None
 
-    def distances(self, metric: Metric, first: Bools | None = None, kept: Bools | None = None) -> Floats:
+    def distances(self, metric: DistanceMetric, first: Bools | None = None, kept: Bools | None = None) -> Floats:
         """The distance of every unit, NaN where one group has no answer, infinite where shares do not allow it.
 
         `first` puts the judgments into other groups; `kept` leaves some out.
@@ -249,7 +249,7 @@ def _terms(name: str, p: Floats, q: Floats, smoothed: Floats, gap: Floats) -> Fl
     return np.asarray(rel_entr(p, m) + rel_entr(q, m)) / 2
 
 
-def _beyond(cells: Cells, units: Floats, metric: Metric, relabellings: int, how: Resampling) -> dict[str, Any]:
+def _beyond(cells: Cells, units: Floats, metric: DistanceMetric, relabellings: int, how: Resampling) -> dict[str, Any]:
     """How far a distance lies beyond what chance gives: the floor, the excess over it, and a permutation test.
 
     Nothing where raters are in both groups, or are too few to be dealt in another way.
@@ -311,7 +311,7 @@ def _scale(metric: str, base: str, normalise: bool, length: float) -> float:
 
 
 def _average(
-    cells: Cells, units: Floats, metric: Metric, mine: pl.DataFrame, unused: pl.DataFrame, how: Resampling
+    cells: Cells, units: Floats, metric: DistanceMetric, mine: pl.DataFrame, unused: pl.DataFrame, how: Resampling
 ) -> dict[str, Any]:
     """The row of a group: the mean over its units with an interval, or why there is none."""
     both = ~np.isnan(units)

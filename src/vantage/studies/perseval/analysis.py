@@ -102,8 +102,8 @@ class Evaluated:
         """The split whose test set a cell judged."""
         return self.task.split() if cell.kind == "trained" or self.asked is None else self.asked
 
-    def told(self, rater: str) -> dict[str, pl.DataFrame]:
-        """What a rater predicts when it is told one trait, by trait."""
+    def with_one_trait(self, rater: str) -> dict[str, pl.DataFrame]:
+        """What a rater predicts when it knows one trait, by trait."""
         return {
             style.removeprefix("trait:"): frame
             for (model, style), frame in self.predictions.items()

@@ -80,7 +80,7 @@ def label_change(analysis: Perspectives) -> pl.DataFrame | None:
 
     def changed(one: Evaluated) -> Iterator[dict[str, Any]]:
         for rater in one.one_trait_raters:
-            for trait, frame in one.told(rater).items():
+            for trait, frame in one.with_one_trait(rater).items():
                 found = label_change_of(frame, one.task.people, trait, one.task.question)
                 mine, people = found.iter_rows(named=True)
                 row = {"rater": rater, "trait": trait, "between": mine["between"], "people": people["between"]}
@@ -107,7 +107,7 @@ def ablation(analysis: Perspectives) -> pl.DataFrame | None:
 
     def voted(one: Evaluated) -> Iterator[dict[str, Any]]:
         for rater in one.one_trait_raters:
-            told = {trait: _whole(frame, one) for trait, frame in one.told(rater).items()}
+            told = {trait: _whole(frame, one) for trait, frame in one.with_one_trait(rater).items()}
             people = one.asked if one.asked is not None and ":" in rater else one.task.split()
             found = ablation_of(told, people, seed=one.task.seed).filter(pl.col("class") == one.task.label)
             for row in found.drop("class", "low", "high", "ties").iter_rows(named=True):
