@@ -121,7 +121,7 @@ def overview(corpus: Corpus, *, seed: int = 0) -> Result:
 
     >>> from vantage import demo_corpus
     >>> [section.title for section in overview(demo_corpus()).sections]
-    ['Do people agree?', 'The texts', 'Raters', 'The answers', 'What is in the corpus']
+    ['Do people agree?', 'The texts', 'Who judges differently?', 'Raters', 'The answers', 'What is in the corpus']
     """
     functions = functions_of(sys.modules[__name__])
     analysis = CorpusAnalysis(corpus, None, seed)

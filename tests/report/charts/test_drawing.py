@@ -26,6 +26,7 @@ ROWS = pl.DataFrame(
         "rank": [1, 2, 3, 3, 1, 2],
         "count": [3, 0, 5, 1, 2, None],
         "x": [1, 2, 3, 1, 2, 3],
+        "facet": ["person", "model", "item"] * 2,
     }
 )
 KINDS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -42,6 +43,7 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "bump": ("bump", {"name": "name", "stage": "stage", "highlight": ["trust"]}),
     "lattice": ("lattice", {"sets": "name", "panel": "series"}),
     "forest": ("forest", {"category": "name", "expected": "high", "panel": "series", "reference": "low"}),
+    "wright": ("wright", {"value": "estimate"}),
     "curve": ("curve", {"x": "x", "series": "series", "reference": 0.5, "limits": (0, 1)}),
 }
 

@@ -118,7 +118,7 @@ def test_sentences_turn_with_the_data(release: Path, tmp_path: Path) -> None:
     for name, judgments in (("plain", corpus.judgments), ("turned", turned), ("opposed", opposed)):
         made = Corpus(corpus.items, corpus.raters, judgments, corpus.instruments)
         result = SAYING.result(predictions.WarmthAnalysis(made, WcsentOptions(), 0))
-        assert "Raters agree better than chance about" in result.findings[0].text, name
+        assert any("Raters agree better than chance about" in finding.text for finding in result.findings), name
         told = " ".join(finding.text for section in result.sections for finding in section.findings)
         said.append(re.sub(r"[−\d.]+", "#", told))
     assert said[0] == said[1]
