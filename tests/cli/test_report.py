@@ -25,6 +25,7 @@ def test_a_study_is_drawn_again_as_it_was(vantage: Vantage, study: Path) -> None
     assert (study / "report.html").read_bytes() == page
 
 
+@pytest.mark.slow
 def test_a_corpus_gets_a_first_report(vantage: Vantage, demo: Path) -> None:
     done = vantage("report", demo)
     assert done.code == 0, done.err

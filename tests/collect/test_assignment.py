@@ -38,6 +38,7 @@ def test_everybody_works_until_every_item_has_its_ratings(
     assert 8 <= people <= 10
 
 
+@pytest.mark.slow
 def test_100_participants_at_once_end_with_exactly_the_wanted_ratings(
     open_service: OpenService, tmp_path: Path, database: str
 ) -> None:

@@ -18,6 +18,7 @@ def test_default_intervals_cover(name: str) -> None:
     assert found["components, rater"].over == "both"
 
 
+@pytest.mark.slow
 def test_tests_have_their_size() -> None:
     found = {name: sum(hits) / len(hits) for name, hits in sizes(SMALL["sparse, 20 raters"], 40).items()}
     assert len(found) == 6

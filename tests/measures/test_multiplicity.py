@@ -19,6 +19,7 @@ from vantage.measures.multiplicity import adjusted, weighted_holm
     st.lists(st.floats(0, 1), min_size=1, max_size=8),
     st.sampled_from([("bonferroni", "bonferroni"), ("holm", "holm"), ("bh", "fdr_bh"), ("by", "fdr_by")]),
 )
+@pytest.mark.slow
 def test_corrections_agree_with_statsmodels(p: list[float], names: tuple[Any, str]) -> None:
     expected = multipletests(p, method=names[1])[1]
     assert adjusted(p, names[0]) == pytest.approx(list(expected))

@@ -41,6 +41,7 @@ def test_a_better_model_is_told_from_a_worse_one_and_the_other_way_round(over: O
 
 
 @pytest.mark.parametrize("over", ["users", "texts"])
+@pytest.mark.slow
 def test_two_models_alike_differ_by_chance_in_about_one_of_twenty(over: Over) -> None:
     corpus = made(12, 30, 15)
     small = sum(

@@ -45,6 +45,7 @@ def by_definition(frame: pl.DataFrame, column: str, label: float) -> tuple[float
 
 @given(seed=st.integers(0, 500), labels=st.sampled_from([2, 3]), unread=st.sampled_from([0.0, 0.2]))
 @settings(max_examples=6, deadline=None)
+@pytest.mark.slow
 def test_the_reference_rules_equal_one_report_per_group(seed: int, labels: int, unread: float) -> None:
     corpus = made(6, 15, 8, seed, labels)
     found = evaluate(

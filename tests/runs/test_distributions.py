@@ -29,6 +29,7 @@ def both(body: dict[str, Any]) -> Answer:
     return Answer("The picture is mixed.")
 
 
+@pytest.mark.slow
 def test_both_ways_to_a_distribution_agree(endpoint: Endpoint, plan: MakePlan, store: RunStore) -> None:
     endpoint.reply = both
     scored = run(plan(1, "scoring"), store).judged[0].judgments.row(0, named=True)

@@ -129,6 +129,7 @@ def test_an_overloaded_endpoint_gets_fewer_requests_and_is_left_alone_for_as_lon
 
 
 @pytest.mark.usefixtures("hasty")
+@pytest.mark.slow
 def test_all_faults_at_once_and_every_request_ends_exactly_once(
     endpoint: Endpoint, plan: MakePlan, store: RunStore
 ) -> None:

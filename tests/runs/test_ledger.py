@@ -83,6 +83,7 @@ def test_cached_tokens_have_a_price_of_their_own(endpoint: Endpoint, plan: MakeP
     assert again.tally.sent == 0
 
 
+@pytest.mark.slow
 def test_what_a_killed_run_had_spent_is_in_the_ledger(endpoint: Endpoint, tmp_path: Path) -> None:
     endpoint.reply = lambda body: Answer("2", wait=0.05)
     words = [sys.executable, "-c", KILLED, endpoint.url, str(tmp_path / "runs.sqlite")]

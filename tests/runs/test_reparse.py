@@ -76,6 +76,7 @@ def test_a_corpus_without_replies_is_told() -> None:
 
 
 @pytest.mark.data
+@pytest.mark.slow
 def test_published_replies_are_read_with_our_parser(data_dir: Path) -> None:
     published = load("appraisals", str(data_dir / "appraisals"))
     done = reparse(published)

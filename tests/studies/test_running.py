@@ -90,6 +90,7 @@ def cut(error: BaseException, where: str) -> Any:
 
 @pytest.mark.parametrize("where", ["collect", "analyse"])
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), RuntimeError("<b>no room</b>"), InputError("it is bad")])
+@pytest.mark.slow
 def test_a_run_that_is_cut_off_says_how_far_it_came(tmp_path: Path, where: str, error: BaseException) -> None:
     model, out = recorded(tmp_path / "m.csv"), tmp_path / "out"
     with pytest.raises(type(error)):
@@ -108,6 +109,7 @@ def test_a_run_that_is_cut_off_says_how_far_it_came(tmp_path: Path, where: str, 
     assert "This run is not complete" not in (out / "report.html").read_text()
 
 
+@pytest.mark.slow
 def test_a_run_that_was_killed_is_seen_as_such(tmp_path: Path) -> None:
     model, out = recorded(tmp_path / "m.csv"), tmp_path / "out"
     run(STUDY, out=out, models=[model])

@@ -66,6 +66,7 @@ def test_traits_in_multipico_have_the_estimates_of_lmer(
         assert_terms(rows, golden)
 
 
+@pytest.mark.slow
 def test_a_binary_model_of_multipico_is_that_of_glmer(irony: Corpus) -> None:
     golden = GOLDEN["multipico_binary"]
     assert_terms(explain(irony, traits=TRAITS, family="binary", permutations=0), golden, rel=1e-2)

@@ -85,6 +85,7 @@ def test_paired_tests_and_effects_agree_with_scipy(x: list[int], seed: int) -> N
 
 @settings(max_examples=20)
 @given(groups, groups)
+@pytest.mark.slow
 def test_unpaired_tests_and_effects_agree_with_peers(x: list[int], y: list[int]) -> None:
     data = unpaired(x, y)
     options: dict[str, Any] = {"between": "age", "unit": "rater", "paired": False, "ci": "none"}

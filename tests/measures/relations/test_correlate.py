@@ -178,6 +178,7 @@ def test_items_that_share_raters_are_worth_fewer_independent_ones() -> None:
     assert row["p"] == pytest.approx(2 * stats.t.sf(abs(r) * np.sqrt((n - 2) / (1 - r * r)), n - 2))
 
 
+@pytest.mark.slow
 def test_unrelated_questions_of_the_same_raters_are_found_in_one_run_of_twenty() -> None:
     found = [correlate(shared(seed, 1.2), ci="none").select("p", "estimate").row(0) for seed in range(300)]
     plain = [2 * stats.t.sf(abs(r) * np.sqrt(58 / (1 - r * r)), 58) for _, r in found]

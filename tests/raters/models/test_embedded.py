@@ -74,6 +74,7 @@ def test_a_schema_that_llama_cannot_use_is_noted_once_and_left_out(model: Embedd
     model.notes.clear()
 
 
+@pytest.mark.slow
 def test_scores_are_in_full_precision_and_close_to_those_of_llama(model: Any) -> None:
     options = ["1", "10", "very warm", "very cold", "not"]
     requests = [Request(SHORT), Request(OTHER)]

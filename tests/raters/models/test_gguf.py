@@ -53,6 +53,7 @@ def test_a_file_without_a_template_is_given_plain_text(file: Path, tmp_path: Pat
         model.complete([Request(SHORT)])
 
 
+@pytest.mark.slow
 def test_requests_side_by_side_get_the_same_answers(file: Path) -> None:
     requests = [Request((Message("user", f"Say {word}."),), Sampling(max_tokens=4)) for word in ("yes", "no", "hi")]
     both = [load_model(f"gguf:{file}", window=256, parallel=n) for n in (1, 3)]
@@ -73,6 +74,7 @@ def forced(model: Any, prompt: list[int], token: int) -> float:
     return float(entry["logprob"])
 
 
+@pytest.mark.slow
 def test_whole_options_are_scored_as_token_by_token_by_hand(file: Path) -> None:
     model: Any = load_model(f"gguf:{file}", window=512)
     options = ["1", "10", "very warm", "very cold", "not"]

@@ -47,6 +47,7 @@ def model(url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIModel]:
     loaded.close()
 
 
+@pytest.mark.slow
 def test_scores_and_samples_agree(model: OpenAIModel) -> None:
     """The distribution from log-probabilities is the one that replies are drawn from."""
     request = Request(LETTERS)

@@ -30,6 +30,7 @@ def test_rows_are_read_in_batches_and_come_back_in_their_order() -> None:
     assert len(sizes) == 2, "the short rows together, the long one alone"
 
 
+@pytest.mark.slow
 def test_states_of_a_transformers_model_are_its_last_layer_behind_each_piece(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch", reason="torch is not installed: pip install vantage[local]")
     model: Any = load_model(f"hf:{tiny_model(tmp_path / 'tiny')}", device="cpu")

@@ -135,6 +135,7 @@ def test_a_model_that_cannot_be_had_offline_names_what_can(monkeypatch: pytest.M
         fit(corpus(20), ["q0"], model="nobody/no-such-encoder", **QUICK)
 
 
+@pytest.mark.slow
 def test_a_nominal_question_is_learned_and_has_no_numbers(tiny: str) -> None:
     numbers = corpus(60)
     labelled = Corpus(

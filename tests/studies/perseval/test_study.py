@@ -118,6 +118,7 @@ def test_predictions_stand_in_the_corpus_as_raters_that_stand_for_users(report: 
     assert len(judged) == table(report[0], "scores-made")["annotations"][0]
 
 
+@pytest.mark.slow
 def test_finished_cells_are_read_back(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, report: Any
 ) -> None:
@@ -216,6 +217,7 @@ def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
         yield running
 
 
+@pytest.mark.slow
 def test_models_are_prompted_with_nothing_a_trait_or_a_history(
     folder: Path, endpoint: Endpoint, tmp_path: Path
 ) -> None:

@@ -209,6 +209,7 @@ def test_raters_that_answer_everything_alike_are_not_said_to_be_misled(report: A
     assert set(table(report[0], "signs")["rater"]) == {"tfidf-ridge", "tfidf-logistic"}
 
 
+@pytest.mark.slow
 def test_files_of_traits_and_stance_are_joined(release: Path, tmp_path: Path) -> None:
     people = tmp_path / "people.csv"
     pl.DataFrame({"rater": [f"Annotator_{n}" for n in range(8)], "gender": ["f", "m"] * 4}).write_csv(people)
@@ -230,6 +231,7 @@ def test_files_of_traits_and_stance_are_joined(release: Path, tmp_path: Path) ->
         run("wcsent", data=release, predict=False, demographics=str(tmp_path / "nobody.csv"))
 
 
+@pytest.mark.slow
 def test_without_torch_the_study_goes_on_and_says_what_is_missing(
     release: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -243,6 +245,7 @@ def test_without_torch_the_study_goes_on_and_says_what_is_missing(
         run("wcsent", data=release, encoder="minilm", probe="none")
 
 
+@pytest.mark.slow
 def test_without_a_language_model_the_study_goes_on_and_says_what_is_missing(
     release: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
