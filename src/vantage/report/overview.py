@@ -322,7 +322,8 @@ def explained(analysis: CorpusAnalysis) -> pl.DataFrame | None:
         if rows is not None:
             estimated = True
             named = rows.with_columns(question=pl.lit(question.id), trait=pl.col("term").str.replace_all("_", " "))
-            frames.append(named.filter(pl.col("difference").is_not_null()).with_columns(not_estimated=pl.lit("")))
+            known = named.filter(pl.col("difference").is_not_null())
+            frames.append(known.with_columns(not_estimated=pl.lit(None, dtype=pl.String)))
             gone = [
                 {"trait": trait.replace("_", " "), "question": question.id, "not_estimated": why}
                 for trait, why in refused.items()
