@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import cached_property
 from typing import Any, Final
 
@@ -21,7 +22,6 @@ from vantage.errors import InputError
 from vantage.instruments import Instrument
 from vantage.measures.intervals import Bounds
 from vantage.measures.models.explain import explain
-from vantage.measures.models.facets import facets
 from vantage.measures.ratings import Floats
 from vantage.measures.relations.compare import compare
 from vantage.measures.reliability.rater_quality import rater_quality as each_rater
@@ -32,6 +32,7 @@ from vantage.report.folder import Report
 from vantage.report.parts import Figure, Part, Result
 from vantage.report.recipe import Recipe, functions_of
 from vantage.report.record import Record, now, versions
+from vantage.report.ruler import wright_maps
 from vantage.report.sentences import p_value
 from vantage.scales import Scale, show_code
 
@@ -315,38 +316,44 @@ def explained(analysis: CorpusAnalysis) -> pl.DataFrame | None:
         grouped = _grouped(corpus, trait)
         if grouped is not None:
             corpus, kept = grouped, [*kept, trait]
-    frames = []
+    frames, estimated = list[pl.DataFrame](), False
     for question in corpus.questions:
-        try:
-            rows = explain(corpus, traits=kept, question=question.id, seed=analysis.seed) if kept else None
-        except InputError:
-            continue
+        rows, refused = _explained(corpus, kept, question.id, analysis.seed)
         if rows is not None:
+            estimated = True
             named = rows.with_columns(question=pl.lit(question.id), trait=pl.col("term").str.replace_all("_", " "))
-            frames.append(named.filter(pl.col("difference").is_not_null()))
-    return pl.concat(frames, how="diagonal_relaxed") if frames else None
+            known = named.filter(pl.col("difference").is_not_null())
+            frames.append(known.with_columns(not_estimated=pl.lit(None, dtype=pl.String)))
+            gone = [
+                {"trait": trait.replace("_", " "), "question": question.id, "not_estimated": why}
+                for trait, why in refused.items()
+            ]
+            frames.extend([pl.DataFrame(gone)] if gone else [])
+    return pl.concat(frames, how="diagonal_relaxed") if estimated else None
+
+
+def _explained(
+    corpus: Corpus, traits: Sequence[str], question: str, seed: int
+) -> tuple[pl.DataFrame | None, dict[str, str]]:
+    """The estimates of the traits that can be in one model, and why each of the others cannot."""
+    with suppress(InputError):
+        return (explain(corpus, traits=list(traits), question=question, seed=seed) if traits else None), {}
+    rows, kept, refused = None, list[str](), dict[str, str]()
+    for trait in traits:
+        try:
+            rows = explain(corpus, traits=[*kept, trait], question=question, seed=seed)
+            kept.append(trait)
+        except InputError as error:
+            refused[trait] = str(error)
+    return rows, refused
 
 
 def rulers(analysis: CorpusAnalysis) -> list[Part | str] | None:
     """The Wright map of the first questions on ordered scales: people, models and items on one scale."""
     if analysis.ordered is None:
         return None
-    parts: list[Part | str] = []
     asked = set(_answered(analysis.ordered)["question"])
-    for question in [one for one in analysis.kept.questions if one.id in asked][:RULERS]:
-        try:
-            frame = facets(analysis.kept, question=question.id, show="ruler")
-        except InputError as error:
-            parts.append(f"There is no common scale of raters for {question.id}: {error}")
-            continue
-        caption = (
-            f"Wright map of {question.id}: raters by severity and items by location on one scale of logits, with 95 % "
-            "intervals; dashed lines are the thresholds between two answers, for a rater of severity 0."
-        )
-        name = f"wright-map-{len(parts) + 1}"
-        shown = frame.select("facet", "name", "estimate", "low", "high", "infit", "fair")
-        parts.append(Figure(name, caption, "", "wright", shown, {}))
-    return parts or None
+    return wright_maps(analysis.kept, [one.id for one in analysis.kept.questions if one.id in asked][:RULERS])
 
 
 def excluded(analysis: CorpusAnalysis) -> pl.DataFrame | None:

@@ -58,6 +58,7 @@ def test_the_report_holds_what_the_questions_ask_for_and_every_sentence_is_true(
             "neutral",
         ),
         *("signs", "errors-by-target", "replaceable", "needed-raters", "annotators", "who-sees-whom", "conspicuous"),
+        *(f"wright-map-{number}" for number in (1, 2, 3)),
         *(
             "variance",
             "scores",

@@ -92,7 +92,9 @@ def compare(
     separate samples, and each rater has one score, freed from the items that the rater happened to judge (see
     `reliability.rater_scores`). Items as units would take every answer of a person for another person's. A column
     that varies within raters compares items with themselves; one that is constant within items, separate items.
-    `between="rater"` compares two raters on the items of both, and says nothing about others.
+    `between="rater"` compares two raters on the items of both, and says nothing about others. For several traits at
+    once, or raters with very different numbers of answers, `explain` is better: it weighs raters by what they judged
+    and holds the other traits constant.
 
     Otherwise a unit has one score per group: the mean or median of its answers. Paired, the units that both groups
     have are compared with themselves; unpaired, the two groups' units are separate samples.

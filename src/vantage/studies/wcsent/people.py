@@ -16,7 +16,8 @@ from vantage.measures.relations.correlate import correlate
 from vantage.measures.reliability.rater_quality import rater_quality
 from vantage.measures.variation.spread import opposed_items
 from vantage.report.engine import Analysis, Data
-from vantage.report.parts import Figure
+from vantage.report.parts import Figure, Part
+from vantage.report.ruler import wright_maps
 from vantage.studies.wcsent.learning import QUESTIONS
 
 RULES: Final[dict[str, dict[str, Any]]] = {
@@ -104,6 +105,12 @@ def _unanimous(analysis: Analysis, by: list[str]) -> pl.DataFrame:
         for name, coarse in (("strict", False), ("soft", True))
     )
     return strict.join(soft, on=by, maintain_order="left")
+
+
+def rulers(analysis: Analysis) -> list[Part | str] | None:
+    """The Wright map of each question: annotators, whoever else judged, and pairs on one scale."""
+    asked = set(analysis.corpus.judgments.drop_nulls("value")["question"])
+    return wright_maps(analysis.corpus, [question for question in QUESTIONS if question in asked])
 
 
 def means(analysis: Analysis) -> pl.DataFrame:

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from vantage import Corpus, demo_corpus
+from vantage.report import ruler
+from vantage.report.overview import _explained
+from vantage.report.parts import Figure
+from vantage.report.ruler import wright_maps
+
+
+@pytest.fixture(scope="module")
+def demo() -> Corpus:
+    return demo_corpus()
+
+
+def in_two_groups(corpus: Corpus, question: str) -> tuple[Corpus, pl.DataFrame]:
+    """A corpus in which a third of the raters share items with each other alone, and the judgments of the others."""
+    judgments = corpus.judgments.filter(question=question)
+    raters, items = judgments["rater"].unique().sort(), judgments["item"].unique().sort()
+    few, some = raters[: len(raters) // 3].implode(), items[: len(items) // 3].implode()
+    apart = pl.col("rater").is_in(few) == pl.col("item").is_in(some)
+    return corpus.filter(apart, question=question), judgments.filter(apart, ~pl.col("rater").is_in(few))
+
+
+def test_groups_of_raters_without_common_items_are_not_put_on_one_scale(demo: Corpus) -> None:
+    question = demo.questions[0].id
+    parted, larger = in_two_groups(demo, question)
+    (figure,) = wright_maps(parted, [question]) or []
+    assert isinstance(figure, Figure)
+    assert "Raters fall into 2 groups that share no items" in figure.caption
+    shown = set(figure.data.filter(~pl.col("facet").is_in(["item", "threshold"]))["name"])
+    assert shown == set(larger["rater"])
+
+
+def test_a_question_with_very_many_answers_has_a_sentence(demo: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ruler, "LARGEST", 10)
+    question = demo.questions[0].id
+    (sentence,) = wright_maps(demo, [question]) or []
+    assert isinstance(sentence, str)
+    assert sentence.startswith(f"There is no Wright map of {question}, which has ")
+
+
+def test_a_trait_that_another_determines_has_a_reason_and_the_others_their_estimates() -> None:
+    rng = np.random.default_rng(1)
+    raters = pl.DataFrame({"rater": [f"r{n}" for n in range(24)], "gender": ["f", "m"] * 12})
+    raters = raters.with_columns(sex=pl.col("gender").replace({"f": "female", "m": "male"}))
+    cells = [(f"i{i}", f"r{n}", float(rng.integers(1, 6))) for i in range(12) for n in range(24)]
+    judgments = pl.DataFrame(cells, schema=["item", "rater", "value"], orient="row")
+    frame = judgments.join(raters, on="rater").with_columns(question=pl.lit("q"))
+    rows, refused = _explained(frame, ["gender", "sex"], "q", 0)  # type: ignore[arg-type]
+    assert rows is not None
+    assert "gender" in rows["term"].to_list()
+    assert list(refused) == ["sex"]
+    assert "cannot be told apart" in refused["sex"]
