@@ -323,6 +323,11 @@ _LIMITS = """
   seeds: of 300 of the batches a trait of raters was found in 6.0 % (Welch) and 5.7 % (permutation) and a property of
   items in 5.7 %, of 200 with 200 raters a property of items in 4.0 %, and of 200 each of the crossed and the sparse
   design with 20 raters a distance in 6.5 % and 4.5 %.
+* Cohen's kappa and Scott's pi averaged over pairs of raters are biased where pairs share few items, Scott's pi most: in
+  the sparse designs a pair shares two or three. `reason` says so below ten shared items (30 for Scott's pi); Fleiss'
+  kappa and alpha do not average over pairs.
+* The interval of refusals (Wilson 1927) is that of independent replies, which repeated replies of one rater to one item
+  are, its default; over items and raters together replies depend on both, and it is too short.
 * Five raters have a variance with four degrees of freedom: the interval of their share is long, not wrong.
 """
 

@@ -18,7 +18,7 @@ import polars as pl
 from benchmarks.calibration import COUNTS, DESIGNS, PAGE, RESAMPLES, Covered, Design, Effects, Row, page
 from vantage import measures
 
-Rows: TypeAlias = Callable[[pl.DataFrame, int, str], Row | None]
+Rows: TypeAlias = Callable[[pl.DataFrame, int, Any], Row | None]
 
 MODEL = "model"
 OTHERS = 2000
@@ -87,7 +87,7 @@ def _of(function: Callable[..., pl.DataFrame], prepare: Callable[[pl.DataFrame],
 
 
 def _advantage(frame: pl.DataFrame, seed: int, ci: str) -> Row | None:
-    options = {"alignment": "mae", "min_items": 5, "ci": ci, "resamples": RESAMPLES, "seed": seed}
+    options: dict[str, Any] = {"alignment": "mae", "min_items": 5, "ci": ci, "resamples": RESAMPLES, "seed": seed}
     row = _first(measures.alt_test(_with_model(frame), **options))
     named = {"estimate": "advantage", "low": "advantage_low", "high": "advantage_high", "over": "advantage_over"}
     return None if row is None else row | {name: row[column] for name, column in named.items()}
