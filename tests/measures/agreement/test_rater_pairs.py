@@ -147,3 +147,16 @@ def test_undefined_cases() -> None:
     assert (constant["estimate"], constant["reason"]) == (None, "a rater gave one answer throughout")
     with pytest.raises(InputError, match="did you mean 'spearman'"):
         rater_matrix([[1, 1], [1, 2]], statistic="spearmen")  # type: ignore[call-overload]
+
+
+def test_a_mean_over_pairs_that_share_few_items_gives_the_reason_of_its_bias() -> None:
+    answers = np.random.default_rng(0).integers(1, 4, (4, 40)).astype(float)
+    sparse = answers.copy()
+    sparse[:2, 6:] = sparse[2:, :6] = N  # two pairs, each with six items
+    sparse[:, 12:] = N
+    for coefficient, least in ((cohen, 10), (scott, 30)):
+        assert coefficient(answers, ci="none")["reason"][0] is None
+        row = coefficient(sparse, ci="items", resamples=20).row(0, named=True)
+        assert row["low"] <= row["estimate"] <= row["high"]
+        assert row["reason"].startswith(f"half of the pairs of raters share fewer than {least} items")
+        assert coefficient(sparse[:2], ci="none")["reason"][0] is None, "two raters are no mean over pairs"

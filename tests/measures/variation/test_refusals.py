@@ -50,3 +50,11 @@ def test_what_is_refused_in_one_reply_counts_once_for_the_interval() -> None:
 def test_raters_are_kept_apart() -> None:
     both = pl.concat([judgments(refused=2), judgments(answered=2).with_columns(pl.lit("n").alias("rater"))])
     assert dict(refusals(both, by="rater").select("rater", "estimate").iter_rows()) == {"m": 1.0, "n": 0.0}
+
+
+def test_the_interval_says_that_replies_to_one_item_depend_on_each_other() -> None:
+    rows = {"item": [*"aabb"], "rater": [*"mnmn"], "value": [None] * 4, "status": ["refused", "answered"] * 2}
+    together = refusals(rows, by=()).row(0, named=True)
+    assert together["estimate"] == 0.5
+    assert together["reason"].startswith("the interval takes replies for independent")
+    assert refusals(rows)["reason"].to_list() == [None] * 4

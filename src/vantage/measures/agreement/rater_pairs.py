@@ -31,6 +31,12 @@ PairStatistic: TypeAlias = Literal["agreement", "kappa", "pearson", "spearman", 
 ALONE: Final = "no two raters answered the same item"
 CERTAIN: Final = "chance alone would bring full agreement in every pair of raters"
 CONSTANT: Final = "a rater gave one answer throughout"
+FEW_SHARED: Final = {True: 10, False: 30}
+"""Below how many shared items the mean over pairs is clearly biased: of Cohen's kappa, of Scott's pi."""
+FEW_ITEMS: Final = (
+    "half of the pairs of raters share fewer than {} items, which biases the mean of their coefficients; "
+    "fleiss or alpha does not average over pairs"
+)
 BLOCK_PAIRS: Final = 2**20
 """How many pairs of answers, times resamples, are looked at together."""
 
@@ -64,6 +70,8 @@ def cohen(
     over items, raters or both: the copies of two raters are as many pairs as the product of their numbers,
     and the copies of one rater are no pair. A resample shows fewer different items to a pair, which biases its
     kappa, so resamples of a mean over pairs are moved by their mean bias: their spread makes the interval.
+    Pairs that share few items have a biased kappa, and so has their mean: `reason` says so below ten items
+    (30 for Scott's pi).
 
     >>> first, second = [1, 1, 2, 2, 3, 3], [1, 2, 2, 2, 3, 1]
     >>> round(cohen([first, second], ci="none")["estimate"][0], 4)
@@ -270,6 +278,8 @@ def _averaged(group: Group, weights: Weights | None, own: bool, bootstrap: Boots
     if not defined.any():
         return {**row, "reason": CERTAIN}
     row["estimate"] = float(everything[defined].mean())
+    if pairs.count > 1 and np.median(np.bincount(pairs.pair, minlength=pairs.count)[defined]) < FEW_SHARED[own]:
+        row["reason"] = FEW_ITEMS.format(FEW_SHARED[own])
     if bootstrap.ci in ("raters", "both"):
         return {**row, **_over_raters(pairs, weight, own, whole, bootstrap)}
 

@@ -23,6 +23,10 @@ VIEW: Final = View(
     says=(Extremes(most="{rows} refused most often", least="{rows} refused least often"),),
 )
 
+DEPENDENT: Final = (
+    "the interval takes replies for independent; replies to the same item are not, so it may be too short"
+)
+
 
 @measure("refusals", "variation", view=VIEW, pools=False)
 def refusals(data: Judgments, *, by: By = ("rater", "item"), confidence: float = 0.95) -> pl.DataFrame:
@@ -60,5 +64,6 @@ def refusals(data: Judgments, *, by: By = ("rater", "item"), confidence: float =
         share = count["refused"] / received
         replies = len(replied.select(REPLY).unique())
         low, high = wilson(share * replies, replies, confidence)
-        rows.append({**row, "replies": replies, "estimate": share, "low": low, "high": high, "over": "items"})
+        row |= {"replies": replies, "estimate": share, "low": low, "high": high, "over": "items"}
+        rows.append({**row, "reason": DEPENDENT if 1 < replied["item"].n_unique() < replies else None})
     return table(rows, names(by))

@@ -1,0 +1,213 @@
+"""Coverage of the intervals that benchmarks/calibration.py leaves out: shares, pairs of raters, models, relations.
+
+`python -m benchmarks.calibration_further 40 sparse` adds to benchmarks/calibration.json and writes docs/calibration.md.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, TypeAlias
+
+import numpy as np
+import polars as pl
+
+from benchmarks.calibration import COUNTS, DESIGNS, PAGE, RESAMPLES, Covered, Design, Effects, Row, page
+from vantage import measures
+
+Rows: TypeAlias = Callable[[pl.DataFrame, int, Any], Row | None]
+
+MODEL = "model"
+OTHERS = 2000
+"""How many other items give the value of these raters."""
+
+
+def table(design: Design, rng: np.random.Generator, effects: Effects) -> pl.DataFrame:
+    """Judgments of people, of two questions, and of a model that answers each item three times."""
+    people = design.with_latent(rng, effects).with_columns(
+        pl.format("p{}", "rater").alias("rater"), sample=pl.lit(0), kind=pl.lit("person"), question=pl.lit("a")
+    )
+    items = people.unique("item", maintain_order=True).select("item", "latent")
+    again = people.with_columns(
+        value=pl.Series(design.cut(people["latent"].to_numpy() * 0.5 + rng.normal(size=len(people)))),
+        question=pl.lit("b"),
+    )
+    samples = [
+        items.with_columns(
+            rater=pl.lit(MODEL),
+            value=pl.Series(design.cut(items["latent"].to_numpy() + 0.5 * rng.normal(size=len(items)))),
+            sample=pl.lit(n),
+            kind=pl.lit("model"),
+            question=pl.lit("a"),
+        )
+        for n in range(3)
+    ]
+    return pl.concat([people, again, *samples], how="diagonal")
+
+
+def _first(frame: pl.DataFrame, **where: Any) -> Row | None:
+    frame = frame.filter(**where) if where and len(frame) else frame
+    return frame.row(0, named=True) if len(frame) else None
+
+
+def _people(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.filter(kind="person", question="a").drop("latent", "kind", "sample", "question")
+
+
+def _both(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.filter(kind="person").drop("latent", "kind", "sample")
+
+
+def _with_model(frame: pl.DataFrame, samples: int = 1) -> pl.DataFrame:
+    return frame.filter(pl.col("sample") < samples, question="a").drop("latent", "question")
+
+
+def _split(frame: pl.DataFrame) -> pl.DataFrame:
+    return _people(frame).with_columns(trait=pl.col("rater").str.slice(1).cast(pl.Int64) % 2)
+
+
+def _genre(frame: pl.DataFrame) -> pl.DataFrame:
+    """Items of two kinds, which differ by one point."""
+    return _people(frame).with_columns(genre=pl.col("item") % 2, value=pl.col("value") + pl.col("item") % 2)
+
+
+def _opted_out(frame: pl.DataFrame, status: str) -> pl.DataFrame:
+    out = pl.col("value") >= pl.col("value").max()
+    return _people(frame).with_columns(
+        status=pl.when(out).then(pl.lit(status)).otherwise(pl.lit("ok")),
+        value=pl.when(out).then(None).otherwise(pl.col("value")),
+    )
+
+
+def _of(function: Callable[..., pl.DataFrame], prepare: Callable[[pl.DataFrame], Any], **options: Any) -> Rows:
+    return lambda f, seed, ci: _first(function(prepare(f), ci=ci, resamples=RESAMPLES, seed=seed, **options))
+
+
+def _advantage(frame: pl.DataFrame, seed: int, ci: str) -> Row | None:
+    options: dict[str, Any] = {"alignment": "mae", "min_items": 5, "ci": ci, "resamples": RESAMPLES, "seed": seed}
+    row = _first(measures.alt_test(_with_model(frame), **options))
+    named = {"estimate": "advantage", "low": "advantage_low", "high": "advantage_high", "over": "advantage_over"}
+    return None if row is None else row | {name: row[column] for name, column in named.items()}
+
+
+def _neutral(design: Design) -> float:
+    return 50.0 if design.points > 10 else (design.points - 1) / 2
+
+
+def further(design: Design) -> dict[str, Rows]:
+    """What is measured, by name."""
+    middle = _neutral(design)
+    return {
+        "unanimity": _of(measures.unanimity, _people),
+        "split-items": _of(measures.split_items, _people, neutral=middle),
+        "opposed-items": _of(measures.opposed_items, _both, neutral=middle),
+        "opt-outs": _of(measures.opt_outs, lambda f: _opted_out(f, "not_mentioned")),
+        "ambiguity": _of(measures.ambiguity, lambda f: _opted_out(f, "ambiguous")),
+        "randolph": _of(measures.randolph, _people),
+        "cohen": _of(measures.cohen, _people),
+        "scott": _of(measures.scott, _people),
+        "distance": _of(measures.distance, _split, between="trait", relabellings=1),
+        "accuracy": _of(measures.accuracy, _with_model, raters=[MODEL], reference="mean", metric="mae"),
+        "calibration": _of(measures.calibration, lambda f: _with_model(f, 3), raters=[MODEL], kinds="all"),
+        "correlate": _of(measures.correlate, _both),
+        "compare, items": _of(measures.compare, _genre, between="genre", permutations=1),
+        "compare, raters": _of(measures.compare, _split, between="trait", permutations=1),
+        "alt-test": _advantage,
+        "bands": lambda f, s, ci: _first(measures.bands(_people(f), neutral=middle), band="low"),
+        "refusals": lambda f, s, ci: _first(measures.refusals(_opted_out(f, "refused"), by=())),
+        "d-study": lambda f, s, ci: _first(measures.d_study(_people(f), raters=[5], ci=ci, seed=s)),
+        "rater-quality": lambda f, s, ci: _first(measures.rater_quality(_people(f)), rater="p0"),
+        "rater-matrix": lambda f, s, ci: _first(
+            measures.rater_matrix(
+                _people(f), min_items=10, ci="none" if ci == "none" else "items", resamples=RESAMPLES, seed=s
+            ),
+            rater_a="p0",
+            rater_b="p1",
+        ),
+    }
+
+
+PAIRS = ("cohen", "scott")
+ONE_RATER = ("rater-quality", "rater-matrix", "refusals", "bands")
+"""Intervals that are about these raters, whatever `over` says."""
+
+SLOW = ("correlate", "calibration", "alt-test")
+"""Measured in every fourth replication."""
+
+
+def _truth(design: Design, names: list[str]) -> dict[str, float]:
+    """The values of a population of raters and items."""
+    k = design.raters if design.layout == "crossed" else design.per_item
+    layout = "random" if design.layout == "crossed" else design.layout
+    times = 10
+    large = replace(
+        design, items=3000, raters=design.raters * times, per_item=k, models=design.models * times, layout=layout
+    )
+    crossed = replace(design, items=600, raters=60, models=60 * design.models // design.raters, layout="crossed")
+    totals: dict[str, list[float]] = {name: [] for name in names}
+    for n in range(2):
+        rng = np.random.default_rng([9, n])
+        random, full = (table(each, rng, each.effects(rng)) for each in (large, crossed))
+        for name in names:
+            row = further(design)[name](full if name in PAIRS else random, 0, "none")
+            if row is not None and row["estimate"] is not None:
+                totals[name].append(row["estimate"])
+    # Raters are divided into two groups without regard to what they answer; models come first, and are not.
+    none: dict[str, float] = {} if design.models else {"compare, raters": 0.0}
+    return {name: float(np.mean(values)) for name, values in totals.items() if values} | none
+
+
+def coverage(design: Design, replications: int, some: tuple[str, ...] = (), seed: int = 0) -> dict[str, Covered]:
+    """How often each interval holds its value; an interval that is not given is not counted."""
+    rows = {name: rows for name, rows in further(design).items() if not some or name in some}
+    truth = _truth(design, [name for name in rows if name not in (*ONE_RATER, "compare, raters")])
+    covered = {name: Covered() for name in rows}
+    for n in range(replications):
+        rng = np.random.default_rng([seed, n])
+        effects = design.effects(rng)
+        frame = table(design, rng, effects)
+        others: pl.DataFrame | None = None
+        for name, of in rows.items():
+            if n % 4 and name in SLOW:
+                continue
+            row = of(frame, n, "auto")
+            if row is None or row["low"] is None:
+                continue
+            over = "items" if name in ONE_RATER else str(row["over"])
+            value = truth.get(name)
+            if over == "items":
+                if others is None:
+                    large = replace(design, items=OTHERS)
+                    others = table(large, np.random.default_rng([seed, n, 1]), effects)
+                there = of(others, n, "none")
+                value = None if there is None else there["estimate"]
+            if value is not None:
+                covered[name].of += 1
+                covered[name].over = over
+                covered[name].held += row["low"] <= value <= row["high"]
+    return {name: c for name, c in covered.items() if c.of}
+
+
+def main() -> None:
+    words = sys.argv[1:]
+    replications = next((int(word) for word in words if word.isdecimal()), 60)
+    parts = [word for word in words if not word.isdecimal()]
+    for design in DESIGNS:
+        if parts and not any(part in design.name for part in parts):
+            continue
+        start = time.perf_counter()
+        covered = coverage(design, replications)
+        counts: dict[str, Any] = json.loads(COUNTS.read_text(encoding="utf-8")) if COUNTS.exists() else {}
+        counts.setdefault(design.name, {"covered": {}, "found": {}})["further"] = {
+            name: [c.held, c.of, c.over] for name, c in covered.items()
+        }
+        COUNTS.write_text(json.dumps(counts, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        PAGE.write_text(page(counts), encoding="utf-8")
+        print(f"{design.name}: {time.perf_counter() - start:.0f} s", flush=True)
+
+
+if __name__ == "__main__":
+    main()
