@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from vantage import demo_corpus
 from vantage.errors import InputError
 from vantage.measures.scoring.calibration import calibration
 
@@ -80,3 +81,12 @@ def test_impossible_answers_and_bad_options_are_explained() -> None:
     for options in wrong:
         with pytest.raises(InputError):
             calibration(frame, people=["p", "q"], **options)
+
+
+def test_a_model_of_a_corpus_is_found_without_asking_for_all_kinds() -> None:
+    corpus = demo_corpus().filter(question="trust")
+    model = corpus.judgments.filter(rater="r1").with_columns(rater=pl.lit("bot"))
+    both = corpus.add(model, pl.DataFrame({"rater": ["bot"], "kind": ["model"]}))
+    named = calibration(both, raters=["bot"], ci="none")
+    assert named["estimate"][0] is not None
+    assert named.equals(calibration(both, ci="none").with_columns(named["options"]))

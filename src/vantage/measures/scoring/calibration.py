@@ -35,7 +35,7 @@ VIEW: Final = View(
 )
 
 
-@measure("calibration", "accuracy", view=VIEW)
+@measure("calibration", "accuracy", view=VIEW, pools=False)
 def calibration(
     data: Judgments,
     *,
