@@ -364,7 +364,8 @@ def test_few_raters_make_wide_intervals(name: str) -> None:
     for ci in ("items", "raters", "both"):
         found = measure(name)(crowd(raters=4), ci=ci, resamples=200)
         assert (found["high"] > found["low"]).all()
-        assert found["reason"].null_count() == len(found)
+        # The pairs of four raters share too few items for a mean of kappas, and the result says so.
+        assert all(reason is None or "share fewer than" in reason for reason in found["reason"])
         widths[ci] = float((found["high"] - found["low"]).to_numpy().mean())
     assert widths["raters"] > 0.02
     assert widths["items"] < 1.05 * widths["both"]
@@ -477,4 +478,4 @@ def test_the_interval_of_a_mean_kappa_holds_it_where_pairs_share_few_items() -> 
     for kappa in (vantage.measures.cohen, vantage.measures.scott):
         row = kappa(pl.DataFrame({"item": item, "rater": rater, "value": value}), resamples=200).row(0, named=True)
         assert row["low"] < row["estimate"] < row["high"]
-        assert row["reason"] is None
+        assert "half of the pairs of raters share fewer than" in row["reason"]
