@@ -21,6 +21,7 @@ ORDER = [
     "instruments",
     "corpora",
     "measures",
+    "planning",
     "perspective",
     "raters",
     "interop",

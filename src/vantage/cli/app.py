@@ -18,6 +18,8 @@ from vantage.cli import (
     measure,
     models,
     new,
+    panel,
+    plan,
     rate,
     report,
     runs,
@@ -27,7 +29,7 @@ from vantage.cli import (
 
 ORDER = (
     *("demo", "new", "instruments", "corpora", "collect", "rate", "models", "train", "runs"),
-    *("measure", "explain", "facets", "dif", "study", "report", "doctor"),
+    *("measure", "explain", "facets", "dif", "panel", "plan", "study", "report", "doctor"),
 )
 """The verbs as help lists them."""
 
@@ -82,6 +84,8 @@ app.command(
 app.command("explain", short_help="Which traits explain the answers: a mixed model.")(explain.explain)
 app.command("facets", short_help="Items, people and models on one scale.")(explain.facets)
 app.command("dif", short_help="Which items two groups read differently.")(explain.dif)
+app.command("panel", short_help="How many votes several models are worth.")(panel.panel)
+app.command("plan", short_help="How many items and raters a goal needs.")(plan.plan)
 app.command("study", context_settings=study.CONTEXT, short_help="Run a whole study and write its report.")(study.study)
 app.command("report", short_help="Draw a report again, or compare two.")(report.report)
 app.command("doctor", short_help="Check the installation and say what to do.")(doctor.doctor)
