@@ -246,10 +246,10 @@ def test_bad_input_is_one_sentence(options: dict[str, Any], says: str) -> None:
 def test_a_pilot_that_is_too_small_says_how_large_one_is_needed() -> None:
     corpus = vantage.demo_corpus()
     few = corpus.filter(item=corpus.items["item"].head(8).to_list())
-    with pytest.raises(InputError, match="8 items have answers from two raters.*take 14 items or more"):
+    with pytest.raises(InputError, match=r"8 items have answers from two raters.*take 14 items or more"):
         plan(few, question="trust")
     one = corpus.filter(rater=["r1", "r2"])
-    with pytest.raises(InputError, match="2 raters judged several items.*three raters or more"):
+    with pytest.raises(InputError, match=r"2 raters judged several items.*three raters or more"):
         plan(one, question="trust")
     with pytest.raises(InputError, match="name one: "):
         plan(corpus)

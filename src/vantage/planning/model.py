@@ -46,7 +46,7 @@ class RatingModel:
 
     >>> model = RatingModel.of_shares([0.0, 1.0], [0.7, 0.3], "nominal", item=0.5, rater=0.1)
     >>> answers = model.answers(np.random.default_rng(0), items=2000, per_item=3, raters=100)
-    >>> answers.shape, abs(answers.mean() - 0.3) < 0.05
+    >>> answers.shape, bool(abs(answers.mean() - 0.3) < 0.05)
     ((2000, 3), True)
     """
 

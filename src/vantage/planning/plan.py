@@ -136,10 +136,10 @@ def plan(
     Everyone judges `batch` items, unless the number of `raters` is given.
 
     >>> made = plan(prevalence=0.3, agreement=0.4, goal="mean", target=0.1, price=0.12)
-    >>> made.chosen
-    Layout(items=483, per_item=2, raters=20)
+    >>> made.chosen, made.choice["cost"].round(2)[0]
+    (Layout(items=1851, per_item=1, raters=38), 222.12)
     >>> made.settings.splitlines()[1]
-    'raters: 2'
+    'raters: 1'
     """
     if price <= 0 or (budget is not None and budget <= 0):
         raise InputError("price and budget must be above 0", remedy="use for example 0.12 and 2000")
@@ -282,7 +282,7 @@ def settings_of(layout: Layout) -> str:
     """A design as the lines of a study file.
 
     >>> print(settings_of(Layout(240, 3, 15)))
-    # 240 items of the corpus, 3 answers each, 15 participants
+    # 240 items × 3 answers, 15 participants
     raters: 3
     batch:
       size: 48
@@ -291,6 +291,6 @@ def settings_of(layout: Layout) -> str:
     own = ceil(layout.answers / layout.raters)
     batches = ceil(own / LARGEST_BATCH)
     return (
-        f"# {layout.items:,} items of the corpus, {layout.per_item} answers each, {layout.raters:,} participants\n"
+        f"# {layout.items:,} items × {layout.per_item} answers, {layout.raters:,} participants\n"
         f"raters: {layout.per_item}\nbatch:\n  size: {ceil(own / batches)}\n  per_participant: {batches}"
     )

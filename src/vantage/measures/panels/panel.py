@@ -104,8 +104,8 @@ def panel(
     that names who wrote them.
 
     >>> rng = np.random.default_rng(0)
-    >>> item, rater = (grid.ravel() for grid in np.indices((200, 13)))
-    >>> value = np.rint(rng.normal(size=200)[item] + rng.normal(size=2600))
+    >>> item, rater = (grid.ravel() for grid in np.indices((1500, 13)))
+    >>> value = np.rint(rng.normal(size=1500)[item] + rng.normal(size=19_500))
     >>> value[rater == 2] = value[rater == 1]  # a copy
     >>> kinds = np.where(rater < 3, "model", "person")
     >>> answers = pl.DataFrame({"item": item, "rater": rater, "value": value, "kind": kinds})
