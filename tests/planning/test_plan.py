@@ -62,6 +62,23 @@ def test_two_means_with_crossed_raters_have_the_power_of_simulated_tests() -> No
     assert apart.var() == pytest.approx(4 * 0.5 / 30 + 4 * 0.8 / 600, rel=0.05)
 
 
+@pytest.mark.parametrize("between", ["raters", "items"])
+def test_the_variance_of_two_means_is_that_of_the_whole_covariance_matrix(between: str) -> None:
+    """cᵀ(σ²ᵢ ZᵢZᵢᵀ + σ²ᵣ ZᵣZᵣᵀ + σ²ₑ I)c for every rater judging every item, without any formula."""
+    layout, delta = Layout(12, 8, 8), 0.7
+    item, rater = (grid.ravel() for grid in np.indices((12, 8)))
+    by_item, by_rater = (np.eye(size)[code] for size, code in ((12, item), (8, rater)))
+    covariance = 0.5 * by_item @ by_item.T + 0.2 * by_rater @ by_rater.T + 0.8 * np.eye(96)
+    first = rater < 4 if between == "raters" else item < 6
+    contrast = np.where(first, 1, -1) / 48
+    variance = contrast @ covariance @ contrast
+    freedom = 6.0 if between == "raters" else 10.0
+    exact = power(delta, np.array([variance]), np.array([freedom]), 0.95)[0]
+    assert difference_power(VARIANCES, layout, delta, 0.95, between=between)[0] == pytest.approx(exact, rel=1e-9)
+    mean = np.full(96, 1 / 96)
+    assert mean_variance(VARIANCES, layout)[0][0] == pytest.approx(mean @ covariance @ mean, rel=1e-9)
+
+
 def test_power_is_that_of_published_tables() -> None:
     """Cohen (1988): two groups of 64 and d = 0.5 have a power of .80, of 26 and d = 0.8 too."""
     for n, d in ((64, 0.5), (26, 0.8), (394, 0.2)):
@@ -257,6 +274,14 @@ def test_a_pilot_that_is_too_small_says_how_large_one_is_needed() -> None:
         plan(corpus, question="trusts")
     with pytest.raises(InputError, match="two models are ranked, and there are 0"):
         plan(corpus, question="trust", goal="models")
+
+
+def test_a_person_who_answered_twice_counts_once() -> None:
+    corpus = vantage.demo_corpus()
+    once = corpus.judgments.filter(question="trust").select("item", "rater", "value")
+    twice = pl.concat([once.with_columns(sample=pl.lit(0)), once.with_columns(sample=pl.lit(1))])
+    found = [plan(frame, goal="mean", target=0.5, level="ordinal").chosen for frame in (once, twice)]
+    assert found[0] == found[1]
 
 
 def test_typed_in_components_are_those_of_the_answers() -> None:

@@ -70,9 +70,9 @@ def plan(
         return
     from vantage.planning.plan import plan as planned
 
-    typed = {"components": _numbers(components), "prevalence": prevalence}
+    typed: dict[str, Any] = {"components": _numbers(components), "prevalence": prevalence}
     typed |= {"agreement": agreement, "rater_share": rater_share}
-    space = {"budget": budget, "price": price, "batch": batch, "raters": raters, "most_per_item": most}
+    space: dict[str, Any] = {"budget": budget, "price": price, "batch": batch, "raters": raters, "most_per_item": most}
     made = _with_bar(
         goal, lambda advance: planned(corpus, **shared, **typed, **space, model_items=model_items, advance=advance)
     )

@@ -118,27 +118,27 @@ def goal_of(
         found = AltTestPower.simulated(
             model, settings.most, settings.epsilon, settings.simulations, settings.seed, advance
         )
-        assumes = (
+        simulated = (
             f"a model that answers like one more person, ε = {settings.epsilon:g}",
             "everyone judges every item",
             "latent normal effects of items and raters, cut into the points of the scale",
         )
-        return Goal(name, aim, found.power, assumes, least=3, most_items=MOST_SIMULATED, everyone=True)
-    delta, source, assumes = settings.delta, pilot, (CROSSED,)
+        return Goal(name, aim, found.power, simulated, least=3, most_items=MOST_SIMULATED, everyone=True)
+    delta, source, assumes = settings.delta, pilot, [CROSSED]
     if name == "models":
         if pilot is None:
             raise InputError("ranking two models needs a pilot that both judged", remedy="give a pilot corpus")
         source, observed, pair = pilot.between_models(settings.models)
         components = source.components
         delta = observed if delta is None else delta
-        assumes = (*assumes, f"{pair[0]} and {pair[1]} lie {abs(delta):.3g} apart in their distance from a person")
+        assumes.append(f"{pair[0]} and {pair[1]} lie {abs(delta):.3g} apart in their distance from a person")
     elif name in ("groups", "items") and delta is None:
         raise InputError(f"the goal '{name}' has no difference", remedy="pass delta, the difference you want to find")
     share = components.share if name == "mean" else None
     if name == "groups":
-        assumes = (*assumes, "two groups of raters of the same size who judge the same items, in a mixed model")
+        assumes.append("two groups of raters of the same size who judge the same items, in a mixed model")
     if name == "items":
-        assumes = (*assumes, "two groups of items of the same size, judged by the same raters")
+        assumes.append("two groups of items of the same size, judged by the same raters")
 
     def values(variances: Floats, layout: Layout) -> Floats:
         if name == "mean":

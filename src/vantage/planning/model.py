@@ -94,7 +94,7 @@ class RatingModel:
             made = np.searchsorted(self.cuts, latent[..., 0]).astype(np.float64)
         else:
             made = latent[..., 0]
-        return made if tables is not None else made[0]
+        return np.asarray(made if tables is not None else made[0])
 
 
 def latent_share(codes: Floats, cuts: Floats, variance: float) -> float:

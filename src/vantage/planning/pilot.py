@@ -37,7 +37,7 @@ class Pilot:
     """The people's answers to one question, and those of models to the same items."""
 
     answers: pl.DataFrame
-    """Of people: the columns of a unit, `rater`, `sample` and `value`; two options are 0 and 1."""
+    """Of people, the first of each to an item: a unit, `rater`, `sample` and `value`; two options are 0 and 1."""
     others: pl.DataFrame
     """Of models, personas and trained raters."""
     level: Level
@@ -53,7 +53,7 @@ class Pilot:
         asked = part.frame["question"].unique().sort().to_list()
         scale = part.scale()
         used = level_of(scale, level, asked)
-        answers = part.answered
+        answers = part.answered.sort("sample").unique([*UNIT, "rater"], keep="first", maintain_order=True)
         given = np.unique(answers["value"].to_numpy())
         codes = np.array(sorted({*given, *(scale.codes if scale is not None else ())}))
         others = answers.clear()
@@ -80,7 +80,7 @@ class Pilot:
     @cached_property
     def design(self) -> Design:
         """The answers with crossed effects of items and raters."""
-        return Design.of(self.answers.with_columns(pl.lit(0).alias("sample")))
+        return Design.of(self.answers)
 
     @cached_property
     def components(self) -> Components:

@@ -98,6 +98,11 @@ class Plan:
         """What the values are."""
         return WORDS[self.goal]
 
+    @property
+    def unit(self) -> str:
+        """The same in one word."""
+        return self.what.split(maxsplit=1)[0]
+
 
 def plan(
     pilot: Judgments | None = None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 import polars as pl
 
@@ -23,7 +24,7 @@ def panel_matrices(corpus: Corpus, questions: Iterable[str]) -> list[Part]:
             f"Error correlations of the models about {question}: how alike their distances from the distribution of "
             "people's answers are; 1 is a copy, 0 an independent vote."
         )
-        options = {"row": "first", "column": "second", "label": "error correlation"}
+        options: dict[str, Any] = {"row": "first", "column": "second", "label": "error correlation"}
         options |= {"limits": [-1, 1], "diverging": True}
         shown = frame.select("first", "second", "estimate")
         parts.append(Figure(f"panel-matrix-{number}", caption, "", "heat", shown, options))

@@ -13,19 +13,23 @@ from vantage.report.references import ALWAYS
 from vantage.report.views import present
 
 SHOWN: Final = ("per_item", "items", "raters", "answers", "cost", "value")
+FAR: Final = 2.0
+"""A budget that is so many times the cost of the dearest design is not drawn."""
 
 
 def frontier_figure(plan: Plan, budget: float | None = None) -> Figure:
     """Cost by answers per item of the designs that reach the target or, where none does, what the budget reaches."""
     options: dict[str, Any] = {"x": "per_item", "x_label": "answers per item", "chosen": "chosen"}
     if len(plan.frontier):
-        caption = f"The cost of a {plan.what} of {plan.target:g}, by answers per item; the ring is the chosen design."
-        if budget is not None:
+        caption = f"The cost of reaching a {plan.unit} of {plan.target:g}, by answers per item."
+        caption += " The ring is the chosen design."
+        near = budget is not None and budget <= FAR * float(plan.frontier["cost"].to_numpy().max())
+        if near:
             caption += f" The dashed line is the budget of {budget:g}."
-        options |= {"y": "cost", "label": "cost", "reference": budget}
+        options |= {"y": "cost", "label": "cost", "reference": budget if near else None}
         return Figure("frontier", caption, "", "curve", plan.frontier, options)
     caption = f"The {plan.what} that the budget buys, by answers per item; the ring is the chosen design."
-    options |= {"y": "value", "label": plan.what, "reference": plan.target}
+    options |= {"y": "value", "label": plan.unit, "reference": plan.target}
     return Figure("frontier", caption, "", "curve", plan.budgeted, options)
 
 
@@ -35,7 +39,7 @@ def curve_figure(plan: Plan) -> Figure:
         f"The {plan.what} by what is spent, for some numbers of answers per item. The dashed line is the target, "
         "the ring the chosen design."
     )
-    options = {"x": "cost", "y": "value", "series": "answers_each", "label": plan.what, "chosen": "chosen"}
+    options = {"x": "cost", "y": "value", "series": "answers_each", "label": plan.unit, "chosen": "chosen"}
     return Figure("curve", caption, "", "curve", plan.curve, {**options, "reference": plan.target})
 
 

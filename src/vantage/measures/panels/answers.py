@@ -45,7 +45,9 @@ class PanelAnswers:
     left_out: dict[str, int]
 
     @classmethod
-    def of(cls, part: Part, raters: Sequence[str] | None, people: Sequence[str] | None, level: Level | None) -> Any:
+    def of(
+        cls, part: Part, raters: Sequence[str] | None, people: Sequence[str] | None, level: Level | None
+    ) -> PanelAnswers:
         """The answers of one group; problems are an `InputError`."""
         members, judges = _sides(part.answered, raters, people)
         names = members["rater"].unique().sort().to_list()

@@ -77,7 +77,7 @@ class ErrorMoments:
             scale = np.sqrt(np.where(variance > 1e-12, variance, np.nan))
             found = covariance / (scale[:, :, None] * scale[:, None, :])
         # Sampling may push the correlation of two members that err alike beyond one.
-        return np.clip(found, -1.0, 1.0)
+        return np.asarray(np.clip(found, -1.0, 1.0))
 
     @property
     def items(self) -> int:
