@@ -127,7 +127,6 @@ def votes_covered(correlation: float, members: int, items: int, draws: int) -> t
         vantage.panel(
             judges(np.random.default_rng([n, members]), items, correlation, members),
             level="ordinal",
-            resamples=RESAMPLES,
             seed=n,
         ).row(0, named=True)
         for n in range(draws)

@@ -29,7 +29,7 @@ def vantage(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
 def test_panel_prints_votes_and_sentences_from_them(vantage: Vantage, rated: Path) -> None:
     result = vantage("panel", rated, "--question", "competence")
     assert result.code == 0
-    assert "2 models carry 2.4 effective votes about competence (2.1 to 2.7)." in result.out
+    assert "2 models carry 2.4 effective votes about competence (2.1 to 2.8)." in result.out
     assert "The cheapest sufficient panel about competence is model-a + model-b." in result.out
     data = json.loads(vantage("panel", rated, "--json").out)
     assert {row["question"] for row in data["summary"]} == {"trust", "competence"}

@@ -602,8 +602,6 @@ def panel(
     writer: str | None = ...,
     level: Level | None = ...,
     ci: Resampled = ...,
-    interval: Method = ...,
-    resamples: int = ...,
     confidence: float = ...,
     seed: int = ...,
     kinds: Kinds = ...,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -11,7 +11,7 @@ from scipy.special import stdtrit
 
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import Method
+from vantage.measures.intervals import Bootstrap, Bounds
 from vantage.measures.panels.answers import PanelAnswers
 from vantage.measures.panels.choice import Choice, choose, losses
 from vantage.measures.panels.preference import self_preference
@@ -19,7 +19,7 @@ from vantage.measures.panels.votes import ErrorMoments, effective_votes, equal_v
 from vantage.measures.parts import parts
 from vantage.measures.presentation import Against, Column, Fact, View
 from vantage.measures.ratings import By, Floats, Judgments, judgments_frame
-from vantage.measures.resampling import Resampled, Resampling
+from vantage.measures.resampling import Resampled, Statistics, leave_out
 from vantage.measures.scoring.references import has_column
 from vantage.scales import Level
 
@@ -82,8 +82,6 @@ def panel(
     writer: str | None = None,
     level: Level | None = None,
     ci: Resampled = "auto",
-    interval: Method = "bca",
-    resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
 ) -> pl.DataFrame:
@@ -116,7 +114,7 @@ def panel(
         raise InputError(f"show '{show}' is not known", remedy=nearest(str(show), get_args(Show)))
     if show == "preference" and writer is None:
         raise InputError("no column names who wrote the items", remedy="pass writer, a column of the items")
-    how = Resampling(ci, interval, resamples, confidence, seed)
+    how = Bootstrap(ci, confidence=confidence, seed=seed)
     extra = ["kind"] if has_column(data, "kind") else []
     rows: list[dict[str, Any]] = []
     problems: list[InputError] = []
@@ -145,7 +143,7 @@ def panel(
     return table(rows, by)
 
 
-def _summary(answers: PanelAnswers, choice: Choice, prices: Sequence[float], how: Resampling) -> dict[str, Any]:
+def _summary(answers: PanelAnswers, choice: Choice, prices: Sequence[float], how: Bootstrap) -> dict[str, Any]:
     moments = ErrorMoments.of(answers)
     found = moments.correlations(np.ones((1, moments.items)))[0]
     m = len(found)
@@ -162,7 +160,7 @@ def _summary(answers: PanelAnswers, choice: Choice, prices: Sequence[float], how
     return {**row, **_stated(moments, how, [tuple(range(m))])[0]}
 
 
-def _votes(answers: PanelAnswers, choice: Choice, how: Resampling) -> list[dict[str, Any]]:
+def _votes(answers: PanelAnswers, choice: Choice, how: Bootstrap) -> list[dict[str, Any]]:
     moments = ErrorMoments.of(answers)
     found = moments.correlations(np.ones((1, moments.items)))[0]
     sizes = [choice.order[: size + 1] for size in range(len(choice.order))]
@@ -177,35 +175,36 @@ def _votes(answers: PanelAnswers, choice: Choice, how: Resampling) -> list[dict[
     return rows
 
 
-def _stated(moments: ErrorMoments, how: Resampling, sizes: list[tuple[int, ...]]) -> list[dict[str, Any]]:
+def _stated(moments: ErrorMoments, how: Bootstrap, sizes: list[tuple[int, ...]]) -> list[dict[str, Any]]:
     """The votes of nested panels and what each adds to the one before, with intervals over items."""
 
     def statistics(weight: Floats) -> Floats:
         found = moments.correlations(weight)
-        votes = np.array([[effective_votes(one[np.ix_(panel, panel)]) for panel in sizes] for one in found])
-        return np.column_stack([votes, np.diff(votes, axis=1, prepend=0.0)])
+        return np.array([[effective_votes(one[np.ix_(panel, panel)]) for panel in sizes] for one in found])
 
-    estimates = statistics(np.ones((1, moments.items)))[0]
-    bounds = how.intervals(moments.items, statistics)
-    count = len(sizes)
+    votes, without = statistics(np.ones((1, moments.items)))[0], _without(moments, how, statistics)
+    gains, gains_without = (np.diff(one, prepend=0.0) for one in (votes, without))
     rows = []
-    for size in range(count):
-        low, high = bounds[count + size]
-        gain = {"gain": float(estimates[count + size]), "gain_low": low, "gain_high": high} if count > 1 else {}
-        # One vote is one vote, in every resample.
-        rows.append({**gain, "estimate": float(estimates[size]), **how.stated(bounds[size])})
+    for size in range(len(sizes)):
+        row = {
+            "estimate": float(votes[size]),
+            **how.stated(_bounds(votes[size], without[:, size], how, np.log, np.exp)),
+        }
+        if len(sizes) > 1:
+            low, high = _bounds(gains[size], gains_without[:, size], how)
+            row |= {"gain": float(gains[size]), "gain_low": low, "gain_high": high}
+        rows.append(row)
     return rows
 
 
-def _matrix(answers: PanelAnswers, how: Resampling) -> list[dict[str, Any]]:
+def _matrix(answers: PanelAnswers, how: Bootstrap) -> list[dict[str, Any]]:
     moments = ErrorMoments.of(answers)
     m = len(answers.raters)
 
     def statistics(weight: Floats) -> Floats:
         return moments.correlations(weight).reshape(len(weight), -1)
 
-    estimates = statistics(np.ones((1, moments.items)))[0]
-    bounds = how.intervals(moments.items, statistics)
+    estimates, without = statistics(np.ones((1, moments.items)))[0], _without(moments, how, statistics)
     rows = []
     for cell, (first, second) in enumerate(np.ndindex(m, m)):
         row: dict[str, Any] = {"first": answers.raters[first], "second": answers.raters[second]}
@@ -214,8 +213,38 @@ def _matrix(answers: PanelAnswers, how: Resampling) -> list[dict[str, Any]]:
         elif first == second:
             rows.append({**row, "estimate": 1.0})
         else:
-            rows.append({**row, "estimate": float(estimates[cell]), **how.stated(bounds[cell])})
+            inside = [np.clip(one, -1 + 1e-12, 1 - 1e-12) for one in (estimates[cell], without[:, cell])]
+            bounds = _bounds(*inside, how, np.arctanh, np.tanh)
+            rows.append({**row, "estimate": float(estimates[cell]), **how.stated(bounds)})
     return rows
+
+
+def _without(moments: ErrorMoments, how: Bootstrap, statistics: Statistics) -> Floats:
+    """The statistics without each item, or each of many groups of items, in turn; no rows without an interval."""
+    blocks = leave_out(moments.items, how.seed) if how.ci == "items" else ()
+    found = [statistics(block) for block in blocks]
+    return np.concatenate(found) if found else np.empty((0, statistics(np.ones((1, moments.items))).shape[1]))
+
+
+def _bounds(
+    estimate: Floats,
+    without: Floats,
+    how: Bootstrap,
+    there: Callable[[Floats], Floats] = np.asarray,
+    back: Callable[[Floats], Floats] = np.asarray,
+) -> Bounds:
+    """The jackknife interval (Efron and Stein 1981) on a scale where the estimate is closer to normal.
+
+    Votes are taken as logarithms and correlations as Fisher's z: on their own scales intervals are too short.
+    """
+    defined = there(without[np.isfinite(without)])
+    groups = len(defined)
+    if groups < 3:
+        return None, None
+    error = np.sqrt((groups - 1) / groups * np.square(defined - defined.mean()).sum())
+    reach = float(stdtrit(groups - 1, (1 + how.confidence) / 2)) * error
+    low, high = (float(back(there(estimate) + side * reach)) for side in (-1, 1))
+    return low, high
 
 
 def _raters(answers: PanelAnswers, confidence: float) -> list[dict[str, Any]]:
