@@ -27,6 +27,7 @@ ORDER = [
     "runs",
     "collect",
     "report",
+    "view",
     "studies",
     "context",
     "scaffold",

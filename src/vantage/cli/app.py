@@ -23,11 +23,12 @@ from vantage.cli import (
     runs,
     study,
     train,
+    view,
 )
 
 ORDER = (
     *("demo", "new", "instruments", "corpora", "collect", "rate", "models", "train", "runs"),
-    *("measure", "explain", "facets", "dif", "study", "report", "doctor"),
+    *("measure", "explain", "facets", "dif", "study", "report", "view", "doctor"),
 )
 """The verbs as help lists them."""
 
@@ -84,4 +85,5 @@ app.command("facets", short_help="Items, people and models on one scale.")(expla
 app.command("dif", short_help="Which items two groups read differently.")(explain.dif)
 app.command("study", context_settings=study.CONTEXT, short_help="Run a whole study and write its report.")(study.study)
 app.command("report", short_help="Draw a report again, or compare two.")(report.report)
+app.command("view", short_help="Look at every judgment in the browser.")(view.view)
 app.command("doctor", short_help="Check the installation and say what to do.")(doctor.doctor)
