@@ -48,6 +48,7 @@ def view(
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(("127.0.0.1", port))
+        listener.listen()  # the link works as soon as it is printed
     except OSError:
         raise InputError(f"port {port} is taken", remedy="leave --port out to take a free one") from None
     server = Server(explorer, listener.getsockname()[1])

@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import json
 import time
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 from vantage.corpora import Corpus
 from vantage.errors import InputError
-from vantage.runs.audit import answers
+from vantage.runs.audit import Case, answers
 
 NAME: Final = "marks.jsonl"
 FIXTURE: Final = ("question", "scale", "reply", "read", "meant")
@@ -54,6 +54,12 @@ def marks(folder: Path) -> list[Mark]:
             raise InputError("this line is no mark", file=place, row=number, remedy="remove the line") from None
         latest[mark.item, mark.question, mark.rater, mark.condition, mark.sample] = mark
     return list(latest.values())
+
+
+def filled_in(cases: list[Case], folder: Path) -> list[Case]:
+    """The cases of an audit with what is already known of them from marks."""
+    known = {(m.item, m.question, m.rater, m.condition, str(m.sample)): m.meant for m in marks(folder)}
+    return [case if case.meant else replace(case, meant=known.get(case.key, "")) for case in cases]
 
 
 def write_fixture(folder: Path, corpus: Corpus, file: Path) -> int:

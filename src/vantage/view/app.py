@@ -19,10 +19,7 @@ from starlette.responses import FileResponse, PlainTextResponse, RedirectRespons
 from starlette.routing import Route
 
 from vantage.errors import InputError, VantageError
-from vantage.runs.audit import answers
-from vantage.runs.marks import Mark, add, marks
 from vantage.scales import show_code
-from vantage.view.evidence import evidence
 from vantage.view.explorer import VIEWS, Explorer
 
 COOKIE: Final = "vantage-view"
@@ -114,7 +111,7 @@ class Server:
     async def mark(self, request: Request) -> Response:
         """The marks so far, or a new one; a form of another site can send no such request."""
         if request.method == "GET":
-            return await self._answer(request, lambda given: [mark.meant for mark in marks(self._folder())])
+            return await self._answer(request, lambda _: {"marks": self._marks()})
         body = b"".join([part async for part in request.stream()][:64])
         if request.headers.get("content-type") != "application/json" or len(body) > LARGEST_BODY:
             return _json({"problem": "A mark is a small JSON document."}, 400)
@@ -149,6 +146,9 @@ class Server:
         return rows.row(0, named=True)
 
     def _evidence(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        from vantage.runs.audit import answers
+        from vantage.view.evidence import evidence
+
         corpus, row = self.explorer.corpus, self._row(given)
         question = corpus.question(row["question"])
         source = corpus.items.filter(pl.col("item") == row["item"])
@@ -157,15 +157,19 @@ class Server:
         return {**shown, "stored_rule": row.get("rule"), "answers": list(answers(question))}
 
     def _marked(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        from vantage.runs.marks import Mark, add
+
         row = self._row(given)
         read = show_code(row["value"]) if row["value"] is not None else str(row["status"])
         keys = {name: row[name] for name in ("item", "question", "rater", "condition", "sample")}
-        add(
-            self._folder(),
-            self.explorer.corpus,
-            Mark(**keys, reply=row.get("reply") or "", read=read, meant=str(given["meant"])),
-        )
-        return {"marks": len(marks(self._folder()))}
+        mark = Mark(**keys, reply=row.get("reply") or "", read=read, meant=str(given["meant"]))
+        add(self._folder(), self.explorer.corpus, mark)
+        return {"marks": self._marks()}
+
+    def _marks(self) -> int:
+        from vantage.runs.marks import marks
+
+        return len(marks(self._folder()))
 
     def _folder(self) -> Path:
         folder = self.explorer.opened[0].folder

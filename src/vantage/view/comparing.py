@@ -120,15 +120,16 @@ def _sentence(one: str, other: str, mean: float, error: float | None, count: int
     what = minus(f"{mean:+.2f} points{interval}, {counted(count, 'item')}")
     if error is None or abs(mean) <= error:
         return f"On average, the answers of {named(one)} and {named(other)} cannot be told apart ({what})."
-    return f"On average, the answers of {named(one)} are {'higher' if mean > 0 else 'lower'} than those of {named(other)} ({what})."
+    side = "higher" if mean > 0 else "lower"
+    return f"On average, the answers of {named(one)} are {side} than those of {named(other)} ({what})."
 
 
 def _nominal(corpus: Corpus, question: Question, one: str, other: str, size: int) -> dict[str, Any]:
     """Groups on a scale without order: the share of answers that would have to be changed, item by item."""
     shares = []
     for group in (one, other):
-        counted = _judged(corpus, question, group).group_by("item", "value").len()
-        shares.append(counted.with_columns(share=pl.col("len") / pl.col("len").sum().over("item")).drop("len"))
+        answers = _judged(corpus, question, group).group_by("item", "value").len()
+        shares.append(answers.with_columns(share=pl.col("len") / pl.col("len").sum().over("item")).drop("len"))
     common = shares[0].select("item").unique().join(shares[1].select("item").unique(), on="item")
     if common.is_empty():
         raise InputError(f"{one} and {other} judged no item in common", remedy="choose other groups")
@@ -148,8 +149,8 @@ def _nominal(corpus: Corpus, question: Question, one: str, other: str, size: int
         "difference": mean,
         "low": None,
         "high": None,
-        "sentence": f"On average {mean:.0%} of the answers of {named(one)} would have to change to match {named(other)} "
-        f"({len(rows)} items); two samples of one group differ too.",
+        "sentence": f"On average {mean:.0%} of the answers of {named(one)} would have to change to match "
+        f"{named(other)} ({counted(len(rows), 'item')}); two samples of one group differ too.",
         "higher": rows.head(size).to_dicts(),
         "lower": [],
         "points": [],

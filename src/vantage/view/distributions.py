@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
@@ -22,7 +23,7 @@ GROUPS: Final = 8
 """At most so many groups have a picture of their own; those with most judgments come first."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Distributions:
     """Counts of answers: items × groups × answers."""
 
@@ -40,61 +41,53 @@ class Distributions:
     @classmethod
     def of(cls, corpus: Corpus, question: Question, *, trait: str = "", condition: str | None = None) -> Distributions:
         """People first (all raters where nobody is a person), then people by a trait, then each other rater."""
-        rows = corpus.judgments.lazy().filter(pl.col("question") == question.id)
+        rows = corpus.judgments.filter(pl.col("question") == question.id)
         if condition is not None:
             rows = rows.filter(pl.col("condition") == condition)
-        person = pl.col("kind").cast(pl.String).is_in(PERSON_KINDS)
-        traits = [pl.format("{} = {}", pl.lit(trait), pl.col(trait).cast(pl.String)).alias("trait")] if trait else []
-        raters = corpus.raters.lazy().select("rater", person.alias("person"), *traits)
-        items = corpus.items["item"]
-        numbered = pl.LazyFrame({"item": items}).with_row_index("place")
-        each = rows.select("item", "rater", "value").join(raters, on="rater")
-        people = each.filter("person").with_columns(pl.lit(PEOPLE).alias("group"))
-        parts = [people, each.filter(~pl.col("person")).with_columns(pl.col("rater").alias("group"))]
+        items, raters = corpus.items["item"], corpus.raters
+        # Everything is counted by number: hashing two columns once is dearer than all that follows.
+        place = _places(rows["item"], items)
+        who = _places(rows["rater"], raters["rater"])
+        value = rows["value"].to_numpy()
+        times = np.bincount(who, minlength=len(raters))
+        is_person = raters["kind"].cast(pl.String).is_in(PERSON_KINDS).to_numpy()
+        first = is_person if times[is_person].any() else np.ones(len(raters), dtype=bool)
+        members = [(PEOPLE if times[is_person].any() else EVERYONE, first)]
         if trait:
-            parts.insert(1, each.filter("person", pl.col("trait").is_not_null()).with_columns(group="trait"))
-        tallied = [part.group_by("item", "group", "value").len().join(numbered, on="item") for part in parts]
-        counted = pl.collect_all(tallied)
-        if counted[0].is_empty() and len(counted[1]):
-            pooled = counted[-1].group_by("item", "value", "place").agg(pl.col("len").sum())
-            counted[0] = pooled.with_columns(pl.lit(EVERYONE).alias("group")).select(counted[-1].columns)
-        order = [name for part in counted for name in _by_size(part)]
-        judged = pl.concat(counted)
-        scale = question.scale
+            known = raters[trait].cast(pl.String)
+            named = [
+                (f"{trait} = {one}", is_person & (known == one).fill_null(False).to_numpy()) for one in _values(known)
+            ]
+            members += sorted(named, key=lambda group: -times[group[1]].sum())
+        others = [at for at in np.argsort(-times, kind="stable") if not is_person[at] and times[at]]
+        members += [(raters["rater"][int(at)], np.arange(len(raters)) == at) for at in others[: GROUPS - len(members)]]
+        members = members[:GROUPS]
         codes, labels, _ = answers_of(question)
-        groups = tuple(order[:GROUPS])
-        given = judged.filter(pl.col("value").is_not_null(), pl.col("group").is_in(groups))
-        value = given["value"].to_numpy()
-        if scale.options:
-            column = np.searchsorted(np.sort(codes), value)
-            column = np.argsort(codes)[np.clip(column, 0, len(codes) - 1)]
-        else:
-            low, high = scale.ends
-            column = np.clip(((value - low) / (high - low) * BINS).astype(np.int64), 0, BINS - 1)
-        place = given["place"].to_numpy().astype(np.int64)
-        at = np.array([groups.index(name) for name in given["group"]], dtype=np.int64)
-        times = given["len"].to_numpy().astype(np.float64)
-        cells = (len(items), len(groups), len(codes))
-        flat = (place * len(groups) + at) * len(codes) + column
-        counts = np.bincount(flat, times, minlength=int(np.prod(cells))).astype(np.int64).reshape(cells)
-        sums = np.bincount(place * len(groups) + at, times * value, minlength=len(items) * len(groups))
-        none = pl.concat([counted[0], counted[-1]] if PEOPLE in groups else [counted[0]])
-        none = none.filter(pl.col("value").is_null())
-        weights = none["len"].to_numpy().astype(np.float64)
-        declined = np.bincount(none["place"].to_numpy(), weights, minlength=len(items)).astype(np.int64)
-        return cls(question, items, groups, labels, codes, counts, sums.reshape(cells[:2]), declined)
+        column = _columns(value, question, codes)
+        shape = (len(items), len(members), len(codes))
+        counts, sums = np.zeros(shape, dtype=np.int64), np.zeros(shape[:2])
+        given = np.isfinite(value)
+        for at, (_, group) in enumerate(members):
+            mine = given & group[who]
+            cells = place[mine] * len(codes) + column[mine]
+            counts[:, at, :] = np.bincount(cells, minlength=shape[0] * shape[2]).reshape(shape[0], shape[2])
+            sums[:, at] = np.bincount(place[mine], value[mine], minlength=shape[0])
+        declined = np.bincount(place[~given], minlength=shape[0])
+        groups = tuple(name for name, _ in members)
+        return cls(question, items, groups, labels, codes, counts, sums, declined)
 
-    @property
+    @cached_property
     def n(self) -> Ints:
         """How many answers each group gave: items × groups."""
         return np.asarray(self.counts.sum(axis=2))
 
-    @property
+    @cached_property
     def means(self) -> Floats:
         """The mean answer of each group; not a number where it gave none."""
         with np.errstate(invalid="ignore", divide="ignore"):
             return np.asarray(self.totals / self.n)
 
+    @cached_property
     def disagreement(self) -> Floats:
         """The mean distance between the answers of two people: steps of the scale, or the share that differ."""
         people = self.counts[:, 0, :].astype(np.float64) if self.groups else np.zeros((len(self.items), 1))
@@ -102,6 +95,7 @@ class Distributions:
         apart = np.einsum("ic,cd,id->i", people, self._distances(), people, optimize=True)
         return np.divide(apart, n * (n - 1), out=np.full(len(n), np.nan), where=n > 1)
 
+    @cached_property
     def ambiguity(self) -> Floats:
         """The entropy of people's answers, from 0 (all alike) to 1 (all answers equally often)."""
         people = self.counts[:, 0, :] if self.groups else np.zeros((len(self.items), 2))
@@ -152,10 +146,25 @@ def answers_of(question: Question) -> tuple[Floats, tuple[str, ...], tuple[str, 
     return middles, names, names
 
 
-def _by_size(counted: pl.DataFrame) -> list[str]:
-    """Groups, those with most judgments first."""
-    sizes = counted.group_by("group").agg(pl.col("len").sum()).sort("len", "group", descending=[True, False])
-    return sizes["group"].to_list()
+def _places(values: pl.Series, known: pl.Series) -> Ints:
+    """Where each value is among those known."""
+    return values.cast(pl.Enum(known)).to_physical().to_numpy().astype(np.int64)
+
+
+def _values(column: pl.Series) -> list[str]:
+    """The most frequent values of a trait."""
+    counts = column.drop_nulls().value_counts(sort=True)
+    return counts[column.name].head(GROUPS).to_list()
+
+
+def _columns(value: Floats, question: Question, codes: Floats) -> Ints:
+    """The answer, or the part of a continuous scale, that each value is; of those missing, the first."""
+    filled = np.nan_to_num(value)
+    if question.scale.options:
+        order = np.argsort(codes)
+        return np.asarray(order[np.clip(np.searchsorted(codes[order], filled), 0, len(codes) - 1)])
+    low, high = question.scale.ends
+    return np.clip(((filled - low) / (high - low) * BINS).astype(np.int64), 0, BINS - 1)
 
 
 def _number(value: float) -> float | None:

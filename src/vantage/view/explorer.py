@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 import polars as pl
@@ -14,12 +14,14 @@ from vantage.corpora import Corpus
 from vantage.corpora.schema import PEOPLE as PERSON_KINDS
 from vantage.errors import InputError, nearest
 from vantage.instruments import Question
-from vantage.view import comparing, mapping, measuring
-from vantage.view.calls import Calls
 from vantage.view.distributions import Distributions, answers_of
 from vantage.view.opening import Opened
-from vantage.view.raters import RaterTable
 
+if TYPE_CHECKING:
+    from vantage.view.calls import Calls
+    from vantage.view.raters import RaterTable
+
+# What only some views need is imported when they are opened: the first page comes sooner.
 T = TypeVar("T")
 VIEWS: Final = (
     "overview",
@@ -67,6 +69,8 @@ class Explorer:
     @property
     def calls_of(self) -> Calls:
         """The stored calls of all paths."""
+        from vantage.view.calls import Calls
+
         return Calls([one.store for one in self.opened if one.store is not None])
 
     def refresh(self) -> str:
@@ -190,17 +194,23 @@ class Explorer:
 
     def compare(self, one: str, other: str, question: str = "", size: int = SIZE) -> dict[str, Any]:
         """Two groups of raters: the overall difference, and the items on which they part."""
-        return comparing.compared(self.corpus, self.question(question), one, other, size)
+        from vantage.view.comparing import compared
+
+        return compared(self.corpus, self.question(question), one, other, size)
 
     def measures(self) -> list[dict[str, Any]]:
         """The measures with their options."""
-        return measuring.listed()
+        from vantage.view.measuring import listed
+
+        return listed()
 
     def measure(self, name: str, options: Mapping[str, str] | None = None) -> dict[str, Any]:
         """A measure as reports show it, with the command and the Python line that reproduce it."""
+        from vantage.view.measuring import measured
+
         folder = next((one.folder or one.path for one in self.opened if one.read is not None), None)
         key = ("measure", name, tuple(sorted((options or {}).items())))
-        return self.once(key, lambda: measuring.measured(self.corpus, name, options or {}, str(folder or "FOLDER")))
+        return self.once(key, lambda: measured(self.corpus, name, options or {}, str(folder or "FOLDER")))
 
     def runs(self) -> dict[str, Any]:
         """The runs of the stores: calls, cost, speed, failures by reason, replies by rule."""
@@ -213,6 +223,8 @@ class Explorer:
 
     def map(self, kind: str = "raters", question: str = "", x: str = "", y: str = "") -> dict[str, Any]:
         """Points with their intervals: raters, items by two questions, or both on one scale."""
+        from vantage.view import mapping
+
         corpus = self.corpus
         key = ("map", kind, question, x, y)
         if kind == "raters":
@@ -250,29 +262,28 @@ class Explorer:
         return self.corpus.question(x) if x else ordered[0], self.corpus.question(y) if y else ordered[1]
 
     def _raters(self, question: str) -> RaterTable:
+        from vantage.view.raters import RaterTable
+
         asked = self.question(question)
         return self.once(("raters", asked.id), lambda: RaterTable.of(self.corpus, asked))
 
     def _order(self, counts: Distributions, sort: str, rater: str) -> tuple[Any, Any]:
         """The number that items are sorted by, and the distance of the chosen rater from the first group."""
-        key = (counts.question.id, counts.groups)
         group = counts.groups.index(rater) if rater in counts.groups else min(1, len(counts.groups) - 1)
-        apart = self.once(("distance", *key, group), lambda: counts.distance(group)) if group > 0 else None
-        if sort == "disagreement":
-            return self.once(("disagreement", *key), counts.disagreement), apart
-        if sort == "ambiguity":
-            return self.once(("ambiguity", *key), counts.ambiguity), apart
-        if sort == "distance":
-            return apart if apart is not None else np.full(len(counts.items), np.nan), apart
-        if sort == "mean":
-            return counts.means[:, 0], apart
-        if sort == "declined":
-            return counts.declined.astype(np.float64), apart
-        if sort == "answers":
-            return counts.n.sum(axis=1).astype(np.float64), apart
-        if sort == "item":
-            return None, apart
-        raise InputError(f"items cannot be sorted by '{sort}'", remedy=nearest(sort, SORTS))
+        key = ("distance", counts.question.id, counts.groups, group)
+        apart = self.once(key, lambda: counts.distance(group)) if group > 0 else None
+        if sort not in SORTS:
+            raise InputError(f"items cannot be sorted by '{sort}'", remedy=nearest(sort, SORTS))
+        order = {
+            "disagreement": lambda: counts.disagreement,
+            "ambiguity": lambda: counts.ambiguity,
+            "distance": lambda: apart if apart is not None else np.full(len(counts.items), np.nan),
+            "mean": lambda: counts.means[:, 0],
+            "declined": lambda: counts.declined.astype(np.float64),
+            "answers": lambda: counts.n.sum(axis=1).astype(np.float64),
+            "item": lambda: None,
+        }
+        return order[sort](), apart
 
     def _item_row(self, place: int, counts: Distributions, distance: Any) -> dict[str, Any]:
         row = self.corpus.items.row(place, named=True)
@@ -281,8 +292,8 @@ class Explorer:
             "item": row["item"],
             "text": text[:TEXT] + ("…" if len(text) > TEXT else ""),
             "pictures": counts.picture(place),
-            "disagreement": _finite(self._order(counts, "disagreement", "")[0][place]),
-            "ambiguity": _finite(self._order(counts, "ambiguity", "")[0][place]),
+            "disagreement": _finite(counts.disagreement[place]),
+            "ambiguity": _finite(counts.ambiguity[place]),
             "distance": None if distance is None else _finite(distance[place]),
             "declined": int(counts.declined[place]),
             "columns": {k: str(v)[:80] for k, v in row.items() if k not in ("item", "text") and v is not None},

@@ -9,13 +9,12 @@ from typing import Final
 
 import polars as pl
 
-from vantage.collect import AnnotationStudy, StudyService
 from vantage.corpora import Corpus
 from vantage.corpora.storage import FILES, file, is_corpus
 from vantage.errors import InputError
-from vantage.report.folder import is_report
-from vantage.runs.store import NAME as STORE
 
+STORE: Final = "runs.sqlite"
+"""The store inside a folder: `vantage.runs.store.NAME`, which is dear to import."""
 CORPUS: Final = "corpus"
 """The corpus inside the folder of a study."""
 SOURCE: Final = "source"
@@ -59,6 +58,8 @@ def open_path(path: str | Path) -> Opened:
         raise InputError("this file is neither a run store nor a study file", file=path, remedy=remedy)
     if is_corpus(path):
         return _of_corpus(path, path)
+    from vantage.report.folder import is_report
+
     if is_report(path) or (path / STORE).is_file():
         inside = path / CORPUS
         opened = _of_corpus(path, inside) if is_corpus(inside) else Opened(path, None, ())
@@ -102,6 +103,8 @@ def _with_store(opened: Opened, folder: Path) -> Opened:
 
 def _collected(path: Path) -> Opened:
     """A study that people take part in; its database is read each time something was written."""
+    from vantage.collect import AnnotationStudy, StudyService
+
     study = AnnotationStudy.load(path)
 
     def read() -> Corpus:

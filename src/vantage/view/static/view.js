@@ -177,7 +177,7 @@ const button = (text, act, more) => h("button", { type: "button", onclick: act, 
 const csvButton = (name, rows) => button("CSV", () => save(`${name}.csv`, csv(rows), "text/csv"));
 
 function scatter(map, chosen) {
-  const W = 1000, H = 620, left = 70, bottom = 50, top = 20, right = 20;
+  const narrow = window.innerWidth < 700, W = narrow ? 480 : 1000, H = narrow ? 460 : 620, left = 70, bottom = 50, top = 20, right = 20;
   const points = map.points;
   if (!points.length) return h("p", {}, "There is nothing to draw.");
   const groups = [...new Set(points.map((one) => one.group))];
@@ -193,7 +193,7 @@ function scatter(map, chosen) {
   const svg = h("svg", { viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": `${map.title}: ${counted(points.length, "point")}. The table below has the same values.` });
   const status = h("p", { class: "note", role: "status" }, "Hover a point to see it, press it to open it, or drag a box to list what is inside.");
   const listed = h("div", {});
-  let current = points;
+  let current = points, boxed = false;
   const ticks = ([low, high]) => {
     const step = 10 ** Math.floor(Math.log10((high - low) / 4)), size = [1, 2, 5, 10].map((one) => one * step).find((one) => (high - low) / one <= 6);
     return Array.from({ length: 40 }, (_, at) => (Math.ceil(low / size) + at) * size).filter((value) => value <= high);
@@ -224,8 +224,8 @@ function scatter(map, chosen) {
     });
   }
   function list() {
-    listed.replaceChildren(h("details", { open: current.length < points.length },
-      h("summary", {}, current.length < points.length ? `${counted(current.length, "point")} in the box` : `All ${counted(points.length, "point")} as a table`),
+    listed.replaceChildren(h("details", { open: boxed },
+      h("summary", {}, boxed ? `${counted(current.length, "point")} in the box` : `All ${counted(points.length, "point")} as a table`),
       table(["", "group", ...(map.columns ? [] : [{ title: "x", number: true }]), { title: "y", number: true }, "remarks"],
         current.slice(0, 200).map((one) => [link(one.of || map.of, { [one.of || map.of]: one.id }, one.label), one.group, ...(map.columns ? [] : [number(one.x)]), number(one.y), one.note || "–"])),
       current.length > 200 ? h("p", { class: "note" }, `The first 200 of ${count(current.length)}.`) : null));
@@ -243,7 +243,8 @@ function scatter(map, chosen) {
     const end = where(event), [x0, x1] = [start[0], end[0]].sort((a, b) => a - b), [y0, y1] = [start[1], end[1]].sort((a, b) => a - b);
     box.remove();
     start = null;
-    current = x1 - x0 < 6 ? points : points.filter((one, at) => X(place(one, at)) >= x0 && X(place(one, at)) <= x1 && Y(one.y) >= y0 && Y(one.y) <= y1);
+    boxed = x1 - x0 >= 6;
+    current = !boxed ? points : points.filter((one, at) => X(place(one, at)) >= x0 && X(place(one, at)) <= x1 && Y(one.y) >= y0 && Y(one.y) <= y1);
     list();
   });
   const zoom = (factor, at) => {
@@ -285,7 +286,7 @@ function scatter(map, chosen) {
     groups.length > 1 ? h("p", { class: "legend" }, groups.map((name, at) => h("span", { class: `c${at % 8}` }, `● ${name}`))) : null,
     svg, status,
     map.left_out ? h("p", { class: "note" }, `${counted(map.left_out, "point")} could not be drawn, for want of answers or of room.`) : null,
-    h("div", { class: "tools" }, button("Zoom in", () => zoom(1 / 1.5)), button("Zoom out", () => zoom(1.5)), button("Show all", () => { shown = structuredClone(whole); current = points; draw(); list(); }),
+    h("div", { class: "tools" }, button("Zoom in", () => zoom(1 / 1.5)), button("Zoom out", () => zoom(1.5)), button("Show all", () => { shown = structuredClone(whole); current = points; boxed = false; draw(); list(); }),
       button("SVG", () => save("map.svg", asSvg(), "image/svg+xml")), button("PNG", png), csvButton("map", points)),
     listed);
 }
@@ -305,7 +306,13 @@ function controls(view, given, parts, kept) {
     if (name) values[`where.${name}`] = value;
     location.hash = address(view, { ...kept, ...values }).slice(1);
   };
-  const form = h("form", { class: "controls", onsubmit: (event) => { event.preventDefault(); apply(form); }, onchange: (event) => { if (event.target.type !== "search") apply(form); } }, parts);
+  const form = h("form", { class: "controls", onsubmit: (event) => { event.preventDefault(); apply(form); }, onchange: (event) => {
+    if (event.target.name === "_column" && event.target.value) {
+      form.elements._value.value = "";
+      $("values").replaceChildren(...(overview.columns[event.target.value] || []).map((value) => h("option", { value })));
+      form.elements._value.focus();
+    } else if (event.target.type !== "search") apply(form);
+  } }, parts);
   let waiting = 0;
   form.addEventListener("input", (event) => {
     if (event.target.type !== "search") return;
@@ -562,6 +569,14 @@ async function follow() {
     await show(true);
   } catch (error) { $("notice").textContent = `The server does not answer (${error.message}). Run vantage view again.`; }
 }
+
+// Inside a frame of a notebook an address such as #/items would be taken for one of the notebook itself.
+document.addEventListener("click", (event) => {
+  const anchor = event.target.closest?.("a[href^='#/']");
+  if (!anchor || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  location.hash = anchor.getAttribute("href");
+});
 
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || ["INPUT", "SELECT", "TEXTAREA"].includes(event.target.tagName)) return;
