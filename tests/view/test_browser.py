@@ -35,11 +35,16 @@ class Page:
 
     def __init__(self, browser: Any, server: Server, width: int = 1280, scheme: str = "light") -> None:
         self.context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
-        self.page, self.problems, self.server = self.context.new_page(), [], server
+        self.page, self.server = self.context.new_page(), server
+        self.problems: list[str] = []
         self.page.on("pageerror", lambda error: self.problems.append(str(error)))
-        self.page.on("console", lambda told: told.type == "error" and self.problems.append(told.text))
+        self.page.on("console", self._heard)
         self.page.goto(server.address)
         self.settled()
+
+    def _heard(self, message: Any) -> None:
+        if message.type == "error":
+            self.problems.append(message.text)
 
     def go(self, view: str) -> Any:
         self.page.goto(f"http://127.0.0.1:{self.server.port}/#/{view}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -28,8 +29,8 @@ from vantage.view.exporting import LARGEST, export
 from vantage.view.opening import STORE, open_path, open_paths
 
 
-def rows(answer: dict[str, object]) -> list[dict[str, object]]:
-    return list(answer["rows"])  # type: ignore[call-overload]
+def rows(answer: dict[str, Any]) -> list[dict[str, Any]]:
+    return list(answer["rows"])
 
 
 def test_distributions_are_those_of_the_judgments(explorer: Explorer, corpus: Corpus) -> None:
@@ -66,7 +67,7 @@ def test_items_are_searched_filtered_and_sorted(explorer: Explorer) -> None:
         up = [row["item"] for row in rows(explorer.items("warm", sort=sort, descending=False))]
         assert sorted(up) == list("abcdef")
     falling = [row["disagreement"] for row in rows(explorer.items("warm"))]
-    assert falling == sorted(falling, reverse=True)  # type: ignore[type-var]
+    assert falling == sorted(falling, reverse=True)
     page = explorer.items("warm", size=2, page=2, sort="item")
     assert ([row["item"] for row in rows(page)], page["total"]) == (["e", "f"], 6)
 
@@ -240,7 +241,7 @@ def test_a_file_holds_a_visible_sample_of_too_many(monkeypatch: pytest.MonkeyPat
     assert len(part["judgments"]["value"]) == 33
 
 
-def _data(page: str) -> dict[str, dict[str, object]]:
+def _data(page: str) -> dict[str, Any]:
     inside = page.split('<script type="application/json" id="data">')[1].split("</script>", maxsplit=1)[0]
     return dict(json.loads(inside))
 

@@ -81,9 +81,10 @@ def test_bad_requests_get_one_sentence(entered: tuple[Server, str, str]) -> None
 def test_a_mark_needs_json_and_an_answer(entered: tuple[Server, str, str], tmp_path: Path) -> None:
     _, base, cookie = entered
     key = {"item": "a", "question": "warm", "rater": "m1", "condition": "", "sample": 0}
-    send = lambda body, kind="application/json": get(  # noqa: E731
-        f"{base}/api/marks", json.dumps(body).encode(), cookie=cookie, content_type=kind
-    )
+
+    def send(body: dict[str, Any], kind: str = "application/json") -> tuple[int, str, dict[str, str]]:
+        return get(f"{base}/api/marks", json.dumps(body).encode(), cookie=cookie, content_type=kind)
+
     assert send({**key, "meant": "2"}, "application/x-www-form-urlencoded")[0] == 400
     assert send({**key, "meant": "99"})[0] == 400
     assert send({**key, "rater": "nobody", "meant": "2"})[0] == 400

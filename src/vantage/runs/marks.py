@@ -58,7 +58,9 @@ def marks(folder: Path) -> list[Mark]:
 
 def filled_in(cases: list[Case], folder: Path) -> list[Case]:
     """The cases of an audit with what is already known of them from marks."""
-    known = {(m.item, m.question, m.rater, m.condition, str(m.sample)): m.meant for m in marks(folder)}
+    known: dict[tuple[str, ...], str] = {
+        (mark.item, mark.question, mark.rater, mark.condition, str(mark.sample)): mark.meant for mark in marks(folder)
+    }
     return [case if case.meant else replace(case, meant=known.get(case.key, "")) for case in cases]
 
 

@@ -93,7 +93,7 @@ class Distributions:
         people = self.counts[:, 0, :].astype(np.float64) if self.groups else np.zeros((len(self.items), 1))
         n = people.sum(axis=1)
         apart = np.einsum("ic,cd,id->i", people, self._distances(), people, optimize=True)
-        return np.divide(apart, n * (n - 1), out=np.full(len(n), np.nan), where=n > 1)
+        return np.asarray(np.divide(apart, n * (n - 1), out=np.full(len(n), np.nan), where=n > 1))
 
     @cached_property
     def ambiguity(self) -> Floats:

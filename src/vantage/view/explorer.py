@@ -274,7 +274,7 @@ class Explorer:
         apart = self.once(key, lambda: counts.distance(group)) if group > 0 else None
         if sort not in SORTS:
             raise InputError(f"items cannot be sorted by '{sort}'", remedy=nearest(sort, SORTS))
-        order = {
+        order: dict[str, Callable[[], Any]] = {
             "disagreement": lambda: counts.disagreement,
             "ambiguity": lambda: counts.ambiguity,
             "distance": lambda: apart if apart is not None else np.full(len(counts.items), np.nan),

@@ -79,7 +79,7 @@ def _comparisons(explorer: Explorer, questions: list[str]) -> list[dict[str, Any
     for trait, values in overview["traits"].items():
         if 2 <= len(values) <= TRAIT_VALUES:
             pairs += [(f"{trait}={values[0]}", f"{trait}={other}") for other in values[1:]]
-    results = []
+    results: list[dict[str, Any]] = []
     for one, other in pairs:
         for question in questions:
             if len(results) >= COMPARED:
