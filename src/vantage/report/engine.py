@@ -25,6 +25,8 @@ PEOPLE: Final = ("person", "slot")
 HEADLINES: Final = 6
 """How many sentences open a report, at most."""
 UNDECIDED: Final = ("within", "alike")
+COUNTS: Final = ("items", "raters", "judgments")
+"""What measures that stand side by side rest on: told of the first where an entry shows it."""
 _BEHIND: Final = 3
 """By how many places a sentence that claims nothing falls behind among those that could open a report."""
 
@@ -151,7 +153,7 @@ class RecipeEngine:
             if not isinstance(corpus, Corpus) or corpus.judgments["value"].count() == 0:
                 return nothing
             try:
-                frame, view = self._measured(entry, corpus, analysis.seed)
+                frame, view = self._measured(entry, corpus, analysis)
             except InputError as error:
                 # Data that a measure cannot use leave a sentence instead of a table.
                 further.append(f"{find(entry.measure).view.title if entry.measure else name}: {error}")
@@ -159,9 +161,9 @@ class RecipeEngine:
             who = who_of(corpus)
         if frame is None or frame.is_empty():
             return nothing
-        frame = self.frames[name] = _in_order(frame, analysis.corpus)
+        frame = self.frames[name] = _in_order(frame, analysis.corpus, entry.by)
         notes = self.all_filled(entry.notes)
-        figures = None if entry.figure is None else [self._resolved(one) for one in entry.figure]
+        figures = None if entry.figure is None else [self._resolved(one, analysis) for one in entry.figure]
         return present(
             frame,
             with_view(view, columns=entry.shown, title=entry.title, symbol=entry.symbol, show=entry.show, notes=notes),
@@ -176,22 +178,28 @@ class RecipeEngine:
             values=self.values,
         )
 
-    def _resolved(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Options of a measure or a chart; `$name` is the option or fact of that name."""
-        named = {f"${name}": value for name, value in self.values.items()}
-        return {key: named.get(value, value) if isinstance(value, str) else value for key, value in options.items()}
+    def _resolved(self, options: Mapping[str, Any], analysis: Any) -> dict[str, Any]:
+        """Options of a measure or a chart; `$name` is the option, the fact or the part of the analysis of that name."""
 
-    def _measured(self, entry: Show, corpus: Corpus, seed: int) -> tuple[pl.DataFrame | None, View]:
+        def value(given: Any) -> Any:
+            if not isinstance(given, str) or not given.startswith("$"):
+                return given
+            return self.values[given[1:]] if given[1:] in self.values else getattr(analysis, given[1:], given)
+
+        return {key: value(given) for key, given in options.items()}
+
+    def _measured(self, entry: Show, corpus: Corpus, analysis: Any) -> tuple[pl.DataFrame | None, View]:
         if entry.measure:
-            return self._recorded(entry.measure, corpus, entry.by, entry.options, seed), find(entry.measure).view
+            return self._recorded(entry.measure, corpus, entry.by, entry.options, analysis), find(entry.measure).view
         joined: pl.DataFrame | None = None
         columns: dict[str, Column] = {}
         for column, how in entry.side_by_side.items():
             name, given = how.get("measure", column), {key: value for key, value in how.items() if key != "measure"}
-            frame = self._recorded(name, corpus, entry.by, {**entry.options, **given}, seed)
+            frame = self._recorded(name, corpus, entry.by, {**entry.options, **given}, analysis)
             low, high = f"{column}_low", f"{column}_high"
             ends = {"estimate": column, "low": low, "high": high}
-            frame = frame.select(*entry.by, *(pl.col(old).alias(new) for old, new in ends.items()))
+            counts = [count for count in COUNTS if joined is None and count in entry.show]
+            frame = frame.select(*entry.by, *counts, *(pl.col(old).alias(new) for old, new in ends.items()))
             estimate = find(name).view.columns.get("estimate", Column(digits=2))
             title = estimate.title or column
             columns[column] = Column(title, estimate.digits, estimate.percent, interval=(low, high))
@@ -199,14 +207,14 @@ class RecipeEngine:
         return joined, View("Measures side by side", columns=columns)
 
     def _recorded(
-        self, name: str, corpus: Corpus, by: Sequence[str], options: Mapping[str, Any], seed: int
+        self, name: str, corpus: Corpus, by: Sequence[str], options: Mapping[str, Any], analysis: Any
     ) -> pl.DataFrame:
         """The result of a measure, noted for the methods section."""
         measure = find(name)
         # Whose judgments these are was decided by the entry.
-        usual = {"by": list(by), "seed": seed, "kinds": "all"}
+        usual = {"by": list(by), "seed": analysis.seed, "kinds": "all"}
         usual = {option: value for option, value in usual.items() if option in measure.options}
-        frame = measure.function(corpus, **{**usual, **self._resolved(options)})
+        frame = measure.function(corpus, **{**usual, **self._resolved(options, analysis)})
         self.measured.append((name, frame))
         return frame
 
@@ -239,12 +247,16 @@ def _strength(finding: Finding) -> tuple[int, float]:
     return 0 if claims else _BEHIND, min((one.p for one in finding.evidence if one.p is not None), default=1.0)
 
 
-def _in_order(frame: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
-    """Rows in the order in which the instrument asks its questions."""
-    if frame.schema.get("question") != pl.String:
-        return frame
-    order = {question.id: place for place, question in enumerate(corpus.questions)}
-    return frame.sort(pl.col("question").replace_strict(order, default=len(order)), maintain_order=True)
+def _in_order(frame: pl.DataFrame, corpus: Corpus, by: Sequence[str]) -> pl.DataFrame:
+    """Rows in the order in which the instruments have their questions and conditions."""
+    conditions = dict.fromkeys(name for one in corpus.instruments for name in one.conditions)
+    known = {"question": [question.id for question in corpus.questions], "condition": list(conditions)}
+    for column in reversed([*by] or ["question"]):
+        if frame.schema.get(column) == pl.String:
+            names = known.get(column) or frame[column].unique(maintain_order=True).to_list()
+            order = {name: place for place, name in enumerate(names)}
+            frame = frame.sort(pl.col(column).replace_strict(order, default=len(order)), maintain_order=True)
+    return frame
 
 
 def _slug(label: str) -> str:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from string import Formatter
 from typing import Any, Final
 
 import polars as pl
@@ -147,11 +148,36 @@ def _default_figure(view: View, by: Sequence[str]) -> list[Mapping[str, Any]]:
 
 
 def _figure(how: dict[str, Any], frame: pl.DataFrame, name: str, caption: str, view: View) -> Figure:
-    chart = how.pop("chart")
+    """A figure of a result.
+
+    `where` keeps some rows, `stack` puts columns below each other, and an axis with names in braces joins columns.
+    """
+    chart, where = how.pop("chart"), how.pop("where", {})
     name, caption, alt = how.pop("name", name), how.pop("caption", caption), how.pop("alt", "")
     if chart == "points":
         how = {"label": view.columns.get("estimate", Column()).title or view.title, **how}
-    return Figure(name, caption, alt, chart, _plain(frame), how)
+    data = stacked(_plain(frame.filter(**where)), how.pop("stack", {}))
+    for axis in [axis for axis in ("category", "series") if "{" in how.get(axis, "")]:
+        columns = [column for _, column, _, _ in Formatter().parse(how[axis]) if column]
+        label = pl.format(how[axis].format_map(dict.fromkeys(columns, "{}")), *columns)
+        data, how[axis] = data.with_columns(label.alias(axis)), axis
+    return Figure(name, caption, alt, chart, data, how)
+
+
+def stacked(frame: pl.DataFrame, columns: Mapping[str, str]) -> pl.DataFrame:
+    """Columns with their intervals below each other, as `estimate`, `low` and `high`, each under its title in `of`.
+
+    >>> told = pl.DataFrame({"task": ["irony"], "alone": [0.5], "alone_low": [0.4], "alone_high": [0.6], "both": [0.7]})
+    >>> stacked(told, {"alone": "static", "both": "context"}).select("of", "estimate", "low", "high").rows()
+    [('static', 0.5, 0.4, 0.6), ('context', 0.7, None, None)]
+    """
+    parts = []
+    for column, title in columns.items():
+        ends = {column: "estimate", f"{column}_low": "low", f"{column}_high": "high"}
+        named = [pl.col(old).cast(pl.Float64).alias(new) for old, new in ends.items() if old in frame.columns]
+        if column in frame.columns:
+            parts.append(frame.with_columns(*named, of=pl.lit(title)).drop_nulls("estimate"))
+    return pl.concat(parts, how="diagonal") if parts else frame
 
 
 def _plain(frame: pl.DataFrame) -> pl.DataFrame:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 from typing import Any, Final
 
@@ -14,7 +15,7 @@ from vantage.measures.relations.ranks import ranks
 from vantage.measures.scoring.accuracy import accuracy
 from vantage.raters.style import Style
 from vantage.report.parts import Figure
-from vantage.studies.context.analysis import ContextAnalysis, Statements, once
+from vantage.studies.context.analysis import ContextAnalysis, Statements
 from vantage.studies.context.models import ALL, WRONG, parts_of, rated
 from vantage.studies.context.pipeline.controls import CONTEXT, STATIC
 from vantage.studies.context.pipeline.thresholds import LEAST
@@ -56,7 +57,7 @@ class Ranked:
         )  # fmt: skip
 
 
-@once
+@lru_cache(maxsize=1)
 def _ranked(analysis: ContextAnalysis) -> list[Ranked]:
     """The models of each task and style of which at least two were asked under both conditions."""
     return [one for part in analysis.parts.values() for one in _styles(part)]
