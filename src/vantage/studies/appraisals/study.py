@@ -8,8 +8,7 @@ from vantage.corpora import Corpus
 from vantage.errors import InputError
 from vantage.studies.appraisals import emotions, evaluation, experts, models, reasons
 from vantage.studies.appraisals.analysis import Appraised, likeness_of
-from vantage.studies.appraisals.collecting import INSTRUMENT, read_release
-from vantage.studies.appraisals.options import AppraisalsOptions
+from vantage.studies.appraisals.collecting import INSTRUMENT, AppraisalsOptions, read_release
 from vantage.studies.execution import Context
 from vantage.studies.recipes import recipe_study
 

@@ -16,11 +16,10 @@ from vantage.instruments import Question
 from vantage.measures.ratings import Floats
 from vantage.report.recipe import Analysis
 from vantage.studies.context.options import ContextOptions
-from vantage.studies.context.pipeline.ambiguity import Detected, detected, votes
+from vantage.studies.context.pipeline.ambiguity import SURFACE, Detected, by_surface, detected, votes
 from vantage.studies.context.pipeline.controls import CONTEXT, STATIC, attached_steps
 from vantage.studies.context.pipeline.detection import Judging
 from vantage.studies.context.pipeline.simulation import METHOD, Cost, Simulation
-from vantage.studies.context.pipeline.surface import SURFACE, by_surface
 from vantage.studies.context.pipeline.thresholds import LEAST, in_order
 from vantage.studies.context.tasks import TASK, TASKS, Task, chosen_tasks, labels_of, listed, question_of
 from vantage.studies.execution import Context

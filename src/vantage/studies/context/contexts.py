@@ -11,9 +11,8 @@ import polars as pl
 from vantage.report.parts import Dialogue
 from vantage.report.recipe import Data
 from vantage.studies.context.analysis import ContextAnalysis
-from vantage.studies.context.pipeline.controls import KINDS, column_of, context_fields
+from vantage.studies.context.pipeline.controls import COST, DROPPED, KEPT, KINDS, OUTCOME, column_of, context_fields
 from vantage.studies.context.pipeline.dialogue import as_turns
-from vantage.studies.context.pipeline.record import COST, DROPPED, KEPT, OUTCOME
 from vantage.studies.context.tasks import LABEL, TASK
 
 BY: Final = (TASK, "control")

@@ -9,7 +9,7 @@ import polars as pl
 from vantage.report.recipe import Data
 from vantage.studies.context.analysis import ContextAnalysis, Statements, paired
 from vantage.studies.context.models import effects
-from vantage.studies.context.pipeline.record import KEPT, OUTCOME
+from vantage.studies.context.pipeline.controls import KEPT, OUTCOME
 from vantage.studies.context.tasks import TASK
 
 
