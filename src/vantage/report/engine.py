@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol, Self
 import polars as pl
 
 from vantage.corpora import Corpus
-from vantage.errors import InputError
+from vantage.errors import InputError, nearest
 from vantage.measures import find
 from vantage.measures.presentation import Column, View
 from vantage.report.entries import SectionSpec, Show
@@ -24,6 +24,7 @@ Function = Callable[[Any], Any]
 PEOPLE: Final = ("person", "slot")
 HEADLINES: Final = 6
 """How many sentences open a report, at most."""
+EVERYONE: Final = "everyone"
 UNDECIDED: Final = ("within", "alike")
 COUNTS: Final = ("items", "raters", "judgments")
 """What measures that stand side by side rest on: told of the first where an entry shows it."""
@@ -149,11 +150,16 @@ class RecipeEngine:
             frame = found.frame if isinstance(found, Data) else found
         else:
             # A corpus of the analysis by name.
-            corpus = analysis.corpus if entry.of == "everyone" else getattr(analysis, entry.of, None)
+            if entry.of != EVERYONE and not hasattr(analysis, entry.of):
+                remedy = nearest(entry.of, ["people", EVERYONE])
+                raise InputError(f"there are no judgments of '{entry.of}'", remedy=remedy)
+            corpus = analysis.corpus if entry.of == EVERYONE else getattr(analysis, entry.of)
             if not isinstance(corpus, Corpus) or corpus.judgments["value"].count() == 0:
                 return nothing
+            beside = {column: self._resolved(how, analysis) for column, how in entry.side_by_side.items()}
+            given = {"options": self._resolved(entry.options, analysis), "side_by_side": beside}
             try:
-                frame, view = self._measured(entry, corpus, analysis)
+                frame, view = self._measured(entry.model_copy(update=given), corpus, analysis.seed)
             except InputError as error:
                 # Data that a measure cannot use leave a sentence instead of a table.
                 further.append(f"{find(entry.measure).view.title if entry.measure else name}: {error}")
@@ -184,18 +190,22 @@ class RecipeEngine:
         def value(given: Any) -> Any:
             if not isinstance(given, str) or not given.startswith("$"):
                 return given
-            return self.values[given[1:]] if given[1:] in self.values else getattr(analysis, given[1:], given)
+            name = given[1:]
+            if name not in self.values and not hasattr(analysis, name):
+                remedy = nearest(name, list(self.values))
+                raise InputError(f"'{given}' is no option or fact of the study", remedy=remedy)
+            return self.values[name] if name in self.values else getattr(analysis, name)
 
         return {key: value(given) for key, given in options.items()}
 
-    def _measured(self, entry: Show, corpus: Corpus, analysis: Any) -> tuple[pl.DataFrame | None, View]:
+    def _measured(self, entry: Show, corpus: Corpus, seed: int) -> tuple[pl.DataFrame | None, View]:
         if entry.measure:
-            return self._recorded(entry.measure, corpus, entry.by, entry.options, analysis), find(entry.measure).view
+            return self._recorded(entry.measure, corpus, entry.by, entry.options, seed), find(entry.measure).view
         joined: pl.DataFrame | None = None
         columns: dict[str, Column] = {}
         for column, how in entry.side_by_side.items():
             name, given = how.get("measure", column), {key: value for key, value in how.items() if key != "measure"}
-            frame = self._recorded(name, corpus, entry.by, {**entry.options, **given}, analysis)
+            frame = self._recorded(name, corpus, entry.by, {**entry.options, **given}, seed)
             low, high = f"{column}_low", f"{column}_high"
             ends = {"estimate": column, "low": low, "high": high}
             counts = [count for count in COUNTS if joined is None and count in entry.show]
@@ -207,14 +217,14 @@ class RecipeEngine:
         return joined, View("Measures side by side", columns=columns)
 
     def _recorded(
-        self, name: str, corpus: Corpus, by: Sequence[str], options: Mapping[str, Any], analysis: Any
+        self, name: str, corpus: Corpus, by: Sequence[str], options: Mapping[str, Any], seed: int
     ) -> pl.DataFrame:
         """The result of a measure, noted for the methods section."""
         measure = find(name)
         # Whose judgments these are was decided by the entry.
-        usual = {"by": list(by), "seed": analysis.seed, "kinds": "all"}
+        usual = {"by": list(by), "seed": seed, "kinds": "all"}
         usual = {option: value for option, value in usual.items() if option in measure.options}
-        frame = measure.function(corpus, **{**usual, **self._resolved(options, analysis)})
+        frame = measure.function(corpus, **{**usual, **options})
         self.measured.append((name, frame))
         return frame
 
