@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from string import Formatter
@@ -18,7 +17,7 @@ from vantage.report.entries import SectionSpec, Show
 from vantage.report.parts import Finding, Part, Section
 from vantage.report.references import ALWAYS
 from vantage.report.sentences import Statement, decide
-from vantage.report.views import Presented, interval_words, present, used_options, who_of, with_view
+from vantage.report.views import Presented, interval_words, present, slug, used_options, who_of, with_view
 
 Function = Callable[[Any], Any]
 PEOPLE: Final = ("person", "slot")
@@ -98,7 +97,7 @@ class RecipeEngine:
         parts = self.functions[spec.each](analysis) if spec.each else {"": analysis}
         for label, part in parts.items():
             made = Written(f"{spec.title}: {label}" if label else spec.title)
-            suffix = f"-{_slug(label)}" if label else ""
+            suffix = f"-{slug(label)}" if label else ""
             for entry in spec.show:
                 shown = self._shown(entry, part, suffix, made.text)
                 made.parts += shown.parts
@@ -267,10 +266,6 @@ def _in_order(frame: pl.DataFrame, corpus: Corpus, by: Sequence[str]) -> pl.Data
             order = {name: place for place, name in enumerate(names)}
             frame = frame.sort(pl.col(column).replace_strict(order, default=len(order)), maintain_order=True)
     return frame
-
-
-def _slug(label: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", label.casefold()).strip("-")
 
 
 def _plain(value: Any) -> str:

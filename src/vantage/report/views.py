@@ -15,7 +15,8 @@ The caption is built from the options that were really used.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from string import Formatter
 from typing import Any, Final
@@ -85,7 +86,7 @@ def present(
     parts: list[Part] = []
     drawn = _default_figure(view, by) if figures is None else figures
     for number, how in enumerate(drawn):
-        parts.append(_figure(dict(how), frame, name if not number else f"{name}-{number + 1}", text, view))
+        parts += _figures(dict(how), frame, name if not number else f"{name}-{number + 1}", text, view)
     if table:
         told = [*by, *keys] or [c for c in frame.columns if frame.schema[c] == pl.String][:1]
         keyed = [column for column in dict.fromkeys(told) if column in frame.columns]
@@ -145,6 +146,26 @@ def _default_figure(view: View, by: Sequence[str]) -> list[Mapping[str, Any]]:
         return []
     named = {"category": by[-1], **({"series": by[0]} if len(by) > 1 else {})}
     return [{"chart": view.chart, **named, **view.chart_options}]
+
+
+def _figures(how: dict[str, Any], frame: pl.DataFrame, name: str, caption: str, view: View) -> Iterator[Figure]:
+    """A figure, or one for `each` value of a column, which captions name in braces."""
+    if not (column := how.pop("each", "")):
+        yield _figure(how, frame, name, caption, view)
+        return
+    caption = how.pop("caption", caption)
+    for part in frame.partition_by(column, maintain_order=True):
+        value = str(part[column][0])
+        yield _figure(dict(how), part, f"{name}-{slug(value)}", caption.replace(f"{{{column}}}", value), view)
+
+
+def slug(label: str) -> str:
+    """A label as a part of the name of a file.
+
+    >>> slug("Sarcasm, few-shot:3")
+    'sarcasm-few-shot-3'
+    """
+    return re.sub(r"[^a-z0-9]+", "-", label.casefold()).strip("-")
 
 
 def _figure(how: dict[str, Any], frame: pl.DataFrame, name: str, caption: str, view: View) -> Figure:

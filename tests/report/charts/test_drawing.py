@@ -40,7 +40,7 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "violin": ("distribution", {"value": "estimate", "category": "name", "kind": "violin"}),
     "histogram": ("distribution", {"value": "estimate", "category": "name", "kind": "histogram"}),
     "heat": ("heat", {"row": "name", "column": "series", "diverging": True}),
-    "bump": ("bump", {"name": "name", "stage": "stage", "highlight": ["trust"]}),
+    "bump": ("bump", {"who": "name", "stage": "stage", "highlight": ["trust"]}),
     "lattice": ("lattice", {"sets": "name", "panel": "series"}),
     "forest": ("forest", {"category": "name", "expected": "high", "panel": "series", "reference": "low"}),
     "wright": ("wright", {"value": "estimate"}),

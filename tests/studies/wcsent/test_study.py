@@ -64,7 +64,7 @@ def test_the_report_holds_what_the_questions_ask_for_and_every_sentence_is_true(
             "labels",
             "opposed",
             "relations",
-            "trust-sociability",
+            "together-trust-rows-and-sociability-columns",
             "targets",
             "annotations",
             "split",

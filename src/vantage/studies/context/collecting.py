@@ -14,7 +14,6 @@ import numpy as np
 import polars as pl
 
 from vantage.corpora import Corpus
-from vantage.corpora.schema import KEY
 from vantage.corpora.storage import is_corpus
 from vantage.errors import InputError
 from vantage.instruments import Instrument
@@ -342,13 +341,7 @@ def ask_models(
                     continue
                 how["training"] = examples[condition]
             part = corpus if condition == STATIC else with_context(corpus, condition, instrument)
-            if part.items.is_empty():
-                continue
-            raters = context.raters(style.name, **how)
-            rated = context.rate(part, raters, instrument, questions=[questions[0].id], condition=condition)
-            new = rated.judgments.join(part.judgments, on=list(KEY), how="anti")
-            if len(new):
-                fresh = rated.raters.join(corpus.raters, on="rater", how="anti")
-                corpus = corpus.add(new, fresh if len(fresh) else None, [instrument])
-            context.reached = corpus
+            raters, asked = context.raters(style.name, **how), {"questions": [questions[0].id], "condition": condition}
+            if len(part.items):
+                corpus = context.rate(corpus, raters, instrument, **asked, items=part.items["item"])
     return corpus

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-import polars as pl
-
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.raters.models.base import ModelError
@@ -155,15 +153,8 @@ def _fitted(
 def asked(corpus: Corpus, context: Context[WcsentOptions]) -> Corpus:
     """The corpus with the answers of prompted models; their examples never come from the test part."""
     options = context.options
-    test = corpus.filter(split="test")
-    if options.limit:
-        test = test.filter(item=test.items["item"].head(options.limit).to_list())
-    people = list(corpus.raters["rater"])
+    test = corpus.filter(split="test").items["item"].to_list()[: options.limit or None]
     for style in [part.strip() for part in options.styles.split(",") if part.strip()]:
         more = {"training": corpus.filter(split="train")} if "few-shot" in style else {}
-        told = context.rate(test, context.raters(style, **more), INSTRUMENT, questions=QUESTIONS)
-        new = told.raters.filter(~pl.col("rater").is_in(people))
-        judged = told.judgments.filter(pl.col("rater").is_in(new["rater"].to_list()))
-        corpus = corpus.add(judged, new, told.instruments)
-        people += new["rater"].to_list()
+        corpus = context.rate(corpus, context.raters(style, **more), INSTRUMENT, questions=QUESTIONS, items=test)
     return corpus
