@@ -38,7 +38,6 @@ class AppraisalsOptions:
 
 
 INSTRUMENT: Final = "appraisals"
-EVALUATION: Final = "rationale-quality"
 RELEASE: Final = "CovidET-Appraisals.csv"
 _ANCHOR: Final = re.compile(r'(\d) being "([^"]+)"')
 _STEM: Final = re.compile(r"\s*Rate on a scale from.*$", re.DOTALL)

@@ -33,7 +33,6 @@ Base = Literal["nats", "bits", "k"]
 NONE_RELEVANT: Final = "the item is relevant to none of the personas"
 NO_ANSWER: Final = "none of the replies is an answer"
 NO_OPTION: Final = "every answer is an opt-out"
-NO_VOTES: Final = "nobody has answered"
 _NOTHING: Final = pl.lit(None, dtype=pl.String)
 
 
