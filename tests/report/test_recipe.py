@@ -92,7 +92,7 @@ def test_a_figure_stacks_columns_keeps_rows_and_joins_names() -> None:
 
 def test_a_figure_can_be_drawn_for_each_value_of_a_column() -> None:
     rows = {"model": ["A b", "A b", "c"], "x": [1, 2, 1], "estimate": [0.1, 0.2, 0.3]}
-    entry = "{function: frame, table: false, caption: Of {model}., figure: {chart: curve, each: model, x: x}}"
+    entry = "{function: frame, table: false, caption: 'Of {model}.', figure: {chart: curve, each: model, x: x}}"
     figures = ran(recipe(entry), {"frame": lambda _: pl.DataFrame(rows)}).figures
     told = [(one.name, one.caption, len(one.data)) for one in figures]
     assert told == [("frame-a-b", "Of A b.", 2), ("frame-c", "Of c.", 1)]

@@ -86,7 +86,9 @@ def test_nobody_and_no_model_leave_no_section() -> None:
 def test_context_that_helps_shows_in_what_is_left() -> None:
     one = found(["clear", "ambiguous"] * 8)
     vars(one)["after"] = one.votes.with_columns(pl.lit(0.0).alias("doubt"))
-    left = detection.remaining_doubt(one)[-1].data
+    lines = detection.remaining_doubt(one)
+    assert lines is not None
+    left = lines.filter(used="that use planted")
     mine = left.filter(method=SELECTIVE)["estimate"].to_list()
     assert mine[0] == pytest.approx(0.2)
     assert mine[-1] == pytest.approx(0.0)

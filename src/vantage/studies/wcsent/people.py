@@ -161,8 +161,9 @@ def together(analysis: Analysis) -> pl.DataFrame | None:
     found = []
     for one, other in combinations([question for question in QUESTIONS if question in wide.columns], 2):
         scores = wide.select(first=pl.col(one).cast(pl.Int64), second=pl.col(other).cast(pl.Int64)).cast(pl.String)
-        data = grid.join(scores.group_by("first", "second").len("pairs"), on=["first", "second"], how="left")
-        found.append(data.with_columns(pl.col("pairs").fill_null(0), two=pl.lit(f"{one} (rows) and {other} (columns)")))
+        counts = scores.group_by("first", "second").len("pairs")
+        data = grid.join(counts, on=["first", "second"], how="left", maintain_order="left").fill_null(0)
+        found.append(data.with_columns(two=pl.lit(f"{one} (rows) and {other} (columns)")))
     return pl.concat(found) if found else None
 
 
