@@ -41,9 +41,4 @@ def collect(context: Context[Options]) -> Corpus:
         return corpus
 
 
-def prepare(corpus: Corpus, context: Context[Options]) -> Demo:
-    """What the functions of the recipe are given."""
-    return Demo(corpus, context.options, context.seed)
-
-
-STUDY: Final = recipe_study("demo", __package__, Options, collect, analysis, prepare=prepare)
+STUDY: Final = recipe_study("demo", __package__, Options, collect, analysis, prepare=Demo.from_run)
