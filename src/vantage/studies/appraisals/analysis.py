@@ -20,9 +20,6 @@ from vantage.studies.appraisals.coding import first_integer, matrix
 from vantage.studies.appraisals.collecting import INSTRUMENT, AppraisalsOptions
 from vantage.studies.execution import Context
 
-CRITERIA: Final = ("factuality", "relevance", "consistency", "usefulness")
-MAIN: Final = ("gold", "chatgpt", "alpaca-7B", "flan-t5-xxl")
-"""The four sources of rationales that both files have."""
 THIRDS: Final[dict[int, tuple[float, ...]]] = {3: (0.33, 0.33, 0.33)}
 """The draft's BLEU-3 comes out only with weights that do not quite add up to one."""
 
@@ -105,12 +102,6 @@ class Appraised(Analysis):
     def experts(self) -> Corpus | None:
         """What people said of the posts that two of them rated."""
         return None if self.twice is None else self.twice.filter(kind="person")
-
-    @cached_property
-    def rationales(self) -> Corpus | None:
-        """What evaluators said of rationales by the four sources that both files have; null where nobody was asked."""
-        known = "source" in self.corpus.items.columns
-        return self.corpus.filter(pl.col("source").is_in(MAIN), question=list(CRITERIA)) if known else None
 
     @cached_property
     def candidates(self) -> Corpus | None:

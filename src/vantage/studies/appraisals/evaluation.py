@@ -8,14 +8,19 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
+from vantage.measures.agreement.alpha import alpha
+from vantage.measures.agreement.chance_corrected import fleiss, randolph
 from vantage.measures.multiplicity import adjusted
 from vantage.measures.ratings import Floats
 from vantage.measures.rationale.form import PROPERTIES
 from vantage.measures.relations.correlations import coefficient
 from vantage.measures.resampling import difference_with_interval, mean_with_interval
-from vantage.studies.appraisals.analysis import CRITERIA, MAIN, Appraised
+from vantage.studies.appraisals.analysis import Appraised
 from vantage.studies.appraisals.coding import clustered, p_over_posts
 
+CRITERIA: Final = ("factuality", "relevance", "consistency", "usefulness")
+MAIN: Final = ("gold", "chatgpt", "alpaca-7B", "flan-t5-xxl")
+"""The four sources that both files have."""
 _FORM: Final = {"words": "length in words", "density": "density of copied runs", "coverage": "coverage by the post"}
 
 
@@ -41,6 +46,23 @@ def evaluation_differences(analysis: Appraised) -> pl.DataFrame | None:
                 p = p_over_posts(found.values(), both["post"].n_unique())
                 rows.append({"source": source, "criterion": criterion, **found, "p": p})
     return pl.DataFrame(rows, infer_schema_length=None).sort("source", maintain_order=True) if rows else None
+
+
+def evaluation_agreement(analysis: Appraised) -> pl.DataFrame | None:
+    """Agreement of the evaluators of a rationale, on the four sources that both files have."""
+    main = _judged(analysis).filter(pl.col("source").is_in(MAIN))
+    if main.is_empty():
+        return None
+    options: dict[str, Any] = {"by": "criterion", "resamples": analysis.options.resamples, "seed": analysis.seed}
+    found = {
+        "alpha, ordinal": alpha(main, level="ordinal", **options),
+        "alpha, interval": alpha(main, level="interval", **options),
+        "Randolph's kappa": randolph(main, **options),
+        "Fleiss' kappa": fleiss(main, **options),
+    }
+    told = [frame.with_columns(pl.lit(name).alias("coefficient")) for name, frame in found.items()]
+    ordinal = pl.when(coefficient="alpha, ordinal").then("estimate").alias("alpha")
+    return pl.concat(told, how="diagonal_relaxed").drop("level", strict=False).with_columns(ordinal)
 
 
 def evaluation_automatic(analysis: Appraised) -> pl.DataFrame | None:
