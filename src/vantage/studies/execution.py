@@ -95,8 +95,8 @@ class Context(Generic[O]):
         asked about these only.
         """
         chosen = [raters] if isinstance(raters, ChatRater) else list(raters)
-        part = corpus if items is None else corpus.filter(item=list(items))
-        plan = RunPlan.of(part, chosen, instrument, questions=questions, condition=condition)
+        asked = corpus if items is None else corpus.filter(item=list(items))
+        plan = RunPlan.of(asked, chosen, instrument, questions=questions, condition=condition)
         if not self.asks(plan):
             return corpus
         planned = self.record.planned

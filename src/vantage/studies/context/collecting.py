@@ -341,7 +341,8 @@ def ask_models(
                     continue
                 how["training"] = examples[condition]
             part = corpus if condition == STATIC else with_context(corpus, condition, instrument)
-            raters, asked = context.raters(style.name, **how), {"questions": [questions[0].id], "condition": condition}
-            if len(part.items):
-                corpus = context.rate(corpus, raters, instrument, **asked, items=part.items["item"])
+            raters, asked = context.raters(style.name, **how), part.items["item"].to_list()
+            if asked:
+                ids = [questions[0].id]
+                corpus = context.rate(corpus, raters, instrument, questions=ids, condition=condition, items=asked)
     return corpus
