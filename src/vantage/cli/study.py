@@ -74,7 +74,7 @@ def study(
     from vantage.raters.prices import read_prices
     from vantage.runs.options import RunOptions
     from vantage.studies.base import find
-    from vantage.studies.own import is_path, load
+    from vantage.studies.recipes import is_path, load
     from vantage.studies.running import run
 
     chosen = load(name) if is_path(name) else find(name)
