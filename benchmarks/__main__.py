@@ -17,6 +17,7 @@ NAMES = (
     "perspective",
     "trained",
     "models",
+    "view",
     "calibration",
     "calibration_models",
     "planning",

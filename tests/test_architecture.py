@@ -28,6 +28,7 @@ ORDER = [
     "runs",
     "collect",
     "report",
+    "view",
     "studies",
     "context",
     "scaffold",

@@ -11,7 +11,7 @@ import pytest
 
 from tests.cli.conftest import Vantage
 from vantage import InputError, demo_corpus
-from vantage.cli.measure import convert
+from vantage.measures.option_text import convert
 from vantage.measures import registry
 
 CONTRACT = (

@@ -20,7 +20,7 @@ from vantage.report.record import Record
 from vantage.runs.forecast import ASSUMED
 from vantage.studies.base import find
 from vantage.studies.context.collecting import GATED
-from vantage.studies.context.pipeline.assumed import ASSUMPTION
+from vantage.studies.context.pipeline.writing import ASSUMPTION
 from vantage.studies.estimating import Preview, Training, preview
 from vantage.studies.execution import Context
 

@@ -25,11 +25,12 @@ from vantage.cli import (
     runs,
     study,
     train,
+    view,
 )
 
 ORDER = (
     *("demo", "new", "instruments", "corpora", "collect", "rate", "models", "train", "runs"),
-    *("measure", "explain", "facets", "dif", "panel", "plan", "study", "report", "doctor"),
+    *("measure", "explain", "facets", "dif", "panel", "plan", "study", "report", "view", "doctor"),
 )
 """The verbs as help lists them."""
 
@@ -88,4 +89,5 @@ app.command("panel", short_help="How many votes several models are worth.")(pane
 app.command("plan", short_help="How many items and raters a goal needs.")(plan.plan)
 app.command("study", context_settings=study.CONTEXT, short_help="Run a whole study and write its report.")(study.study)
 app.command("report", short_help="Draw a report again, or compare two.")(report.report)
+app.command("view", short_help="Look at every judgment in the browser.")(view.view)
 app.command("doctor", short_help="Check the installation and say what to do.")(doctor.doctor)

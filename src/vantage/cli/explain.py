@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vantage.cli.corpora import Where, filtered
-from vantage.cli.measure import convert
 from vantage.cli.output import Csv, Json, Latex, print_frame, print_json, sentences, write_figure
 from vantage.errors import InputError
+from vantage.measures.option_text import convert
 
 if TYPE_CHECKING:
     from vantage.corpora import Corpus

@@ -74,7 +74,7 @@ def study(
     from vantage.raters.prices import read_prices
     from vantage.runs.options import RunOptions
     from vantage.studies.base import find
-    from vantage.studies.own import is_path, load
+    from vantage.studies.recipes import is_path, load
     from vantage.studies.running import run
 
     chosen = load(name) if is_path(name) else find(name)
@@ -103,7 +103,7 @@ def study(
 
 def parse_options(study: Study[Any], given: list[str], words: list[str]) -> dict[str, Any]:
     """Options of a study from `--set option=value` and `--option value`, converted as its dataclass says."""
-    from vantage.cli.measure import convert
+    from vantage.measures.option_text import convert
 
     known = {entry.name.replace("_", "-"): entry for entry in study.described()}
     found: dict[str, Any] = {}
@@ -227,7 +227,7 @@ def _list(*, as_json: bool) -> None:
 
 
 def _explain(chosen: Study[Any], called: str) -> None:
-    from vantage.cli.measure import values_of
+    from vantage.measures.option_text import values_of
 
     typer.echo(f"vantage study {called} [--data PATH] [--model M …] [--OPTION VALUE …] --out FOLDER\n")
     typer.echo(chosen.title)

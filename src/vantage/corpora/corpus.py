@@ -323,6 +323,10 @@ class Corpus:
         """The report on the corpus: shown in a notebook, or written with `.write(FOLDER)`."""
         return import_module("vantage.report.overview").corpus_report(self, seed=seed)
 
+    def view(self) -> Any:
+        """The explorer on this corpus, shown inline by a notebook; `vantage view` opens it in the browser."""
+        return import_module("vantage.view.notebook").InlineView(self)
+
     @property
     def plot(self) -> Plots:
         """Figures of the corpus: `corpus.plot.agreement(by="question")`."""

@@ -87,13 +87,16 @@ class Context(Generic[O]):
         *,
         questions: Sequence[str] = (),
         condition: str = "",
+        items: Iterable[str] | None = None,
     ) -> Corpus:
         """The corpus with the judgments of raters, each reply stored in the folder as it arrives.
 
-        Replies in the folder are not asked for again, so an interrupted run can be resumed.
+        Replies in the folder are not asked for again, so an interrupted run can be resumed. With `items`, raters are
+        asked about these only.
         """
         chosen = [raters] if isinstance(raters, ChatRater) else list(raters)
-        plan = RunPlan.of(corpus, chosen, instrument, questions=questions, condition=condition)
+        asked = corpus if items is None else corpus.filter(item=list(items))
+        plan = RunPlan.of(asked, chosen, instrument, questions=questions, condition=condition)
         if not self.asks(plan):
             return corpus
         planned = self.record.planned

@@ -39,8 +39,10 @@ VIEW: Final = View(
     notes=("A model passes when it could replace half of the people or more.",),
     says=(
         Fact(
-            "People whom a model could replace, of those it was tested against: {rows}.",
-            row="{model} {estimate} of {tested}",
+            "Models that pass the alternative annotator test: {rows}.",
+            row="{model}[ for {group}] (winning rate {estimate})",
+            where="passes",
+            none="No model passes the alternative annotator test.",
         ),
     ),
     method="The alternative annotator test asked whether a model could stand in for a person, with ε = {epsilon} "

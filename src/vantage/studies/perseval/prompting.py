@@ -23,8 +23,7 @@ from vantage.raters.history import Encode
 from vantage.raters.models.base import ModelError
 from vantage.raters.models.calibration import calibrated
 from vantage.studies.execution import Context
-from vantage.studies.perseval.cells import GridCell
-from vantage.studies.perseval.options import PersevalOptions
+from vantage.studies.perseval.cells import GridCell, PersevalOptions
 from vantage.studies.perseval.sources import CorpusTask
 from vantage.studies.perseval.stored import Predictions
 

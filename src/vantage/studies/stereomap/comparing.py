@@ -16,7 +16,7 @@ from vantage.measures.texts.clusters import lloyd
 from vantage.measures.variation.refusals import refusals
 from vantage.report.engine import Data
 from vantage.studies.stereomap.analysis import Stereomap
-from vantage.studies.stereomap.people import human_clusters, published_models
+from vantage.studies.stereomap.groups import human_clusters, published_models
 from vantage.studies.stereomap.places import groups, stability
 from vantage.studies.stereomap.placing import APART, PlacedGroups
 
