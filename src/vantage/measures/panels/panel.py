@@ -213,8 +213,8 @@ def _matrix(answers: PanelAnswers, how: Bootstrap) -> list[dict[str, Any]]:
         elif first == second:
             rows.append({**row, "estimate": 1.0})
         else:
-            inside = [np.clip(one, -1 + 1e-12, 1 - 1e-12) for one in (estimates[cell], without[:, cell])]
-            bounds = _bounds(*inside, how, np.arctanh, np.tanh)
+            near, others = (np.clip(one, -1 + 1e-12, 1 - 1e-12) for one in (estimates[cell], without[:, cell]))
+            bounds = _bounds(near, others, how, np.arctanh, np.tanh)
             rows.append({**row, "estimate": float(estimates[cell]), **how.stated(bounds)})
     return rows
 
