@@ -18,7 +18,7 @@ from scipy.special import expit
 
 from vantage.errors import InputError
 from vantage.measures.models.crossed import DENSE, Crossed, Factored
-from vantage.measures.models.gaussian import chi_squared
+from vantage.measures.models.gaussian import chi_squared, upper_end
 from vantage.measures.ratings import Floats, Ints
 
 FLOOR: Final = 1e-3
@@ -237,14 +237,28 @@ class CumulativeFit:
         return np.where(theta > 1.01 * FLOOR, np.square(theta), 0.0)
 
     def variance_intervals(self, confidence: float) -> list[tuple[float, float]]:
-        """An interval of each variance: that of a scaled χ² with the same standard error; zero has no upper end."""
-        errors = 2 * np.sqrt(np.clip(np.diagonal(self._inverse), 1e-12, None))[self._cut + len(self.kept) :]
+        """An interval of each variance: that of a scaled χ² with the same standard error.
+
+        One that is zero has the upper end at which the likelihood, with the other parameters as they are, falls by what
+        the confidence allows.
+        """
+        first = self._cut + len(self.kept)
+
+        def fall(theta: float, k: int) -> float:
+            changed = self.parameters.copy()
+            changed[first + k] = np.log(max(theta, FLOOR))
+            return 2 * (self.log_likelihood - CumulativeFit(self.model, changed, self.kept).log_likelihood)
+
+        errors = 2 * np.sqrt(np.clip(np.diagonal(self._inverse), 1e-12, None))[first:]
         tail = (1 - confidence) / 2
         out = []
-        for variance, error in zip(self.variances.tolist(), errors.tolist(), strict=True):
+        for k, (variance, error) in enumerate(zip(self.variances.tolist(), errors.tolist(), strict=True)):
+            if not variance:
+                out.append((0.0, upper_end(lambda theta, k=k: fall(theta, k), confidence) ** 2))
+                continue
             freedom = 2 / error**2
-            ends = [freedom * variance / max(chi_squared(p, freedom), 1e-300) for p in (1 - tail, tail)]
-            out.append((ends[0], ends[1]) if variance else (0.0, float("nan")))
+            low, high = (freedom * variance / max(chi_squared(p, freedom), 1e-300) for p in (1 - tail, tail))
+            out.append((low, high))
         return out
 
     @cached_property
