@@ -28,8 +28,8 @@ HEAD = """# Calibration of the models of ratings
 
 Do the intervals of [`explain`, `facets` and `dif`](explain.md) cover, and do their tests have their size?
 `python -m benchmarks calibration_models` writes this page. *Held* is the share of nominal 95 % intervals that hold what
-was planted (goal 95 %), *rejected* that of p < .05 where there is nothing to find (goal 5 %), with the standard error of
-a goal met exactly; *mean* is an average that should be 1.
+was planted (goal 95 %), *rejected* that of p < .05 where there is nothing to find (goal 5 %), with the standard error
+of a goal that is met; *mean* is an average that should be 1.
 
 Items have variance 1 and raters 0.25 unless the name says otherwise; 60 items have six answers each. Ordinal answers
 have five points. Rating scale models have 200 items and 20 raters, six answers an item; severities run from −1 to 1.

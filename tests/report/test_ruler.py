@@ -15,6 +15,17 @@ def demo() -> Corpus:
     return demo_corpus()
 
 
+def test_the_report_of_the_demo_shows_wright_maps_and_what_traits_explain(demo: Corpus) -> None:
+    from vantage.report.overview import CorpusAnalysis, explained, rulers
+
+    analysis = CorpusAnalysis(demo, None, 0)
+    maps = rulers(analysis)
+    assert maps is not None
+    assert [figure.chart for figure in maps if isinstance(figure, Figure)] == ["wright"] * 3
+    rows = explained(analysis)
+    assert rows is None or "not_estimated" in rows.columns
+
+
 def in_two_groups(corpus: Corpus, question: str) -> tuple[Corpus, pl.DataFrame]:
     """A corpus in which a third of the raters share items with each other alone, and the judgments of the others."""
     judgments = corpus.judgments.filter(question=question)

@@ -83,6 +83,7 @@ def explain(
 def facets(
     folder: Folder,
     question: Question = None,
+    together: Annotated[bool, typer.Option("--together", help="Put all questions on one scale.")] = False,
     thresholds: Annotated[str, typer.Option(help="common, question or rater.")] = "common",
     unconnected: Annotated[
         str, typer.Option(metavar="refuse|assume|largest", help="What to do with raters that share no items.")
@@ -111,10 +112,12 @@ def facets(
     options: dict[str, Any] = {"thresholds": thresholds, "unconnected": unconnected, "kinds": kinds}
     if figure is not None:
         asked = [one.id for one in corpus.questions]
-        if question is None and len(asked) > 1:
-            raise InputError("a Wright map is of one question", remedy=f"pass --question, one of {', '.join(asked)}")
+        if question is None and len(asked) > 1 and not together:
+            remedy = f"pass --question, one of {', '.join(asked)}, or --together"
+            raise InputError("a Wright map is of one question", remedy=remedy)
         _draw(fitted(corpus, question=question, show="ruler", **options), figure)
-    frame = fitted(corpus, show=convert(show, _shows(), "--show"), **options, **_asked(question))
+    apart: dict[str, Any] = {} if together else _asked(question)
+    frame = fitted(corpus, show=convert(show, _shows(), "--show"), **options, **apart)
     print_frame(frame, as_json=as_json, as_csv=as_csv, as_latex=as_latex, hidden=HIDDEN)
 
 

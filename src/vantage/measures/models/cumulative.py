@@ -237,11 +237,7 @@ class CumulativeFit:
         return np.where(theta > 1.01 * FLOOR, np.square(theta), 0.0)
 
     def variance_intervals(self, confidence: float) -> list[tuple[float, float]]:
-        """An interval of each variance: that of a scaled χ² with the same standard error.
-
-        One that is zero has the upper end at which the likelihood, with the other parameters as they are, falls by what
-        the confidence allows.
-        """
+        """An interval of each variance, as those of a linear model (`gaussian.GaussianFit.variance_intervals`)."""
         first = self._cut + len(self.kept)
 
         def fall(theta: float, k: int) -> float:
@@ -258,7 +254,7 @@ class CumulativeFit:
                 continue
             freedom = 2 / error**2
             low, high = (freedom * variance / max(chi_squared(p, freedom), 1e-300) for p in (1 - tail, tail))
-            out.append((low, high))
+            out.append((0.0 if fall(FLOOR, k) < chi_squared(confidence, 1) else low, high))
         return out
 
     @cached_property

@@ -207,9 +207,16 @@ class GaussianFit:
         """An interval of each variance, from the curvature of the likelihood.
 
         Where a component is positive it has the distribution of a scaled χ² whose degrees of freedom match its standard
-        error (Satterthwaite 1946); one that is zero has the upper end at which the likelihood, with the other
-        components as they are, falls by what the confidence allows.
+        error (Satterthwaite 1946), whose lower end is zero where the likelihood does not exclude that. One that is zero
+        has the upper end at which the likelihood, with the other components as they are, falls by what the confidence
+        allows.
         """
+
+        def fall(theta: float, k: int) -> float:
+            changed = self.theta.copy()
+            changed[k] = theta
+            return GaussianFit(self.model, changed, self.columns, self.reml).deviance - self.deviance
+
         free = [k for k, theta in enumerate(self.theta) if theta > 0]
         centre = np.log(self.variances[[*free, -1]])
 
@@ -229,15 +236,10 @@ class GaussianFit:
                 error = errors[free.index(place) if place is not None else -1]
                 freedom = 2 / max(float(error) ** 2, 1e-12)
                 low, high = (freedom * variance / max(chi_squared(p, freedom), 1e-300) for p in (1 - tail, tail))
-                out.append((low, high))
+                none = place is not None and fall(0.0, k) < chi_squared(confidence, 1)
+                out.append((0.0 if none else low, high))
                 continue
-
-            def fall(theta: float, k: int = k) -> float:
-                changed = self.theta.copy()
-                changed[k] = theta
-                return GaussianFit(self.model, changed, self.columns, self.reml).deviance - self.deviance
-
-            out.append((0.0, upper_end(fall, confidence) ** 2 * self.residual))
+            out.append((0.0, upper_end(lambda theta, k=k: fall(theta, k), confidence) ** 2 * self.residual))
         return out
 
 
