@@ -10,7 +10,7 @@ the derivatives of ℓ = log(F(a) − F(b)) with a = τₖ − η, b = τₖ₋�
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Final
 
 import numpy as np
@@ -250,7 +250,7 @@ class CumulativeFit:
         out = []
         for k, (variance, error) in enumerate(zip(self.variances.tolist(), errors.tolist(), strict=True)):
             if not variance:
-                out.append((0.0, upper_end(lambda theta, k=k: fall(theta, k), confidence) ** 2))
+                out.append((0.0, upper_end(partial(fall, k=k), confidence) ** 2))
                 continue
             freedom = 2 / error**2
             low, high = (freedom * variance / max(chi_squared(p, freedom), 1e-300) for p in (1 - tail, tail))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Final
 
 import numpy as np
@@ -239,7 +239,7 @@ class GaussianFit:
                 none = place is not None and fall(0.0, k) < chi_squared(confidence, 1)
                 out.append((0.0 if none else low, high))
                 continue
-            out.append((0.0, upper_end(lambda theta, k=k: fall(theta, k), confidence) ** 2 * self.residual))
+            out.append((0.0, upper_end(partial(fall, k=k), confidence) ** 2 * self.residual))
         return out
 
 
@@ -263,7 +263,7 @@ def _newton(deviance: Callable[[Floats], float], start: Floats) -> Floats | None
         step = -np.clip(np.linalg.solve(curvature, slope), -1, 1)
         at = at + step
         if np.abs(step).max() < 1e-5:
-            return np.exp(at)
+            return np.asarray(np.exp(at))
         curvature = None if np.abs(step).max() > 0.1 else curvature
     return None
 

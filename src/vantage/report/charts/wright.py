@@ -149,10 +149,10 @@ def _crowd(axes: Axes, part: pl.DataFrame, colour: str, *, mirrored: bool) -> No
             axes.patches[-1].set_gid(tip)
     order = np.argsort(values)
     for end, chosen in (("lowest", order[:OUTERMOST]), ("highest", order[-OUTERMOST:][::-1])):
-        listed = [short(names[n], NAME) for n in chosen]
-        apart = ", " if sum(map(len, listed)) <= NAME else "\n"
+        outermost = [short(names[n], NAME) for n in chosen]
+        apart = ", " if sum(map(len, outermost)) <= NAME else "\n"
         axes.annotate(
-            apart.join(listed), (0, values[chosen[0]]), xytext=(-4 if mirrored else 4, -4 if end == "lowest" else 4),
+            apart.join(outermost), (0, values[chosen[0]]), xytext=(-4 if mirrored else 4, -4 if end == "lowest" else 4),
             textcoords="offset points", ha="right" if mirrored else "left", va="top" if end == "lowest" else "bottom",
             fontsize=6.2, color=INK,
         )  # fmt: skip
