@@ -208,7 +208,7 @@ def sizes(design: Design, replications: int, seed: int = 0) -> dict[str, list[bo
         raters = frame["rater"].unique().sort()
         label = np.where(rng.permutation(len(raters)) < len(raters) // 2, "a", "b")
         traits = frame.join(pl.DataFrame({"rater": raters, "trait": label}), on="rater")
-        row = _row(vantage.measures.compare(traits, between="trait", ci="none", permutations=400))
+        row = _row(vantage.measures.compare(traits, between="trait", test="welch", ci="none", permutations=400))
         if row["p"] is not None:
             note("compare, a trait of raters (Welch)", row["p"] < 0.05)
             note("compare, a trait of raters (permutation)", row["p_permutation"] <= 0.05)

@@ -471,6 +471,11 @@ class Plots:
         told = f"One point per {by} with its interval."
         return figure("agreement", caption, told, "points", result, {"category": by, "label": measure})
 
+    def wright(self, question: str) -> Any:
+        """The Wright map of a question: people, models and items on one scale, or a sentence why there is none."""
+        self.corpus.question(question)
+        return import_module("vantage.report.ruler").wright_maps(self.corpus, [question])[0]
+
 
 def with_defaults(judgments: Frame) -> Frame:
     """Judgments with the columns that can be left out: one condition, one sample, every row answered."""

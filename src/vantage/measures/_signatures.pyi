@@ -17,6 +17,7 @@ from vantage.measures.kinds import Kinds
 from vantage.measures.models.explain import Family
 from vantage.measures.models.explain import Show
 from vantage.measures.models.facets import Show as FacetsShow
+from vantage.measures.models.facets import Unconnected
 from vantage.measures.multiplicity import Correction
 from vantage.measures.parts import Rounding
 from vantage.measures.ratings import By
@@ -519,7 +520,7 @@ def components(
     by: By = ...,
     trait: By = ...,
     interaction: bool = ...,
-    estimator: Literal['moments', 'reml'] = ...,
+    estimator: Literal['auto', 'moments', 'reml'] = ...,
     ci: Over = ...,
     confidence: float = ...,
     seed: int = ...,
@@ -548,6 +549,7 @@ def facets(
     question: str | None = ...,
     by: By = ...,
     thresholds: Literal['common', 'question', 'rater'] = ...,
+    unconnected: Unconnected = ...,
     show: FacetsShow = ...,
     confidence: float = ...,
     kinds: Kinds = ...,
@@ -561,6 +563,7 @@ def dif(
     question: str | None = ...,
     by: By = ...,
     correction: Correction = ...,
+    show: Literal['items', 'invariance'] = ...,
     confidence: float = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from functools import cached_property
 from typing import Any, Final
 
@@ -21,7 +20,6 @@ from vantage.corpora.describe import describe
 from vantage.errors import InputError
 from vantage.instruments import Instrument
 from vantage.measures.intervals import Bounds
-from vantage.measures.models.explain import explain
 from vantage.measures.ratings import Floats
 from vantage.measures.relations.compare import compare
 from vantage.measures.reliability.rater_quality import rater_quality as each_rater
@@ -32,7 +30,7 @@ from vantage.report.folder import Report
 from vantage.report.parts import Figure, Part, Result
 from vantage.report.recipe import Recipe, functions_of
 from vantage.report.record import Record, now, versions
-from vantage.report.ruler import wright_maps
+from vantage.report.ruler import trait_effects, wright_maps
 from vantage.report.sentences import p_value
 from vantage.scales import Scale, show_code
 
@@ -316,36 +314,12 @@ def explained(analysis: CorpusAnalysis) -> pl.DataFrame | None:
         grouped = _grouped(corpus, trait)
         if grouped is not None:
             corpus, kept = grouped, [*kept, trait]
-    frames, estimated = list[pl.DataFrame](), False
-    for question in corpus.questions:
-        rows, refused = _explained(corpus, kept, question.id, analysis.seed)
-        if rows is not None:
-            estimated = True
-            named = rows.with_columns(question=pl.lit(question.id), trait=pl.col("term").str.replace_all("_", " "))
-            known = named.filter(pl.col("difference").is_not_null())
-            frames.append(known.with_columns(not_estimated=pl.lit(None, dtype=pl.String)))
-            gone = [
-                {"trait": trait.replace("_", " "), "question": question.id, "not_estimated": why}
-                for trait, why in refused.items()
-            ]
-            frames.extend([pl.DataFrame(gone)] if gone else [])
-    return pl.concat(frames, how="diagonal_relaxed") if estimated else None
-
-
-def _explained(
-    corpus: Corpus, traits: Sequence[str], question: str, seed: int
-) -> tuple[pl.DataFrame | None, dict[str, str]]:
-    """The estimates of the traits that can be in one model, and why each of the others cannot."""
-    with suppress(InputError):
-        return (explain(corpus, traits=list(traits), question=question, seed=seed) if traits else None), {}
-    rows, kept, refused = None, list[str](), dict[str, str]()
-    for trait in traits:
-        try:
-            rows = explain(corpus, traits=[*kept, trait], question=question, seed=seed)
-            kept.append(trait)
-        except InputError as error:
-            refused[trait] = str(error)
-    return rows, refused
+    frames = [
+        found.with_columns(question=pl.lit(question.id))
+        for question in corpus.questions
+        if (found := trait_effects(corpus, kept, question.id, seed=analysis.seed)) is not None
+    ]
+    return pl.concat(frames, how="diagonal_relaxed") if frames else None
 
 
 def rulers(analysis: CorpusAnalysis) -> list[Part | str] | None:

@@ -72,7 +72,7 @@ def d_study(
         check_level(part.scale(), part.frame, "a variance")
         about = {**part.key, "score": score, **counts(part.answered, part.frame)}
         design = Design.of(part.answered)
-        variances = design.variances() if design.problem() is None else np.full(1, np.nan)
+        variances = design.best() if design.problem() is None else np.full(1, np.nan)
         repeated = len(variances) == 4
         drawn = None
         if np.isfinite(variances).all() and np.ptp(design.value) > 0 and how.ci != "none":

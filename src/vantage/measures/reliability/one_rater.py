@@ -39,7 +39,7 @@ class OneRater:
         sums = _item_sums(canonical(group))
         one = float(_reliability(sums.sum(axis=0)[None])[0])
         design = Design.of(group.frame)
-        variances = design.variances() if design.problem() is None else np.full(3, np.nan)
+        variances = design.best() if design.problem() is None else np.full(3, np.nan)
         share, consistent = None, None
         if apart := bool(np.isfinite(variances).all()) and np.isfinite(one):
             item, rater, *error = np.clip(variances, 0, None).tolist()
