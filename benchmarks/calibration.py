@@ -297,14 +297,18 @@ second replication.
 _FURTHER = """
 ## Further intervals
 
-The same for the other measures that give intervals, with {least} replications or more. ⁱ marks intervals over items:
-the value is that of these raters with {others} other items, and it is estimated, so that it costs about a point of
-coverage. Accuracy is the mean absolute error of a simulated model against the mean of people, calibration its Brier
-score from three samples; bands is the share of items below the middle, and refusals and opt-outs are the answers at the
-top of the scale, which depend on item and rater. Rater-quality and rater-matrix look at the first rater and the first
-pair, which must share ten items. Correlate, calibration and
-alt-test (the advantage) are slow: apart from the first designs they have ten replications. An empty cell means that
-the design gives no interval.
+The same for the other measures that give intervals, with {least} replications or more (half as many for correlate and
+calibration, which are slow). ⁱ marks intervals over items: the value is that of these raters with {others} times as many
+other items. Accuracy is the mean absolute error of a simulated model against the mean of people, calibration its Brier
+score from three samples, alt-test the mean advantage, and ranks the rank correlation of six models under two conditions;
+bands is the share of items below the middle, and refusals, opt-outs and ambiguity are about the answers at the top of
+the scale, which depend on item and rater. Rater-quality and rater-matrix look at the first rater and the first pair,
+which must share ten items. An empty cell means that the design gives no interval.
+"""
+_TESTED = """
+The size of further tests, as above. On two occasions the same raters judge the same items again; the two conditions of
+the ranks are unrelated; the person of the alternative annotator test stands against a twin, who answers from the same
+distribution, with ε = 0.
 """
 _LIMITS = """
 ## What cannot be had
@@ -375,12 +379,7 @@ def page(counts: dict[str, Any]) -> str:
             if c is not None and _is_off(c):
                 off.append(f"{name} ({design}: {100 * c.share:.0f} %)")
         rows.append([design, *cells])
-    tests = list(dict.fromkeys(test for design in ran for test in counts[design]["found"]))
-    tested = []
-    for design in ran:
-        if found := counts[design]["found"]:
-            shares = [f"{100 * found[test][0] / found[test][1]:.1f}" if test in found else "" for test in tests]
-            tested.append([design, str(max(of for _, of in found.values())), *shares])
+    tests, tested = _sizes({design: counts[design]["found"] for design in ran})
     missing = [name for name in (*(design.name for design in DESIGNS), *SUBSAMPLED) if name not in counts]
     return "\n".join(
         [
@@ -390,14 +389,32 @@ def page(counts: dict[str, Any]) -> str:
             _BETWEEN.format(off="; ".join(off) if off else "none", large=LARGE),
             *_table(["design", "replications", *tests], tested),
             *_further(counts),
+            *_tested(counts),
             _LIMITS,
         ]
     )
 
 
+def _sizes(found: dict[str, dict[str, list[int]]]) -> tuple[list[str], list[list[str]]]:
+    """The names of tests, and a row for each design in which they were tried."""
+    tests = list(dict.fromkeys(test for tried in found.values() for test in tried))
+    rows = []
+    for design, tried in found.items():
+        if tried:
+            shares = [f"{100 * tried[test][0] / tried[test][1]:.1f}" if test in tried else "" for test in tests]
+            rows.append([design, str(max(of for _, of in tried.values())), *shares])
+    return tests, rows
+
+
+def _tested(counts: dict[str, Any]) -> list[str]:
+    """The second table of tests."""
+    tests, rows = _sizes({d.name: counts[d.name].get("tested", {}) for d in DESIGNS if d.name in counts})
+    return [_TESTED, *_table(["design", "replications", *tests], rows)] if rows else []
+
+
 def _further(counts: dict[str, Any]) -> list[str]:
     """The second table of intervals, and what in it is off."""
-    ran = {name: found["further"] for name, found in counts.items() if found.get("further")}
+    ran = {d.name: counts[d.name]["further"] for d in DESIGNS if counts.get(d.name, {}).get("further")}
     if not ran:
         return []
     names = list(dict.fromkeys(name for found in ran.values() for name in found))
@@ -410,7 +427,7 @@ def _further(counts: dict[str, Any]) -> list[str]:
     least = min(int(row[1]) for row in rows)
     missing = [design.name for design in DESIGNS if design.name not in ran]
     return [
-        _FURTHER.format(least=least, others=2000),
+        _FURTHER.format(least=least, others=30),
         *_table(["design", "replications", *names], rows),
         *(["", f"Not run yet: {', '.join(missing)}."] if missing else []),
         "",
