@@ -73,7 +73,7 @@ def measure(
         typer.echo(line, err=True)
     result = chosen.function(corpus, **options)
     hidden = ["measure", "options"]
-    if only := only_reason(result):
+    if (only := only_reason(result)) and not as_json and not as_csv:
         typer.echo(f"{only[0].upper()}{only[1:]}.", err=True)
         hidden.append("reason")
     print_frame(result, as_json=as_json, as_csv=as_csv, as_latex=as_latex, hidden=hidden)

@@ -203,6 +203,7 @@ class Ranking:
                 # The rank of the best can only fall in a resample, so that its own may lie beyond all of them.
                 "rank_change_low": None if low is None else min(low, float(change[i])),
                 "rank_change_high": None if high is None else max(high, float(change[i])),
+                "over": None if low is None else self.how.ci,
             }
             for i, (name, (low, high)) in enumerate(zip(self.systems, bounds, strict=True))
         ]
