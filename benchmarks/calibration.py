@@ -311,10 +311,23 @@ the ranks are unrelated; the person of the alternative annotator test stands aga
 distribution, with ε = 0.
 """
 _LIMITS = """
+## What was done about it
+
+* Resamples of items vary less than other items do, by (n − 1)/n, and the percentiles of a few hundred resamples stop
+  short: plain percentile intervals over 60 items hold the value of five raters in 90–93 % of cases. Intervals are as much
+  longer as Student's t is (Hesterberg 2015). Alpha and kappas of few items are too small on average; their intervals are
+  moved by the bias that resamples show.
+* Shares near 0 and 1 are skewed, and so are the shares of single raters. Intervals that reach as far down as up miss on one
+  side: of 400 each in the sparse design and with strong rater effects, those of ambiguity lay below the value in 5.8 and
+  5.5 % and above it in 1.5 and 1.2 %. Wilson's interval of as many independent units as have the same variance lies below
+  it in 3.2 and 2.8 % and above it in 1.8 and 2.0 %.
+* 40 replications tell a coverage of 95 % only to 7 points, two standard errors. {more}
+
 ## What cannot be had
 
 * The bootstrap over items alone says nothing about other raters; with rater effects it holds the value of the
-  population too rarely. That is why the default is over both from ten raters on.
+  population too rarely. That is why the default is over both from ten raters on; with fewer it is over items, and `reason`
+  says so.
 * Over both, the bootstrap over items is widened by what raters add beyond the noise of single answers, found by leaving
   them out in turn. With few answers per item that addition is itself uncertain, so that it cannot fall below 0 makes
   intervals a little too long where raters do not differ.
@@ -330,8 +343,8 @@ _LIMITS = """
 * Cohen's kappa and Scott's pi averaged over pairs of raters are biased where pairs share few items, Scott's pi most: in
   the sparse designs a pair shares two or three. `reason` says so below ten shared items (30 for Scott's pi); Fleiss'
   kappa and alpha do not average over pairs.
-* The interval of refusals (Wilson 1927) is that of independent replies, which repeated replies of one rater to one item
-  are, its default; over items and raters together replies depend on both, and it is too short.
+* Whether an item is split depends on how many answers it has: of four a fourth is one answer, of five it is two. Leaving
+  raters out therefore changes more than other raters would, and intervals of split-items over both are too long.
 * Five raters have a variance with four degrees of freedom: the interval of their share is long, not wrong.
 """
 

@@ -154,7 +154,7 @@ def further(design: Design) -> dict[str, Rows]:
 
 
 PAIRS = ("cohen", "scott")
-ONE_RATER = ("rater-quality", "rater-matrix", "refusals", "bands")
+ONE_RATER = ("rater-quality", "rater-matrix", "bands")
 """Intervals that are about these raters, whatever `over` says."""
 
 SLOW = ("correlate", "calibration")
