@@ -15,7 +15,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import polars as pl
 
-from benchmarks.calibration import COUNTS, DESIGNS, LARGE, PAGE, RESAMPLES, Covered, Design, Effects, Row, page
+from benchmarks.calibration import COUNTS, DESIGNS, LARGE, PAGE, RESAMPLES, Covered, Design, Effects, Row
+from benchmarks.calibration_page import page
 from vantage import measures
 
 Rows: TypeAlias = Callable[[pl.DataFrame, int, Any], Row | None]
@@ -275,7 +276,7 @@ def sizes(design: Design, replications: int, seed: int = 0) -> dict[str, list[bo
 
 
 def main() -> None:
-    words = sys.argv[1:]
+    words = [word for word in sys.argv[1:] if word != "calibration"]
     replications = next((int(word) for word in words if word.isdecimal()), 60)
     parts = [word for word in words if not word.isdecimal()]
     for design in DESIGNS:
