@@ -36,9 +36,9 @@ every second replication.
 _FURTHER = """
 ## Further intervals
 
-The same for the other measures that give intervals, with {least} replications or more (half as many for correlate and
-calibration, which are slow). ⁱ marks intervals over items: the value is that of these raters with {others} times as
-many other items. Accuracy is the mean absolute error of a simulated model against the mean of people, calibration its
+The same for the other measures that give intervals. Correlate and calibration are slow and have the fewest
+replications; opt-outs, ambiguity and refusals have the most. ⁱ marks intervals over items: the value is that of these
+raters with {others} times as many other items. Accuracy is the mean absolute error of a simulated model against the mean of people, calibration its
 Brier score from three samples, alt-test the mean advantage, and ranks the rank correlation of six models under two
 conditions; bands is the share of items below the middle, and refusals, opt-outs and ambiguity are about the answers
 at the top of the scale, which depend on item and rater. Rater-quality and rater-matrix look at the first rater and
@@ -145,12 +145,12 @@ def _further(counts: dict[str, Any]) -> list[str]:
     for design, found in ran.items():
         covered = {name: Covered(*values) for name, values in found.items()}
         cells = [_cell(covered[name]) if name in covered else "" for name in names]
-        rows.append([design, str(max(c.of for c in covered.values())), *cells])
+        least, most = min(c.of for c in covered.values()), max(c.of for c in covered.values())
+        rows.append([design, f"{least}–{most}" if least < most else str(most), *cells])
         off += [f"{name} ({design}: {100 * c.share:.0f} %)" for name, c in covered.items() if _is_off(c)]
-    least = min(int(row[1]) for row in rows)
     missing = [design.name for design in DESIGNS if design.name not in ran]
     return [
-        _FURTHER.format(least=least, others=30),
+        _FURTHER.format(others=30),
         *_table(["design", "replications", *names], rows),
         *(["", f"Not run yet: {', '.join(missing)}."] if missing else []),
         "",

@@ -24,12 +24,13 @@ def test_further_intervals_cover() -> None:
     design = SMALL["sparse, 20 raters"]
     # Two raters share two items here: kappas of pairs are biased, and no pair has an interval of its own.
     some = [name for name in calibration_further.further(design) if name not in ("cohen", "scott", "rater-matrix")]
-    found = calibration_further.coverage(design, 20, tuple(some))
+    found = calibration_further.coverage(design, 15, tuple(some))
     assert sorted(found) == sorted(some)
     # Of eighteen intervals one may have bad luck.
-    assert {measure: covered.share for measure, covered in found.items() if covered.share < 0.75} == {}
+    assert {measure: covered.share for measure, covered in found.items() if covered.share < 0.7} == {}
 
 
+@pytest.mark.slow
 def test_further_tests_have_their_size() -> None:
     found = {
         name: sum(hits) / len(hits) for name, hits in calibration_further.sizes(SMALL["crossed, 20 raters"], 30).items()
