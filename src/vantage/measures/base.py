@@ -180,7 +180,7 @@ def only_reason(frame: pl.DataFrame) -> str | None:
     True
     """
     told = frame["reason"].drop_nulls().unique().to_list() if "reason" in frame.columns else []
-    return told[0] if len(told) == 1 and told[0] in (TOO_FEW_RATERS, NOT_HELD) else None
+    return str(told[0]) if len(told) == 1 and told[0] in (TOO_FEW_RATERS, NOT_HELD) else None
 
 
 def _sound(row: Mapping[str, Any]) -> Mapping[str, Any]:
