@@ -390,7 +390,10 @@ def refusals(
     data: Judgments,
     *,
     by: By = ...,
+    ci: Over = ...,
+    resamples: int = ...,
     confidence: float = ...,
+    seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
 ) -> pl.DataFrame: ...
@@ -479,6 +482,7 @@ def ranks(
     within: float = ...,
     missing: Missing = ...,
     opt_outs: Missing = ...,
+    zero_division: float | None = ...,
     rounding: Rounding = ...,
     raters: Sequence[str] | None = ...,
     people: Sequence[str] | None = ...,
