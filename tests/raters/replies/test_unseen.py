@@ -67,4 +67,4 @@ def test_replies_of_a_very_small_model_are_read_as_meant() -> None:
         question = Instrument.load(record["instrument"]).question(record["question"])
         reply = parse_reply(record["reply"], question, record["item"], cut=record["cut"])
         found[judged(reply, str(record["meant"]))] += 1
-    assert found == {"right": 85, "missed": 2, "invented": 2}
+    assert found == {"right": 88, "invented": 1}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from vantage.raters.replies.copied import Span
 from vantage.raters.replies.reply import Reading
 from vantage.raters.replies.slots import read_all, read_lead
 from vantage.scales import Scale
@@ -16,9 +17,12 @@ _ASIDE = re.compile(
 )
 """Names of what is no answer to the question."""
 _OPTIONS = re.compile(
-    r"^.{0,40}\b(?:options|choices|possible\sanswers):\s?\n(?:[ \t]{0,8}[-*•(\d].{0,200}(?:\n|$)){1,20}", re.I | re.M
+    r"^.{0,40}\b(?:options|choices|possible\sanswers):\s?\n(?:[ \t]{0,8}[-*•(\d].{0,200}(?:\n|$)){1,20}"
+    r"|^\W{0,4}(?:choose|select|pick)\b.{0,60}:\s?\n(?:.*\w.*(?:\n|$)){2,20}",
+    re.I | re.M,
 )
 """A list of options under its heading."""
+_NUMBERED = re.compile(r"^[ \t*]{0,6}(\d{1,2})[.)]\s.{0,400}$", re.M)
 _COLON = re.compile(r"\s?:")
 _PAUSE = re.compile(r"\s?[,.-]")
 _LINES = 2000
@@ -35,7 +39,7 @@ def own_lines(text: str, scale: Scale) -> tuple[list[Reading], bool]:
     ([4.0], False)
     """
     found: list[Reading] = []
-    for line in _OPTIONS.sub("", text).split("\n")[:_LINES]:
+    for line in text.split("\n")[:_LINES]:
         if line.strip() and len(line) <= _LONGEST_LINE:
             reading = _own_line(line, scale)
             if reading is not None and reading.usable:
@@ -43,6 +47,18 @@ def own_lines(text: str, scale: Scale) -> tuple[list[Reading], bool]:
     if len({reading.value for reading in found if reading.form == "label"}) > 1:
         return [reading for reading in found if reading.form != "label"], True
     return found, False
+
+
+def listed_lines(text: str) -> list[Span]:
+    r"""Lists that are no answer: options under their heading, and three lines or more that are numbered on.
+
+    >>> listed_lines("1. Not at all\n2. A bit\n3. Very"), listed_lines("1. Not at all\n2. A bit")
+    ([(0, 13), (14, 22), (23, 30)], [])
+    """
+    lines = list(_NUMBERED.finditer(text))
+    numbers = [int(line[1]) for line in lines]
+    numbered = len(lines) > 2 and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+    return [found.span() for found in _OPTIONS.finditer(text)] + ([line.span() for line in lines] if numbered else [])
 
 
 def names_another(text: str, first: Reading, scale: Scale) -> bool:

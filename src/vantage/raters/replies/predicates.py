@@ -18,8 +18,13 @@ _DENIED = re.compile(r"(?:n't|\bisnt)\s", re.IGNORECASE)
 _FINE = frozenset(
     re.findall(
         r"[\w-]+",
-        "clearly definitely certainly really simply just indeed obviously a an meant to be being not",
+        "clearly definitely certainly really simply just indeed obviously a an meant intended to be being not",
     )
+)
+_IS = re.compile(
+    r"\b(?:is|are|was|were)(?P<denied>\snot|n't)?\s(?P<between>(?:(?:only|clearly|definitely|meant|very|indeed|just|an?)\s){0,2})"
+    r"(?P<word>[\w-]{4,30})",
+    re.IGNORECASE,
 )
 _REASON = re.compile(r"\s(?:because|since)\s", re.IGNORECASE)
 _SENTENCE = re.compile(r"[^.!?\n]{1,200}+[.!?\n]{0,3}+")
@@ -35,25 +40,53 @@ def read_predicate(text: str, ask: str, scale: Scale) -> Reading | None:
     True
     """
     yes, no = scale.code("yes"), scale.code("no")
-    question = _POLAR.search(ask)
-    if yes is None or no is None or question is None or re.search(r"\b(?:or|not|n't)\b", question.group()):
+    asked = _predicate(ask)
+    if yes is None or no is None or not asked:
         return None
-    subject = set(re.findall(r"\b(?:the|this|that|its|any|an?)\s([a-z-]{4,})\b(?!\?)", question.group().casefold()))
-    asked = set(re.findall(r"[a-z-]{4,}", question.group().casefold())) - subject
     found: set[bool] = set()
     for sentence in _SENTENCE.finditer(text):
         clause = _REASON.split(sentence.group(), maxsplit=1)[0].strip(" \n.!,*_\"'")
         stated = _STATED.fullmatch(clause)
         if stated is None:
             continue
-        *before, last = stated["words"].casefold().split()
-        if set(before) - _FINE or not any(_same_word(last, word) for word in asked):
+        told = stated["words"].casefold().split()
+        content = set(told) - _FINE
+        if not content or not all(any(_same_word(one, word) for word in asked) for one in content):
             continue
-        denied = "not" in before or bool(_DENIED.search(clause))
+        denied = "not" in told or bool(_DENIED.search(clause))
         found.add(not denied)
     if len(found) != 1:
         return None
     return Reading("predicate", len(text), yes if found.pop() else no)
+
+
+def denies_answer(text: str, ask: str, answer: float, scale: Scale) -> bool:
+    """Whether a text says the opposite of a yes or a no that it follows: "No, it is clearly ironic".
+
+    >>> scale = Scale.labels("no", "yes")
+    >>> denies_answer(" It is not only ironic but rude.", "Is the reply ironic?", 0, scale)
+    True
+    >>> denies_answer(" It is not ironic.", "Is the reply ironic?", 0, scale)
+    False
+    """
+    asked = _predicate(ask)
+    if answer not in (scale.code("yes"), scale.code("no")) or not asked:
+        return False
+    said = {
+        not found["denied"] or "only" in found["between"].casefold()
+        for found in _IS.finditer(text)
+        if any(_same_word(found["word"].casefold(), word) for word in asked)
+    }
+    return said == {answer == scale.code("no")}
+
+
+def _predicate(ask: str) -> set[str]:
+    """The words of a yes-or-no question that an answer would repeat; none where it is no such question."""
+    question = _POLAR.search(ask)
+    if question is None or re.search(r"\b(?:or|not|n't)\b", question.group()):
+        return set()
+    subject = set(re.findall(r"\b(?:the|this|that|its|any|an?)\s([a-z-]{4,})\b(?!\?)", question.group().casefold()))
+    return set(re.findall(r"[a-z-]{4,}", question.group().casefold())) - subject - _FINE
 
 
 def _same_word(one: str, other: str) -> bool:

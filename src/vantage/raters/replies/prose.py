@@ -15,7 +15,8 @@ from vantage.raters.replies.doubts import withdrawn
 from vantage.raters.replies.markers import announced
 from vantage.raters.replies.numbers import NUMERIC
 from vantage.raters.replies.opt_outs import denies, phrase
-from vantage.raters.replies.own_lines import names_another, own_lines
+from vantage.raters.replies.own_lines import listed_lines, names_another, own_lines
+from vantage.raters.replies.predicates import denies_answer
 from vantage.raters.replies.refusals import refuses
 from vantage.raters.replies.reply import ParsedReply, Reading, agree, unparsed
 from vantage.raters.replies.slots import option_lists, read_all, read_lead
@@ -62,13 +63,18 @@ class Prose:
         self.text = (text[heading.end() :] if heading else "") or text
         shown = masked(self.text, copied(self.text, source), COPIED) if source else self.text
         shown = masked(shown, scale_echoes(shown, self.scale), ECHO)
-        self.shown = masked(shown, [*option_lists(shown, self.scale), *_listed_codes(shown)], ECHO)
+        lists = [*option_lists(shown, self.scale), *_listed_codes(shown), *listed_lines(shown)]
+        self.shown = masked(shown, lists, ECHO)
+        answer = re.search(rf"[^\s{ECHO}]", self.shown)
+        place = answer.start() if answer else 0
+        self.among_options = any(end <= place for _, end in lists) and any(start > place for start, _ in lists)
+        """Whether what is not the list of options stands in the middle of it."""
 
     def parse(self) -> ParsedReply:
         """The first rule that finds something."""
         whole = read_all(self.shown, self.scale)
         if whole is not None and whole.usable:
-            return whole.reply("whole")
+            return unparsed("options") if self.among_options else whole.reply("whole")
         own, listed = own_lines(self.shown, self.scale)
         lead = self._lead(listed)
         marked = list(announced(self.shown, self.scale, sorted(self.names)))
@@ -107,7 +113,12 @@ class Prose:
             return unparsed("conflict")
         if lead.form == "label" and names_another(rest, lead, self.scale):
             return unparsed("several")
-        if self._contradicted(lead, rest) or withdrawn(rest):
+        opposed = (
+            lead.form == "label"
+            and lead.value is not None
+            and denies_answer(rest, self.question.ask, lead.value, self.scale)
+        )
+        if opposed or self._contradicted(lead, rest) or withdrawn(rest):
             return unparsed("conflict")
         return lead.reply("lead", _reason(self.text[lead.end :]))
 

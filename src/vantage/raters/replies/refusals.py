@@ -21,7 +21,7 @@ _CUE = re.compile(
     rf"\bi(?:\s(?:really|simply|just|honestly|also|respectfully))?\s?{_UNABLE}(?:\s\w{{1,14}})?\s{_ACT}\b"
     r"|\bsorry,?\s(?:but\s)?(?:i|we|as|this|that)\b(?:\s|')(?:can|am\snot\sable|unable|am\sunable|won't|will\snot|an?\sai|cannot"
     r"|(?:do\snot|don't|dont)\s(?:have|know|understand|feel\scomfortable)|(?:am\s|m\s)not\s(?:able|sure\s(?:what|how|which|i\sunderstand)))"
-    r"|\bas\san?\s(?:ai|artificial|large\slanguage|language\smodel|assistant|neutral)\b"
+    r"|\bas\san?\s(?:ai|artificial|large\slanguage|language\smodel|assistant|neutral\s(?:ai|assistant|party|observer|entity|model))\b"
     r"|\bi(?:\sam|'m)\s(?:just\s|only\s)?(?:an?\s)(?:ai|language\smodel|artificial|large\slanguage)\b"
     r"|\b(?:not|in)\s?appropriate\s(?:for\sme\s)?to\b|\bwould\sbe\s(?:inappropriate|unethical|harmful|wrong)\sto\b"
     r"|\b(?:i|we)\s(?:do\snot|don't|dont)\s(?:\w{1,10}\s){0,5}(?:have|hold)\s(?:an?\s|any\s)?(?:personal\s)?(?:opinions?|beliefs|feelings|views?)\b"

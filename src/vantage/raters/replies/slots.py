@@ -142,12 +142,15 @@ def _confirmed(text: str, reading: Reading, scale: Scale) -> Reading:
 
 
 def _counted(text: str, reading: Reading, scale: Scale) -> Reading:
-    """A label with the number that stands in brackets or behind a dash right after it."""
+    """A label with its meaning, or the number that stands in brackets or behind a dash right after it."""
     behind = re.compile(r"\s?[*_\"']{0,3}\s?(?:[(\[:=]|-(?=\s)|,(?=\s?\d)|(?<=[\"'])(?=\d))\s?").match(
         text, reading.end
     )
     if behind is None or reading.value is None:
         return reading
+    meaning = read_label(text, behind.end(), scale)
+    if meaning is not None and meaning.same(reading):
+        return meaning
     number = read_number(text, behind.end(), scale)
     if number is None or number.value is None:
         return reading

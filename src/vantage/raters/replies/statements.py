@@ -18,6 +18,9 @@ from vantage.scales import Scale
 SENTENCE = re.compile(r"[^.!?\n]{1,600}+")
 _NUMBER = re.compile(rf"(?<![\w./]){NUMBER}", re.IGNORECASE)
 _ARTICLE = re.compile(r"\b(?:an?|(?:degree|extent|level)\sof)\s[\"'*]{0,3}$", re.IGNORECASE)
+_NO_RATING = re.compile(
+    r"\b(?:there(?:\s(?:is|was)|'s)|towards?|leans?\sto|instead\sof)\san?\s[\"'*]{0,3}$", re.IGNORECASE
+)
 _RATED = re.compile(r"\b(?:rate[sd]?|rating|score[sd]?)\b[^.!?\n\d]{0,80}\s(?:as|at)\s[\"'*]{0,3}$", re.IGNORECASE)
 _ASIDE = re.compile(r"\b(?:confidence|certainty|sure|probability)\W{1,4}(?:\w{1,6}\s)?$", re.IGNORECASE)
 _CLOSED = re.compile(r"[.!?…:)\]\"'*]\s*$")
@@ -45,7 +48,7 @@ def stated_numbers(text: str, scale: Scale, ask: str = "") -> set[float]:
             continue
         rated = (
             reading.form == "fraction"
-            or _ARTICLE.search(text[max(0, at - 14) : at])
+            or (_ARTICLE.search(text[max(0, at - 14) : at]) and not _NO_RATING.search(text[max(0, at - 24) : at]))
             or _RATED.search(text[max(0, at - 100) : at])
         )
         if rated and not is_negated(text, at) and not supposed(text, at, reading.end, ask):
