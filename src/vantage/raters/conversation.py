@@ -57,6 +57,8 @@ class Ask:
     attempt: int = 0
     """Counts the times that the same sample was asked because a reply could not be read."""
     step: Step = "answer"
+    ahead: tuple[Ask, ...] = ()
+    """What will be asked next whatever the reply is, so that it may be sent at the same time."""
 
 
 Conversation: TypeAlias = Generator[Ask, Completion, list[Row]]
@@ -171,15 +173,18 @@ class Conversations:
         return [(*key, *self._scored(completion, reasons))]
 
     def _sampled(self, call: PlannedCall) -> Generator[Ask, Completion, Row]:
-        """The distribution over the answers, from replies that are drawn one after the other."""
+        """The distribution over the answers, from replies that are drawn side by side."""
         question, request = call.questions[0], call.request
         options, drawn, said = _options(question), request.sampling, Counter[str]()
         counts = np.zeros(len(options))
         asked = refused = 0
+        asks: list[Ask] = []
         for number in range(self._style.sampling):
             sampling = replace(drawn, temperature=drawn.temperature or 1.0, seed=(drawn.seed or 0) + number)
             tag = (str(call.item["item"]), question.id, number)
-            completion = yield Ask(replace(request, sampling=sampling, tag=tag), sample=number)
+            asks.append(Ask(replace(request, sampling=sampling, tag=tag), sample=number))
+        for ask in (replace(asks[0], ahead=tuple(asks[1:])), *asks[1:]):
+            completion = yield ask
             reply = self._read(completion, call.questions, call.item)[question.id]
             if reply.status == "failed":
                 continue

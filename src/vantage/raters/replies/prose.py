@@ -174,7 +174,8 @@ class Prose:
             return None
         if (reading.form in NUMERIC and _HEDGED.match(last)) or _ASKED.search(last):
             return unparsed("hedged")
-        if reading.form == "label" and stated_labels(self.shown, self.scale) - {reading.value}:
+        # "Yes = it is" behind other sentences repeats an option of the prompt.
+        if reading.form == "label" and ("=" in last or stated_labels(self.shown, self.scale) - {reading.value}):
             return None
         return reading.reply("end", _reason(self.text[: len(self.text.rstrip()) - len(last)]))
 
