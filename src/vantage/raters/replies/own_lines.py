@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 from vantage.raters.replies.copied import Span
-from vantage.raters.replies.reply import Reading
+from vantage.raters.replies.numbers import NUMERIC
+from vantage.raters.replies.reply import Reading, is_named
 from vantage.raters.replies.slots import read_all, read_lead
 from vantage.scales import Scale
 
@@ -23,6 +24,10 @@ _OPTIONS = re.compile(
 )
 """A list of options under its heading."""
 _NUMBERED = re.compile(r"^[ \t*]{0,6}(\d{1,2})[.)]\s.{0,400}$", re.M)
+_ANSWER = re.compile(r"[\W_]{0,4}(?:(?:my|the|final)\s){0,2}(?:answer|choice|option|label|response)\b", re.IGNORECASE)
+_UNKNOWN = re.compile(r"\b(?:can't|cannot|can not)\s(?:say|tell)\b|\bdon't\sknow\b", re.IGNORECASE)
+_COUNT = re.compile(r"^[ \t]*\d{1,3}[ \t]*(?:\n[ \t]*\d{1,3}[ \t]*)++$", re.M)
+"""Lines of nothing but a number."""
 _COLON = re.compile(r"\s?:")
 _PAUSE = re.compile(r"\s?[,.-]")
 _LINES = 2000
@@ -57,15 +62,21 @@ def listed_lines(text: str) -> list[Span]:
     """
     lines = list(_NUMBERED.finditer(text))
     numbers = [int(line[1]) for line in lines]
-    numbered = len(lines) > 2 and numbers == list(range(numbers[0], numbers[0] + len(numbers)))
-    return [found.span() for found in _OPTIONS.finditer(text)] + ([line.span() for line in lines] if numbered else [])
+    numbered = len(lines) > 2 and _goes_up(numbers)
+    counted = [run.span() for run in _COUNT.finditer(text) if _goes_up([int(one) for one in run.group().split()])]
+    listed = [found.span() for found in _OPTIONS.finditer(text)] + counted
+    return listed + ([line.span() for line in lines] if numbered else [])
+
+
+def _goes_up(numbers: list[int]) -> bool:
+    return numbers == list(range(numbers[0], numbers[0] + len(numbers)))
 
 
 def names_another(text: str, first: Reading, scale: Scale) -> bool:
     """Whether a later line begins with another option than the first."""
     for start in list(_START.finditer(text))[1:_LINES]:
         reading = read_lead(text[start.end() : start.end() + 200], scale)
-        if reading is not None and reading.form == "label" and not reading.same(first):
+        if reading is not None and reading.form in {"label", "several"} and not reading.same(first):
             return True
     return False
 
@@ -75,11 +86,17 @@ def _own_line(line: str, scale: Scale) -> Reading | None:
     bare = line[start.end() :] if start else line
     reading = read_all(bare, scale)
     if reading is not None:
-        return reading
+        # Among other lines, "yes = it is" repeats what an option means.
+        return None if reading.form in {"label", "opt-out"} and "=" in bare else reading
     lead = read_lead(bare, scale)
+    if lead is not None and _UNKNOWN.search(bare, lead.end):
+        return None
     if lead is not None and (_COLON.match(bare, lead.end) or (lead.opt_out and _PAUSE.match(bare, lead.end))):
         return lead
     keyed = _KEYED.match(bare)
     if keyed is None or _ASIDE.search(keyed.group()):
         return None
-    return read_all(bare[keyed.end() :], scale)
+    reading = read_all(bare[keyed.end() :], scale)
+    if reading is not None and (reading.form == "letter" or (is_named(scale) and reading.form in NUMERIC)):
+        return reading if _ANSWER.match(keyed.group()) else None
+    return reading

@@ -15,9 +15,10 @@ from vantage.raters.replies.copied import restated
 from vantage.raters.replies.json_answers import answer_fields, reason_of
 from vantage.raters.replies.labels import words
 from vantage.raters.replies.loose_json import Cut, Found, find_json
-from vantage.raters.replies.markers import tagged
+from vantage.raters.replies.markers import RATED, tagged
+from vantage.raters.replies.numbers import NUMERIC
 from vantage.raters.replies.prose import Prose
-from vantage.raters.replies.reply import ParsedReply, Reading, unparsed
+from vantage.raters.replies.reply import ParsedReply, Reading, is_named, unparsed
 from vantage.raters.replies.slots import read_all
 
 if TYPE_CHECKING:
@@ -93,6 +94,9 @@ class Parser:
         answers = [(n, self._answer_line(line)) for n, line in enumerate(lines)]
         if len(lines) > 1 and (first := read_all(lines[0], self.scale)):
             answers.insert(0, (0, first))
+        alone = [reading for line in lines if (reading := read_all(line, self.scale))]
+        if any(not alone[0].same(other) for other in alone[1:]):
+            return unparsed("cut")
         found = [(n, reading) for n, reading in answers if reading is not None and reading.usable]
         if not found and len(lines) == 1 and (whole := read_all(text, self.scale)) and whole.usable:
             found = [(0, whole)]
@@ -111,7 +115,10 @@ class Parser:
         found = re.match(
             rf"\W{{0,6}}(?:(?:my|the|final)\s){{0,2}}(?:{_MARKED}|{named})\b[*_\"']{{0,4}}\s?[:=]", line, re.I
         )
-        return read_all(line[found.end() :], self.scale) if found else None
+        reading = read_all(line[found.end() :], self.scale) if found else None
+        if found and reading and reading.form in NUMERIC and is_named(self.scale) and RATED.match(found.group()):
+            return None
+        return reading
 
     def value(self, data: Any, place: str, reason: str | None = None, cut: bool = False) -> ParsedReply:
         """The reply that a single value of a structured format gives."""

@@ -9,24 +9,30 @@ from vantage.scales import Scale
 
 _POLAR = re.compile(r"(?:all in all, )?(?:is|are|was|were|does|do|did)\b[^?]{3,200}\?", re.IGNORECASE)
 _STATED = re.compile(
-    r"(?:(?:so|thus|therefore|overall|yes|no|well),?\s)?(?:(?:i\s(?:think|believe|would\ssay|find)\s)?(?:that\s)?(?:it|this|that|the|they|he|she)\b"
+    r"(?:(?:so|thus|therefore|overall|yes|no|well),?\s)?(?:(?:i\s(?:think|thought|believe|feel|agree|would\ssay|find),?\s)?(?:that\s)?(?:it|this|that|the|they|he|she)\b"
     r"(?:\s[\w'-]{1,20}){0,5}?\s?(?:is|are|was|were|'s|seems|sounds|isn't|wasn't|aren't|isnt)\s)?"
-    r"(?P<words>(?:[\w'-]{1,20}\s){0,3}[\w-]{4,30})",
+    r"(?P<words>(?:[\w'-]{1,20}\s){0,5}[\w-]{4,30})",
     re.IGNORECASE,
 )
-_DENIED = re.compile(r"(?:n't|\bisnt)\s", re.IGNORECASE)
+_FOUND = re.compile(
+    r"i\s(?:do\snot\s|don't\s|did\snot\s|didn't\s)?(?:find|found)\s(?:it|(?:the|this|that)\s\w{1,20})\s(?P<words>(?:[\w'-]{1,20}\s){0,2}[\w-]{4,30})",
+    re.IGNORECASE,
+)
+_ANNOUNCED = re.compile(r"^(?:rating|answer|reply):\s{0,2}", re.IGNORECASE)
+_DENIED = re.compile(r"(?:n't|\bisnt|\b(?:do|did)\snot)\s", re.IGNORECASE)
 _FINE = frozenset(
     re.findall(
         r"[\w-]+",
-        "clearly definitely certainly really simply just indeed obviously a an meant intended to be being not",
+        "clearly definitely certainly really simply just indeed obviously a an of meant intended to be being not "
+        "message text statement reply response comment sentence tweet post",
     )
 )
 _IS = re.compile(
-    r"\b(?:is|are|was|were)(?P<denied>\snot|n't)?\s(?P<between>(?:(?:only|clearly|definitely|meant|very|indeed|just|an?)\s){0,2})"
+    r"\b(?:is|are|was|were)(?P<denied>\snot|n't)?\s(?P<between>(?:(?:only|clearly|definitely|meant|very|indeed|just|an?|bit|little|quite|rather|somewhat|so|really)\s){0,3})"
     r"(?P<word>[\w-]{4,30})",
     re.IGNORECASE,
 )
-_REASON = re.compile(r"\s(?:because|since)\s", re.IGNORECASE)
+_REASON = re.compile(r",?\s(?:because|since)(?:\s|,)|\sto\s(?:me|us|them|others|people)\b", re.IGNORECASE)
 _SENTENCE = re.compile(r"[^.!?\n]{1,200}+[.!?\n]{0,3}+")
 
 
@@ -46,7 +52,8 @@ def read_predicate(text: str, ask: str, scale: Scale) -> Reading | None:
     found: set[bool] = set()
     for sentence in _SENTENCE.finditer(text):
         clause = _REASON.split(sentence.group(), maxsplit=1)[0].strip(" \n.!,*_\"'")
-        stated = _STATED.fullmatch(clause)
+        clause = _ANNOUNCED.sub("", clause)
+        stated = _FOUND.fullmatch(clause) or _STATED.fullmatch(clause)
         if stated is None:
             continue
         told = stated["words"].casefold().split()

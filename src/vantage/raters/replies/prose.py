@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 
 from vantage.raters.replies.copied import COPIED, ECHO, Span, copied, masked, scale_echoes
 from vantage.raters.replies.doubts import withdrawn
+from vantage.raters.replies.labels import meant
 from vantage.raters.replies.markers import announced
 from vantage.raters.replies.numbers import NUMERIC
 from vantage.raters.replies.opt_outs import denies, phrase
 from vantage.raters.replies.own_lines import listed_lines, names_another, own_lines
 from vantage.raters.replies.predicates import denies_answer
 from vantage.raters.replies.refusals import refuses
-from vantage.raters.replies.reply import ParsedReply, Reading, agree, unparsed
+from vantage.raters.replies.reply import ParsedReply, Reading, agree, is_named, unparsed
 from vantage.raters.replies.slots import option_lists, read_all, read_lead
 from vantage.raters.replies.statements import (
     SENTENCE,
@@ -45,7 +46,19 @@ _PLACED = re.compile(r"\W{0,4}(?:at|of|as|in|on)\s", re.IGNORECASE)
 _HEDGED = re.compile(r"\W{0,4}(?:maybe|perhaps|possibly|conceivably)\b", re.IGNORECASE)
 _ASKED = re.compile(r"[\"'*_)]{0,4}\s?\?")
 _CONCLUSION = re.compile(r"\W{0,4}(?:therefore|thus|so|hence|overall),?\si\b", re.IGNORECASE)
-_NUMERO = re.compile(r"\bNo\.$")
+_NUMERO = re.compile(r"\b(?:No|pg|pp?|vol|ch|fig|ca|approx)\.$", re.IGNORECASE)
+_REMARK = re.compile(
+    r"[,.!]?\s(?:(?:this|that|it)(?:\sis|'s)\san?\s(?:\w{1,14}\s){0,3}(?:question|point|topic)\b|i\sthink\sso\b"
+    r"|i\s(?:understand|see|would\sgive)\b|(?:thank|sure)\b)",
+    re.IGNORECASE,
+)
+"""What follows a yes or a no that answers something else."""
+
+
+_DECLINING = re.compile(r"^\W{0,3}(?:ambiguous|not[ _]mentioned)\s?=.{0,200}$", re.IGNORECASE | re.MULTILINE)
+"""An opt-out with what it means, as a prompt lists it."""
+_FINAL_WORDS = frozenset({"answer", "rating", "score", "label", "choice", "response", "verdict", "result"})
+"""Words of which each announces one answer."""
 
 
 class Prose:
@@ -64,6 +77,7 @@ class Prose:
         shown = masked(self.text, copied(self.text, source), COPIED) if source else self.text
         shown = masked(shown, scale_echoes(shown, self.scale), ECHO)
         lists = [*option_lists(shown, self.scale), *_listed_codes(shown), *listed_lines(shown)]
+        lists += [line.span() for line in _DECLINING.finditer(shown) if line.start()]
         self.shown = masked(shown, lists, ECHO)
         answer = re.search(rf"[^\s{ECHO}]", self.shown)
         place = answer.start() if answer else 0
@@ -81,10 +95,14 @@ class Prose:
         start, marker = max(marked, key=lambda place: place[0], default=(0, None))
         if {reading.value is None for _, reading in marked if reading.usable} == {True, False}:
             return unparsed("conflict")
+        if _said_twice(self.shown, marked):
+            return unparsed("several")
         if lead is not None and lead.usable:
             return self._led(lead, marker, own)
         if lead is not None and not (marker is not None and marker.usable):
             return unparsed(lead.form)
+        if marker is not None and marker.usable and any(not (marker.same(o) or self._fits(marker, o)) for o in own):
+            return unparsed("conflict")
         if marker is not None:
             return self._marked(marker, start)
         return self._lined(own) or self._last_words() or self._said()
@@ -98,7 +116,19 @@ class Prose:
             return Reading("hedged", lead.end)
         if lead.usable and _ASKED.match(self.shown, lead.end):
             return Reading("hedged", lead.end)
+        if self._is_aside(lead):
+            return None
         return None if lead.form == "number" and _enumerates(self.shown) else lead
+
+    def _is_aside(self, lead: Reading) -> bool:
+        """Whether a text begins with words that only look like an answer: a first point, a quotation, a remark."""
+        rest = self.shown[lead.end :]
+        if lead.form in NUMERIC and is_named(self.scale) and rest.strip(" .)\n"):
+            return True
+        if lead.form == "label" and _REMARK.match(rest):
+            return True
+        quoted = self.shown[:1] == '"' and not rest.startswith('"')
+        return quoted and lead.form == "label" and self.shown.rstrip().endswith('"')
 
     def _led(self, lead: Reading, marker: Reading | None, own: list[Reading]) -> ParsedReply:
         """The opening answer, if nothing that follows contradicts it."""
@@ -113,7 +143,8 @@ class Prose:
             return unparsed("conflict")
         if lead.form == "label" and names_another(rest, lead, self.scale):
             return unparsed("several")
-        opposed = (
+        unlike = meant(rest, self.scale) - {lead.value} if lead.form == "label" else set()
+        opposed = bool(unlike) or (
             lead.form == "label"
             and lead.value is not None
             and denies_answer(rest, self.question.ask, lead.value, self.scale)
@@ -146,6 +177,9 @@ class Prose:
         """The last announced answer; an option by its name goes with a number that is stated elsewhere."""
         if marker.usable and withdrawn(self.shown[marker.end :]):
             return unparsed("conflict")
+        behind = SENTENCE.match(self.shown, marker.end)
+        if marker.form == "label" and behind and meant(behind.group(), self.scale) - {marker.value}:
+            return unparsed("conflict")
         numbers = stated_numbers(self.shown, self.scale, self.question.ask) if marker.form == "label" else set()
         if numbers:
             number = Reading("number", marker.end, numbers.pop())
@@ -175,7 +209,9 @@ class Prose:
         if (reading.form in NUMERIC and _HEDGED.match(last)) or _ASKED.search(last):
             return unparsed("hedged")
         # "Yes = it is" behind other sentences repeats an option of the prompt.
-        if reading.form == "label" and ("=" in last or stated_labels(self.shown, self.scale) - {reading.value}):
+        if reading.form in {"label", "opt-out"} and "=" in last:
+            return None
+        if reading.form == "label" and stated_labels(self.shown, self.scale) - {reading.value}:
             return None
         return reading.reply("end", _reason(self.text[: len(self.text.rstrip()) - len(last)]))
 
@@ -194,6 +230,25 @@ class Prose:
         *_, last = SENTENCE.findall(self.shown) or [""]
         stated = read_statement(last, self.question.ask, self.scale) if _CONCLUSION.match(last) else None
         return stated is not None and stated.usable
+
+
+def _said_twice(text: str, marked: list[tuple[int, Reading]]) -> bool:
+    r"""Whether the same word announces different answers: "Answer: no … Answer: yes".
+
+    >>> _said_twice("Answer: 1\nAnswer: 2", [(0, Reading("number", 9, 1.0)), (10, Reading("number", 19, 2.0))])
+    True
+    """
+    said: dict[str, Reading] = {}
+    for place, reading in sorted(marked, key=lambda one: one[0]):
+        found = re.compile(r"\W*(\w*)").match(text, place)
+        word = found[1].casefold() if found else ""
+        if word not in _FINAL_WORDS or not reading.usable:
+            continue
+        first = said.get(word, reading)
+        if not first.same(reading) and not withdrawn(text[first.end : place]):
+            return True
+        said[word] = reading
+    return False
 
 
 def _enumerates(text: str) -> bool:

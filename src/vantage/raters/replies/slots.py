@@ -152,6 +152,8 @@ def _counted(text: str, reading: Reading, scale: Scale) -> Reading:
     if meaning is not None and meaning.same(reading):
         return meaning
     number = read_number(text, behind.end(), scale)
+    if "=" in behind.group() and number is None:
+        return Reading("conflict", reading.end)
     if number is None or number.value is None:
         return reading
     if agree(scale, number.value, reading.value):
