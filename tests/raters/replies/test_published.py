@@ -168,7 +168,7 @@ def test_every_disagreement_with_the_published_cleaning_is_explained(cells: list
         ("dolly-v2-7b", "number denied"): 2,
         ("dolly-v2-7b", "refusal that holds a number"): 5,
         ("dolly-v2-7b", "number in a sentence about something else"): 15,
-        ("dolly-v2-7b", "another place than the first number"): 5,
+        ("dolly-v2-7b", "another place than the first number"): 4,
         ("flan-t5-xxl", "option named in words"): 23,
         ("flan-t5-xxl", "number copied from the post"): 107,
         ("flan-t5-xxl", "number in a sentence about something else"): 1,

@@ -73,9 +73,9 @@ def test_replies_of_a_very_small_model_are_read_as_meant() -> None:
 
 
 def test_replies_of_a_model_that_was_never_taught_to_answer_are_read_as_meant() -> None:
-    # Gemma 3 270M without instruction tuning, asked in eight ways about 81 questions; no reply of this model was seen
-    # before. When first read: 525 of 585 (37 invented); the rules were mended; then 550 of 584 further ones (14).
-    # Where one could read a reply in two ways, both are right.
+    # Gemma 3 270M without instruction tuning, asked in eight ways about 83 questions; no reply of this model was seen
+    # before. When each part was first read: 525 of 585 (37 invented), 550 of 584 (14), 314 of 320 (5), 247 of 259 (5);
+    # the rules were mended after each. Where a reply can be read in two ways, both are right.
     found: dict[str, Counter[str]] = {}
     for line in (HERE / "gemma.jsonl").read_text("utf-8").splitlines():
         record = json.loads(line)
@@ -83,11 +83,11 @@ def test_replies_of_a_model_that_was_never_taught_to_answer_are_read_as_meant() 
         completion = Completion(record["reply"], "length" if record.get("cut") else "stop")
         reply = read_reply(completion, [question], record["item"])[question.id]
         meant = record["meant"].split("|")
-        found.setdefault(record["part"], Counter())[
-            judged(reply, shown(reply) if shown(reply) in meant else meant[0])
-        ] += 1
-    assert {part: (sum(counts.values()), counts["right"]) for part, counts in found.items()} == {
-        "fifth": (585, 568),
-        "sixth": (584, 569),
+        said = shown(reply) if shown(reply) in meant else meant[0]
+        found.setdefault(record["part"], Counter())[judged(reply, said)] += 1
+    assert {part: (sum(counts.values()), counts["right"], counts["invented"]) for part, counts in found.items()} == {
+        "fifth": (585, 568, 2),
+        "sixth": (584, 570, 0),
+        "seventh": (320, 319, 0),
+        "eighth": (259, 255, 1),
     }
-    assert {part: counts["invented"] for part, counts in found.items()} == {"fifth": 2, "sixth": 0}

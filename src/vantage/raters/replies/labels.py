@@ -63,8 +63,6 @@ _SENTENCE_END = re.compile(
     r"[\"'*_)]{0,4}\s{0,2}(?:$|[.,;!?\n]|because\b|since\b|as\b|about\b|towards?\b|in\sterms\b|\(|-|with\s(?:this|the|that)\s(?:statement|claim|sentence)\b(?!\s?[\"'(]))",
     re.IGNORECASE,
 )
-_MEANING = 2
-"""Spaces that the explanation of an option has at least where it stands for the option."""
 _OPPOSITES = ("un", "in", "im", "dis", "non", "ir", "il")
 
 
@@ -113,7 +111,7 @@ def wordings(scale: Scale) -> Wordings:
             known.setdefault(wording, set()).add(option.code)
             if rest := re.fullmatch(r"not at all (\w[\w ]{1,40})", wording):
                 at_all.append((_at_all(rest[1]), option.code))
-        if (meaning := words(option.description)).count(" ") >= _MEANING:
+        for meaning in {words(option.description), words(option.description.partition(",")[0])} - {""}:
             known.setdefault(meaning, set()).add(option.code)
             slot_only.add(meaning)
         for alias in _YES_NO.get(option.label.casefold(), ()):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from vantage.raters.replies.doubts import hedged, supposed
-from vantage.raters.replies.labels import explained, is_negated
+from vantage.raters.replies.labels import explained, is_negated, wordings, words
 from vantage.raters.replies.numbers import NUMERIC
 from vantage.raters.replies.reply import Reading, is_named
 from vantage.raters.replies.slots import closed, read_slot
@@ -44,7 +44,7 @@ RATED = re.compile(r"[*_\"'\s]{0,4}(?:my\s|the\s)?(?:rating|score|rate|grade|lev
 """What announces a number on a scale of ratings."""
 _CLAUSE_START = re.compile(r"(?:^|[.!?\n,;:(*\"'-]|\b(?:and|but))\s{0,3}$", re.IGNORECASE)
 _CLAUSE = re.compile(r"[^!?\n;]{0,160}+")
-_BECAUSE = re.compile(r"\s(?:because|since|when|if)\s", re.IGNORECASE)
+_BECAUSE = re.compile(r"\s(?:because|since|when|if|should)\s", re.IGNORECASE)
 _LETTERED = re.compile(r"\b(?:option|choice|answer|letter)\s[\"'*(]{0,3}$", re.IGNORECASE)
 _FULL_STOP = re.compile(r"\.(?!\d)")
 _TAG = re.compile(r"<(likert|answer|rating|score|label|value|choice|final_answer|response)>", re.IGNORECASE)
@@ -90,7 +90,8 @@ def announced(text: str, scale: Scale, names: Iterable[str]) -> Iterator[tuple[i
                 # A rating is a number on a scale of ratings, and its letter a grade; these answers are words.
                 yield marker.start(), Reading("other-scale", reading.end)
                 continue
-            if pattern is _CONCLUDED and not _ends(text, reading.end):
+            said = words(text[marker.end() : reading.end])
+            if pattern is _CONCLUDED and (not _ends(text, reading.end) or said in wordings(scale).slot_only):
                 continue
             if not supposed(text, marker.end(), reading.end):
                 yield marker.start(), _sure(text, marker.end(), reading)

@@ -56,7 +56,7 @@ _PERCENT = re.compile(r"\s?(?:%|percent\b|per\scent\b)", re.IGNORECASE)
 # What may follow a number that is an answer; anything else ("3 months", "2 of them") makes it part of a sentence.
 _AFTER = re.compile(
     r"\s{0,3}(?:$|[\n.,;:!?)\]}\"'*_|(/=<>\ue001~#]|-(?!\d))|\s(?:because|since|as|for|on|out|given|due|with|from|in|but|and|which|where|would"
-    r"|is|seems|sounds|feels|fits|might|based|points?|stars?|here|overall|too|or)\b",
+    r"|is(?!\sthe\s(?:highest|lowest|best|worst|top|maximum|minimum)\b)|seems|sounds|feels|fits|might|based|points?|stars?|here|overall|too|or)\b",
     re.IGNORECASE,
 )
 _AFTER_WORD = re.compile(

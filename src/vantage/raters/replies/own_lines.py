@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from vantage.raters.replies.copied import Span
+from vantage.raters.replies.labels import wordings, words
 from vantage.raters.replies.numbers import NUMERIC
 from vantage.raters.replies.reply import Reading, is_named
 from vantage.raters.replies.slots import read_all, read_lead
@@ -86,8 +87,9 @@ def _own_line(line: str, scale: Scale) -> Reading | None:
     bare = line[start.end() :] if start else line
     reading = read_all(bare, scale)
     if reading is not None:
-        # Among other lines, "yes = it is" repeats what an option means.
-        return None if reading.form in {"label", "opt-out"} and "=" in bare else reading
+        # Among other lines, "yes = it is" repeats what an option means, and so may the meaning alone.
+        repeats = "=" in bare or (" " in words(bare) and words(bare) in wordings(scale).slot_only)
+        return None if reading.form in {"label", "opt-out"} and repeats else reading
     lead = read_lead(bare, scale)
     if lead is not None and _UNKNOWN.search(bare, lead.end):
         return None

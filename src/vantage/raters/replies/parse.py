@@ -17,6 +17,7 @@ from vantage.raters.replies.labels import words
 from vantage.raters.replies.loose_json import Cut, Found, find_json
 from vantage.raters.replies.markers import RATED, tagged
 from vantage.raters.replies.numbers import NUMERIC
+from vantage.raters.replies.predicates import denies_answer
 from vantage.raters.replies.prose import Prose
 from vantage.raters.replies.reply import ParsedReply, Reading, is_named, unparsed
 from vantage.raters.replies.slots import read_all
@@ -104,6 +105,9 @@ class Parser:
             refused = self._free(text).status == "refused"
             return ParsedReply(None, "refused", None, "cut:refusal") if refused else unparsed("cut")
         number, reading = found[-1]
+        rest = "\n".join(lines[number + 1 :])
+        if reading.value is not None and denies_answer(rest, self.question.ask, reading.value, self.scale):
+            return unparsed("cut")
         last = re.split(r"[:=]", lines[-1])[-1].strip(" *_\"'`")
         if (number == len(lines) - 1 and self._may_go_on(last)) or any(not reading.same(other) for _, other in found):
             return unparsed("cut")

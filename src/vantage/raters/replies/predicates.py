@@ -32,6 +32,11 @@ _IS = re.compile(
     r"(?P<word>[\w-]{4,30})",
     re.IGNORECASE,
 )
+_HOLDS = re.compile(
+    r"\bi(?P<denied>\sdo\snot|\sdon't|\sdid\snot|\sdidn't)?\s(?:find|found)\s(?:it|(?:the|this|that)\s\w{1,20})"
+    r"\s(?P<between>)(?P<word>[\w-]{4,30})",
+    re.IGNORECASE,
+)
 _REASON = re.compile(r",?\s(?:because|since)(?:\s|,)|\sto\s(?:me|us|them|others|people)\b", re.IGNORECASE)
 _SENTENCE = re.compile(r"[^.!?\n]{1,200}+[.!?\n]{0,3}+")
 
@@ -62,7 +67,7 @@ def read_predicate(text: str, ask: str, scale: Scale) -> Reading | None:
             continue
         denied = "not" in told or bool(_DENIED.search(clause))
         found.add(not denied)
-    if len(found) != 1:
+    if len(found) != 1 or len(_said(text, asked)) > 1:
         return None
     return Reading("predicate", len(text), yes if found.pop() else no)
 
@@ -79,12 +84,17 @@ def denies_answer(text: str, ask: str, answer: float, scale: Scale) -> bool:
     asked = _predicate(ask)
     if answer not in (scale.code("yes"), scale.code("no")) or not asked:
         return False
-    said = {
+    return _said(text, asked) == {answer == scale.code("no")}
+
+
+def _said(text: str, asked: set[str]) -> set[bool]:
+    """Whether a text affirms the predicate of a question, denies it, or both."""
+    return {
         not found["denied"] or "only" in found["between"].casefold()
-        for found in _IS.finditer(text)
+        for pattern in (_IS, _HOLDS)
+        for found in pattern.finditer(text)
         if any(_same_word(found["word"].casefold(), word) for word in asked)
     }
-    return said == {answer == scale.code("no")}
 
 
 def _predicate(ask: str) -> set[str]:

@@ -49,12 +49,13 @@ _CONCLUSION = re.compile(r"\W{0,4}(?:therefore|thus|so|hence|overall),?\si\b", r
 _NUMERO = re.compile(r"\b(?:No|pg|pp?|vol|ch|fig|ca|approx)\.$", re.IGNORECASE)
 _REMARK = re.compile(
     r"[,.!]?\s(?:(?:this|that|it)(?:\sis|'s)\san?\s(?:\w{1,14}\s){0,3}(?:question|point|topic)\b|i\sthink\sso\b"
-    r"|i\s(?:understand|see|would\sgive)\b|(?:thank|sure)\b)",
+    r"|i\s(?:understand|see|would\sgive)\b|(?:thank|sure)\b|(?:it(?:'s|\sis)|i(?:'m|\sam))\snot\s(?:clear|sure)\b)",
     re.IGNORECASE,
 )
 """What follows a yes or a no that answers something else."""
 
 
+_UNSURE = re.compile(r"[,.!]?\s(?:i(?:'m|\sam)\snot\ssure|i\sdon't\sknow)\b", re.IGNORECASE)
 _DECLINING = re.compile(r"^\W{0,3}(?:ambiguous|not[ _]mentioned)\s?=.{0,200}$", re.IGNORECASE | re.MULTILINE)
 """An opt-out with what it means, as a prompt lists it."""
 _FINAL_WORDS = frozenset({"answer", "rating", "score", "label", "choice", "response", "verdict", "result"})
@@ -125,7 +126,7 @@ class Prose:
         rest = self.shown[lead.end :]
         if lead.form in NUMERIC and is_named(self.scale) and rest.strip(" .)\n"):
             return True
-        if lead.form == "label" and _REMARK.match(rest):
+        if (lead.form == "label" and _REMARK.match(rest)) or _UNSURE.match(rest):
             return True
         quoted = self.shown[:1] == '"' and not rest.startswith('"')
         return quoted and lead.form == "label" and self.shown.rstrip().endswith('"')
@@ -137,10 +138,11 @@ class Prose:
             counted = all(reading.form == "number" for reading in [lead, *others])
             return unparsed("several" if counted else "conflict")
         rest = self.shown[lead.end :]
-        _, *behind = _SENTENCE_BREAK.split(rest[:200].lstrip(), maxsplit=2) if rest[:1] in ".!" else [""]
-        again = read_all(behind[0], self.scale) if behind else None
-        if again is not None and again.usable and not lead.same(again) and not self._fits(lead, again):
-            return unparsed("conflict")
+        _, *behind = _SENTENCE_BREAK.split(rest[:400].lstrip()) if rest[:1] in ".!" else [""]
+        for number, sentence in enumerate(behind):
+            again = read_all(sentence, self.scale) if not number or lead.form == "label" else None
+            if again is not None and again.usable and not lead.same(again) and not self._fits(lead, again):
+                return unparsed("conflict")
         if lead.form == "label" and names_another(rest, lead, self.scale):
             return unparsed("several")
         unlike = meant(rest, self.scale) - {lead.value} if lead.form == "label" else set()
@@ -213,6 +215,8 @@ class Prose:
             return None
         if reading.form == "label" and stated_labels(self.shown, self.scale) - {reading.value}:
             return None
+        if reading.value is not None and denies_answer(" ".join(before), self.question.ask, reading.value, self.scale):
+            return unparsed("conflict")
         return reading.reply("end", _reason(self.text[: len(self.text.rstrip()) - len(last)]))
 
     def _said(self) -> ParsedReply:

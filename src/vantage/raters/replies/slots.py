@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from vantage.raters.replies.copied import Span
-from vantage.raters.replies.labels import read_label, read_letter, read_typo, wordings
+from vantage.raters.replies.labels import read_label, read_letter, read_typo, wordings, words
 from vantage.raters.replies.numbers import NUMBER, amount, read_number
 from vantage.raters.replies.opt_outs import read_opt_out
 from vantage.raters.replies.reply import Reading, agree
@@ -62,7 +62,8 @@ def read_lead(text: str, scale: Scale) -> Reading | None:
         if behind and reading is None:
             at = behind.end()
     reading = read_slot(text, at, scale)
-    if reading is None or reading.form in {"label", "typo", "several", "conflict"}:
+    explains = reading is not None and words(text[at : reading.end]) in wordings(scale).slot_only
+    if reading is None or (reading.form in {"label", "typo", "several", "conflict"} and not explains):
         return reading
     return reading if _LED.match(text, reading.end) else None
 

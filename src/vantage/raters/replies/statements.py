@@ -11,7 +11,7 @@ from vantage.raters.replies.labels import is_negated, meant, mentions
 from vantage.raters.replies.markers import ends_announcing
 from vantage.raters.replies.numbers import NUMBER, amount, has_range, read_number
 from vantage.raters.replies.opt_outs import phrase
-from vantage.raters.replies.predicates import read_predicate
+from vantage.raters.replies.predicates import denies_answer, read_predicate
 from vantage.raters.replies.reply import Reading, agree
 from vantage.scales import Scale
 
@@ -97,7 +97,9 @@ def read_statement(text: str, ask: str, scale: Scale) -> Reading | None:
     if labels and _OF_ONESELF.search(text) and not _ABOUT_A_PERSON.search(ask):
         return None
     if labels:
-        return Reading("label", len(text), labels.pop())
+        label = labels.pop()
+        opposed = denies_answer(text, ask, label, scale)
+        return Reading("conflict", len(text)) if opposed else Reading("label", len(text), label)
     predicate = read_predicate(text, ask, scale)
     declined = any(opt_out.status.replace("_", " ") in text.casefold() for opt_out in scale.opt_outs)
     if predicate is not None and (declined or meant(text, scale) - {predicate.value}):
