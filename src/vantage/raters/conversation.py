@@ -57,6 +57,8 @@ class Ask:
     attempt: int = 0
     """Counts the times that the same sample was asked because a reply could not be read."""
     step: Step = "answer"
+    ahead: tuple[Ask, ...] = ()
+    """What will be asked next whatever the reply is, so that it may be sent at the same time."""
 
 
 Conversation: TypeAlias = Generator[Ask, Completion, list[Row]]
@@ -87,6 +89,7 @@ class Conversations:
         self.prompter = rater.prompter(corpus, instrument, condition)
         self._relevance = relevance_instrument(instrument).questions[0]
         self._id = rater.id
+        self._lettered = rater.model_name.startswith("recorded:")
         self._known: dict[tuple[str, str], Mapping[str, ParsedReply]] = {}
 
     def about(self, call: PlannedCall) -> Conversation:
@@ -151,7 +154,7 @@ class Conversations:
         if bare and key in self._known:
             return self._known[key]
         source = " ".join([str(v) for v in item.values() if isinstance(v, str)])
-        replies = read_reply(completion, questions, source)
+        replies = read_reply(completion, questions, source, lettered=self._lettered)
         if bare and replies[key[1]].rule.startswith("whole:") and len(self._known) < _REMEMBERED:
             self._known[key] = replies
         return replies
@@ -171,15 +174,18 @@ class Conversations:
         return [(*key, *self._scored(completion, reasons))]
 
     def _sampled(self, call: PlannedCall) -> Generator[Ask, Completion, Row]:
-        """The distribution over the answers, from replies that are drawn one after the other."""
+        """The distribution over the answers, from replies that are drawn side by side."""
         question, request = call.questions[0], call.request
         options, drawn, said = _options(question), request.sampling, Counter[str]()
         counts = np.zeros(len(options))
         asked = refused = 0
+        asks: list[Ask] = []
         for number in range(self._style.sampling):
             sampling = replace(drawn, temperature=drawn.temperature or 1.0, seed=(drawn.seed or 0) + number)
             tag = (str(call.item["item"]), question.id, number)
-            completion = yield Ask(replace(request, sampling=sampling, tag=tag), sample=number)
+            asks.append(Ask(replace(request, sampling=sampling, tag=tag), sample=number))
+        for ask in (replace(asks[0], ahead=tuple(asks[1:])), *asks[1:]):
+            completion = yield ask
             reply = self._read(completion, call.questions, call.item)[question.id]
             if reply.status == "failed":
                 continue
@@ -222,8 +228,17 @@ def _whole(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
-def read_reply(completion: Completion, questions: Sequence[Question], source: str) -> Mapping[str, ParsedReply]:
+def read_reply(
+    completion: Completion, questions: Sequence[Question], source: str, *, lettered: bool = False
+) -> Mapping[str, ParsedReply]:
     """What a completion says on each question: a failed call and a filtered reply are no unreadable ones.
+
+    Args:
+        completion: What came back.
+        questions: What was asked.
+        source: The text of the item.
+        lettered: Whether the options may have been put to the model with letters, as in recorded replies. The prompts
+            of a chat rater that reads replies have none, so that "A" chooses nothing.
 
     >>> from vantage import Instrument
     >>> question = Instrument.load("sarcasm-rating").question("sarcasm-rating")
@@ -242,8 +257,13 @@ def read_reply(completion: Completion, questions: Sequence[Question], source: st
         return {question.id: ParsedReply(None, "unparsed", None, "thinking") for question in questions}
     cut = completion.finish == "length"
     if len(questions) == 1:
-        return {questions[0].id: parse_reply(answer, questions[0], source, cut=cut)}
-    return parse_replies(answer, questions, source, cut=cut)
+        replies: Mapping[str, ParsedReply] = {questions[0].id: parse_reply(answer, questions[0], source, cut=cut)}
+    else:
+        replies = parse_replies(answer, questions, source, cut=cut)
+    if lettered:
+        return replies
+    unasked = ParsedReply(None, "unparsed", None, "letter")
+    return {id_: unasked if reply.rule.endswith(":letter") else reply for id_, reply in replies.items()}
 
 
 def _parted(completion: Completion) -> tuple[str, str]:
