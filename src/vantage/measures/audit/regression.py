@@ -1,0 +1,119 @@
+"""Shifts of answers within units, by least squares, with variances from leaving out items and raters in turn.
+
+Every unit (an item under a question) has an effect of its own: only comparisons within units count. The variance of a
+coefficient is the jackknife over items; where several raters answer, that over raters is added and that over pairs
+of item and rater subtracted (Cameron, Gelbach and Miller 2011). With two presentations per item and one rater this is
+the paired t test.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import stdtr, stdtrit
+
+from vantage.measures.ratings import Floats, Ints
+
+APART = 1e-9
+"""The share of a column that must be left by the others for it to be told apart from them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shift:
+    """A coefficient, its standard error, and on how many items and raters that rests."""
+
+    estimate: float
+    error: float
+    freedom: int
+
+    def stated(self, confidence: float, tested: bool = True) -> dict[str, float | str | None]:
+        """The columns of a result row: estimate, interval, and p value against zero."""
+        reach = float(stdtrit(self.freedom, (1 + confidence) / 2)) * self.error
+        low, high = self.estimate - reach, self.estimate + reach
+        if self.error > 0:
+            p = 2 * float(stdtr(self.freedom, -abs(self.estimate) / self.error))
+        else:
+            p = 1.0 if self.estimate == 0 else 0.0
+        return {
+            "estimate": self.estimate,
+            "low": low,
+            "high": high,
+            "t": self.estimate / self.error if tested and self.error > 0 else None,
+            "p": p if tested else None,
+            "over": "items" if self.freedom >= 1 else None,
+        }
+
+
+def shifts(
+    value: Floats, columns: Floats, unit: Ints | None, item: Ints, rater: Ints | None = None
+) -> list[Shift | str]:
+    """One shift per column of the design, or why there is none.
+
+    Args:
+        value: The answers.
+        columns: What each answer has of every column, one column per shift.
+        unit: The unit of each answer, whose mean is taken out; null where columns hold the constant themselves.
+        item: The item of each answer: what is left out in turn.
+        rater: The rater of each answer, −1 for one that is never left out; null for a single rater.
+
+    >>> value, late = np.array([1.0, 2, 3, 5, 2, 2]), np.array([[0.0], [1], [0], [1], [0], [1]])
+    >>> unit = np.array([0, 0, 1, 1, 2, 2])
+    >>> shift = shifts(value, late, unit, unit)[0]
+    >>> shift.estimate, round(shift.error, 4), shift.freedom
+    (1.0, 0.5774, 2)
+    """
+    x, y = (columns, value) if unit is None else (_within(columns, unit), _within(value[:, None], unit)[:, 0])
+    products, sides = x[:, :, None] * x[:, None, :], x * y[:, None]
+    whole, side = products.sum(axis=0), sides.sum(axis=0)
+    inverse = np.linalg.pinv(whole, rcond=APART, hermitian=True)
+    found = inverse @ side
+    known = np.isclose(np.diagonal(inverse @ whole), 1.0, atol=1e-6) & (np.diagonal(whole) > 0)
+    own = x @ inverse  # what a column has beyond the others, answer by answer
+    clusters = (
+        [item] if rater is None else [item, rater, np.where(rater < 0, -1, item * (int(rater.max()) + 1) + rater)]
+    )
+    errors, counts = zip(*(_left_out(code, products, sides, own, whole, side, found) for code in clusters), strict=True)
+    squares = errors[0]
+    if len(errors) > 1:
+        squares = np.maximum(np.maximum(errors[0], errors[1]), errors[0] + errors[1] - errors[2])
+    least = np.minimum(*counts[:2]) if len(counts) > 1 else counts[0]
+    return [
+        _shift(float(found[j]), float(squares[j]), int(least[j]), bool(known[j]), bool(np.diagonal(whole)[j] > 0))
+        for j in range(len(found))
+    ]
+
+
+def _shift(estimate: float, square: float, count: int, known: bool, moved: bool) -> Shift | str:
+    if not moved:
+        return "no item was answered in two ways that differ in this"
+    if not known:
+        return "the design cannot tell it apart from what else was varied"
+    if count < 2:
+        return "fewer than two items were answered in both ways"
+    return Shift(estimate, square**0.5, count - 1)
+
+
+def _within(columns: Floats, unit: Ints) -> Floats:
+    """Columns less their mean within each unit."""
+    size = np.bincount(unit).astype(np.float64)
+    means = np.column_stack([np.bincount(unit, column) for column in columns.T]) / np.maximum(size, 1)[:, None]
+    return columns - means[unit]
+
+
+def _left_out(
+    code: Ints, products: Floats, sides: Floats, own: Floats, whole: Floats, side: Floats, found: Floats
+) -> tuple[Floats, Ints]:
+    """The jackknife variance of each coefficient over clusters, and how many clusters have a say in it."""
+    kept = code >= 0
+    _, place = np.unique(code[kept], return_inverse=True)
+    size, width = int(place.max(initial=-1)) + 1, len(found)
+    flat = np.concatenate([products.reshape(len(code), -1), sides, own**2], axis=1)[kept]
+    sums = np.column_stack([np.bincount(place, column, size) for column in flat.T]) if size else np.zeros((0, 1))
+    if not size:
+        return np.zeros(width), np.zeros(width, dtype=np.int64)
+    a, b, says = sums[:, : width**2].reshape(size, width, width), sums[:, width**2 : -width], sums[:, -width:]
+    others = np.linalg.pinv(whole - a, rcond=APART, hermitian=True) @ (side - b)[:, :, None]
+    counts = (says > 1e-12 * says.max(axis=0, initial=1e-300)).sum(axis=0)
+    variance = np.square(others[:, :, 0] - found).sum(axis=0) * (counts - 1) / np.maximum(counts, 1)
+    return variance, counts
