@@ -19,6 +19,7 @@ NAMES = (
     "models",
     "calibration",
     "calibration_models",
+    "audit",
 )
 
 

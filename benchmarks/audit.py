@@ -38,6 +38,8 @@ PLANTED: Final[dict[str, dict[str, float]]] = {
     "carelessness": {"careless": 0.1},
     "drift": {"drift": 0.3},
 }
+CROWD: Final = {"none, by people": 0.0, "primacy, by people": 0.4}
+"""What is planted where every person sees one order, drawn at random."""
 EFFECTS: Final = {
     "order": "primacy",
     "letters": "letters",
@@ -61,6 +63,20 @@ def table(seed: int, planted: dict[str, float], *, items: int = 30, people: int 
         answers = person.judgments(
             truth, SCALE, ["direction=plain labels=numbers order=up"], samples=2, seed=seeds[n + 1]
         )
+        frames.append(answers.with_columns(kind=pl.lit("person")))
+    return pl.concat(frames)
+
+
+def crowd(seed: int, primacy: float, *, items: int = 30, people: int = 30) -> pl.DataFrame:
+    """People who differ in how high they answer and who each see the options in one order."""
+    rng = np.random.default_rng(seed)
+    truth = {f"item-{n}": float(value) for n, value in enumerate(rng.uniform(-REACH, REACH, items))}
+    frames = []
+    for n, order in enumerate(rng.permutation(["order=up", "order=down"] * (people // 2))):
+        severity = float(rng.normal(scale=0.3))
+        own = {item: value + severity for item, value in truth.items()}
+        person = BiasedRater(f"person-{n}", primacy=primacy, noise=NOISE)
+        answers = person.judgments(own, SCALE, [str(order)], seed=int(rng.integers(2**31)))
         frames.append(answers.with_columns(kind=pl.lit("person")))
     return pl.concat(frames)
 
@@ -102,6 +118,17 @@ def replicated(name: str, seeds: int) -> Iterator[dict[str, float | str | bool]]
             }
 
 
+def by_people(name: str, seeds: int) -> Iterator[dict[str, float | str | bool]]:
+    """The same for the order effect of a crowd."""
+    truth = CROWD[name]
+    for seed in range(seeds):
+        rows = audit(crowd(seed + 10_000 * (50 + list(CROWD).index(name)), truth)).filter(effect="order")
+        row = rows.row(0, named=True)
+        kept = {"planted": name, "effect": "order", "truth": truth, "estimate": row["estimate"]}
+        found = {"found": row["p"] < 0.05, "after": row["p_adjusted"] < 0.05}
+        yield {**kept, "held": row["low"] <= truth <= row["high"], **found}
+
+
 def summary(rows: pl.DataFrame) -> pl.DataFrame:
     """Coverage, and how often an effect is found, by planted bias and effect."""
     grouped = rows.group_by("planted", "effect", maintain_order=True)
@@ -111,7 +138,9 @@ def summary(rows: pl.DataFrame) -> pl.DataFrame:
 def main() -> None:
     """Runs all planted biases, keeps the counts and prints the table of docs/audit.md."""
     seeds = next((int(word) for word in sys.argv[1:] if word.isdecimal()), 200)
-    rows = summary(pl.DataFrame([row for name in PLANTED for row in replicated(name, seeds)]))
+    made = [row for name in PLANTED for row in replicated(name, seeds)]
+    made += [row for name in CROWD for row in by_people(name, seeds)]
+    rows = summary(pl.DataFrame(made))
     COUNTS.write_text(json.dumps(rows.to_dicts(), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     print("| planted | effect | truth | mean estimate | coverage | found |\n| --- | --- | ---: | ---: | ---: | ---: |")
     for row in rows.iter_rows(named=True):

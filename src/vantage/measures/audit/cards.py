@@ -81,11 +81,11 @@ class Outcome:
         """Answers as numbers: codes, or 100 where the last of two or the first of several options was chosen."""
         if not self.shares:
             return values
-        return 100.0 * (values == (self.codes[-1] if self.ordered else self.codes[0]))
+        return self.among(values, (self.codes[-1] if self.ordered else self.codes[0],))
 
     def among(self, values: Floats, codes: Sequence[float]) -> Floats:
         """100 where an answer is one of some codes."""
-        return 100.0 * np.isin(values, codes)
+        return np.where(np.isin(values, codes), 100.0, 0.0)
 
 
 @dataclass(frozen=True)

@@ -156,12 +156,21 @@ def audit(data: Judgments, *, rater: str | Sequence[str] = (), confidence: float
     by_card: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         by_card.setdefault(row["rater"], []).append(row)
+    rows = [row for mine in by_card.values() for row in _once(mine)]
     for mine in by_card.values():
         for row, p in zip(mine, adjusted([row["p"] for row in mine], "holm"), strict=True):
             row["p_adjusted"] = p
     return table(rows, ("rater", "scale")).with_columns(
         pl.col("t", "p", "p_adjusted", "limit", "relative", "relative_low", "relative_high").cast(pl.Float64)
     )
+
+
+def _once(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of a rater, what was not measured last and once, although there may be several scales."""
+    measured = [row for row in rows if row.get("estimate") is not None]
+    there = {row["effect"] for row in measured}
+    missing = {row["effect"]: row for row in reversed(rows) if row["effect"] not in there}
+    return measured + [missing[effect] for effect in dict.fromkeys(row["effect"] for row in rows) if effect in missing]
 
 
 def _told(row: dict[str, Any], card: Card) -> dict[str, Any]:
@@ -176,7 +185,7 @@ def _told(row: dict[str, Any], card: Card) -> dict[str, Any]:
         f"{row['effect'].capitalize()} lowers answers ({row['contrast']})",
         f"{row['effect'].capitalize()} has no clear effect ({row['contrast']})",
     )
-    limit = None if ends[1] is None or ends[2] is None else max(abs(ends[1]), abs(ends[2]))
+    limit = None if row.get("p") is None else max(abs(row["low"]), abs(row["high"]))
     return {
         "effect": row["effect"],
         "contrast": row["contrast"],
@@ -202,9 +211,8 @@ def _shifted(card: Card, confidence: float) -> Iterator[dict[str, Any]]:
     rows = [_row(column, shift, confidence) for column, shift in zip(columns, found, strict=True)]
     hidden = next((n for n, column in enumerate(columns) if column.effect == "middle option"), None)
     if hidden is not None:
-        codes = card.outcome.codes
-        place = len(codes) // 2
-        beside = card.outcome.among(card.value, (codes[place - 1], codes[place + 1]))
+        codes, middle = card.outcome.codes, len(card.outcome.codes) // 2
+        beside = card.outcome.among(card.value, (codes[middle - 1], codes[middle + 1]))
         again = shifts(beside, design, card.unit, card.item, card.raters)[hidden]
         rows[hidden] = _row(columns[hidden], again, confidence)
     there = {row["effect"] for row in rows}

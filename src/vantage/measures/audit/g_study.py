@@ -62,12 +62,13 @@ def g_study(
     Each factor of the presentation with two levels or more is a facet; `item` is the item under its question.
     Components are item, every facet, item × facet, facet × facet where there are two of them, rater and item × rater
     on the card of people, and the residual: repetition, and higher interactions. An interaction that no two answers
-    share is part of the residual. `moments` is Henderson's Method I, `reml` restricted maximum likelihood (see `components`).
+    share is part of the residual. `moments` is Henderson's Method I, `reml` restricted maximum likelihood (see
+    `components`).
 
     With `show="reliability"`, one row for each number of `answers` that are averaged, each in another presentation:
     `estimate` is the generalizability coefficient σ²ᵢ / (σ²ᵢ + σ²δ/n), where σ²δ is all that disturbs the order of
-    items; `dependability` counts the levels of facets and raters as well. `needed` is how many answers reach the `target`.
-    Intervals leave out items in turn; facets stay as they are.
+    items; `dependability` counts the levels of facets and raters as well. `needed` is how many answers reach the
+    `target`. Intervals leave out items in turn; facets stay as they are.
 
     >>> rng = np.random.default_rng(0)
     >>> item, order, sample = (grid.ravel() for grid in np.indices((60, 2, 2)))
@@ -86,7 +87,6 @@ def g_study(
     for card in cards(data, rater):
         base = {**card.key, **card.counts}
         design = designed(card)
-        names = design.names
         reason = _problem(card, design)
         if reason is None and not np.isfinite(variances := _estimated(design, estimator)).all():
             reason = "the design cannot tell the components apart"
@@ -94,9 +94,12 @@ def g_study(
             rows.append({**base, "component" if show == "components" else "answers_each": None, "reason": reason})
             continue
         left = _replicates(design, estimator) if ci == "items" else None
-        part = _components if show == "components" else _reliability
-        options = {"answers": answers, "target": target} if show == "reliability" else {}
-        rows += [{**base, **row} for row in part(names, variances, left, confidence, design, **options)]
+        made = (
+            _components(design, variances, left, confidence)
+            if show == "components"
+            else _reliability(design.names, variances, left, confidence, answers, target)
+        )
+        rows += [{**base, **row} for row in made]
     return table(rows, ("rater", "scale"))
 
 
@@ -151,23 +154,26 @@ def _replicates(design: Design, estimator: str) -> Floats:
 
 
 def _bounds(estimate: float, left: Floats, confidence: float) -> Bounds:
-    """Jackknife bounds of a share or a reliability."""
+    """Jackknife bounds of a share or a reliability; a share that is estimated below zero still has a length."""
     known = left[np.isfinite(left)]
     if len(known) < 2:
         return None, None
     error = ((len(known) - 1) / len(known) * np.square(known - known.mean()).sum()) ** 0.5
     reach = float(stdtrit(len(known) - 1, (1 + confidence) / 2)) * float(error)
-    return max(0.0, estimate - reach), min(1.0, estimate + reach)
+    return max(0.0, estimate - reach), max(0.0, min(1.0, estimate + reach))
 
 
-def _components(
-    names: list[str], variances: Floats, left: Floats | None, confidence: float, design: Design
-) -> Iterator[dict[str, Any]]:
-    share = shares(variances[None])[0]
-    others = None if left is None else shares(left)
-    for n, name in enumerate(names):
+def _unbiased(variances: Floats) -> Floats:
+    """Shares of the total in which negative variances stay negative."""
+    return np.asarray(variances / np.maximum(np.clip(variances, 0, None).sum(axis=1, keepdims=True), 1e-300))
+
+
+def _components(design: Design, variances: Floats, left: Floats | None, confidence: float) -> Iterator[dict[str, Any]]:
+    share, plain = shares(variances[None])[0], _unbiased(variances[None])[0]
+    others = None if left is None else _unbiased(left)
+    for n, name in enumerate(design.names):
         levels = design.factors[n].levels if n < len(design.factors) else len(design.value)
-        low, high = (None, None) if others is None else _bounds(float(share[n]), others[:, n], confidence)
+        low, high = (None, None) if others is None else _bounds(float(plain[n]), others[:, n], confidence)
         row = {"component": name, "variance": float(variances[n]), "levels": levels, "estimate": float(share[n])}
         yield {**row, "low": low, "high": high, "over": None if low is None else "items"}
 
@@ -177,12 +183,9 @@ def _reliability(
     variances: Floats,
     left: Floats | None,
     confidence: float,
-    design: Design,
-    *,
     answers: Sequence[int],
     target: float,
 ) -> Iterator[dict[str, Any]]:
-    del design
     relative = np.array([name == RESIDUAL or name.startswith("item ×") for name in names])
     absolute = np.array([name != "item" for name in names])
     item = names.index("item")

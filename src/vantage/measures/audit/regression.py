@@ -8,6 +8,7 @@ the paired t test.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +26,7 @@ class Shift:
 
     estimate: float
     error: float
-    freedom: int
+    freedom: float
 
     def stated(self, confidence: float, tested: bool = True) -> dict[str, float | str | None]:
         """The columns of a result row: estimate, interval, and p value against zero."""
@@ -41,7 +42,7 @@ class Shift:
             "high": high,
             "t": self.estimate / self.error if tested and self.error > 0 else None,
             "p": p if tested else None,
-            "over": "items" if self.freedom >= 1 else None,
+            "over": "items",
         }
 
 
@@ -73,25 +74,34 @@ def shifts(
     clusters = (
         [item] if rater is None else [item, rater, np.where(rater < 0, -1, item * (int(rater.max()) + 1) + rater)]
     )
-    errors, counts = zip(*(_left_out(code, products, sides, own, whole, side, found) for code in clusters), strict=True)
-    squares = errors[0]
-    if len(errors) > 1:
-        squares = np.maximum(np.maximum(errors[0], errors[1]), errors[0] + errors[1] - errors[2])
-    least = np.minimum(*counts[:2]) if len(counts) > 1 else counts[0]
-    return [
-        _shift(float(found[j]), float(squares[j]), int(least[j]), bool(known[j]), bool(np.diagonal(whole)[j] > 0))
-        for j in range(len(found))
-    ]
+    parts = [_left_out(code, products, sides, own, whole, side, found) for code in clusters]
+    moved = np.diagonal(whole) > 0
+    out: list[Shift | str] = []
+    for j, estimate in enumerate(found.tolist()):
+        variances, counts = [float(part[0][j]) for part in parts], [int(part[1][j]) for part in parts[:2]]
+        if not moved[j]:
+            out.append("no item was answered in two ways that differ in this")
+        elif not known[j]:
+            out.append("the design cannot tell it apart from what else was varied")
+        elif min(counts) < 2:
+            out.append("fewer than two items or raters have a say in it")
+        else:
+            out.append(Shift(estimate, *_combined(variances, counts)))
+    return out
 
 
-def _shift(estimate: float, square: float, count: int, known: bool, moved: bool) -> Shift | str:
-    if not moved:
-        return "no item was answered in two ways that differ in this"
-    if not known:
-        return "the design cannot tell it apart from what else was varied"
-    if count < 2:
-        return "fewer than two items were answered in both ways"
-    return Shift(estimate, square**0.5, count - 1)
+def _combined(variances: Sequence[float], counts: Sequence[int]) -> tuple[float, float]:
+    """The standard error from the variances over items, over raters and over pairs, and its degrees of freedom.
+
+    What raters add beyond pairs may come out below zero; at most half of the variance over items is then taken off.
+    """
+    if len(variances) == 1:
+        return variances[0] ** 0.5, counts[0] - 1
+    items, raters, pairs = variances
+    extra = max(raters - pairs, -items / 2)
+    # Satterthwaite (1946): the freedom of a sum of two variances.
+    spread = items**2 / (counts[0] - 1) + extra**2 / (counts[1] - 1)
+    return (items + extra) ** 0.5, (items + extra) ** 2 / spread if spread > 0 else counts[0] - 1
 
 
 def _within(columns: Floats, unit: Ints) -> Floats:
