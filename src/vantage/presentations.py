@@ -112,8 +112,8 @@ class Presentation:
         """
         if self.order != "random" or self.seen:
             return self
-        places = list(range(1, len(self._offered(question.scale).options) + 1))
-        shuffled(places, question.id, *key)
+        places = list(range(1, len(self.offered(question.scale).options) + 1))
+        seeded(question.id, *key).shuffle(places)
         return replace(self, seen=".".join(map(str, places)))
 
     def shown(self, question: Question) -> Question:
@@ -123,9 +123,10 @@ class Presentation:
             if question.reversed is None:
                 raise lacking("direction", question, "reversed twin", "add reversed: to it")
             worded = question.reversed
-        if int(self.wording or 1) > 1 and worded.wordings:
+        if int(self.wording or 1) > 1 and question.wordings:
             if int(self.wording) > len(worded.wordings) + 1:
-                raise lacking("wording", question, f"wording {self.wording}", "add it under wordings:")
+                of_what = "reversed wording" if self.direction == "reversed" else "wording"
+                raise lacking("wording", question, f"{of_what} {self.wording}", "add it under wordings:")
             worded = worded.wordings[int(self.wording) - 2]
         return replace(worded, scale=self._arranged(question, worded.scale))
 
@@ -148,10 +149,10 @@ class Presentation:
         """Questions that are asked together, in the order shown."""
         listed = list(questions)
         if self.questions == "random":
-            shuffled(listed, *key)
+            seeded(*key).shuffle(listed)
         return listed[::-1] if self.questions == "reversed" else listed
 
-    def _offered(self, scale: Scale) -> Scale:
+    def offered(self, scale: Scale) -> Scale:
         """The scale with the options and opt-outs that are offered."""
         options, declined = scale.options, () if self.optout == "hidden" else scale.opt_outs
         if self.middle == "hidden" and len(options) % 2:
@@ -160,7 +161,9 @@ class Presentation:
         return replace(scale, options=options, opt_outs=declined, order=order)
 
     def _arranged(self, question: Question, scale: Scale) -> Scale:
-        offered = self._offered(scale)
+        offered = self.offered(scale)
+        if self.labels == "words" and not all(option.label for option in offered.options):
+            raise lacking("labels", question, "wording for every option", "use labels=numbers/letters")
         order, codes = offered.order, offered.codes
         if self.order == "random":
             places = [int(place) for place in self.seen.split(".") if place]
@@ -185,10 +188,10 @@ def levels(factor: str, instrument: Instrument, questions: Sequence[Question]) -
     >>> instrument = Instrument.load("warmth-competence")
     >>> levels("order", instrument, instrument.questions)
     ('up', 'down')
-    >>> levels("direction", instrument, instrument.questions)
+    >>> levels("optout", instrument, instrument.questions)
     Traceback (most recent call last):
     ...
-    vantage.errors.InputError: question 'trust' has no reversed twin, so direction cannot be varied; add reversed: to it.
+    vantage.errors.InputError: question 'trust' has no opt-out, so optout cannot be varied; add opt_outs: to its scale.
     """
     if factor not in FACTORS:
         raise InputError(f"there is no factor '{factor}'", remedy=nearest(factor, list(FACTORS)))
@@ -232,7 +235,7 @@ def lacking(factor: str, question: Question, what: str, remedy: str) -> InputErr
     return InputError(f"question '{question.id}' has no {what}, so {factor} cannot be varied", remedy=remedy)
 
 
-def shuffled(things: list[int] | list[Question], *key: object) -> None:
-    """Puts a list into an order that only the key decides."""
+def seeded(*key: object) -> random.Random:
+    """Draws that only the key decides, on every machine alike."""
     digest = blake2b("\0".join(map(str, key)).encode("utf-8", "surrogatepass"), digest_size=8).digest()
-    random.Random(int.from_bytes(digest)).shuffle(things)  # noqa: S311 - a design, not a secret
+    return random.Random(int.from_bytes(digest))  # noqa: S311 - a design, not a secret

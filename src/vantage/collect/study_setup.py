@@ -19,7 +19,7 @@ from vantage.collect.tables import arms, items, settings
 from vantage.corpora import storage
 from vantage.errors import InputError
 
-FIXED: Final = ("questions", "conditions", "double", "order", "gold")
+FIXED: Final = ("questions", "conditions", "double", "order", "gold", "presentation")
 """Keys that cannot change once the study has a database, because earlier answers depend on them."""
 CHUNK: Final = 5000
 

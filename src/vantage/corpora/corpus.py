@@ -492,7 +492,7 @@ def merge_instruments(instruments: Iterable[Instrument]) -> tuple[Instrument, ..
             continue
         older, newer = sorted((known, instrument), key=lambda i: i.version)
         for question in older.questions:
-            if not any(q.id == question.id and q.scale == question.scale for q in newer.questions):
+            if not any(q.id == question.id and q.scale.meaning == question.scale.meaning for q in newer.questions):
                 raise InputError(
                     f"instrument '{instrument.id}' has two versions that differ in question '{question.id}'",
                     remedy="rename one instrument and its questions",
@@ -507,7 +507,7 @@ def _questions(instruments: Iterable[Instrument]) -> tuple[Question, ...]:
     for instrument in instruments:
         for question in instrument.questions:
             known = questions.setdefault(question.id, question)
-            if known.scale != question.scale:
+            if known.scale.meaning != question.scale.meaning:
                 raise InputError(
                     f"two instruments have a question '{question.id}' with different scales",
                     remedy="rename one of them",

@@ -82,7 +82,7 @@ class ScalePart(DocumentPart):
             assert self.from_ is not None  # noqa: S101
             assert self.to is not None  # noqa: S101
             if self.from_ % 1 or self.to % 1 or not 1 <= abs(self.to - self.from_) <= 1000:
-                raise ValueError("'from' and 'to' must be different whole numbers, at most 1000 apart")
+                raise ValueError("'from' and 'to' must be whole numbers, not the same one twice, at most 1000 apart")
         return self
 
 
@@ -124,6 +124,8 @@ class WordingPart(DocumentPart):
 class ReversedPart(WordingPart):
     """A twin of the question that asks for the opposite, so that its answers are scored the other way round."""
 
+    title: str = ""
+    """A short name, where that of the question would mislead."""
     scoring: Literal["mirrored"] | None = None
     """`mirrored`: the highest answer to the twin counts as the lowest answer to the question."""
     wordings: list[WordingPart] = []

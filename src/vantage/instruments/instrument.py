@@ -353,8 +353,9 @@ def _question(part: QuestionPart, scales: Mapping[str, Scale], words: Mapping[st
 
     plain, twin = worded(part), part.reversed
     if twin is not None:
-        opposite = worded(twin, plain)
-        opposite = replace(opposite, wordings=tuple(worded(one, opposite) for one in twin.wordings))
+        opposite = replace(worded(twin, plain), title=twin.title or part.title)
+        others = tuple(replace(worded(one, opposite), title=opposite.title) for one in twin.wordings)
+        opposite = replace(opposite, wordings=others)
         plain = replace(plain, reversed=opposite)
     return replace(plain, wordings=tuple(worded(one, plain) for one in part.wordings))
 
@@ -510,7 +511,7 @@ class _Checks:
             self._wording((*loc, "wordings", index), wording, question)
         scale = self.scales.get(question.scale)
         if twin.scoring is None:
-            self._note(loc, f"the reversed twin of '{question.id}' does not say how it is scored; add scoring: mirrored")
+            self._note(loc, f"the twin of '{question.id}' does not say how it is scored; add scoring: mirrored")
         elif scale and any(not scale.holds(scale.mirrored(code)) for code in scale.codes):
             self._note((*loc, "scoring"), f"the codes of {scale.describe()} are not symmetric, so none can be mirrored")
         elif scale and not scale.ordered and len(scale.codes) > 2:

@@ -141,20 +141,25 @@ def read_label(text: str, at: int, scale: Scale) -> Reading | None:
 
 
 def read_letter(text: str, at: int, scale: Scale) -> Reading | None:
-    """The option that is called by its letter, where every option has a wording of its own.
+    """The option that is called by its letter, where options are shown so or every one has a wording of its own.
 
     >>> read_letter("(B) because", 0, Scale.labels("no", "yes")).value
     1.0
     """
-    if scale.range is not None or len(scale.options) > 26 or not all(option.label for option in scale.options):
+    lettered = scale.called == "letters"
+    if scale.range is not None or len(scale.options) > 26:
+        return None
+    if not lettered and not all(option.label for option in scale.options):
         return None
     found = _LETTER.match(text, at)
     if found is None:
         return None
     position = ord(found[1].casefold()) - ord("a")
+    if lettered and 0 <= position - len(scale.options) < len(scale.opt_outs):
+        return Reading("letter", found.end(), opt_out=scale.opt_outs[position - len(scale.options)].status)
     if not 0 <= position < len(scale.options):
         return None
-    return Reading("letter", found.end(), scale.options[position].code)
+    return Reading("letter", found.end(), scale.shown[position].code)
 
 
 def read_typo(text: str, scale: Scale) -> Reading | None:

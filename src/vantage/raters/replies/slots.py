@@ -105,7 +105,7 @@ def option_lists(text: str, scale: Scale) -> list[Span]:
     for found in _LETTERED.finditer(text):
         label = read_label(text, found.end(), scale)
         position = ord(found[1]) - ord("A")
-        if label is not None and position < len(scale.options) and label.value == scale.options[position].code:
+        if label is not None and position < len(scale.options) and label.value == scale.shown[position].code:
             spans.append((found.start(), label.end))
             codes.add(label.value)
     return spans if len(codes) > 1 else []
