@@ -11,12 +11,13 @@ from typing import Any, Final
 import polars as pl
 
 from vantage.corpora import Corpus
+from vantage.measures.aggregation.balanced import balanced
 from vantage.measures.audit.cards import UNKNOWN
 from vantage.measures.audit.effects import audit
 from vantage.measures.audit.g_study import g_study
 from vantage.measures.presentation import Column
 from vantage.report.cells import counted, minus
-from vantage.report.engine import Analysis
+from vantage.report.engine import PEOPLE, Analysis
 from vantage.report.folder import Report
 from vantage.report.parts import Figure, Part, Table
 from vantage.report.recipe import Recipe, functions_of
@@ -29,6 +30,17 @@ CAPTION: Final = "with 95 % intervals over items (and over people, where several
 @dataclass(eq=False)
 class AuditAnalysis(Analysis):
     """A corpus as its audit looks at it."""
+
+    @cached_property
+    def averaged(self) -> Corpus | None:
+        """The corpus with averages over presentations as further raters; null where nobody was asked in several."""
+        if "presentation" not in self.corpus.judgments.columns:
+            return None
+        kinds = self.corpus.raters.filter(~pl.col("kind").cast(pl.String).is_in(PEOPLE))["rater"]
+        counts = self.corpus.judgments.group_by("rater").agg(pl.col("presentation").drop_nulls().n_unique())
+        several = counts.filter(pl.col("presentation") > 1, pl.col("rater").is_in(kinds.implode()))["rater"].sort()
+        wanted = [name for name in several if name in (self.options["rater"] or several)]
+        return balanced(self.corpus, wanted) if wanted else None
 
     @cached_property
     def effects(self) -> pl.DataFrame:

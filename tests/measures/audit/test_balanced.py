@@ -8,7 +8,8 @@ import pytest
 
 from vantage import Corpus, Instrument
 from vantage.errors import InputError
-from vantage.measures.audit.balanced import balanced, balanced_gain
+from vantage.measures.aggregation.balanced import balanced
+from vantage.measures.audit.balanced import balanced_gain
 from vantage.measures.audit.effects import audit
 from vantage.raters.planted import BiasedRater
 from vantage.scales import Scale
@@ -36,7 +37,7 @@ def test_the_average_is_a_rater_on_the_scale_and_closer_to_people() -> None:
     assert len(mine) == 60
     assert set(mine["value"]) <= set(SCALE.codes)
     assert added.raters.filter(rater="model+balanced")["kind"].to_list() == ["model"]
-    row = balanced_gain(data).row(0, named=True)
+    row = balanced_gain(added).row(0, named=True)
     assert row["single"] - row["balanced"] == pytest.approx(row["estimate"])
     assert row["low"] > 0.3  # a shift of one point up or down is gone
     people = (
@@ -69,6 +70,9 @@ def test_the_balanced_rater_has_no_order_effect_and_one_presentation_cannot_be_b
     added = balanced(corpus(2.0, ["order=up", "order=down"]))
     rows = audit(added, rater="model+balanced")
     assert "one unknown presentation" in rows.filter(effect="order")["reason"][0]
-    with pytest.raises(InputError, match="no model was asked in two presentations"):
-        balanced(corpus(0.0, ["order=up"]))
-    assert balanced_gain(corpus(0.0, ["order=up"]))["reason"][0] == "no factor of the presentation was varied"
+    assert audit(added)["rater"].unique().sort().to_list() == ["model", "people"]
+    plain = corpus(0.0, ["order=up"])
+    with pytest.raises(InputError, match="every rater was asked in one presentation"):
+        balanced(plain)
+    assert balanced_gain(plain).is_empty()
+    assert "there is no rater 'model+balanced'" in balanced_gain(plain, rater="model")["reason"][0]

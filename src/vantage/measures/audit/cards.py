@@ -15,6 +15,7 @@ import polars as pl
 
 from vantage.corpora.schema import PEOPLE
 from vantage.errors import InputError, nearest
+from vantage.measures.aggregation.balanced import SUFFIX
 from vantage.measures.codes import encode
 from vantage.measures.models.explain import has_column
 from vantage.measures.parts import counts
@@ -187,7 +188,10 @@ def _ordered(scale: Scale) -> bool:
 
 def _named(frame: pl.DataFrame) -> dict[str, pl.Expr]:
     """The cards by name, with the rows of each."""
-    singles = frame.filter(~pl.col("__person"))["rater"].unique().sort().to_list()
+    # An average over presentations has none of its own to look at.
+    singles = (
+        frame.filter(~pl.col("__person") & ~pl.col("rater").str.ends_with(SUFFIX))["rater"].unique().sort().to_list()
+    )
     named = {name: pl.col("rater") == name for name in singles}
     people = frame.filter("__person")["rater"].unique().sort().to_list()
     if len(people) == 1:

@@ -114,8 +114,6 @@ class Varied:
     contrast: str
     values: Floats
     sign: float = 1.0
-    centre: float = 0.0
-    """What an answer has of it on average where all levels were used equally often."""
 
 
 @measure("audit", "audit", view=VIEW, pools=False)
@@ -204,7 +202,7 @@ def _told(row: dict[str, Any], card: Card) -> dict[str, Any]:
 
 def _shifted(card: Card, confidence: float) -> Iterator[dict[str, Any]]:
     """The effects of what was varied, and why others have none."""
-    columns = [*varied(card), *_dates(card)]
+    columns = [*_ordering(card), *_direction(card), *_factors(card), *_middle(card), *_dates(card)]
     design = np.column_stack([column.values for column in columns]) if columns else np.zeros((len(card.value), 0))
     scored = card.outcome.scored(card.value)
     found = shifts(scored, design, card.unit, card.item, card.raters) if columns else []
@@ -236,11 +234,6 @@ ORDER: Final = (
     *("middle option", "drift"),
 )
 """The effects of presentations in the order of a card."""
-
-
-def varied(card: Card) -> list[Varied]:
-    """The columns of what was varied in the presentations of a card."""
-    return [*_ordering(card), *_direction(card), *_factors(card), *_middle(card)]
 
 
 def _row(column: Varied, shift: Shift | str, confidence: float) -> dict[str, Any]:
@@ -285,13 +278,13 @@ def _factors(card: Card) -> Iterator[Varied]:
         first, *others = card.levels(factor) or [""]
         for level in others:
             marked = (card.frame[factor] == level).fill_null(value=False).cast(pl.Float64).to_numpy()
-            yield Varied(effect, f"{level} − {first}", marked, centre=1 / (len(others) + 1))
+            yield Varied(effect, f"{level} − {first}", marked)
 
 
 def _middle(card: Card) -> Iterator[Varied]:
     if len(card.levels("middle")) > 1 and card.outcome.middle is not None:
         hidden = (card.frame["middle"] == "hidden").fill_null(value=False).cast(pl.Float64).to_numpy()
-        yield Varied("middle option", "hidden − shown", hidden, centre=0.5)
+        yield Varied("middle option", "hidden − shown", hidden)
 
 
 def _dates(card: Card) -> Iterator[Varied]:
