@@ -48,7 +48,7 @@ def balanced_gain(data: Judgments, *, rater: str | Sequence[str] = (), confidenc
     """How much closer to people is the average over presentations than a single answer?
 
     The average is the rater `NAME+balanced` (`vantage rate --vary … --balanced`, or `balanced`). `single` is the mean
-    distance of single answers of the model from the mean answer of people, `balanced` that of its average, `estimate` the
+    distance of single answers from the mean answer of people, `balanced` that of the average, `estimate` the
     first less the second, in points of the scale. On nominal scales the distance is the share of people who answered
     otherwise, in percentage points. The interval is over items, with these people.
 
