@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vantage.documents import Problems
-from vantage.errors import InputError
+from vantage.errors import InputError, Problems
 from vantage.instruments import Instrument
 from vantage.presentations import FACTORS, Presentation, levels
 from vantage.raters.answers import choices
@@ -112,7 +111,7 @@ def test_options_stand_in_the_order_and_under_the_names_that_are_asked_for() -> 
 
 def test_a_scale_listed_downwards_is_shown_so_and_keeps_its_codes() -> None:
     scale = INSTRUMENT.question("gripping").scale
-    assert scale.codes == (1, 2, 3, 4, 5)
+    assert list(scale.codes) == [1, 2, 3, 4, 5]
     assert [c.word for c in choices(scale)] == ["5", "4", "3", "2", "1"]
     assert choices(Presentation(order="up").shown(INSTRUMENT.question("gripping")).scale)[0].word == "1"
     again = Instrument.from_document(Instrument.of_questions("x", "X", {"q": scale}).document)
@@ -176,3 +175,15 @@ def test_a_factor_that_a_question_does_not_have_is_refused() -> None:
         Presentation(labels="words").shown(INSTRUMENT.question("gripping"))
     with pytest.raises(InputError, match="has no wording 3"):
         Presentation(wording="3").shown(WORTH)
+
+
+def test_the_bundled_twins_mean_the_opposite() -> None:
+    """Every label of the twin of a question, and of its paraphrases, names the mirrored code's label."""
+    for question in Instrument.load("warmth-competence").questions:
+        for wording in ("1", "2"):
+            way = Presentation(direction="reversed", wording=wording)
+            shown = way.shown(question)
+            for option in shown.scale.options:
+                assert question.scale.label(way.decoded(question, option.code)) == option.label
+            opposite = "un" if question.id != "competence" else "in"
+            assert f"how {opposite}" in shown.ask.lower()

@@ -167,3 +167,19 @@ def test_a_factor_that_the_instrument_does_not_have_is_refused(tmp_path: Path) -
     study(tmp_path)
     with pytest.raises(Problems, match="question 'irony' has no reversed twin"):
         AnnotationStudy.of(tmp_path / "corpus", "irony", presentation={"direction": ["plain", "reversed"]})
+
+
+def test_new_paraphrases_do_not_disturb_a_study_that_shows_none(tmp_path: Path) -> None:
+    with closing(StudyService(study(tmp_path))) as service:
+        taken(service)
+    document = yaml.safe_load((tmp_path / "worth.yaml").read_text("utf-8"))
+    (question,) = document["questions"]
+    question["wordings"].append({"ask": "It pays to read the text."})
+    question["reversed"]["wordings"].append({"ask": "It does not pay to read the text."})
+    (tmp_path / "worth.yaml").write_text(yaml.safe_dump(document), encoding="utf-8")
+    given: dict[str, Any] = {"order": {"items": "fixed"}, "raters": 50}
+    StudyService(AnnotationStudy.of(tmp_path / "corpus", tmp_path / "worth.yaml", **given)).close()
+    question["ask"] = "Is it worth reading?"
+    (tmp_path / "worth.yaml").write_text(yaml.safe_dump(document), encoding="utf-8")
+    with pytest.raises(InputError, match="'instrument' of the study has changed"):
+        StudyService(AnnotationStudy.of(tmp_path / "corpus", tmp_path / "worth.yaml", **given))

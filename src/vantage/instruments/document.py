@@ -116,7 +116,7 @@ class WordingPart(DocumentPart):
     scale: Id | None = None
     """A scale with the same codes and opt-outs and other labels; that of the question without it."""
     anchors: dict[float, Text] = {}
-    """Wording at some points of the scale."""
+    """Wording at some points of the scale; that of the question elsewhere."""
     guidelines: str | None = None
     """How to answer it; the question's own guidelines without it."""
 

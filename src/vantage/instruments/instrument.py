@@ -339,12 +339,12 @@ class Instrument:
 def _question(part: QuestionPart, scales: Mapping[str, Scale], words: Mapping[str, str]) -> Question:
     def worded(wording: WordingPart | QuestionPart, plain: Question | None = None) -> Question:
         """The question in some words; what these leave out is as in the plain question."""
-        scale = scales[wording.scale or part.scale].relabelled(wording.anchors)
+        scale = plain.scale if plain and wording.scale is None else scales[wording.scale or part.scale]
         return Question(
             part.id,
             part.title,
             _fill(wording.ask, words, again=True),
-            scale,
+            scale.relabelled(wording.anchors),
             {condition: _fill(ask, words, again=True) for condition, ask in wording.ask_in.items()},
             plain.guidelines if plain and wording.guidelines is None else _fill(wording.guidelines or "", words),
             part.rationale,
@@ -476,8 +476,8 @@ class _Checks:
             known = sorted(map(str, self.declared_scales))
             self._note((*loc, "scale"), f"there is no scale '{question.scale}'; {nearest(question.scale, known)}")
         self._anchors(loc, question.anchors, self.scales.get(question.scale))
-        for index, wording in enumerate(question.wordings):
-            self._wording((*loc, "wordings", index), wording, question)
+        for index, paraphrase in enumerate(question.wordings):
+            self._wording((*loc, "wordings", index), paraphrase, question)
         if twin := question.reversed:
             self._reversed((*loc, "reversed"), twin, question)
 

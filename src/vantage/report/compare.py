@@ -166,33 +166,32 @@ def _effects(tables: Sequence[Joined], reports: Sequence[Report], labels: Sequen
     }
     rows: list[dict[str, Any]] = []
     for table in (table for joined in tables for table in joined.tables if not joined.note):
-        for name, how in table.columns.items():
-            if name.startswith("difference ") and how.interval:
-                value, ends = (
-                    name.removeprefix("difference "),
-                    [end.removeprefix("difference ") for end in how.interval],
-                )
-                for row in table.frame.to_dicts():
-                    told = {(s, *(_rounded(row[f"{s} {column}"]) for column in (value, *ends))) for s in "ab"}
-                    if told & said and row[name] is not None:
-                        rows.append(_effect(table, row, value, how))
+        for name in table.columns:
+            interval = table.column(name).interval if name.startswith("difference ") else None
+            value, *numbers = (part.removeprefix("difference ") for part in (name, *(interval or ())))
+            for row in table.frame.to_dicts() if interval else ():
+                told = {(s, *(_rounded(row[f"{s} {number}"]) for number in (value, *numbers))) for s in "ab"}
+                if told & said and row[name] is not None:
+                    rows.append(_effect(table, row, value))
     if not rows:
         return []
-    higher, lower = (f"{labels[n]} is higher than {labels[1 - n]} in {{rows}}" for n in (1, 0))
+    # Brackets and braces have a meaning in phrases.
+    one, other = (label.translate(str.maketrans("[]{}", "()()")) for label in labels)
     rule = Against(
         0.0,
-        above=higher,
-        below=lower,
-        within=f"{labels[0]} and {labels[1]} cannot be told apart in {{rows}}",
+        above=f"{other} is higher than {one} in {{rows}}",
+        below=f"{one} is higher than {other} in {{rows}}",
+        within=f"{one} and {other} cannot be told apart in {{rows}}",
         result="{shown}",
     )
     frame = pl.DataFrame(rows, infer_schema_length=None).unique(maintain_order=True)
-    return [one.text for one in decide([statement(rule, frame, Words(by=("of",)))])[0]]
+    return [finding.text for finding in decide([statement(rule, frame, Words(by=("of",)))])[0]]
 
 
-def _effect(table: Table, row: Mapping[str, Any], value: str, how: Column) -> dict[str, Any]:
+def _effect(table: Table, row: Mapping[str, Any], value: str) -> dict[str, Any]:
     """One difference of a headline, with the words that name it."""
-    title = table.columns[f"a {value}"].title.rpartition(":")[0]
+    how = table.column(f"difference {value}")
+    title = how.title.removesuffix(": difference")
     name = ", ".join(str(row[key]) for key in table.keys if row[key] not in (None, ""))
     low, high = (cell_text(replace(how, interval=None), row[end]) for end in how.interval or ())
     size = row.get(f"effect {value}")

@@ -21,9 +21,10 @@ def balanced(corpus: Corpus, raters: str | Sequence[str] = ()) -> Corpus:
     """The corpus with a rater `NAME+balanced` for every rater who was asked in several presentations.
 
     Samples of one presentation are averaged first, then presentations, so that each counts the same. `expected` is the
-    mean, and `value` the code of the scale nearest to it (the lower of two); on a nominal scale it is the most frequent
-    answer, and of several the lowest. Where fewer than half of the presentations have an answer, the judgment has the
-    status that most others have. Averages that were there before are replaced.
+    mean (of the expected values, where options were scored), and `value` the code of the scale nearest to it (the lower
+    of two); on a nominal scale it is the most frequent answer, and of several the lowest. Where fewer than half of the
+    presentations have an answer, the judgment has the status that most others have. Averages that were there before are
+    replaced.
 
     Args:
         corpus: Judgments with a column `presentation`.
@@ -66,7 +67,8 @@ def _average(part: pl.DataFrame, scale: Scale) -> tuple[float | None, str, float
     if 2 * answered["presentation"].n_unique() < presentations:
         others = part.filter(pl.col("value").is_null())["status"].cast(pl.String)
         return None, str(others.value_counts().sort("count", "status", descending=[True, False])["status"][0]), None
-    means = answered.group_by("presentation").agg(pl.col("value").mean()).sort("presentation")["value"].to_numpy()
+    told = pl.coalesce("expected", "value") if "expected" in answered.columns else pl.col("value")
+    means = answered.group_by("presentation").agg(told.mean().alias("mean")).sort("presentation")["mean"].to_numpy()
     if not scale.ordered:
         shares = (
             answered.group_by("presentation", "value")
