@@ -11,9 +11,11 @@ import polars as pl
 import pytest
 from scipy.stats import norm
 
+from benchmarks.audit import PRESENTATIONS, SCALE
 from tests.measures.reliability.test_reml import draws
 from vantage.errors import InputError
 from vantage.measures.audit.g_study import g_study
+from vantage.raters.planted import BiasedRater
 
 GOLDEN = json.loads((Path(__file__).parent / "g_study_golden.json").read_text(encoding="utf-8"))
 GLESER = """
@@ -165,3 +167,12 @@ def test_intervals_hold_the_share_and_a_wrong_target_is_refused() -> None:
     assert rows["estimate"].sum() == pytest.approx(1.0)
     with pytest.raises(InputError, match="the target is 2"):
         g_study(frame, target=2)
+
+
+def test_the_order_of_a_reversed_twin_is_that_of_the_question() -> None:
+    truth = {f"i{n}": float(value) for n, value in enumerate(np.linspace(-1, 1, 40))}
+    rater = BiasedRater("model", primacy=1.0)
+    found = variances(rater.judgments(truth, SCALE, PRESENTATIONS, samples=2, seed=1))
+    # Two levels half a point above and below their mean.
+    assert found["order"] == pytest.approx(0.5, abs=0.15)
+    assert abs(found["direction"]) < 0.05

@@ -179,9 +179,9 @@ def _told(row: dict[str, Any], card: Card) -> dict[str, Any]:
     ends = [row.get(end) for end in ("estimate", "low", "high")]
     relative = [None if end is None else 100 * end / width for end in ends]
     above, below, within = PHRASES.get(row["effect"]) or (
-        f"{row['effect'].capitalize()} raises answers ({row['contrast']})",
-        f"{row['effect'].capitalize()} lowers answers ({row['contrast']})",
-        f"{row['effect'].capitalize()} has no clear effect ({row['contrast']})",
+        f"A change of {row['effect']} raises answers ({row['contrast']})",
+        f"A change of {row['effect']} lowers answers ({row['contrast']})",
+        f"A change of {row['effect']} has no clear effect ({row['contrast']})",
     )
     limit = None if row.get("p") is None else max(abs(row["low"]), abs(row["high"]))
     return {
@@ -254,7 +254,7 @@ def _ordering(card: Card) -> Iterator[Varied]:
     """How far the options fall: −½ where the lowest was listed first, ½ where the highest was."""
     order, seen = card.frame["order"], card.frame["seen"]
     fall = np.array([falling(a, b) for a, b in zip(order, seen, strict=True)])
-    # The twin of a question has its options the other way round in the codes of the question.
+    # The options of a reversed twin run backwards in the codes of the question.
     fall = np.where((card.frame["direction"] == "reversed").fill_null(value=False).to_numpy(), -fall, fall)
     if len(np.unique(fall)) < 2:
         return

@@ -107,6 +107,11 @@ def designed(card: Card) -> Design:
     """The answers of a card with their level of every component."""
     frame, facets = card.frame, card.varied
     factors = [Factor.of("item", card.unit, True)]
+    # The options of a reversed twin run backwards in the codes of the question.
+    turned = pl.col("order").replace({"up": "down", "down": "up"})
+    frame = frame.with_columns(
+        pl.when(pl.col("direction") == "reversed").then(turned).otherwise(pl.col("order")).alias("order")
+    )
     codes = {facet: encode(frame.with_columns(pl.col(facet).fill_null("")), [facet]) for facet in facets}
     if card.raters is not None:
         codes["rater"] = card.raters
