@@ -38,6 +38,7 @@ def test_json_has_the_effects_the_components_and_the_verdicts(vantage: Vantage, 
     assert rows[0].startswith("rater,scale,effect,contrast")
 
 
+@pytest.mark.slow
 def test_the_page_has_cards_figures_and_a_gain(vantage: Vantage, folder: Path, tmp_path: Path) -> None:
     result = vantage("audit", folder, "--out", tmp_path / "audit")
     assert result.code == 0
