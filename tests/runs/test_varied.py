@@ -117,6 +117,14 @@ def test_every_combination_is_stored_in_the_codes_of_the_meaning() -> None:
     assert scored.filter(pl.col("probabilities").list.arg_max().cast(pl.Float64) - 2 != pl.col("value")).is_empty()
 
 
+def test_a_presentation_that_is_only_set_is_written_out() -> None:
+    reader = Reader()
+    corpus = varied(reader, items(3), "", presentation="order=random labels=letters")
+    assert corpus.judgments["value"].to_list() == [-2.0, -1.0, 0.0]
+    assert all(text.startswith("labels=letters order=random seen=") for text in corpus.judgments["presentation"])
+    assert len(set(corpus.judgments["presentation"])) > 1
+
+
 def test_a_hidden_middle_is_neither_shown_nor_an_example() -> None:
     reader = Reader()
     corpus = varied(reader, items(5).filter(item=["i0", "i4"]), "middle", style="few-shot:4")

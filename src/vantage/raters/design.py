@@ -158,7 +158,7 @@ def styled(style: Style, presentation: Presentation) -> Style:
 
 def full_array(counts: tuple[int, ...]) -> Array:
     """Every combination of levels, one a row."""
-    return np.array(list(product(*map(range, counts))), dtype=np.int64).reshape(-1, len(counts))
+    return np.array(list(product(*map(range, counts))), dtype=np.int64).reshape(math.prod(counts), len(counts))
 
 
 @lru_cache(maxsize=64)
