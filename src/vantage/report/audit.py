@@ -95,7 +95,8 @@ def _verdict(part: pl.DataFrame) -> str:
             pl.max_horizontal(pl.col("relative_low").abs(), pl.col("relative_high").abs()).max()
         ).item()
         which = f"none of {counted(len(tested), 'effect')} is" if len(tested) > 1 else "the one effect is not"
-        return f"{which} clear, and {f'none beyond {widest:.0f} % of the scale' if widest < 100 else 'no size is excluded'}"
+        limit = f"none beyond {widest:.0f} % of the scale" if widest < 100 else "no size is excluded"
+        return f"{which} clear, and {limit}"
     row = found.row(0, named=True)
     named = f"{row['effect']} ({row['contrast']})"
     size = minus(f"{row['estimate']:+.2f} {row['unit']}, 95 % CI {row['low']:.2f} to {row['high']:.2f}")
