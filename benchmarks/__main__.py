@@ -20,6 +20,7 @@ NAMES = (
     "view",
     "calibration",
     "calibration_models",
+    "audit",
 )
 
 

@@ -12,12 +12,12 @@ import vantage
 PUBLIC = {
     "vantage": """
         About ChatRater Corpus InputError Instrument Persona Personas Question Scale Style VantageError __version__
-        context corpus demo_corpus describe dif explain export facets fit fit_pairs load measures perspective rate
+        audit context corpus demo_corpus describe dif explain export facets fit fit_pairs load measures perspective rate
         raters report scales studies to_pandas
     """,
     "vantage.measures": """
-        ac1 accuracy aggregate alpha alt_test ambiguity bands calibration cohen compare competence components confusion
-        correlate d_study dif difference distance entropy explain facets find fleiss icc needed_raters opposed_items
+        ac1 accuracy aggregate alpha alt_test ambiguity audit balanced_gain bands calibration cohen compare competence components confusion
+        correlate d_study dif difference distance entropy explain facets find fleiss g_study icc needed_raters opposed_items
         opt_outs pairwise randolph ranks rater_matrix rater_quality rationale_agreement rationale_form
         rationale_similarity refusals registry scott soft_labels split_half split_items unanimity
     """,

@@ -52,6 +52,7 @@ _HOMES = {
     "Scale": "vantage.scales",
     "Style": "vantage.raters.style",
     "VantageError": "vantage.errors",
+    "audit": "vantage.measures.audit.effects",
     "context": "vantage.context",
     "corpus": "vantage.corpora.frames",
     "demo_corpus": "vantage.corpora.bundled",

@@ -7,7 +7,7 @@ a question before the question is shown; answers are decoded, so that values are
 | --- | --- | --- |
 | `order` | up, down, random | the order of the options; `seen` tells a random one by the options' places |
 | `labels` | numbers, words, letters | what the options are called |
-| `direction` | plain, reversed | the question, or its reversed twin |
+| `direction` | plain, reversed, choice | the question, its reversed twin, or a choice between both sides (in data) |
 | `wording` | 1, 2, 3 … | the question's own text and its paraphrases |
 | `format` | line, json, scored | the form of a model's reply |
 | `middle` | shown, hidden | whether there is a middle option |
@@ -31,7 +31,7 @@ from vantage.scales import Labels, Scale
 FACTORS: Final[dict[str, tuple[str, ...]]] = {
     "order": ("up", "down", "random"),
     "labels": ("numbers", "words", "letters"),
-    "direction": ("plain", "reversed"),
+    "direction": ("plain", "reversed", "choice"),
     "wording": (),
     "format": ("line", "json", "scored"),
     "middle": ("shown", "hidden"),
@@ -210,7 +210,7 @@ def levels(factor: str, instrument: Instrument, questions: Sequence[Question]) -
     if factor == "labels":
         worded = all(option.label for question in questions for option in question.scale.options)
         return FACTORS[factor] if worded else ("numbers", "letters")
-    if factor in ("order", "questions"):
+    if factor in ("order", "direction", "questions"):
         return FACTORS[factor][:2]
     return FACTORS[factor]
 

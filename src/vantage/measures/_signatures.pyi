@@ -11,11 +11,12 @@ from vantage.measures.aggregation.votes import Ties
 from vantage.measures.agreement.differences import Distance
 from vantage.measures.agreement.differences import Weights
 from vantage.measures.agreement.rater_pairs import PairStatistic
+from vantage.measures.audit.g_study import Show
 from vantage.measures.intervals import Method
 from vantage.measures.intervals import Over
 from vantage.measures.kinds import Kinds
 from vantage.measures.models.explain import Family
-from vantage.measures.models.explain import Show
+from vantage.measures.models.explain import Show as ExplainShow
 from vantage.measures.models.facets import Show as FacetsShow
 from vantage.measures.models.facets import Unconnected
 from vantage.measures.multiplicity import Correction
@@ -531,6 +532,35 @@ def components(
     kinds: Kinds = ...,
     include_excluded: bool = ...,
 ) -> pl.DataFrame: ...
+def audit(
+    data: Judgments,
+    *,
+    rater: str | Sequence[str] = ...,
+    confidence: float = ...,
+    kinds: Kinds = ...,
+    include_excluded: bool = ...,
+) -> pl.DataFrame: ...
+def g_study(
+    data: Judgments,
+    *,
+    rater: str | Sequence[str] = ...,
+    show: Show = ...,
+    answers: Sequence[int] = ...,
+    target: float = ...,
+    estimator: Literal['moments', 'reml'] = ...,
+    ci: Literal['items', 'none'] = ...,
+    confidence: float = ...,
+    kinds: Kinds = ...,
+    include_excluded: bool = ...,
+) -> pl.DataFrame: ...
+def balanced_gain(
+    data: Judgments,
+    *,
+    rater: str | Sequence[str] = ...,
+    confidence: float = ...,
+    kinds: Kinds = ...,
+    include_excluded: bool = ...,
+) -> pl.DataFrame: ...
 def explain(
     data: Judgments,
     *,
@@ -540,7 +570,7 @@ def explain(
     family: Family = ...,
     interactions: By = ...,
     base: Mapping[str, str] | None = ...,
-    show: Show = ...,
+    show: ExplainShow = ...,
     permutations: int = ...,
     confidence: float = ...,
     seed: int = ...,

@@ -160,7 +160,7 @@ class Conversations:
         if bare and key in self._known:
             return self._known[key]
         source = " ".join([str(v) for v in item.values() if isinstance(v, str)])
-        lettered = self._lettered or "labels=letters" in way
+        lettered = self._lettered or "labels=letters" in way or questions[0].scale.called == "letters"
         replies = read_reply(completion, questions, source, self.rater.template, lettered=lettered)
         if bare and replies[key[1]].rule.startswith("whole:") and len(self._known) < _REMEMBERED:
             self._known[key] = replies

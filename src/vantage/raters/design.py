@@ -237,7 +237,7 @@ def _levels(
     if factor == "format" and (style.together or style.sampling):
         raise InputError(f"the style '{style.name}' has one form of reply", remedy="leave format out")
     wanted = tuple(chosen.split("/")) if chosen else known[:2] if factor == "format" else known
-    allowed = known if factor in ("wording", "labels") else FACTORS[factor]
+    allowed = known if factor in ("wording", "labels", "direction") else FACTORS[factor]
     for level in wanted:
         if level not in allowed:
             raise InputError(f"{factor} has no level '{level}' here", remedy=nearest(level, allowed))
