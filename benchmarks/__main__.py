@@ -21,6 +21,7 @@ NAMES = (
     "calibration",
     "calibration_models",
     "audit",
+    "planning",
 )
 
 

@@ -22,6 +22,7 @@ ORDER = [
     "presentations",
     "corpora",
     "measures",
+    "planning",
     "perspective",
     "raters",
     "interop",

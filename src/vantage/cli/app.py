@@ -19,6 +19,8 @@ from vantage.cli import (
     measure,
     models,
     new,
+    panel,
+    plan,
     rate,
     report,
     runs,
@@ -85,6 +87,8 @@ app.command("explain", short_help="Which traits explain the answers: a mixed mod
 app.command("facets", short_help="Items, people and models on one scale.")(explain.facets)
 app.command("dif", short_help="Which items two groups read differently.")(explain.dif)
 app.command("audit", short_help="Do answers depend on the way of asking?")(audit.audit)
+app.command("panel", short_help="How many votes several models are worth.")(panel.panel)
+app.command("plan", short_help="How many items and raters a goal needs.")(plan.plan)
 app.command("study", context_settings=study.CONTEXT, short_help="Run a whole study and write its report.")(study.study)
 app.command("report", short_help="Draw a report again, or compare two.")(report.report)
 app.command("view", short_help="Look at every judgment in the browser.")(view.view)

@@ -47,6 +47,7 @@ HOMES = {
         "models.facets": ["facets"],
         "models.dif": ["dif"],
         "scoring.replaceability": ["alt_test"],
+        "panels.panel": ["panel"],
         "rationale.agreement": ["rationale_agreement", "rationale_similarity"],
         "rationale.form": ["rationale_form"],
     }.items()

@@ -20,6 +20,7 @@ from vantage.measures.models.explain import Show as ExplainShow
 from vantage.measures.models.facets import Show as FacetsShow
 from vantage.measures.models.facets import Unconnected
 from vantage.measures.multiplicity import Correction
+from vantage.measures.panels.panel import Show as PanelShow
 from vantage.measures.parts import Rounding
 from vantage.measures.ratings import By
 from vantage.measures.ratings import Judgments
@@ -622,6 +623,22 @@ def alt_test(
     ci: Over = ...,
     interval: Method = ...,
     resamples: int = ...,
+    confidence: float = ...,
+    seed: int = ...,
+    kinds: Kinds = ...,
+    include_excluded: bool = ...,
+) -> pl.DataFrame: ...
+def panel(
+    data: Judgments,
+    *,
+    by: By = ...,
+    raters: Sequence[str] | None = ...,
+    people: Sequence[str] | None = ...,
+    show: PanelShow = ...,
+    prices: Mapping[str, float] | None = ...,
+    writer: str | None = ...,
+    level: Level | None = ...,
+    ci: Resampled = ...,
     confidence: float = ...,
     seed: int = ...,
     kinds: Kinds = ...,

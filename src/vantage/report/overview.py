@@ -27,6 +27,7 @@ from vantage.measures.scoring.accuracy import accuracy
 from vantage.report.cells import counted, shortened
 from vantage.report.engine import PEOPLE, Analysis, Data
 from vantage.report.folder import Report
+from vantage.report.panels import panel_matrices
 from vantage.report.parts import Figure, Part, Result
 from vantage.report.recipe import Recipe, functions_of
 from vantage.report.record import Record, now, versions
@@ -45,7 +46,7 @@ GROUPS: Final = range(2, 9)
 FEWEST: Final = 5
 """How many raters a group needs to be compared."""
 RULERS: Final = 3
-"""How many questions have a Wright map."""
+"""How many questions have a Wright map, and a matrix of models."""
 PERMUTATIONS: Final = 2000
 """Of raters, in the comparison of groups."""
 UNIT: Final = ["item", "question"]
@@ -100,6 +101,11 @@ class CorpusAnalysis(Analysis):
         if not self.others or self.several is None:
             return None
         return self.kept.filter(rater=[*self.people.raters["rater"], *self.others])
+
+    @cached_property
+    def beside_several(self) -> Corpus | None:
+        """The same where there are two others or more."""
+        return self.beside if len(self.others) > 1 else None
 
     @property
     def answers_of_others(self) -> list[tuple[str, pl.DataFrame]]:
@@ -245,6 +251,18 @@ def accuracies(analysis: CorpusAnalysis) -> pl.DataFrame | None:
     frame = pl.concat(found, how="diagonal_relaxed")
     name = pl.when(pl.col("average").is_null()).then("metric").otherwise(pl.format("{} {}", "average", "metric"))
     return frame.with_columns(name.alias("metric")).select("question", "rater", "metric", "estimate", "low", "high")
+
+
+def panel_figures(analysis: CorpusAnalysis) -> list[Part | str] | None:
+    """The error correlations of the models, question by question."""
+    if analysis.beside_several is None:
+        return None
+    try:
+        return [
+            *panel_matrices(analysis.beside_several, [question.id for question in analysis.corpus.questions][:RULERS])
+        ]
+    except InputError:
+        return None  # the measure above it has said why
 
 
 def far_from_people(analysis: CorpusAnalysis) -> pl.DataFrame | None:
