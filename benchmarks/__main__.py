@@ -19,6 +19,8 @@ NAMES = (
     "models",
     "calibration",
     "calibration_models",
+    "calibration_powered",
+    "powered",
 )
 
 

@@ -66,6 +66,7 @@ _HOMES = {
     "measures": "vantage.measures",
     "perspective": "vantage.perspective",
     "rate": "vantage.runs.rating",
+    "regress": "vantage.measures.models.regress",
     "raters": "vantage.raters",
     "report": "vantage.report",
     "scales": "vantage.scales",

@@ -69,10 +69,16 @@ def measure(
     from vantage.measures.base import chosen_for
 
     whose = {"kinds": options.get("kinds"), "include_excluded": options.get("include_excluded", False)}
-    if line := chosen_for(options, corpus, pools=chosen.pools, **whose).sentence:
+    model = options.get("powered_by")
+    if model is None and (line := chosen_for(options, corpus, pools=chosen.pools, **whose).sentence):
         typer.echo(line, err=True)
     result = chosen.function(corpus, **options)
     print_frame(result, as_json=as_json, as_csv=as_csv, as_latex=as_latex, hidden=("measure", "options"))
+    if model is not None:
+        from vantage.measures.powered.sentences import sentences
+
+        for line in sentences(result, model, options.get("by", ())):
+            typer.echo(line, err=True)
 
 
 def parse_options(chosen: Measure, words: list[str]) -> dict[str, Any]:
@@ -88,6 +94,10 @@ def parse_options(chosen: Measure, words: list[str]) -> dict[str, Any]:
                 remedy=f"options are written --name value; see vantage measure {chosen.name} --help",
             )
         flag, equals, value = word[2:].partition("=")
+        if flag not in known and flag == "powered-by":
+            from vantage.measures.base import not_powered
+
+            raise not_powered(chosen.name)
         if flag not in known:
             raise InputError(f"measure '{chosen.name}' has no option --{flag}", remedy=_instead(flag, known))
         hint = chosen.types[known[flag]]

@@ -17,6 +17,7 @@ from vantage.measures.kinds import Kinds
 from vantage.measures.models.explain import Family
 from vantage.measures.models.explain import Show
 from vantage.measures.models.facets import Show as FacetsShow
+from vantage.measures.models.regress import Family as RegressFamily
 from vantage.measures.multiplicity import Correction
 from vantage.measures.parts import Rounding
 from vantage.measures.ratings import By
@@ -58,6 +59,7 @@ def alpha(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    powered_by: str | Sequence[str] | None = ...,
 ) -> pl.DataFrame: ...
 def fleiss(
     data: Judgments,
@@ -153,6 +155,7 @@ def pairwise(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    powered_by: str | Sequence[str] | None = ...,
 ) -> pl.DataFrame: ...
 def difference(
     data: Judgments,
@@ -317,6 +320,7 @@ def entropy(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    powered_by: str | Sequence[str] | None = ...,
 ) -> pl.DataFrame: ...
 def ambiguity(
     data: Judgments,
@@ -345,6 +349,7 @@ def split_items(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    powered_by: str | Sequence[str] | None = ...,
 ) -> pl.DataFrame: ...
 def opposed_items(
     data: Judgments,
@@ -448,6 +453,37 @@ def calibration(
     kinds: Kinds = ...,
     include_excluded: bool = ...,
 ) -> pl.DataFrame: ...
+def mean(
+    data: Judgments,
+    *,
+    by: By = ...,
+    between: str | None = ...,
+    values: Sequence[object] | None = ...,
+    probability: str | None = ...,
+    ci: Over = ...,
+    resamples: int = ...,
+    confidence: float = ...,
+    seed: int = ...,
+    kinds: Kinds = ...,
+    include_excluded: bool = ...,
+    powered_by: str | Sequence[str] | None = ...,
+) -> pl.DataFrame: ...
+def prevalence(
+    data: Judgments,
+    *,
+    value: float | str | None = ...,
+    by: By = ...,
+    between: str | None = ...,
+    values: Sequence[object] | None = ...,
+    probability: str | None = ...,
+    ci: Over = ...,
+    resamples: int = ...,
+    confidence: float = ...,
+    seed: int = ...,
+    kinds: Kinds = ...,
+    include_excluded: bool = ...,
+    powered_by: str | Sequence[str] | None = ...,
+) -> pl.DataFrame: ...
 def correlate(
     data: Judgments,
     *,
@@ -465,6 +501,7 @@ def correlate(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    powered_by: str | Sequence[str] | None = ...,
 ) -> pl.DataFrame: ...
 def ranks(
     data: Judgments,
@@ -564,6 +601,22 @@ def dif(
     confidence: float = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+) -> pl.DataFrame: ...
+def regress(
+    data: Judgments,
+    *,
+    on: By,
+    by: By = ...,
+    question: str | None = ...,
+    family: RegressFamily = ...,
+    value: float | str | None = ...,
+    probability: str | None = ...,
+    ci: Over = ...,
+    confidence: float = ...,
+    seed: int = ...,
+    kinds: Kinds = ...,
+    include_excluded: bool = ...,
+    powered_by: str | Sequence[str] | None = ...,
 ) -> pl.DataFrame: ...
 def alt_test(
     data: Judgments,

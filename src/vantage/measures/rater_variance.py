@@ -95,7 +95,7 @@ class RaterVariance:
 
     def around(self, estimate: float, confidence: float, limits: tuple[float, float] = LIMITS) -> Bounds:
         """The interval over raters, with these items."""
-        reach = self.total**0.5 * _quantile(self.freedom, confidence)
+        reach = self.total**0.5 * t_quantile(self.freedom, confidence)
         return max(limits[0], estimate - reach), min(limits[1], estimate + reach)
 
     def widened(
@@ -124,11 +124,11 @@ class RaterVariance:
         if variance == 0:
             return estimate, estimate
         unsure = (self.total**2 / self.freedom if added > 0 else 0.0) + items**2 / (units - 1)
-        longer = _quantile(variance**2 / unsure, confidence)
+        longer = t_quantile(variance**2 / unsure, confidence)
         if items < 1e-6 * variance:
             low, high = -longer * variance**0.5, longer * variance**0.5
         else:
-            longer *= (variance / items) ** 0.5 / _quantile(np.inf, confidence)
+            longer *= (variance / items) ** 0.5 / t_quantile(np.inf, confidence)
             if share:
                 return wilson(estimate * units / longer**2, units / longer**2, confidence)
             tail = (1 - confidence) / 2
@@ -178,7 +178,12 @@ def several_items(answered: pl.DataFrame) -> int:
     return int((answered.group_by("rater").agg(pl.col("item").n_unique())["item"] > 1).sum())
 
 
-def _quantile(freedom: float, confidence: float) -> float:
+def t_quantile(freedom: float, confidence: float) -> float:
+    """How many standard errors an interval reaches on either side.
+
+    >>> round(t_quantile(9, 0.95), 3), round(t_quantile(np.inf, 0.95), 3)
+    (2.262, 1.96)
+    """
     from scipy.special import stdtrit
 
     return float(stdtrit(min(freedom, 1e9), (1 + confidence) / 2))
