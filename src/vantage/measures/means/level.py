@@ -156,8 +156,8 @@ def mean(
     >>> mean(answers)["estimate"].to_list()
     [3.0]
     >>> said = {"item": [*"abcd"] + ["a", "b"], "rater": ["bot"] * 4 + ["ann"] * 2, "value": [0, 1, 1, 1, 1, 2]}
-    >>> mean(said, powered_by="bot").select("judged_by", "estimate", "lambda").rows()
-    [('people', 1.5, None), ('model', 0.75, None), ('both', 2.0, 1.0)]
+    >>> mean(said, powered_by="bot").select("judged_by", pl.col("estimate", "lambda").round(2)).rows()
+    [('people', 1.5, None), ('model', 0.75, None), ('both', 1.75, 0.5)]
     """
     options = {"between": between, "values": values, "probability": probability}
     return _rows(data, by, options, Resampling(ci, "percentile", resamples, confidence, seed, OVER))

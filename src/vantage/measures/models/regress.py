@@ -108,7 +108,7 @@ def regress(
     >>> frame = pl.DataFrame({"item": range(200), "rater": "ann", "length": length,
     ...                       "value": (length + rng.logistic(size=200) > 0).astype(float)})
     >>> regress(frame, on="length").select("term", pl.col("estimate").round(2)).rows()
-    [('constant', 0.12), ('length', 1.03)]
+    [('constant', 0.22), ('length', 1.07)]
     """
     options = {
         "on": on, "by": by, "question": question, "family": family, "value": value, "probability": probability,

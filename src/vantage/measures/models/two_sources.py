@@ -59,8 +59,8 @@ class Loss:
         if self.said is None or self.other_x is None:
             lam = 0.0
         if lam is None:
-            start = self.solved(1.0)
-            lam = self._parts(start if np.isfinite(start).all() else self.solved(0.0), use=True).lam
+            starts = [theta for theta in (self.solved(1.0), self.solved(0.0)) if np.isfinite(theta).all()]
+            lam = self._parts(starts[0], use=True).lam if starts else 0.0
         theta = self.solved(lam)
         if not np.isfinite(theta).all():
             return Fit(theta, np.full((len(theta), len(theta)), np.nan), lam)

@@ -23,8 +23,8 @@ def cross_fitted(judged: Floats, target: Floats, others: Floats, seed: int) -> t
 
     >>> x = np.arange(40.0)[:, None]
     >>> own, new = cross_fitted(x, 2 * x.ravel(), np.array([[50.0], [60.0]]), seed=0)
-    >>> round(float(np.diff(new)[0]), 1), round(float(own[30] - own[20]), 1)
-    (20.0, 20.0)
+    >>> round(float(np.diff(new)[0])), round(float(own[30] - own[20]))
+    (20, 20)
     """
     from sklearn.linear_model import RidgeCV
 

@@ -15,7 +15,7 @@ def sentences(result: pl.DataFrame, model: str | Sequence[str], by: Sequence[str
     >>> row = {"judged_by": "both", "estimate": 0.5, "lambda": 0.41, "labels_gained": 110.8, "representative": True,
     ...        "reason": None}
     >>> sentences(pl.DataFrame([row]), "gpt-4o")
-    ['gpt-4o is worth 111 more labels of people (λ = 0.41).']
+    ['gpt-4o is worth 111 additional labels of people (λ = 0.41).']
     """
     name = model if isinstance(model, str) else " and ".join(model)
     made = []
@@ -35,4 +35,5 @@ def worth(row: dict[str, object], model: str) -> str | None:
         return f"{model} adds nothing to people's judgments (λ = 0)"
     if round(gained) < 0:
         return f"{model} costs {-gained:,.0f} labels of people here (λ = {lam:.2f})"
-    return f"{model} is worth {gained:,.0f} more label{'' if round(gained) == 1 else 's'} of people (λ = {lam:.2f})"
+    labels = "label" if round(gained) == 1 else "labels"
+    return f"{model} is worth {gained:,.0f} additional {labels} of people (λ = {lam:.2f})"

@@ -76,7 +76,8 @@ class Sides:
                 f"no item was judged both by people and by {' and '.join(repr(name) for name in names)}",
                 remedy="let people judge some of the items that the model judged",
             )
-        alike = pl.concat([known.select(*UNIT, *by), answers.select(*UNIT, *by)], how="vertical_relaxed")
+        columns = list(dict.fromkeys([*UNIT, *by]))
+        alike = pl.concat([known.select(columns), answers.select(columns)], how="vertical_relaxed")
         item_by = [column for column in by if column in UNIT or constant_within(alike, column, UNIT)]
         people: Any
         if hasattr(selection.data, "with_columns_of"):
