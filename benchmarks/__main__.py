@@ -22,6 +22,8 @@ NAMES = (
     "calibration_models",
     "audit",
     "planning",
+    "calibration_powered",
+    "powered",
 )
 
 

@@ -75,6 +75,7 @@ _HOMES = {
     "perspective": "vantage.perspective",
     "plan": "vantage.planning.plan",
     "rate": "vantage.runs.rating",
+    "regress": "vantage.measures.models.regress",
     "raters": "vantage.raters",
     "report": "vantage.report",
     "scales": "vantage.scales",

@@ -61,6 +61,7 @@ def alpha(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    powered_by: str | Sequence[str] | None = ...,
 ) -> pl.DataFrame: ...
 def fleiss(
     data: Judgments,
@@ -156,6 +157,7 @@ def pairwise(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    powered_by: str | Sequence[str] | None = ...,
 ) -> pl.DataFrame: ...
 def difference(
     data: Judgments,
@@ -320,6 +322,7 @@ def entropy(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    powered_by: str | Sequence[str] | None = ...,
 ) -> pl.DataFrame: ...
 def ambiguity(
     data: Judgments,
@@ -348,6 +351,7 @@ def split_items(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    powered_by: str | Sequence[str] | None = ...,
 ) -> pl.DataFrame: ...
 def opposed_items(
     data: Judgments,
@@ -454,6 +458,37 @@ def calibration(
     kinds: Kinds = ...,
     include_excluded: bool = ...,
 ) -> pl.DataFrame: ...
+def mean(
+    data: Judgments,
+    *,
+    by: By = ...,
+    between: str | None = ...,
+    values: Sequence[object] | None = ...,
+    probability: str | None = ...,
+    ci: Over = ...,
+    resamples: int = ...,
+    confidence: float = ...,
+    seed: int = ...,
+    kinds: Kinds = ...,
+    include_excluded: bool = ...,
+    powered_by: str | Sequence[str] | None = ...,
+) -> pl.DataFrame: ...
+def prevalence(
+    data: Judgments,
+    *,
+    value: float | str | None = ...,
+    by: By = ...,
+    between: str | None = ...,
+    values: Sequence[object] | None = ...,
+    probability: str | None = ...,
+    ci: Over = ...,
+    resamples: int = ...,
+    confidence: float = ...,
+    seed: int = ...,
+    kinds: Kinds = ...,
+    include_excluded: bool = ...,
+    powered_by: str | Sequence[str] | None = ...,
+) -> pl.DataFrame: ...
 def correlate(
     data: Judgments,
     *,
@@ -471,6 +506,7 @@ def correlate(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    powered_by: str | Sequence[str] | None = ...,
 ) -> pl.DataFrame: ...
 def ranks(
     data: Judgments,
@@ -602,6 +638,22 @@ def dif(
     confidence: float = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+) -> pl.DataFrame: ...
+def regress(
+    data: Judgments,
+    *,
+    on: By,
+    by: By = ...,
+    question: str | None = ...,
+    family: RegressFamily = ...,
+    value: float | str | None = ...,
+    probability: str | None = ...,
+    ci: Over = ...,
+    confidence: float = ...,
+    seed: int = ...,
+    kinds: Kinds = ...,
+    include_excluded: bool = ...,
+    powered_by: str | Sequence[str] | None = ...,
 ) -> pl.DataFrame: ...
 def alt_test(
     data: Judgments,

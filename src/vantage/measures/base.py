@@ -28,6 +28,20 @@ BIASED = "the interval does not hold the estimate: resamples are biased here, so
 """The reason of a row whose interval is not to be trusted."""
 
 
+class Powering(Protocol):
+    """How a measure is powered by a model (see `vantage.measures.powered`)."""
+
+    def __call__(
+        self,
+        function: Callable[..., pl.DataFrame],
+        data: Judgments,
+        options: Mapping[str, Any],
+        powered_by: str | Sequence[str],
+        whose: Callable[[Judgments], Selection],
+    ) -> pl.DataFrame:
+        """The rows of people, of the model and of both."""
+
+
 @dataclass(frozen=True, slots=True)
 class Measure:
     """What the registry knows of a measure: its name on the command line, family, function and presentation."""
@@ -54,7 +68,7 @@ class Measure:
     @property
     def types(self) -> Mapping[str, Any]:
         """The type of each option, for reading it from the command line."""
-        names = {**vars(sys.modules[self.function.__module__]), "Kinds": Kinds}
+        names = {**vars(sys.modules[self.function.__module__]), "Kinds": Kinds, "Sequence": Sequence}
         return {
             name: eval(p.annotation, dict(names)) if isinstance(p.annotation, str) else p.annotation  # noqa: S307
             for name, p in self.options.items()
@@ -75,6 +89,8 @@ class Recorded(Protocol[P]):
     ) -> pl.DataFrame: ...
     @overload
     def __call__(self, data: Judgments, *, include_excluded: bool, **options: Any) -> pl.DataFrame: ...
+    @overload
+    def __call__(self, data: Judgments, *, powered_by: str | Sequence[str], **options: Any) -> pl.DataFrame: ...
 
 
 WHOSE: Final = {
@@ -84,23 +100,34 @@ WHOSE: Final = {
     ),
 }
 """The options that every measure has: whose judgments it uses."""
+POWERED_BY: Final = inspect.Parameter(
+    "powered_by", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="str | Sequence[str] | None"
+)
+"""The option of measures that a model can power: the rater, or several raters together, whose judgments do."""
 
 
 def measure(
-    name: str, family: str, view: View = PLAIN, *, pools: bool = True
+    name: str, family: str, view: View = PLAIN, *, pools: bool = True, powered: Powering | None = None
 ) -> Callable[[Callable[P, pl.DataFrame]], Recorded[P]]:
     """Registers a function as a measure and writes its name and options into every row it returns.
 
     Every measure takes `kinds` (whose judgments: people by default) and `include_excluded` as well; one that compares
-    raters with each other, and pools nobody, says `pools=False`. The two last columns of a result, `measure` and
-    `options`, make a row of a report recomputable; `view` says how a report shows the result.
+    raters with each other, and pools nobody, says `pools=False`. One that a model can power says how with `powered`,
+    and takes `powered_by` too. The two last columns of a result, `measure` and `options`, make a row of a report
+    recomputable; `view` says how a report shows the result.
     """
 
     def register(function: Callable[P, pl.DataFrame]) -> Recorded[P]:
         signature = inspect.signature(function)
 
         @functools.wraps(function)
-        def recorded(*args: Any, kinds: Kinds = None, include_excluded: bool = False, **kwargs: Any) -> pl.DataFrame:
+        def recorded(
+            *args: Any,
+            kinds: Kinds = None,
+            include_excluded: bool = False,
+            powered_by: str | Sequence[str] | None = None,
+            **kwargs: Any,
+        ) -> pl.DataFrame:
             for old in RENAMED.keys() & kwargs.keys() - signature.parameters.keys():
                 raise InputError(f"measure '{name}' has no option '{old}'", remedy=f"it is now '{RENAMED[old]}'")
             bound = signature.bind(*args, **kwargs)
@@ -111,10 +138,21 @@ def measure(
                 if signature.parameters[key].kind is inspect.Parameter.KEYWORD_ONLY
             }
             first = next(iter(bound.arguments))
-            chosen = chosen_for(options, bound.arguments[first], kinds, include_excluded=include_excluded, pools=pools)
-            bound.arguments[first] = chosen.data
-            by = options.get("by", ())
-            result = with_left_out(function(*bound.args, **bound.kwargs), chosen, [by] if isinstance(by, str) else by)
+
+            def whose(data: Judgments) -> Selection:
+                return chosen_for(options, data, kinds, include_excluded=include_excluded, pools=pools)
+
+            if powered_by is not None:
+                if powered is None:
+                    raise not_powered(name)
+                result = powered(function, bound.arguments[first], dict(options), powered_by, whose)
+                options["powered_by"] = powered_by
+            else:
+                chosen = whose(bound.arguments[first])
+                bound.arguments[first] = chosen.data
+                by = options.get("by", ())
+                made = function(*bound.args, **bound.kwargs)
+                result = with_left_out(made, chosen, [by] if isinstance(by, str) else by)
             options |= {"kinds": kinds} if kinds is not None else {}
             options |= {"include_excluded": True} if include_excluded else {}
             return result.with_columns(
@@ -123,7 +161,7 @@ def measure(
             )
 
         recorded.__signature__ = signature.replace(  # type: ignore[attr-defined]
-            parameters=[*signature.parameters.values(), *WHOSE.values()]
+            parameters=[*signature.parameters.values(), *WHOSE.values(), *([POWERED_BY] if powered else [])]
         )
         summary = (inspect.getdoc(function) or "").split("\n", 1)[0]
         new, known = Measure(name, family, summary, recorded, view, pools), REGISTRY.get(name)
@@ -133,6 +171,12 @@ def measure(
         return cast(Recorded[P], recorded)
 
     return register
+
+
+def not_powered(name: str) -> InputError:
+    """The error for a measure that a model cannot power."""
+    able = "mean, prevalence, entropy, split-items, alpha, pairwise, correlate and regress"
+    return InputError(f"measure '{name}' cannot be powered by a model", remedy=f"use one of {able}")
 
 
 def chosen_for(
