@@ -20,7 +20,10 @@ NAMES = (
     "view",
     "calibration",
     "calibration_models",
+    "audit",
     "planning",
+    "calibration_powered",
+    "powered",
 )
 
 

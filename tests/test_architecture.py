@@ -19,6 +19,7 @@ ORDER = [
     "scales",
     "documents",
     "instruments",
+    "presentations",
     "corpora",
     "measures",
     "planning",

@@ -220,6 +220,21 @@ def test_a_study_that_cannot_be_estimated_says_so(
     assert done.err.startswith(f"vantage: {sentence}"), done.err
 
 
+@pytest.mark.parametrize("study", sorted(CASES.keys() - {"demo"}))  # which scores options and gets no replies
+def test_every_study_takes_the_option_that_the_note_on_cut_replies_names(
+    study: str,
+    data: dict[str, Path | None],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    loads(monkeypatch)
+    options = [word for name, value in CASES[study].items() for word in ("--set", f"{name}={value}")]
+    where = ["--data", data[study]] if data[study] else []
+    words = ("study", study, *where, "--model", "openai:x", "--max-tokens", 1, *options, "--estimate", "--json")
+    told = verb(capsys, monkeypatch, *words).json
+    assert told["completion_tokens"] == told["calls"] > 0
+
+
 def test_stored_calls_are_told_and_left_alone(tmp_path: Path) -> None:
     from vantage.studies import run
 

@@ -9,6 +9,7 @@ from typer.core import TyperGroup
 
 from vantage._version import __version__
 from vantage.cli import (
+    audit,
     collect,
     corpora,
     demo,
@@ -30,7 +31,7 @@ from vantage.cli import (
 
 ORDER = (
     *("demo", "new", "instruments", "corpora", "collect", "rate", "models", "train", "runs"),
-    *("measure", "explain", "facets", "dif", "panel", "plan", "study", "report", "view", "doctor"),
+    *("measure", "explain", "facets", "dif", "audit", "panel", "plan", "study", "report", "view", "doctor"),
 )
 """The verbs as help lists them."""
 
@@ -85,6 +86,7 @@ app.command(
 app.command("explain", short_help="Which traits explain the answers: a mixed model.")(explain.explain)
 app.command("facets", short_help="Items, people and models on one scale.")(explain.facets)
 app.command("dif", short_help="Which items two groups read differently.")(explain.dif)
+app.command("audit", short_help="Do answers depend on the way of asking?")(audit.audit)
 app.command("panel", short_help="How many votes several models are worth.")(panel.panel)
 app.command("plan", short_help="How many items and raters a goal needs.")(plan.plan)
 app.command("study", context_settings=study.CONTEXT, short_help="Run a whole study and write its report.")(study.study)

@@ -19,8 +19,6 @@ Folder = Annotated[Path, typer.Argument(metavar="CORPUS", help="A corpus folder.
 Question = Annotated[str | None, typer.Option(help="The question; all of them, one by one, without it.")]
 Kinds = Annotated[str | None, typer.Option(metavar="all|KIND,…", help="Whose judgments: people by default.")]
 HIDDEN = ("measure", "options", "left_out", "over", "items")
-FOUND = 0.05
-"""Of differential items, people see those below this share of false discoveries."""
 
 
 def explain(
@@ -83,8 +81,14 @@ def explain(
 def facets(
     folder: Folder,
     question: Question = None,
+    together: Annotated[bool, typer.Option("--together", help="Put all questions on one scale.")] = False,
     thresholds: Annotated[str, typer.Option(help="common, question or rater.")] = "common",
-    show: Annotated[str, typer.Option(help="raters, items, thresholds, summary, curve or ruler.")] = "raters",
+    unconnected: Annotated[
+        str, typer.Option(metavar="refuse|assume|largest", help="What to do with raters that share no items.")
+    ] = "refuse",
+    show: Annotated[
+        str, typer.Option(help="raters, items, thresholds, categories, summary, curve or ruler.")
+    ] = "raters",
     kinds: Kinds = None,
     figure: Annotated[
         Path | None, typer.Option(help="Where to write the Wright map of one question: .svg, .pdf or .png.")
@@ -103,13 +107,15 @@ def facets(
     from vantage.measures.models.facets import facets as fitted
 
     corpus = filtered(_read(folder), where)
-    options: dict[str, Any] = {"thresholds": thresholds, "kinds": kinds}
+    options: dict[str, Any] = {"thresholds": thresholds, "unconnected": unconnected, "kinds": kinds}
     if figure is not None:
         asked = [one.id for one in corpus.questions]
-        if question is None and len(asked) > 1:
-            raise InputError("a Wright map is of one question", remedy=f"pass --question, one of {', '.join(asked)}")
+        if question is None and len(asked) > 1 and not together:
+            remedy = f"pass --question, one of {', '.join(asked)}, or --together"
+            raise InputError("a Wright map is of one question", remedy=remedy)
         write_figure("wright", fitted(corpus, question=question, show="ruler", **options), {}, figure)
-    frame = fitted(corpus, show=convert(show, _shows(), "--show"), **options, **_asked(question))
+    apart: dict[str, Any] = {} if together else _asked(question)
+    frame = fitted(corpus, show=convert(show, _shows(), "--show"), **options, **apart)
     print_frame(frame, as_json=as_json, as_csv=as_csv, as_latex=as_latex, hidden=HIDDEN)
 
 
@@ -132,6 +138,7 @@ def dif(
     """
     import polars as pl
 
+    from vantage.measures.models.dif import FOUND
     from vantage.measures.models.dif import dif as tested
 
     corpus = filtered(_read(folder), where)
@@ -146,6 +153,10 @@ def dif(
         print_frame(differ.select([name for name in columns if name in differ.columns]))
     first, second = rows["first"][0], rows["second"][0]
     typer.echo(f"{len(differ):,} of {len(rows):,} items are rated differently by {first} and {second}.")
+    for row in tested(corpus, show="invariance", **options, **_asked(question)).drop_nulls("p").iter_rows(named=True):
+        about = f" ({row['question']})" if "question" in row else ""
+        claim = "do not read all items alike" if row["p"] < FOUND else "may read all items alike"
+        typer.echo(f"The groups {claim}{about}: χ²({row['df']}) = {row['statistic']:.1f}, p = {row['p']:.3f}.")
 
 
 def _read(folder: Path) -> Corpus:

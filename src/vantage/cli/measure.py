@@ -64,13 +64,23 @@ def measure(
         options["by"] = [column.strip() for column in (by or "").split(",") if column.strip()]
     elif by:
         raise InputError(f"measure '{name}' does not group", remedy="leave --by out")
-    from vantage.measures.base import chosen_for
+    from vantage.measures.base import chosen_for, only_reason
 
     whose = {"kinds": options.get("kinds"), "include_excluded": options.get("include_excluded", False)}
-    if line := chosen_for(options, corpus, pools=chosen.pools, **whose).sentence:
+    model = options.get("powered_by")
+    if model is None and (line := chosen_for(options, corpus, pools=chosen.pools, **whose).sentence):
         typer.echo(line, err=True)
     result = chosen.function(corpus, **options)
-    print_frame(result, as_json=as_json, as_csv=as_csv, as_latex=as_latex, hidden=("measure", "options"))
+    hidden = ["measure", "options"]
+    if (only := only_reason(result)) and not as_json and not as_csv:
+        typer.echo(f"{only[0].upper()}{only[1:]}.", err=True)
+        hidden.append("reason")
+    print_frame(result, as_json=as_json, as_csv=as_csv, as_latex=as_latex, hidden=hidden)
+    if model is not None:
+        from vantage.measures.powered.sentences import sentences
+
+        for line in sentences(result, model, options.get("by", ())):
+            typer.echo(line, err=True)
 
 
 def _list(*, as_json: bool) -> None:

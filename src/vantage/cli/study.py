@@ -47,6 +47,9 @@ def study(
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="A setting of the models, such as threads=2.")
     ] = None,
     base_url: Annotated[str | None, typer.Option(help="The address of an OpenAI-compatible endpoint.")] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(min=1, help="Maximum length of a reply in tokens (512, or the study's own).")
+    ] = None,
     concurrency: Annotated[int | None, typer.Option(help="Maximum number of concurrent requests.")] = None,
     prices: Annotated[Path | None, typer.Option(help="A YAML file of prices per million tokens.")] = None,
     max_cost: Annotated[float | None, typer.Option(help="Stop before the run costs more; needs --prices.")] = None,
@@ -87,6 +90,9 @@ def study(
     settings: dict[str, Any] = {key: number(value) for key, value in pairs(setting or [], "--setting").items()}
     if base_url:
         settings["base_url"] = base_url
+    if max_tokens is not None:
+        own = any(entry.name == "max_tokens" for entry in chosen.described())
+        (options if own else settings)["max_tokens"] = max_tokens
     known = read_prices(prices) if prices else {}
     carried = RunOptions(concurrency=concurrency, prices=known, max_cost=max_cost, fail_on=fail_on)
     wanted: dict[str, Any] = {"out": out, "data": data, "models": model or (), "seed": seed, "settings": settings}

@@ -471,6 +471,11 @@ class Plots:
         told = f"One point per {by} with its interval."
         return figure("agreement", caption, told, "points", result, {"category": by, "label": measure})
 
+    def wright(self, question: str) -> Any:
+        """The Wright map of a question: people, models and items on one scale, or a sentence why there is none."""
+        self.corpus.question(question)
+        return import_module("vantage.report.ruler").wright_maps(self.corpus, [question])[0]
+
 
 def with_defaults(judgments: Frame) -> Frame:
     """Judgments with the columns that can be left out: one condition, one sample, every row answered."""
@@ -496,7 +501,7 @@ def merge_instruments(instruments: Iterable[Instrument]) -> tuple[Instrument, ..
             continue
         older, newer = sorted((known, instrument), key=lambda i: i.version)
         for question in older.questions:
-            if not any(q.id == question.id and q.scale == question.scale for q in newer.questions):
+            if not any(q.id == question.id and q.scale.meaning == question.scale.meaning for q in newer.questions):
                 raise InputError(
                     f"instrument '{instrument.id}' has two versions that differ in question '{question.id}'",
                     remedy="rename one instrument and its questions",
@@ -511,7 +516,7 @@ def _questions(instruments: Iterable[Instrument]) -> tuple[Question, ...]:
     for instrument in instruments:
         for question in instrument.questions:
             known = questions.setdefault(question.id, question)
-            if known.scale != question.scale:
+            if known.scale.meaning != question.scale.meaning:
                 raise InputError(
                     f"two instruments have a question '{question.id}' with different scales",
                     remedy="rename one of them",

@@ -8,7 +8,7 @@ from inspect import Parameter
 from typing import Any, Final, Literal, Union, get_args, get_origin
 
 from vantage.errors import InputError, nearest
-from vantage.measures.base import RENAMED, Measure
+from vantage.measures.base import RENAMED, Measure, not_powered
 
 FROM_PYTHON: Final = "(from Python only)"
 """What `values_of` says of an option that cannot be written as a word."""
@@ -27,6 +27,8 @@ def parse_options(chosen: Measure, words: list[str]) -> dict[str, Any]:
                 remedy=f"options are written --name value; see vantage measure {chosen.name} --help",
             )
         flag, equals, value = word[2:].partition("=")
+        if flag not in known and flag == "powered-by":
+            raise not_powered(chosen.name)
         if flag not in known:
             raise InputError(f"measure '{chosen.name}' has no option --{flag}", remedy=_instead(flag, known))
         hint = chosen.types[known[flag]]

@@ -8,8 +8,10 @@ The caption is built from the options that were really used.
 >>> from vantage.measures import registry
 >>> frame = alpha(demo_corpus(), by="question", resamples=50)
 >>> shown = present(frame, registry()["alpha"].view, name="alpha", by=["question"], who="9 people")
->>> shown.parts[0].caption
-"Krippendorff's alpha (ordinal level) of 9 people by question, with 95 % intervals over items (50 resamples)."
+>>> shown.parts[0].caption.split(", with ")[0]
+"Krippendorff's alpha (ordinal level) of 9 people by question"
+>>> shown.parts[0].caption.split(", with ")[1]
+'95 % intervals over items (50 resamples), since fewer than ten raters judged several items each.'
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from typing import Any, Final
 import polars as pl
 
 from vantage.corpora import Corpus
+from vantage.measures.base import only_reason
 from vantage.measures.presentation import Column, Rule, View
 from vantage.report.cells import counted
 from vantage.report.parts import Figure, Part, Table
@@ -80,8 +83,10 @@ def present(
     """
     columns = {column: how for column, how in view.columns.items() if column in frame.columns}
     known = [column for column in frame.columns if frame[column].null_count() < len(frame)]
-    shown = [column for column in dict.fromkeys([*by, *view.show]) if column in known] if view.show else []
+    known = [column for column in known if column != "reason" or not only_reason(frame)]
     options = used_options(frame)
+    differ = ["over"] if "low" in known and len(_targets(frame, options)) > 1 else []
+    shown = [column for column in dict.fromkeys([*by, *view.show, *differ]) if column in known] if view.show else []
     text = caption or caption_of(view, frame, by, who)
     parts: list[Part] = []
     drawn = _default_figure(view, by) if figures is None else figures
@@ -118,11 +123,19 @@ def interval_words(frame: pl.DataFrame, options: Mapping[str, Any]) -> str:
     """The words on intervals in a caption; nothing where a result has none."""
     if "low" not in frame.columns or frame["low"].null_count() == len(frame):
         return ""
-    over = frame["over"].drop_nulls().unique().to_list() if "over" in frame.columns else [options.get("ci")]
-    named = [OVER[one] for one in over if one in OVER]
+    named = [OVER[one] for one in _targets(frame, options) if one in OVER]
     words = f", with {100 * options.get('confidence', 0.95):g} % intervals"
-    words += f" over {named[0]}" if len(named) == 1 else ""
-    return f"{words} ({counted(options['resamples'], 'resample')})" if options.get("resamples") else words
+    words += f" over {named[0]}" if len(named) == 1 else f" (over {' or '.join(named)}: see each row)" if named else ""
+    words += f" ({counted(options['resamples'], 'resample')})" if options.get("resamples") else ""
+    once = only_reason(frame)
+    return words + (once.removeprefix("the interval is over items") if once else "")
+
+
+def _targets(frame: pl.DataFrame, options: Mapping[str, Any]) -> list[Any]:
+    """What the intervals of a result are over; rows may differ in that."""
+    if "over" not in frame.columns:
+        return [options.get("ci")]
+    return frame.filter(pl.col("low").is_not_null())["over"].drop_nulls().unique().sort().to_list()
 
 
 def who_of(corpus: Corpus) -> str:

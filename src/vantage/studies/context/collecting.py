@@ -114,8 +114,7 @@ def simulator(context: Context[ContextOptions], model: str) -> Simulator:
         count=options.persona_count,
         answers=cast(Any, options.answers),
         samples=options.samples,
-        seed=context.seed,
-        settings=dict(context.settings),
+        **context.common,
     )
 
 
@@ -162,7 +161,7 @@ def _generated(
 ) -> Contexts:
     """Contexts of one kind as the study's options say that they are written and checked."""
     options = context.options
-    common: dict[str, Any] = {"seed": context.seed, "settings": dict(context.settings)}
+    common = context.common
     with (
         nullcontext() if context.plans else store_of(context) as store,
         context.step(f"{title} by {options.generator}", len(corpus.items)) as moved,

@@ -146,10 +146,9 @@ class _Asker:
         rater = ChatRater(
             self.model,
             full,
-            seed=self.context.seed,
-            settings=dict(self.context.settings),
             name=name,
             calibrate=False,
+            **self.context.common,
             **more,
         )
         instrument = next(i for i in people.instruments if self.task.question in {q.id for q in i.questions})

@@ -316,9 +316,8 @@ class _Asking:
             **how,
             "name": named(how["model"]) + ("+scoring" if self.scoring else ""),
             "temperature": options.temperature,
+            **context.common,
             "max_tokens": options.max_tokens,
-            "seed": context.seed,
-            "settings": dict(context.settings),
             "told": self.told,
         }
         rated = {**common, "samples": 1, "temperature": 0.0} if self.scoring else common
