@@ -88,7 +88,7 @@ def without_each_rater(
     part: Part, make: Contributions, options: Mapping[str, Any], contribution: Contribution, seed: int
 ) -> list[Statistics]:
     """The measure under weights on items in the table without each rater in turn."""
-    tables = []
+    tables: list[Statistics] = []
     for rest in without_raters(part.frame, seed):
         fewer = make(Part(part.key, rest, part.scales, part.statuses), options)
         tables += [c.within(contribution.items).weighted for c in fewer if c.key == contribution.key]
