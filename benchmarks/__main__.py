@@ -17,8 +17,11 @@ NAMES = (
     "perspective",
     "trained",
     "models",
+    "view",
     "calibration",
     "calibration_models",
+    "audit",
+    "planning",
     "calibration_powered",
     "powered",
 )

@@ -169,6 +169,21 @@ def test_preview_gives_the_command_that_imports(
     assert vantage(*words, "--overwrite").code == 0
 
 
+def test_preview_leaves_comments_out_and_names_the_question(vantage: Vantage, tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text("who,sentence,warm,comment\na,x,1,fine\na,y,2,a bit odd\nb,x,3,\nb,y,1,hm\n", "utf-8")
+    preview = vantage("corpora", "preview", path, "--json").json
+    assert [column["role"] for column in preview["columns"]] == ["rater", "text", "value", None]
+    assert preview["questions"][0]["question"] == "warm"
+    assert "--map rater=who,text=sentence,value=warm --question warm" in preview["command"]
+    path.write_text(
+        "who,sentence,warm,kind of,comment\na,x,1,no,fine\na,y,2,yes,odd\nb,x,3,no,\nb,y,1,no,hm\n", "utf-8"
+    )
+    preview = vantage("corpora", "preview", path, "--json").json
+    assert [question["question"] for question in preview["questions"]] == ["kind of", "warm"]
+    assert "--columns question --values 'warm,kind of'" in preview["command"]
+
+
 def test_preview_of_what_cannot_be_read(vantage: Vantage, tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("a,b\n1,2\n")

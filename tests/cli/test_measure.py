@@ -11,8 +11,8 @@ import pytest
 
 from tests.cli.conftest import Vantage
 from vantage import InputError, demo_corpus
-from vantage.cli.measure import convert
 from vantage.measures import registry
+from vantage.measures.option_text import convert
 
 CONTRACT = (
     *("alpha", "split-half", "pairwise", "unanimity", "fleiss", "randolph", "cohen", "ac1", "icc", "entropy"),

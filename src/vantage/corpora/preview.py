@@ -109,7 +109,7 @@ class ColumnProfile:
     empty: int
     examples: list[str]
     answers: bool
-    """Whether it may hold answers: few different ones, or numbers."""
+    """Whether it may hold answers: numbers, or few different words, each given about twice."""
 
 
 def profiled(rows: FileRows) -> dict[str, ColumnProfile]:
@@ -132,7 +132,7 @@ def profiled(rows: FileRows) -> dict[str, ColumnProfile]:
             known,
             empty[name],
             [str(value)[:40] for value in head[name].drop_nulls().head(3).to_list()],
-            bool(known) and (number or (name in written and (known or 0) <= 11)),
+            bool(known) and (number or (name in written and (known or 0) <= min(11, (empty[ROW] - empty[name]) // 2))),
         )
     return profiles
 
@@ -156,6 +156,9 @@ def guessed(rows: FileRows, profiles: Mapping[str, ColumnProfile], given: Mappin
     if "value" not in mapping and not given.get("wide") and (spread := _spread(rows, profiles, mapping, rest)):
         guesses["wide"] = spread
         guesses["map"] = {r: c for r, c in mapping.items() if r not in (spread, "value")}
+        answers = [c for c in rest if profiles[c].answers]
+        if spread != "item" and len(answers) < len(rest) and not given.get("values"):
+            guesses["values"] = answers
     elif "value" not in mapping and not given.get("wide"):
         numeric = [c for c in rest if profiles[c].answers]
         if len(numeric) == 1:
@@ -163,6 +166,10 @@ def guessed(rows: FileRows, profiles: Mapping[str, ColumnProfile], given: Mappin
     others = [column for column in rest if column != mapping.get("value")]
     if "rater" not in mapping and {"item", "value"} <= set(mapping) and len(others) == 1 and not guesses.get("wide"):
         mapping["rater"] = others[0]
+    named = mapping.get("value", "")
+    asked = guesses.get("wide") or {"question", "instrument"} & {*mapping, *given}
+    if named and not asked and not re.fullmatch(NAMES["value"], named.strip(), re.IGNORECASE):
+        guesses["question"] = named
     if traits and guesses.get("wide") != "rater":
         guesses["traits"] = traits
     return {name: value for name, value in guesses.items() if value}
@@ -191,13 +198,17 @@ def _columns(profiles: Mapping[str, ColumnProfile], options: Mapping[str, Any]) 
     return [
         {
             "column": name,
-            "role": roles.get(name) or ("value" if wide and name not in BOOKKEEPING else None),
+            "role": roles.get(name) or ("value" if wide and _holds_values(name, options) else None),
             "different": profile.different,
             "empty": profile.empty,
             "examples": profile.examples,
         }
         for name, profile in profiles.items()
     ]
+
+
+def _holds_values(column: str, options: Mapping[str, Any]) -> bool:
+    return column in options["values"] if options.get("values") else column not in BOOKKEEPING
 
 
 def command(path: Path | None, options: Mapping[str, Any]) -> str:

@@ -11,14 +11,16 @@ from vantage.measures.aggregation.votes import Ties
 from vantage.measures.agreement.differences import Distance
 from vantage.measures.agreement.differences import Weights
 from vantage.measures.agreement.rater_pairs import PairStatistic
+from vantage.measures.audit.g_study import Show
 from vantage.measures.intervals import Method
 from vantage.measures.intervals import Over
 from vantage.measures.kinds import Kinds
 from vantage.measures.models.explain import Family
-from vantage.measures.models.explain import Show
+from vantage.measures.models.explain import Show as ExplainShow
 from vantage.measures.models.facets import Show as FacetsShow
-from vantage.measures.models.regress import Family as RegressFamily
+from vantage.measures.models.facets import Unconnected
 from vantage.measures.multiplicity import Correction
+from vantage.measures.panels.panel import Show as PanelShow
 from vantage.measures.parts import Rounding
 from vantage.measures.ratings import By
 from vantage.measures.ratings import Judgments
@@ -394,7 +396,10 @@ def refusals(
     data: Judgments,
     *,
     by: By = ...,
+    ci: Over = ...,
+    resamples: int = ...,
     confidence: float = ...,
+    seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
 ) -> pl.DataFrame: ...
@@ -515,6 +520,7 @@ def ranks(
     within: float = ...,
     missing: Missing = ...,
     opt_outs: Missing = ...,
+    zero_division: float | None = ...,
     rounding: Rounding = ...,
     raters: Sequence[str] | None = ...,
     people: Sequence[str] | None = ...,
@@ -556,10 +562,39 @@ def components(
     by: By = ...,
     trait: By = ...,
     interaction: bool = ...,
-    estimator: Literal['moments', 'reml'] = ...,
+    estimator: Literal['auto', 'moments', 'reml'] = ...,
     ci: Over = ...,
     confidence: float = ...,
     seed: int = ...,
+    kinds: Kinds = ...,
+    include_excluded: bool = ...,
+) -> pl.DataFrame: ...
+def audit(
+    data: Judgments,
+    *,
+    rater: str | Sequence[str] = ...,
+    confidence: float = ...,
+    kinds: Kinds = ...,
+    include_excluded: bool = ...,
+) -> pl.DataFrame: ...
+def g_study(
+    data: Judgments,
+    *,
+    rater: str | Sequence[str] = ...,
+    show: Show = ...,
+    answers: Sequence[int] = ...,
+    target: float = ...,
+    estimator: Literal['moments', 'reml'] = ...,
+    ci: Literal['items', 'none'] = ...,
+    confidence: float = ...,
+    kinds: Kinds = ...,
+    include_excluded: bool = ...,
+) -> pl.DataFrame: ...
+def balanced_gain(
+    data: Judgments,
+    *,
+    rater: str | Sequence[str] = ...,
+    confidence: float = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
 ) -> pl.DataFrame: ...
@@ -572,7 +607,7 @@ def explain(
     family: Family = ...,
     interactions: By = ...,
     base: Mapping[str, str] | None = ...,
-    show: Show = ...,
+    show: ExplainShow = ...,
     permutations: int = ...,
     confidence: float = ...,
     seed: int = ...,
@@ -585,6 +620,7 @@ def facets(
     question: str | None = ...,
     by: By = ...,
     thresholds: Literal['common', 'question', 'rater'] = ...,
+    unconnected: Unconnected = ...,
     show: FacetsShow = ...,
     confidence: float = ...,
     kinds: Kinds = ...,
@@ -598,6 +634,7 @@ def dif(
     question: str | None = ...,
     by: By = ...,
     correction: Correction = ...,
+    show: Literal['items', 'invariance'] = ...,
     confidence: float = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
@@ -638,6 +675,22 @@ def alt_test(
     ci: Over = ...,
     interval: Method = ...,
     resamples: int = ...,
+    confidence: float = ...,
+    seed: int = ...,
+    kinds: Kinds = ...,
+    include_excluded: bool = ...,
+) -> pl.DataFrame: ...
+def panel(
+    data: Judgments,
+    *,
+    by: By = ...,
+    raters: Sequence[str] | None = ...,
+    people: Sequence[str] | None = ...,
+    show: PanelShow = ...,
+    prices: Mapping[str, float] | None = ...,
+    writer: str | None = ...,
+    level: Level | None = ...,
+    ci: Resampled = ...,
     confidence: float = ...,
     seed: int = ...,
     kinds: Kinds = ...,

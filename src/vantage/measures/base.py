@@ -13,6 +13,7 @@ from typing import Any, Final, ParamSpec, Protocol, cast, overload
 import polars as pl
 
 from vantage.errors import InputError
+from vantage.measures.intervals import NOT_HELD, TOO_FEW_RATERS
 from vantage.measures.kinds import APART, Kinds, Selection, selected, with_left_out
 from vantage.measures.presentation import PLAIN, View
 from vantage.measures.ratings import Judgments
@@ -191,8 +192,8 @@ def table(rows: Iterable[Mapping[str, Any]], by: str | Sequence[str] = ()) -> pl
     """Rows of a measure as a frame: grouping columns, the measure's own, then the common ones.
 
     A row states `estimate` (null where undefined, with a `reason`), the interval `low`…`high` where there
-    is one, what that is `over`, and what the row rests on. `left_out` becomes a struct with one count per status that
-    occurs.
+    is one, what that is `over`, and what the row rests on; `because`, why it is over that, is part of the reason.
+    `left_out` becomes a struct with one count per status that occurs.
     """
     rows = [_sound(row) for row in rows]
     columns = [by] if isinstance(by, str) else list(by)
@@ -216,13 +217,24 @@ def table(rows: Iterable[Mapping[str, Any]], by: str | Sequence[str] = ()) -> pl
     return pl.DataFrame([column(name) for name in order])
 
 
+def only_reason(frame: pl.DataFrame) -> str | None:
+    """Why the intervals of a result are over items, where its rows have no other reason; it need be said only once.
+
+    >>> only_reason(pl.DataFrame({"reason": [TOO_FEW_RATERS, None]})) == TOO_FEW_RATERS
+    True
+    """
+    told = frame["reason"].drop_nulls().unique().to_list() if "reason" in frame.columns else []
+    return str(told[0]) if len(told) == 1 and told[0] in (TOO_FEW_RATERS, NOT_HELD) else None
+
+
 def _sound(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The row, with a reason where its interval does not hold its own estimate."""
-    estimate, low, high = (row.get(name) for name in ("estimate", "low", "high"))
-    if estimate is None or low is None or high is None or row.get("reason"):
-        return row
-    slack = 1e-9 * max(1.0, abs(estimate))
-    return row if low - slack <= estimate <= high + slack else {**row, "reason": BIASED}
+    """The row, with a reason where its interval does not hold its own estimate, or is over less than it could be."""
+    estimate, low, high, reason = (row.get(name) for name in ("estimate", "low", "high", "reason"))
+    if estimate is not None and low is not None and high is not None and not reason:
+        slack = 1e-9 * max(1.0, abs(estimate))
+        reason = None if low - slack <= estimate <= high + slack else BIASED
+    told = [part for part in (reason, row.get("because")) if part]
+    return {key: value for key, value in row.items() if key != "because"} | {"reason": "; ".join(told) or None}
 
 
 def _plain(value: object) -> object:

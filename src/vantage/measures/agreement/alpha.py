@@ -286,7 +286,7 @@ def _of_moments(group: CountedGroup[Moments], level: Level | None, bootstrap: Bo
     row = _row(group, group.level(level), statistic)
     if row["reason"] is not None:
         return row
-    return row | bootstrap.stated(bootstrap.interval(statistic, group.counts.multiplicity))
+    return row | bootstrap.stated(bootstrap.interval(statistic, group.counts.multiplicity, (-np.inf, 1.0)))
 
 
 def _row(group: CountedGroup[Any], level: str, statistic: Statistic) -> dict[str, Any]:

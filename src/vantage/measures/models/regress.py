@@ -17,7 +17,7 @@ from scipy.special import stdtr
 
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import OVER, Bootstrap, Over
+from vantage.measures.intervals import OVER, Bootstrap, Over, student
 from vantage.measures.kinds import Selection, with_left_out
 from vantage.measures.means.level import code_of, design_weights
 from vantage.measures.models.explain import one_question
@@ -27,7 +27,7 @@ from vantage.measures.powered.estimate import ALL_JUDGED, OF_BOTH, joined, sampl
 from vantage.measures.powered.sides import Sides
 from vantage.measures.presentation import Against, Column, View
 from vantage.measures.rater_bootstrap import Choice
-from vantage.measures.rater_variance import RaterVariance, t_quantile, without_raters
+from vantage.measures.rater_variance import RaterVariance, without_raters
 from vantage.measures.ratings import By, Floats, Judgments, by_columns
 
 Family: TypeAlias = Literal["auto", "linear", "logistic"]
@@ -256,7 +256,7 @@ class _Regression:
                 "p": float(2 * stdtr(min(freedom, 1e9), -abs(estimate) / se)) if se else None,
             }
             if self.how.ci != "none":
-                reach = t_quantile(freedom, confidence) * se
+                reach = student(freedom, confidence) * se
                 over = "items" if raters is None else "both"
                 row |= {"low": estimate - reach, "high": estimate + reach, "over": over}
             yield row

@@ -18,13 +18,13 @@ import polars as pl
 
 from vantage.errors import InputError
 from vantage.measures.base import table
-from vantage.measures.intervals import weights
+from vantage.measures.intervals import student, weights
 from vantage.measures.kinds import APART, Selection, with_left_out
 from vantage.measures.parts import Part, parts
 from vantage.measures.powered.contributions import Contribution, Contributions, without_each_rater
 from vantage.measures.powered.prediction import UNLIKE, cross_fitted, difference_p, power_tuned
 from vantage.measures.powered.sides import Sides
-from vantage.measures.rater_variance import RaterVariance, t_quantile
+from vantage.measures.rater_variance import RaterVariance
 from vantage.measures.ratings import Floats, Judgments, by_columns
 
 ROWS: Final = ("people", "model", "both")
@@ -185,7 +185,7 @@ class Joined:
         def reach(items: float) -> float:
             variance = items + added
             unsure = items**2 / (n - 1) + (found.total**2 / found.freedom if found is not None and added else 0.0)
-            return float(t_quantile(variance**2 / unsure, self.options.get("confidence", 0.95)) * variance**0.5)
+            return float(student(variance**2 / unsure, self.options.get("confidence", 0.95)) * variance**0.5)
 
         return reach(left) / reach(alone) if alone > 0 else 1.0
 

@@ -197,6 +197,10 @@ def ambiguity(
     return stacked(rows, frames, by)
 
 
+TOO_LONG: Final = (
+    "leaving raters out changes how many answers an item has, and with it what is split, so that the interval may be "
+    "too long"
+)
 SPLIT_ITEMS_VIEW: Final = View(
     "Items whose raters are split",
     columns={"estimate": Column("split", percent=True)},
@@ -255,7 +259,8 @@ def split_items(
                 return _split(sides, share).with_columns(pl.col("split").cast(pl.Float64).alias("estimate"))
 
             without = _without(sides, split, seed)
-            rows.append(_average(split(sides), part, used, chosen[part.key], share=True, without=without))
+            row = _average(split(sides), part, used, chosen[part.key], share=True, without=without)
+            rows.append(row | ({"reason": TOO_LONG} if row.get("over") in ("raters", "both") else {}))
     return stacked(rows, frames, by)
 
 
