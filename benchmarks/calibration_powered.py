@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import polars as pl
@@ -21,8 +22,7 @@ from numpy.typing import NDArray
 
 from benchmarks.calibration import DATA
 from vantage import measures
-from vantage.measures.means import level
-from vantage.measures.powered import contributions, estimate
+from vantage.measures.powered import contributions
 
 Floats = NDArray[np.float64]
 
@@ -156,7 +156,8 @@ def long(items: NDArray[np.int64], raters: list[str], values: NDArray[np.int64],
 def truths(answers: NDArray[np.int64], draws: int = 300) -> dict[str, float]:
     """The values of the population; those of entropy and split items are for so many people."""
     everyone = long(np.arange(len(answers)), [f"p{n}" for n in range(answers.shape[1])], answers)
-    rng, found = np.random.default_rng(9), {"entropy": [], "split items": []}
+    rng = np.random.default_rng(9)
+    found: dict[str, list[float]] = {"entropy": [], "split items": []}
     for _ in range(draws):
         chosen = rng.permutation(answers.shape[1])[:PEOPLE]
         some = long(np.arange(len(answers)), [f"p{n}" for n in chosen], answers[:, chosen])
@@ -208,18 +209,17 @@ def dices_350(draws: int, seed: int = 0) -> dict[str, Any]:
 @contextmanager
 def same_people() -> Iterator[None]:
     """Leaves out raters once for all models, since people's judgments of a draw are the same for each of them."""
-    real, kept = contributions.without_each_rater, []
+    real = contributions.without_each_rater
+    kept: list[Any] = []
 
     def once(*arguments: Any) -> Any:
         if not kept:
             kept.append(real(*arguments))
         return kept[0]
 
-    estimate.without_each_rater = level.without_each_rater = once  # type: ignore[assignment]
-    try:
+    homes = [f"vantage.measures.{home}.without_each_rater" for home in ("powered.estimate", "means.level")]
+    with patch(homes[0], once), patch(homes[1], once):
         yield
-    finally:
-        estimate.without_each_rater = level.without_each_rater = real
 
 
 def added(counts: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:

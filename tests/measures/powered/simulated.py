@@ -14,7 +14,7 @@ def judgments(
     latent, effect = rng.normal(size=items), 0.4 * rng.normal(size=people)
 
     def cut(value: np.ndarray) -> np.ndarray:
-        return np.digitize(value, [-1.2, -0.4, 0.4, 1.2]).astype(np.float64)
+        return np.asarray(np.digitize(value, [-1.2, -0.4, 0.4, 1.2]), dtype=np.float64)
 
     item, rater = (grid.ravel() for grid in np.indices((judged, people)))
     asked = pl.DataFrame(

@@ -14,6 +14,7 @@ from tests.measures.powered.simulated import judgments
 from vantage.measures import alpha, mean, prevalence
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [0.5, 1000.0])
 def test_intervals_of_both_cover_with_a_good_and_with_a_useless_model(noise: float) -> None:
     held, width = {"alpha": 0, "mean": 0}, []

@@ -69,7 +69,7 @@ def test_with_a_weight_of_0_both_is_the_plain_measure_exactly(case: str) -> None
     assert both["lambda"] == 0
     assert both["labels_gained"] == 0
     assert (both["estimate"], both["low"], both["high"]) == (plain["estimate"], plain["low"], plain["high"])
-    assert both["reason"] == ALIKE
+    assert both["reason"].endswith(ALIKE)
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -81,7 +81,7 @@ def test_contributions_give_the_measure_and_influences_its_jackknife(case: str) 
     part = next(iter(parts(PEOPLE)))
     powered = next(
         cell.cell_contents
-        for cell in declared.function.__closure__ or ()  # type: ignore[attr-defined]
+        for cell in declared.function.__closure__ or ()
         if type(cell.cell_contents).__name__ == "Powered"
     )
     found = next(iter(powered.contributions(part, asked)))
@@ -231,7 +231,7 @@ def test_bad_input_is_one_sentence() -> None:
     with pytest.raises(InputError, match="no item was judged both by people and by 'bot'"):
         measures.mean(apart, powered_by="bot")
     with pytest.raises(InputError, match="measure 'fleiss' cannot be powered by a model; use one of mean,"):
-        measures.fleiss(FRAME, powered_by="bot")
+        registry()["fleiss"].function(FRAME, powered_by="bot")
     with pytest.raises(InputError, match="not grouped by rater or kind"):
         measures.mean(FRAME, by="rater", powered_by="bot")
     with pytest.raises(InputError, match="use ci both"):
@@ -248,7 +248,7 @@ def test_bad_input_is_one_sentence() -> None:
 def test_the_measures_that_can_be_powered_are_those_that_errors_name() -> None:
     able = [name for name, known in registry().items() if "powered_by" in known.options and known.built_in]
     with pytest.raises(InputError) as refused:
-        measures.fleiss(FRAME, powered_by="bot")
+        registry()["fleiss"].function(FRAME, powered_by="bot")
     assert set(str(refused.value).split("one of ")[1].rstrip(".").replace(" and ", ", ").split(", ")) == set(able)
 
 

@@ -73,6 +73,7 @@ def _contributions(part: Part, options: Mapping[str, Any]) -> Iterator[Contribut
     if not paired.any():
         return
     counts = Counts(values, table, np.ones(len(table), dtype=np.int64))
+    statistic: Statistic
     if len(values) > MANY_VALUES and level == "ordinal":
         # Mid-ranks of all answers, held constant: interval alpha of them is ordinal alpha.
         marginal = table.sum(axis=0)

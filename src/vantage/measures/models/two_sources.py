@@ -94,11 +94,11 @@ class Loss:
         hessian, n = curvature(self.x, self.weight), len(self.x)
         own = self.weight[:, None] * self.x * (mean(self.x) - self.y)[:, None]
         if not use or self.said is None or self.other_x is None or self.other_said is None:
-            return _Gradients(own, np.zeros_like(own), np.zeros((2, own.shape[1])), np.linalg.pinv(hessian / n))
+            return _Gradients(own, np.zeros_like(own), np.zeros((2, own.shape[1])), _inverse(hessian / n))
         hessian = hessian + curvature(self.other_x, np.ones(len(self.other_x)))
         said = self.weight[:, None] * self.x * (mean(self.x) - self.said)[:, None]
         other = self.other_x * (mean(self.other_x) - self.other_said)[:, None]
-        return _Gradients(own, said, other, np.linalg.pinv(hessian / (n + len(other))))
+        return _Gradients(own, said, other, _inverse(hessian / (n + len(other))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,3 +137,7 @@ def _least_squares(x: Floats, y: Floats, w: Floats) -> Floats:
     if np.linalg.matrix_rank(root * x) < x.shape[1]:
         return np.full(x.shape[1], np.nan)
     return np.asarray(np.linalg.lstsq(root * x, root[:, 0] * y, rcond=None)[0])
+
+
+def _inverse(matrix: Floats) -> Floats:
+    return np.asarray(np.linalg.pinv(matrix), dtype=np.float64)

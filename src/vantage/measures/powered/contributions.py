@@ -13,10 +13,10 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import polars as pl
 
-from vantage.measures.intervals import Statistic
+from vantage.measures.intervals import LIMITS, Statistic
 from vantage.measures.parts import Part
 from vantage.measures.powered.model_answers import ModelAnswers
-from vantage.measures.rater_variance import LIMITS, without_raters
+from vantage.measures.rater_variance import without_raters
 from vantage.measures.ratings import Floats
 from vantage.measures.resampling import Statistics, per_item, ratio
 
@@ -88,7 +88,7 @@ def without_each_rater(
     part: Part, make: Contributions, options: Mapping[str, Any], contribution: Contribution, seed: int
 ) -> list[Statistics]:
     """The measure under weights on items in the table without each rater in turn."""
-    tables = []
+    tables: list[Statistics] = []
     for rest in without_raters(part.frame, seed):
         fewer = make(Part(part.key, rest, part.scales, part.statuses), options)
         tables += [c.within(contribution.items).weighted for c in fewer if c.key == contribution.key]

@@ -185,7 +185,7 @@ class Joined:
         def reach(items: float) -> float:
             variance = items + added
             unsure = items**2 / (n - 1) + (found.total**2 / found.freedom if found is not None and added else 0.0)
-            return student(variance**2 / unsure, self.options.get("confidence", 0.95)) * variance**0.5
+            return float(student(variance**2 / unsure, self.options.get("confidence", 0.95)) * variance**0.5)
 
         return reach(left) / reach(alone) if alone > 0 else 1.0
 

@@ -49,8 +49,7 @@ def power_tuned(influence: Floats, judged: Floats, others: Floats) -> float:
     >>> power_tuned(np.array([0.0, 1.0, 0.0, 1.0]), np.array([1.0, 0.0, 1.0, 0.0]), np.array([0.0, 1.0]))
     0.0
     """
-    columns = (part[:, None] for part in (influence, judged, others))
-    return power_tuned_along(*columns, np.eye(1))
+    return power_tuned_along(influence[:, None], judged[:, None], others[:, None], np.eye(1))
 
 
 def power_tuned_along(influence: Floats, judged: Floats, others: Floats, scale: Floats) -> float:

@@ -82,7 +82,7 @@ def _contributions(part: Part, options: Mapping[str, Any]) -> Iterator[Contribut
 def _pearson(sums: Floats) -> Floats:
     n, x, y, xx, yy, xy = sums.T
     spread = np.maximum((n * xx - x * x) * (n * yy - y * y), 0)
-    return np.divide(n * xy - x * y, np.sqrt(spread), out=np.full(len(n), np.nan), where=spread > 0)
+    return np.asarray(np.divide(n * xy - x * y, np.sqrt(spread), out=np.full(len(n), np.nan), where=spread > 0))
 
 
 def _said(model: ModelAnswers, *, first: str, second: str, outside: bool, order: Sequence[str] | None) -> Floats:
