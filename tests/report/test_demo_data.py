@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from tests.report.truth import check_all, claims, findings
+from tests.report.truth import check_all, claims
 from vantage import Corpus, Instrument, demo_corpus
 from vantage.corpora.bundled import planted_corpus
 from vantage.report.overview import corpus_report
@@ -77,7 +77,6 @@ BUNDLED: dict[str, Callable[[Path], Result]] = {
     "corpus, demo": lambda _: corpus_report(demo_corpus()).result,
     "corpus, planted": lambda _: corpus_report(planted_corpus()).result,
     "wcsent, demo": study("wcsent", demo_corpus, predict=False),
-    "wcsent, planted": study("wcsent", planted_corpus, predict=False),
     "perseval, demo": lambda folder: perseval(demo_corpus, folder),
     "perseval, planted": lambda folder: perseval(planted_corpus, folder),
     "appraisals, worked examples": study("appraisals", lambda: worked("appraisals"), resamples=20, topics=0, folds=2),
@@ -97,11 +96,3 @@ def test_sentences_on_bundled_data_are_true(name: str, tmp_path: Path) -> None:
         assert claims(result) == [], "three examples of one person support no claim"
     words = " ".join([*result.methods, *(text for section in result.sections for text in section.text)])
     assert not re.search("moderately|most figures|little about", words, re.IGNORECASE)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("corpus", [demo_corpus, planted_corpus])
-def test_findings_and_sections_name_the_same_question(corpus: Callable[[], Corpus]) -> None:
-    """One report once named different questions as the one that raters agree most about."""
-    told = [one.text for one in findings(corpus_report(corpus()).result) if "agree most" in one.text]
-    assert len(set(told)) <= 1
