@@ -215,7 +215,7 @@ def mentions(text: str, scale: Scale) -> Iterator[Mention]:
                 or _HEDGED.search(before)
                 or _UNREAL.search(before)
                 or explained(text, found.start(), found.end())
-                or ((code := _CODED.search(before)) and float(code[1]) != known.codes[wording])
+                or ((coded := _CODED.search(before)) and float(coded[1]) != known.codes[wording])
             ):
                 continue
             negated = bool(_NEGATED.search(before))
