@@ -11,14 +11,14 @@ import polars as pl
 
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import OVER, Over, student, wilson
+from vantage.measures.intervals import LIMITS, OVER, Over, student, wilson
 from vantage.measures.parts import Part, check_level, counts, names, parts, two_values
 from vantage.measures.powered.contributions import Contribution, without_each_rater
 from vantage.measures.powered.estimate import Powered
 from vantage.measures.powered.model_answers import ModelAnswers
 from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.rater_bootstrap import Choice
-from vantage.measures.rater_variance import FEW_RATERS, LIMITS
+from vantage.measures.rater_variance import FEW_RATERS
 from vantage.measures.ratings import UNIT, By, Floats, Judgments
 from vantage.measures.resampling import Resampling, ratio
 from vantage.scales import Scale
