@@ -27,13 +27,13 @@ import typer
 from tools.reference import pages
 from vantage.cli import main
 from vantage.cli.app import app
-from vantage.cli.measure import parse_options
 from vantage.corpora.readers import READERS
 from vantage.measures import find
+from vantage.measures.option_text import parse_options
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-LONG = {"raters.md", "reports.md", "start.md", "stereomap.md"}
+LONG = {"presentations.md", "raters.md", "reports.md", "start.md", "stereomap.md"}
 """Pages whose blocks ask a real model or write whole reports."""
 BLOCK = re.compile(r"^(?:<!-- (.*?) -->\n)?```(\w+)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 SHOWN = re.compile(r"# → (.+)$", re.MULTILINE)

@@ -19,7 +19,7 @@ import urllib.request
 from pathlib import Path
 from typing import Final
 
-from vantage.corpora.bundled import planted_corpus
+from vantage.corpora.bundled import demo_corpus, planted_corpus
 from vantage.studies import run
 
 IMAGES: Final = Path(__file__).resolve().parents[1] / "docs" / "images"
@@ -42,10 +42,24 @@ def figures(folder: Path) -> None:
     """The figures of the demo."""
     run("demo", out=folder / "demo")
     for name, picture in FIGURES.items():
-        svg = (folder / "demo" / "figures" / f"{name}.svg").read_text("utf-8")
-        ground = '<rect width="100%" height="100%" fill="white"/>'
-        svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-        (IMAGES / f"{picture}.svg").write_text(re.sub(r"(<svg[^>]*>)", rf"\1{ground}", svg, count=1), "utf-8")
+        grounded(folder / "demo" / "figures" / f"{name}.svg", picture)
+
+
+def audited(folder: Path) -> None:
+    """The effects that an audit of the embedded model finds on the demo corpus, as docs/audit.md shows them."""
+    corpus = str(demo_corpus().write(folder / "asked"))
+    varied = ("--style", "scoring", "--vary", "order,labels=numbers/letters,direction,wording", "--balanced")
+    asked = ("rate", corpus, "--instrument", "warmth-competence", "--question", "trust", *varied)
+    for words in (asked, ("audit", corpus, "--where", "question=trust", "--out", str(folder / "audit"))):
+        subprocess.run([*VANTAGE, *words], check=True)  # noqa: S603 - our own command
+    grounded(folder / "audit" / "figures" / "effects.svg", "audit")
+
+
+def grounded(figure: Path, picture: str) -> None:
+    """Copies a figure with a white ground and without its metadata."""
+    ground = '<rect width="100%" height="100%" fill="white"/>'
+    svg = re.sub(r"<metadata>.*?</metadata>", "", figure.read_text("utf-8"), flags=re.DOTALL)
+    (IMAGES / f"{picture}.svg").write_text(re.sub(r"(<svg[^>]*>)", rf"\1{ground}", svg, count=1), "utf-8")
 
 
 def page_and_prompt(folder: Path) -> None:
@@ -89,6 +103,32 @@ def page_and_prompt(folder: Path) -> None:
         server.terminate()
 
 
+def explorer(folder: Path) -> None:
+    """Two views of the explorer on the demo, whose report `figures` has written."""
+    from playwright.sync_api import sync_playwright
+
+    served = [*VANTAGE, "view", str(folder / "demo"), "--no-open"]
+    server = subprocess.Popen(served, stderr=subprocess.PIPE, text=True)  # noqa: S603 - our own command
+    try:
+        line = server.stderr.readline() if server.stderr else ""
+        address = line.removeprefix("Look at ").strip()
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+            page = browser.new_page(viewport={"width": 1160, "height": 760})
+            page.goto(address)
+            for view, picture in (
+                ("items?sort=distance&rater=model-b", "view-items"),
+                ("map?kind=raters", "view-raters"),
+            ):
+                page.goto(f"{address.partition('/?')[0]}/#/{view}")
+                page.wait_for_timeout(3000)
+                page.screenshot(path=IMAGES / f"{picture}.png")
+                small(IMAGES / f"{picture}.png")
+            browser.close()
+    finally:
+        server.terminate()
+
+
 def small(picture: Path) -> None:
     """Writes a picture again with 64 colours, which is enough for text and charts."""
     from PIL import Image
@@ -118,4 +158,6 @@ if __name__ == "__main__":
         report(Path(written))
     with tempfile.TemporaryDirectory() as work:
         figures(Path(work))
+        audited(Path(work))
         page_and_prompt(Path(work))
+        explorer(Path(work))

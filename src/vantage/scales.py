@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Final, Literal, get_args
 
 from vantage.errors import InputError
@@ -25,6 +26,9 @@ Status = Literal["answered", "ambiguous", "not_mentioned", "refused", "unparsed"
 LEVELS: Final[tuple[Level, ...]] = get_args(Level)
 OPT_OUTS: Final[tuple[OptOutStatus, ...]] = get_args(OptOutStatus)
 STATUSES: Final[tuple[Status, ...]] = get_args(Status)
+
+Labels = Literal["numbers", "words", "letters"]
+"""What options are called where they are shown: by their codes, by their wording, or by letters in the order shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +98,10 @@ class Scale:
     bands: tuple[Band, ...] = ()
     range: tuple[float, float] | None = None
     """Lowest and highest value of a continuous scale (a slider, a standardised score); without options."""
+    order: tuple[float, ...] = ()
+    """The codes in the order in which they are shown, where that is not the order of the options."""
+    called: Labels | None = None
+    """What the options are called where they are shown; whatever suits the scale without it."""
 
     def __post_init__(self) -> None:
         if problems := list(self.problems()):
@@ -116,6 +124,24 @@ class Scale:
         return cls(options, level, tuple(opt_outs), tuple(bands))
 
     @classmethod
+    def listed(
+        cls,
+        options: Iterable[Option],
+        level: Level = "ordinal",
+        opt_outs: Iterable[OptOut] = (),
+        bands: Iterable[Band] = (),
+    ) -> Scale:
+        """A scale whose options are listed upwards or downwards: that is how they are shown; codes always rise.
+
+        >>> Scale.listed([Option(1, "yes"), Option(0, "no")]).codes
+        (0, 1)
+        """
+        shown = tuple(options)
+        codes = tuple(option.code for option in shown)
+        falls = level != "nominal" and len(codes) > 1 and all(a > b for a, b in pairwise(codes))
+        return cls(shown[::-1] if falls else shown, level, tuple(opt_outs), tuple(bands), order=codes if falls else ())
+
+    @classmethod
     def labels(cls, *labels: str, level: Level = "nominal", opt_outs: Iterable[OptOut] = ()) -> Scale:
         """A scale of named answers, coded 0, 1, 2 … in the order given.
 
@@ -136,6 +162,21 @@ class Scale:
         return tuple(option.code for option in self.options)
 
     @property
+    def shown(self) -> tuple[Option, ...]:
+        """The options in the order in which they are shown.
+
+        >>> [option.code for option in Scale.listed([Option(2, "high"), Option(1, "low")]).shown]
+        [2, 1]
+        """
+        by_code = {option.code: option for option in self.options}
+        return tuple(by_code[code] for code in self.order) or self.options
+
+    @property
+    def meaning(self) -> Scale:
+        """The scale whatever the order and the names under which its options are shown."""
+        return replace(self, order=(), called=None)
+
+    @property
     def ordered(self) -> bool:
         """Whether "more" and "less" mean something on this scale."""
         return self.level != "nominal"
@@ -150,6 +191,15 @@ class Scale:
         if self.range is not None:
             return self.range[0] <= value <= self.range[1]
         return value in self.codes
+
+    def mirrored(self, value: float) -> float:
+        """The value as far from the other end of the scale.
+
+        >>> Scale.points(1, 5).mirrored(2)
+        4.0
+        """
+        low, high = self.ends
+        return low + high - value
 
     def label(self, code: float) -> str:
         """The wording of a code, or the number itself where the point has none."""
@@ -218,7 +268,9 @@ class Scale:
         if len(codes) < 2:
             yield "a scale needs at least two options"
         if self.ordered and list(codes) != sorted(codes):
-            yield f"the codes of an {self.level} scale must rise from option to option"
+            yield f"the codes of an {self.level} scale must rise, or fall, from option to option"
+        if self.order and sorted(self.order) != sorted(codes):
+            yield "the order in which options are shown does not name every option once"
         labels = [o.label.casefold() for o in self.options if o.label]
         if len(set(labels)) < len(labels):
             twice_named = next(label for i, label in enumerate(labels) if label in labels[:i])

@@ -123,3 +123,62 @@ def test_every_turn_that_would_be_sent_is_shown(vantage: Vantage, demo: Path) ->
 def test_samples_without_temperature_are_warned_about(vantage: Vantage, demo: Path) -> None:
     done = vantage("rate", demo, "--instrument", "warmth-competence", "--samples", 3, "--show", 1)
     assert "3 samples at temperature 0 are 3 times the likeliest reply" in done.err
+
+
+VARIED = ("rate", "--instrument", "warmth-competence", "--question", "trust", "--model", "openai:tester", "--no-probe")
+
+
+def test_presentations_are_varied_and_averaged(vantage: Vantage, demo: Path, endpoint: Endpoint) -> None:
+    words = (*VARIED, demo, "--base-url", endpoint.url, "--limit", 3)
+    done = vantage(*words, "--vary", "order,labels=numbers/letters,direction", "--balanced")
+    assert done.code == 0, done.err
+    rated = Corpus.read(demo)
+    rows = rated.judgments.filter(rater="openai:tester+zero-shot")
+    assert (len(rows), rows["presentation"].n_unique()) == (12, 8)
+    assert rated.judgments.filter(rater="openai:tester+zero-shot+balanced").height == 3
+    sent = len(endpoint.requests)
+    assert sent == 12
+    again = vantage(*words, "--vary", "order,labels=numbers/letters,direction", "--estimate", "--json").json
+    assert again[0]["calls"] == 0
+    assert again[0]["design"]["factors"]["order"] == ["up", "down"]
+    wider = vantage(
+        *words, "--vary", "order,labels=numbers/letters,direction,wording", "--design", "full", "--estimate"
+    )
+    assert "48" not in wider.out.split("rater")[1].split("\n")[1], "what the store holds is not counted"
+
+
+def test_a_presentation_is_shown_as_the_model_sees_it(vantage: Vantage, demo: Path) -> None:
+    shown = vantage(*VARIED, demo, "--presentation", "order=down labels=letters direction=reversed", "--show", 1).out
+    assert "item s01, trust (direction=reversed labels=letters order=down)" in shown
+    assert "How untrustworthy does the sentence make the baker look?" in shown
+    assert "A = very untrustworthy\nB = untrustworthy\n" in shown
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("--vary", "optout"), "question 'trust' has no opt-out, so optout cannot be varied"),
+        (("--vary", "odrer"), "there is no factor 'odrer'; did you mean 'order'?"),
+        (("--vary", "shots"), "the style has no examples to vary; add few-shot:K to --style"),
+        (("--vary", "order", "--design", "latin"), "there is no design 'latin'; use balanced or full"),
+        (("--balanced",), "--balanced averages over presentations; add --vary"),
+        (("--template", "nowhere.j2"), "the template cannot be read"),
+    ],
+)
+def test_what_cannot_be_varied_is_told(vantage: Vantage, demo: Path, words: tuple[str, ...], sentence: str) -> None:
+    done = vantage(*VARIED, demo, *words)
+    assert done.code == 2
+    assert sentence in done.err
+
+
+def test_a_budget_says_which_design_it_pays_for(
+    vantage: Vantage, demo: Path, tmp_path: Path, endpoint: Endpoint
+) -> None:
+    prices = tmp_path / "prices.yaml"
+    prices.write_text("openai:tester: {input: 1, output: 1}\n", encoding="utf-8")
+    words = (*VARIED, demo, "--base-url", endpoint.url, "--prices", prices, "--max-cost", 0.03)
+    done = vantage(*words, "--vary", "order,labels,direction")
+    assert done.code == 2
+    assert "the design asks every item in 6 presentations and costs about" in done.err
+    assert "it pays for all items with --vary order --samples 1 (2 presentations), or for" in done.err
+    assert not endpoint.requests

@@ -18,7 +18,7 @@ KNOWN = {question.id: question for question in QUESTIONS}
 
 def rows(*told: tuple[str, str, list[float] | None]) -> pl.DataFrame:
     table = [
-        (item, q, "m", "", 0, None, "failed", None, "The", "scoring" if scores else "failed", None, scores)
+        (item, q, "m", "", 0, None, "failed", None, "The", "scoring" if scores else "failed", None, scores, None)
         for item, q, scores in told
     ]
     return pl.DataFrame(table, schema=ROWS, orient="row")

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,9 @@ import pytest
 from tests.report.reports import HOSTILE, report
 from tests.report.test_page import Read
 from vantage.errors import InputError
-from vantage.report import Column, Report, Result, Section, Table
+from vantage.report import Column, Finding, Report, Result, Section, Table
 from vantage.report.compare import _joined, compare
+from vantage.report.parts import Evidence
 
 
 def two(tmp_path: Path, **told: Any) -> tuple[Path, Path]:
@@ -34,7 +36,7 @@ def test_tables_are_joined_row_by_row_with_differences() -> None:
         "estimate: second",
         "estimate: difference",
     ]
-    assert rows[0] == ["x", "0.500 [0.400, 0.600]", "0.700 [0.600, 0.800]", "+0.200"]
+    assert rows[0] == ["x", "0.500 [0.400, 0.600]", "0.700 [0.600, 0.800]", "+0.200 [+0.059, +0.341]"]
     assert rows[1] == ["y", "0.400 [0.300, 0.500]", "–", "–"]
     assert rows[2] == ["z", "–", "0.100 [0.000, 0.200]", "–"]
 
@@ -85,3 +87,35 @@ def test_hostile_runs_stay_text(tmp_path: Path) -> None:
 def test_a_folder_without_a_study_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no study"):
         compare(tmp_path, tmp_path)
+
+
+def headlined(folder: Path, *rows: tuple[str, float, float, float, int]) -> Path:
+    """A report whose first finding rests on the agreement about the first question."""
+    frame = pl.DataFrame(rows, schema=["question", "estimate", "low", "high", "items"], orient="row")
+    table = Table("alpha", "Agreement", frame, {"estimate": Column("alpha", digits=2, interval=("low", "high"))})
+    finding = Finding("Raters agree.", (Evidence("against:above", *rows[0][1:4], 0.0, 0.001, rows[0][0]),))
+    Report(report().record, Result([Section("s", [], [table])], [finding])).write(folder)
+    return folder
+
+
+def test_headlines_differ_by_an_effect_size_with_its_interval(tmp_path: Path) -> None:
+    plain = headlined(tmp_path / "plain", ("worth", 0.80, 0.70, 0.85, 60), ("skill", 0.5, 0.4, 0.6, 60))
+    vague = headlined(tmp_path / "vague", ("worth", 0.50, 0.35, 0.62, 40), ("skill", 0.4, 0.3, 0.5, 40))
+    page, sentences = compare(plain, vague, tmp_path / "c.html")
+    # Zou and Donner (2008); the standard deviations of 60 and 40 items that belong to the standard errors.
+    low, high = -0.3 - math.hypot(0.15, 0.05), -0.3 + math.hypot(0.12, 0.10)
+    spreads = [(0.15 / 3.919928) ** 2 * 60, (0.27 / 3.919928) ** 2 * 40]
+    size = -0.3 / math.sqrt(sum(spreads) / 2)
+    numbers = f"−0.30, 95 % CI {low:.2f} to {high:.2f}, effect size {size:.2f}".replace("-", "−")
+    told = f"plain is higher than vague in alpha of worth ({numbers})."
+    assert told in sentences
+    assert told in Read(page).words
+    assert not any("skill" in one for one in sentences), "only headlines have sentences; the tables show the rest"
+    assert "−0.10 [−0.24, +0.04]" in Read(page).words
+
+
+def test_headlines_that_cannot_be_told_apart_are_said_to_be(tmp_path: Path) -> None:
+    plain = headlined(tmp_path / "plain", ("worth", 0.80, 0.70, 0.85, 60))
+    vague = headlined(tmp_path / "vague", ("worth", 0.75, 0.60, 0.85, 60))
+    _, sentences = compare(plain, vague, tmp_path / "c.html")
+    assert any(one.startswith("plain and vague cannot be told apart in alpha of worth (−0.05,") for one in sentences)

@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vantage.cli.corpora import Where, filtered
-from vantage.cli.measure import convert
-from vantage.cli.output import Csv, Json, Latex, print_frame, print_json
+from vantage.cli.output import Csv, Json, Latex, print_frame, print_json, sentences, write_figure
 from vantage.errors import InputError
+from vantage.measures.option_text import convert
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from vantage.corpora import Corpus
 
 Folder = Annotated[Path, typer.Argument(metavar="CORPUS", help="A corpus folder.")]
@@ -64,9 +62,9 @@ def explain(
         print_frame(frame, as_json=as_json, as_csv=as_csv, as_latex=as_latex, hidden=HIDDEN)
         return
     frames = {name: fitted(corpus, show=name, **options) for name in ("effects", "variance")}
-    sentences = _sentences(frames["effects"], VIEW, options["by"])
+    said = sentences(frames["effects"], VIEW, options["by"])
     if as_json:
-        print_json({**{name: frame.to_dicts() for name, frame in frames.items()}, "sentences": sentences})
+        print_json({**{name: frame.to_dicts() for name, frame in frames.items()}, "sentences": said})
         return
     effects = frames["effects"]
     columns = (*options["by"], "term", "level", "versus", "estimate", "se", "low", "high", "p", "p_lr", "p_permutation")
@@ -76,7 +74,7 @@ def explain(
     columns = (*options["by"], "component", "levels", "estimate", "low", "high", "share", "reason")
     print_frame(frames["variance"].select([n for n in columns if n in frames["variance"].columns]), title="Variances")
     typer.echo("")
-    for sentence in sentences:
+    for sentence in said:
         typer.echo(sentence)
 
 
@@ -115,7 +113,7 @@ def facets(
         if question is None and len(asked) > 1 and not together:
             remedy = f"pass --question, one of {', '.join(asked)}, or --together"
             raise InputError("a Wright map is of one question", remedy=remedy)
-        _draw(fitted(corpus, question=question, show="ruler", **options), figure)
+        write_figure("wright", fitted(corpus, question=question, show="ruler", **options), {}, figure)
     apart: dict[str, Any] = {} if together else _asked(question)
     frame = fitted(corpus, show=convert(show, _shows(), "--show"), **options, **apart)
     print_frame(frame, as_json=as_json, as_csv=as_csv, as_latex=as_latex, hidden=HIDDEN)
@@ -179,22 +177,3 @@ def _shows() -> Any:
     from vantage.measures.models.facets import Show
 
     return Show
-
-
-def _sentences(frame: pl.DataFrame, view: Any, by: list[str]) -> list[str]:
-    from vantage.report.sentences import decide
-    from vantage.report.views import present
-
-    return [finding.text for part in decide(present(frame, view, name="model", by=by).statements) for finding in part]
-
-
-def _draw(frame: pl.DataFrame, path: Path) -> None:
-    from vantage.report.charts import draw
-    from vantage.report.style import figure_style
-
-    if path.suffix not in (".svg", ".pdf", ".png"):
-        raise InputError(f"a figure cannot be written as '{path.name}'", remedy="end the name in .svg, .pdf or .png")
-    drawing = draw("wright", frame, {})
-    with figure_style():
-        drawing.savefig(path, bbox_inches="tight", dpi=200, facecolor="white" if path.suffix == ".png" else "none")
-    typer.echo(f"The Wright map is in {path}.", err=True)

@@ -34,7 +34,24 @@ def rate(
         str | None, typer.Option("--question", metavar="ID,…", help="Which questions to ask (default: all).")
     ] = None,
     condition: Annotated[str, typer.Option(help="The condition, such as static or context.")] = "",
-    samples: Annotated[int, typer.Option(help="How many times to ask each question.")] = 1,
+    samples: Annotated[int, typer.Option(help="How many times to ask each question, in every presentation.")] = 1,
+    vary: Annotated[
+        str,
+        typer.Option(
+            metavar="FACTOR,…",
+            help="Presentation factors to vary: order, labels, wording … (docs/presentations.md).",
+        ),
+    ] = "",
+    design: Annotated[str, typer.Option(help="With --vary: balanced or full.")] = "balanced",
+    presentation: Annotated[
+        str, typer.Option(metavar="FACTOR=LEVEL …", help="What is the same for all, such as 'order=down'.")
+    ] = "",
+    balanced: Annotated[
+        bool, typer.Option("--balanced", help="With --vary: add the average over presentations as MODEL+balanced.")
+    ] = False,
+    template: Annotated[
+        Path | None, typer.Option(help="Put a prompt of a published release as it is printed (a Jinja2 file).")
+    ] = None,
     temperature: Annotated[float, typer.Option(help="0 for the most probable reply.")] = 0.0,
     max_tokens: Annotated[
         int | None, typer.Option(help="Maximum length of a reply in tokens (512; 4,096 for reasoning models).")
@@ -117,7 +134,9 @@ def rate(
     """
     from vantage.errors import InputError
     from vantage.instruments import Instrument
+    from vantage.raters.asked import varied
     from vantage.raters.encoders import load_encoder
+    from vantage.raters.templates import Template
 
     folder, whole = texts_or_corpus(folder, to, instrument, mapping, write=not (show_ or estimate))
     part = filtered(whole, where)
@@ -139,15 +158,21 @@ def rate(
         "training": training,
         "settings": settings,
         "encode": load_encoder(retrieval),
+        "template": Template.load(template) if template else None,
     }
     if samples > 1 and temperature == 0:
         typer.echo(
             f"vantage: {samples} samples at temperature 0 are {samples} times the likeliest reply; add --temperature 1",
             err=True,
         )
-    raters = _raters(model, style, persona, personas, names(user), options)
     known = Instrument.load(instrument)
     asked = names(question)
+    if balanced and not vary:
+        raise InputError("--balanced averages over presentations", remedy="add --vary")
+    raters = [
+        varied(rater, known, asked, vary=vary, design=design, presentation=presentation)
+        for rater in _raters(model, style, persona, personas, names(user), options)
+    ]
     if show_:
         _show(raters[0], part, known, asked, condition, show_)
         return
@@ -167,9 +192,11 @@ def rate(
         tokens_per_minute=tpm,
     )
     if estimate:
-        _estimate(raters, part, known, asked, condition, carried, as_json=as_json)
+        _estimate(raters, part, known, asked, condition, carried, store or to or folder, as_json=as_json)
     else:
-        ask = _Asking(part, known, asked, condition, carried, folder, to or folder, store, max_tokens, probe, as_json)
+        ask = _Asking(
+            part, known, asked, condition, carried, folder, to or folder, store, max_tokens, probe, balanced, as_json
+        )
         ask.run(raters)
 
 
@@ -198,7 +225,10 @@ def _show(rater: ChatRater, part: Corpus, instrument: Any, asked: list[str], con
     calls = rater.plan(part, used, questions=asked_questions(rater, asked), condition=condition)
     conversations = Conversations(rater, part, used, condition)
     for number, call in enumerate(islice(calls, count), 1):
-        typer.echo(f"━━━ prompt {number}: item {call.item['item']}, {', '.join(q.id for q in call.questions)}")
+        ways = ", ".join(dict.fromkeys(str(way) for way in call.presentations))
+        asked_so = f" ({ways})" if ways else ""
+        about = f"item {call.item['item']}, {', '.join(q.id for q in call.questions)}"
+        typer.echo(f"━━━ prompt {number}: {about}{asked_so}")
         _show_turns(conversations.about(call), rater)
     typer.echo("Nothing was sent.")
 
@@ -235,22 +265,31 @@ def _estimate(
     asked: list[str],
     condition: str,
     options: RunOptions,
+    store: Path,
     *,
     as_json: bool,
 ) -> None:
+    from contextlib import ExitStack
     from dataclasses import asdict
 
     from vantage.cli.forecasts import print_estimate, shown
-    from vantage.runs.forecast import Forecast
+    from vantage.runs.forecast import Forecast, design_notes
     from vantage.runs.plan import RunPlan
+    from vantage.runs.store import NAME, RunStore
 
-    forecast = Forecast(options)
-    forecast.add(RunPlan.of(part, raters, instrument, questions=asked, condition=condition))
+    plan = RunPlan.of(part, raters, instrument, questions=asked, condition=condition)
+    with ExitStack() as opened:
+        # A design is often widened, and only what is new is asked for.
+        known = raters[0].design and (store.is_file() or (store / NAME).is_file())
+        forecast = Forecast(options, opened.enter_context(RunStore(store, read_only=True)) if known else None)
+        forecast.add(plan)
+    notes = design_notes(plan.parts[0])
     if as_json:
-        print_json([asdict(one) for one in forecast.estimates])
+        told = {"design": raters[0].design.described(), "notes": notes} if raters[0].design else {}
+        print_json([{**asdict(one), **told} for one in forecast.estimates])
         return
     who = raters[0].id if len(raters) == 1 else f"{len(raters)} raters"
-    print_estimate([{"rater": who, **shown(forecast.total)}], forecast.notes)
+    print_estimate([{"rater": who, **shown(forecast.total)}], [*notes, *forecast.notes])
 
 
 def _engine(engine: str, *, batch: bool) -> str:
@@ -282,6 +321,7 @@ class _Asking:
     store: Path | None
     max_tokens: int | None
     probe: bool
+    balanced: bool
     as_json: bool
 
     def run(self, raters: list[ChatRater]) -> None:
@@ -303,7 +343,11 @@ class _Asking:
             plan = RunPlan.of(self.part, raters, self.instrument, questions=self.asked, condition=self.condition)
             with run_progress(title) as progress:
                 outcome = run(plan, opened, self.options, progress=progress)
-                write(outcome, self.folder, self.to)
+                corpus = write(outcome, self.folder, self.to)
+                if self.balanced:
+                    from vantage.measures.aggregation.balanced import balanced
+
+                    balanced(corpus, [rater.id for rater in raters]).write(self.to)
             where = opened.path
         outcome.tally.notes[:0] = notes
         rows = summaries(outcome)

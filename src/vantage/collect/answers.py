@@ -11,6 +11,7 @@ from typing import Any, Final
 from vantage.collect.document import TraitPart
 from vantage.collect.views import InvalidAnswers, QuestionAnswer
 from vantage.instruments import Question
+from vantage.presentations import PLAIN, Presentation
 from vantage.scales import Scale, show_code
 
 LONGEST: Final = 10_000
@@ -20,22 +21,29 @@ LINE: Final = 500
 """Most characters of a trait given as text."""
 
 
-def checked(questions: Sequence[Question], given: Mapping[str, QuestionAnswer]) -> str:
-    """The answers as they are stored; `InvalidAnswers` where one is missing or not possible.
+def checked(
+    questions: Sequence[Question], given: Mapping[str, QuestionAnswer], ways: Sequence[Presentation] = ()
+) -> str:
+    """The answers as they are stored, in the codes meant; `InvalidAnswers` where one is missing or not possible.
+
+    Where the study decides how questions are put, `ways` says so, and it is stored with the answers.
 
     >>> from vantage import Instrument
     >>> questions = Instrument.load("irony").questions
     >>> checked(questions, {"irony": QuestionAnswer(1.0)})
     '{"irony": [1.0, "answered", null]}'
+    >>> checked(questions, {"irony": QuestionAnswer(1.0)}, [Presentation(order="down")])
+    '{"irony": [1.0, "answered", null, "order=down"]}'
     >>> checked(questions, {"irony": QuestionAnswer(7.0)})
     Traceback (most recent call last):
         ...
     vantage.collect.views.InvalidAnswers: irony: This is not one of the answers.
     """
-    problems = {name: "This question is not on the page." for name in given if name not in {q.id for q in questions}}
+    names = {question.id for question in questions}
+    problems = {name: "This question is not on the page." for name in given if name not in names}
     reasons: dict[str, str] = {}
     stored: dict[str, list[Any]] = {}
-    for question in questions:
+    for question, way in zip(questions, ways or [PLAIN] * len(questions), strict=True):
         answer = given.get(question.id, QuestionAnswer())
         reason = cleaned(answer.rationale or "") if question.rationale != "no" else ""
         if problem := _problem(question.scale, answer):
@@ -44,8 +52,8 @@ def checked(questions: Sequence[Question], given: Mapping[str, QuestionAnswer]) 
             reasons[question.id] = "Please give a reason."
         elif len(reason) > LONGEST:
             reasons[question.id] = f"Please shorten the reason to {LONGEST:,} characters; it has {len(reason):,}."
-        value = None if answer.value is None else float(answer.value)
-        stored[question.id] = [value, answer.status, reason or None]
+        value = None if answer.value is None else float(way.decoded(question, answer.value))
+        stored[question.id] = [value, answer.status, reason or None, *([str(way)] if str(way) else [])]
     if problems or reasons:
         raise InvalidAnswers(problems, reasons)
     return json.dumps(stored)
@@ -66,7 +74,7 @@ def _problem(scale: Scale, answer: QuestionAnswer) -> str:
 
 def read(stored: str) -> dict[str, QuestionAnswer]:
     """Stored answers by question."""
-    return {name: QuestionAnswer(value, status, reason) for name, (value, status, reason) in json.loads(stored).items()}
+    return {name: QuestionAnswer(*told[:3]) for name, told in json.loads(stored).items()}
 
 
 def check_traits(traits: Sequence[TraitPart], given: Mapping[str, str | Sequence[str]]) -> dict[str, Any]:

@@ -203,6 +203,39 @@ class RecruitmentPart(DocumentPart):
     """Another address to return to; `{code}` is replaced by the code."""
 
 
+class PresentationPart(DocumentPart):
+    """How questions are put, apart from what they ask: one level of a factor for everyone, or one of several for each.
+
+    Answers are stored in the codes of the questions, whatever was shown; the export says how each was asked.
+    """
+
+    order: Literal["up", "down", "random"] | list[Literal["up", "down", "random"]] | None = None
+    """The order of the options; `random` is drawn for each participant."""
+    labels: Literal["numbers", "words", "letters"] | list[Literal["numbers", "words", "letters"]] | None = None
+    """What the options are called."""
+    direction: Literal["plain", "reversed"] | list[Literal["plain", "reversed"]] | None = None
+    """The question, or its reversed twin."""
+    wording: Annotated[int, Field(ge=1)] | list[Annotated[int, Field(ge=1)]] | None = None
+    """Which wording: 1 is the question's own, 2 its first paraphrase."""
+    middle: Literal["shown", "hidden"] | list[Literal["shown", "hidden"]] | None = None
+    """Whether there is a middle option."""
+    optout: Literal["offered", "hidden"] | list[Literal["offered", "hidden"]] | None = None
+    """Whether participants may decline."""
+    questions: Literal["listed", "reversed", "random"] | list[Literal["listed", "reversed", "random"]] | None = None
+    """The order of the questions on a page."""
+    drawn: Literal["participant", "page"] = "participant"
+    """Whether a participant keeps one presentation, or gets another on each page."""
+
+    @property
+    def levels(self) -> dict[str, tuple[str, ...]]:
+        """The factors that are set, with their levels."""
+        given = self.model_dump(exclude={"drawn"}, exclude_none=True)
+        return {
+            factor: tuple(str(level) for level in (value if isinstance(value, list) else [value]))
+            for factor, value in given.items()
+        }
+
+
 class StudyDocument(DocumentPart):
     """A Vantage study: which items people judge, under which conditions, and how participants are recruited."""
 
@@ -228,6 +261,8 @@ class StudyDocument(DocumentPart):
     """More raters for a random subset of the items."""
     batch: BatchPart = BatchPart()
     order: OrderPart = OrderPart()
+    presentation: PresentationPart | None = None
+    """How questions are put: the order and names of options, their wording; by default as in the instrument."""
     reserve_minutes: Annotated[float, Field(gt=0, le=100_000)] = 60
     """Minutes without activity after which a participant's reserved work is released to others."""
     attention: AttentionPart | None = None

@@ -29,6 +29,7 @@ JUDGED: Final[dict[str, Any]] = {
     "rationale": pl.String,
     "seconds": pl.Float64,
     "position": pl.Int32,
+    "presentation": pl.String,
 }
 CHECKED: Final[dict[str, Any]] = {
     "rater": pl.String,
@@ -78,14 +79,19 @@ def collected(connection: Connection, study: AnnotationStudy) -> Collected:
     judged: list[tuple[Any, ...]] = []
     checked: list[tuple[Any, ...]] = []
     for number, kind, check, condition, position, item, answers, seconds in rows:
-        for question, (value, status, rationale) in json.loads(answers).items():
+        for question, (value, status, rationale, *way) in json.loads(answers).items():
             if kind == "item":
-                judged.append((item, question, names[number], condition, value, status, rationale, seconds, position))
+                asked = way[0] if way else None
+                row = (item, question, names[number], condition, value, status, rationale, seconds, position, asked)
+                judged.append(row)
             elif (passed := _passed(study, kind, check, question, value)) is not None:
                 row = (names[number], kind, check, question, condition, value, status, passed, seconds, position)
                 checked.append(row)
+    judgments = pl.DataFrame(judged, schema=JUDGED, orient="row")
+    if judgments["presentation"].null_count() == len(judgments):
+        judgments = judgments.drop("presentation")
     return Collected(
-        pl.DataFrame(judged, schema=JUDGED, orient="row"),
+        judgments,
         pl.DataFrame(checked, schema=CHECKED, orient="row"),
         pl.DataFrame(people, schema=_PEOPLE, infer_schema_length=None),
     )

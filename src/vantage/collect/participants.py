@@ -28,7 +28,6 @@ from vantage.collect.views import (
     StepKind,
     Submitted,
 )
-from vantage.instruments import Question
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -184,12 +183,14 @@ class ParticipantService:
         Raises `InvalidAnswers` with a sentence per question, and `Refused` when the batch is final or the item was
         reassigned.
         """
+        page = page_number(token)
+        questions, ways = self.study.shown(self._group_of(participant), participant.number, page)
         submission = Submission(
             participant.number,
-            page_number(token),
+            page,
             position,
             token,
-            checked(self._questions_of(participant), answers),
+            checked(questions, answers, ways),
             None if seconds is None else round(min(max(seconds, 0.0), 86_400.0), 3),
         )
 
@@ -330,15 +331,15 @@ class ParticipantService:
         code = code_of(self.database.key, person.rater) if person.source == "mturk" else plan.completion_code
         return CompletionPath(code, plan.completion_url.replace("{code}", code or "") if plan.completion_url else None)
 
-    def _questions_of(self, participant: Participant) -> tuple[Question, ...]:
-        """The questions a participant is asked, which never change once they have a batch."""
+    def _group_of(self, participant: Participant) -> int:
+        """Which questions a participant is asked, which never change once they have a batch."""
         chosen = self._question_sets.get(participant.number)
         if chosen is None:
             chosen = self.database.read(lambda c: self._row(c, participant.number)).question_set
             if chosen is None:
                 raise Refused("You have no page to answer now.", "conflict")
             _cache(self._question_sets, participant.number, chosen)
-        return self.study.question_groups[chosen]
+        return chosen
 
 
 def _cache(cache: dict[K, V], key: K, value: V) -> V:

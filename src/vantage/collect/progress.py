@@ -110,7 +110,7 @@ def _distribution(question: Question, condition: str, given: list[tuple[str, dic
     for rater, answers in given:
         if question.id not in answers:
             continue
-        value, status, rationale = answers[question.id]
+        value, status, rationale = answers[question.id][:3]
         label = scale.label(value) if value is not None else labels.get(status, status)
         counts[label] = counts.get(label, 0) + 1
         if value is not None:

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from vantage.collect.document import AttentionCheckPart, GoldItemPart, RangePart, StudyDocument
+from vantage.collect.presenting import Shown, assigned, shown
 from vantage.collect.study_checks import PlanChecks, check_items
 from vantage.corpora import Corpus
 from vantage.documents import Document
 from vantage.errors import InputError, Problems
 from vantage.instruments import Check, Instrument, Question
+from vantage.presentations import PLAIN, Presentation
 
 
 @dataclass(frozen=True)
@@ -76,10 +78,19 @@ class AnnotationStudy:
         """The content warning; may be empty."""
         return self.plan.warning or self.instrument.warning
 
-    @property
-    def guidelines(self) -> str:
-        """The study's own guidelines, then the instrument's."""
-        return "\n\n".join(part.strip() for part in (self.plan.guidelines, self.instrument.guidelines) if part.strip())
+    def guidelines(self, presentation: Presentation = PLAIN) -> str:
+        """The study's own guidelines, then the instrument's, in the wording of a presentation."""
+        worded = presentation.guidelines(self.instrument)
+        return "\n\n".join(part.strip() for part in (self.plan.guidelines, worded) if part.strip())
+
+    def presentation(self, participant: int) -> Presentation:
+        """How a participant is shown what is the same on all pages; plainly where every page differs."""
+        part = self.plan.presentation
+        return PLAIN if part is None or part.drawn == "page" else assigned(part, self.plan.order.seed, participant)
+
+    def shown(self, group: int, participant: int, page: int) -> Shown:
+        """A group of questions as a participant sees it on a page."""
+        return shown(self.plan.presentation, self.plan.order.seed, self.question_groups[group], participant, page)
 
     @cached_property
     def conditions(self) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from string import Formatter
 from typing import Final
 
@@ -13,6 +14,7 @@ from vantage.corpora import Corpus
 from vantage.documents import Document, Loc
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument
+from vantage.presentations import FACTORS, Presentation, levels
 from vantage.scales import Scale, show_code
 
 TAKEN: Final = ("rater", "kind", "study", "verdict", "excluded", "stage", "recruited", "platform_id", "batches")
@@ -47,6 +49,7 @@ class PlanChecks:
                 self._note(("traits", index, "id"), f"every export has a column '{trait.id}'; rename the trait")
         self._attention()
         self._gold()
+        self._presentation()
         self._recruitment()
 
     def _attention(self) -> None:
@@ -76,6 +79,40 @@ class PlanChecks:
                 self._accepted((*loc, "accept", question), question, codes, inside=isinstance(accept, RangePart))
             if part.condition:
                 self._known((*loc, "condition"), part.condition, list(self.instrument.conditions), "condition")
+
+    def _presentation(self) -> None:
+        part = self.plan.presentation
+        if part is None:
+            return
+        loc: Loc = ("presentation",)
+        if not part.levels:
+            self._note(loc, "no factor is given, so nothing changes; leave it out, or name one such as 'order: random'")
+        groups = [] if isinstance(self.plan.questions, str) else self.plan.questions
+        asked = {name for group in groups for name in group} or set(self.questions)
+        questions = [question for question in self.instrument.questions if question.id in asked]
+        for factor, chosen in part.levels.items():
+            self._unique((*loc, factor), chosen, "level")
+            try:
+                known = levels(factor, self.instrument, questions)
+            except InputError as error:
+                self._note((*loc, factor), error.problem)
+                continue
+            allowed = known if factor in ("wording", "labels") else FACTORS[factor]
+            for level in chosen:
+                self._known((*loc, factor), level, allowed, f"level of {factor}")
+        try:
+            for way, words in product(part.levels.get("direction", ("",)), part.levels.get("wording", ("",))):
+                for question in questions:
+                    Presentation(direction=way, wording=words).shown(question)
+        except InputError as error:
+            self._note(loc, error.problem)
+        moved = sorted(set(part.levels) - {"order", "questions"})
+        if self.plan.attention and moved:
+            self._note(
+                loc,
+                "attention checks name an answer as the instrument shows it, so only 'order' and 'questions' go with "
+                f"them; leave out {', '.join(moved)} or the checks",
+            )
 
     def _recruitment(self) -> None:
         plan = self.plan.recruitment

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,7 +19,7 @@ from vantage.collect.tables import arms, items, settings
 from vantage.corpora import storage
 from vantage.errors import InputError
 
-FIXED: Final = ("questions", "conditions", "double", "order", "gold")
+FIXED: Final = ("questions", "conditions", "double", "order", "gold", "presentation")
 """Keys that cannot change once the study has a database, because earlier answers depend on them."""
 CHUNK: Final = 5000
 
@@ -135,9 +135,9 @@ def _compare(connection: Connection, study: AnnotationStudy, name: str) -> None:
             remedy="choose another database",
         )
     changed = [key for key in FIXED if known.get(key) != plan.get(key)]
-    if json.loads(read_setting(connection, "instrument") or "{}") != json.loads(
-        json.dumps(dict(study.instrument.document))
-    ):
+    documents = (json.loads(read_setting(connection, "instrument") or "{}"), dict(study.instrument.document))
+    stored, given = (json.dumps(_shown(one) if study.plan.presentation is None else one) for one in documents)
+    if json.loads(stored) != json.loads(given):
         changed.append("instrument")
     if changed:
         raise InputError(
@@ -155,6 +155,13 @@ def _compare(connection: Connection, study: AnnotationStudy, name: str) -> None:
     gold = tuple(json.loads(read_setting(connection, "gold") or "[]"))
     for arm in allocations(study, int(read_setting(connection, "count") or 0), gold):
         connection.execute(arms.update().where(arms.c.arm == arm.arm).values(seats=arm.count))
+
+
+def _shown(instrument: Mapping[str, Any]) -> dict[str, Any]:
+    """An instrument without the wordings that only a presentation shows."""
+    bare = {"wordings", "reversed"}
+    questions = [{k: v for k, v in question.items() if k not in bare} for question in instrument.get("questions", [])]
+    return {**{k: v for k, v in instrument.items() if k not in bare}, "questions": questions}
 
 
 def _compare_items(connection: Connection, study: AnnotationStudy, name: str) -> None:

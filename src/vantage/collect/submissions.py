@@ -14,9 +14,10 @@ from sqlalchemy.engine import Row
 
 from vantage.collect import assignment
 from vantage.collect.answers import read
+from vantage.collect.presenting import decoded
 from vantage.collect.study import AnnotationStudy
 from vantage.collect.tables import items, pages, participants, submissions
-from vantage.collect.views import ItemPage, Refused, Step
+from vantage.collect.views import ItemPage, QuestionAnswer, Refused, Step
 
 _PAGE = (
     select(pages, items.c.record)
@@ -97,7 +98,8 @@ def item_page(connection: Connection, study: AnnotationStudy, person: Row[Any], 
     page = connection.execute(_PAGE, wanted).one_or_none()
     if page is None:
         raise Refused("There is no such page.", "unknown")
-    earlier = {}
+    seen = study.shown(person.question_set, person.number, page.id)
+    earlier: Mapping[str, QuestionAnswer] = {}
     if page.revision:
         earlier = read(connection.execute(_LAST, {"page": page.id, "revision": page.revision}).scalar_one())
     return ItemPage(
@@ -106,9 +108,11 @@ def item_page(connection: Connection, study: AnnotationStudy, person: Row[Any], 
         answered=step.answered,
         condition=page.condition,
         record=json.loads(page.record) if page.record is not None else _substitute(study, page.check),
-        questions=study.question_groups[person.question_set],
+        questions=seen[0],
+        group=person.question_set,
+        presentations=tuple(str(way) for way in seen[1]),
         instruction=study.checks[page.check].instruction if page.kind == "attention" else "",
-        earlier=earlier,
+        earlier=decoded(earlier, seen),
         # The page's number ties the answers to this page, whatever else is open in another tab.
         token=f"{page.id}.{secrets.token_urlsafe(9)}",
     )

@@ -120,7 +120,10 @@ submissions: Final = Table(
     UniqueConstraint("page", "revision", name="submissions_revision"),
     UniqueConstraint("page", "token", name="submissions_token"),
 )
-"""Every submission of a page with its answers as JSON: {question: [value, status, rationale]}."""
+"""Every submission of a page with its answers as JSON: {question: [value, status, rationale]}.
+
+Where the study decides how questions are put, the presentation stands behind the rationale.
+"""
 
 invitations: Final = Table(
     "invitations",

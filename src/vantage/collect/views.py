@@ -122,12 +122,17 @@ class ItemPage:
     record: Mapping[str, Any]
     """The item's fields by name, as the instrument shows them, without the item's id; text is not escaped."""
     questions: tuple[Question, ...]
+    """As they are shown to this participant; answers are given in the codes shown."""
     instruction: str
     """An instruction to show with the item, before the questions; empty for ordinary pages."""
     earlier: Mapping[str, QuestionAnswer]
     """The participant's earlier answers, by question."""
     token: str
     """Sent back with the answers: submissions with the same token count once."""
+    group: int = 0
+    """Which of the study's groups of questions it is."""
+    presentations: tuple[str, ...] = ()
+    """How each question is put."""
 
 
 @dataclass(frozen=True, slots=True)

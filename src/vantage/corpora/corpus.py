@@ -323,6 +323,10 @@ class Corpus:
         """The report on the corpus: shown in a notebook, or written with `.write(FOLDER)`."""
         return import_module("vantage.report.overview").corpus_report(self, seed=seed)
 
+    def view(self) -> Any:
+        """The explorer on this corpus, shown inline by a notebook; `vantage view` opens it in the browser."""
+        return import_module("vantage.view.notebook").InlineView(self)
+
     @property
     def plot(self) -> Plots:
         """Figures of the corpus: `corpus.plot.agreement(by="question")`."""
@@ -497,7 +501,7 @@ def merge_instruments(instruments: Iterable[Instrument]) -> tuple[Instrument, ..
             continue
         older, newer = sorted((known, instrument), key=lambda i: i.version)
         for question in older.questions:
-            if not any(q.id == question.id and q.scale == question.scale for q in newer.questions):
+            if not any(q.id == question.id and q.scale.meaning == question.scale.meaning for q in newer.questions):
                 raise InputError(
                     f"instrument '{instrument.id}' has two versions that differ in question '{question.id}'",
                     remedy="rename one instrument and its questions",
@@ -512,7 +516,7 @@ def _questions(instruments: Iterable[Instrument]) -> tuple[Question, ...]:
     for instrument in instruments:
         for question in instrument.questions:
             known = questions.setdefault(question.id, question)
-            if known.scale != question.scale:
+            if known.scale.meaning != question.scale.meaning:
                 raise InputError(
                     f"two instruments have a question '{question.id}' with different scales",
                     remedy="rename one of them",

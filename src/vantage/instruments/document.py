@@ -57,11 +57,11 @@ class ScalePart(DocumentPart):
     level: Level
     """Level of measurement: nominal, ordinal, interval or ratio."""
     options: list[OptionPart] | None = None
-    """Every answer with its code and label."""
+    """Every answer with its code and label, in the order in which they are shown: upwards or downwards."""
     from_: Annotated[float | None, Field(alias="from")] = None
-    """Lowest number of the scale."""
+    """First number of the scale; the highest, if the scale is to be shown downwards."""
     to: float | None = None
-    """Highest number of the scale."""
+    """Last number of the scale."""
     continuous: bool = False
     """With `from` and `to`: every number between them is an answer, not only the whole ones."""
     anchors: dict[float, Text] = {}
@@ -81,8 +81,8 @@ class ScalePart(DocumentPart):
         if ends == 2 and not self.continuous:
             assert self.from_ is not None  # noqa: S101
             assert self.to is not None  # noqa: S101
-            if self.from_ % 1 or self.to % 1 or not 1 <= self.to - self.from_ <= 1000:
-                raise ValueError("'from' and 'to' must be whole numbers, the lower one first, at most 1000 apart")
+            if self.from_ % 1 or self.to % 1 or not 1 <= abs(self.to - self.from_) <= 1000:
+                raise ValueError("'from' and 'to' must be whole numbers, not the same one twice, at most 1000 apart")
         return self
 
 
@@ -106,6 +106,32 @@ class ConditionPart(DocumentPart):
     """What is different here, for the methods section."""
 
 
+class WordingPart(DocumentPart):
+    """A paraphrase: the same question in other words."""
+
+    ask: Text
+    """The question in these words."""
+    ask_in: dict[Id, Text] = {}
+    """Another wording for some conditions."""
+    scale: Id | None = None
+    """A scale with the same codes and opt-outs and other labels; that of the question without it."""
+    anchors: dict[float, Text] = {}
+    """Wording at some points of the scale; that of the question elsewhere."""
+    guidelines: str | None = None
+    """How to answer it; the question's own guidelines without it."""
+
+
+class ReversedPart(WordingPart):
+    """A twin of the question that asks for the opposite, so its answers are scored in the opposite direction."""
+
+    title: str = ""
+    """A short name, where that of the question would mislead."""
+    scoring: Literal["mirrored"] | None = None
+    """`mirrored`: the highest answer to the twin counts as the lowest answer to the question."""
+    wordings: list[WordingPart] = []
+    """Paraphrases of the twin, as many as the question has."""
+
+
 class QuestionPart(DocumentPart):
     """One question about an item."""
 
@@ -127,6 +153,10 @@ class QuestionPart(DocumentPart):
     """Whether the rater is asked for a reason."""
     section: str = ""
     """Questions of one section stand together on the page."""
+    wordings: list[WordingPart] = []
+    """Paraphrases, for the factor `wording`: the question itself is wording 1, these are 2, 3 …"""
+    reversed: ReversedPart | None = None
+    """The opposite of the question, for the factor `direction`."""
 
 
 class AggregatePart(DocumentPart):
@@ -211,6 +241,8 @@ class InstrumentDocument(DocumentPart):
     """Circumstances under which the questions are asked; without any, all fields are shown."""
     guidelines: Text
     """General guidelines, read before the first item."""
+    wordings: list[Text] = []
+    """Paraphrases of the general guidelines, for the factor `wording`: wording 2, 3 …"""
     warning: str = ""
     """A content warning, shown before anything else."""
     scales: dict[Id, ScalePart]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from importlib import resources
 from pathlib import Path
 from string import Formatter
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
         ExamplePart,
         InstrumentDocument,
         QuestionPart,
+        ReversedPart,
         ScalePart,
+        WordingPart,
     )
 
 
@@ -50,6 +52,10 @@ class Question:
     guidelines: str = ""
     rationale: Literal["no", "optional", "required"] = "no"
     section: str = ""
+    wordings: tuple[Question, ...] = ()
+    """The same question in other words."""
+    reversed: Question | None = None
+    """The opposite question; its answers are mirrored within the scale."""
 
     def wording(self, condition: str = "", **filled: str) -> str:
         """The question under a condition, with the item's fields filled in."""
@@ -124,6 +130,8 @@ class Instrument:
     examples: tuple[Example, ...] = field(compare=False, repr=False)
     checks: tuple[Check, ...] = field(compare=False, repr=False)
     consent: str = field(compare=False, repr=False)
+    wordings: tuple[str, ...] = field(compare=False, repr=False)
+    """The general guidelines in other words."""
 
     def __hash__(self) -> int:
         return hash((self.id, self.version, len(self.questions)))
@@ -250,7 +258,10 @@ class Instrument:
                 scale["opt_outs"] = {o.status: o.label for o in question.scale.opt_outs}
             data["scales"][f"bands-{number}"] = scale
             asked = {**kept[question.id], "id": f"{question.id}-coarse", "scale": f"bands-{number}"}
-            asked.pop("anchors", None)
+            for wording in (asked, *_worded(asked)):
+                wording.pop("anchors", None)
+            for wording in _worded(asked):
+                wording.pop("scale", None)
             data["questions"].append(asked)
         data["examples"] = [
             {**example, "answers": answers}
@@ -310,19 +321,7 @@ class Instrument:
             conditions={name: tuple(c.shows) for name, c in file.conditions.items()},
             guidelines=_fill(file.guidelines, words),
             warning=_fill(file.warning, words),
-            questions=tuple(
-                Question(
-                    q.id,
-                    q.title,
-                    _fill(q.ask, words, again=True),
-                    scales[q.scale].relabelled(q.anchors),
-                    {condition: _fill(ask, words, again=True) for condition, ask in q.ask_in.items()},
-                    _fill(q.guidelines, words),
-                    q.rationale,
-                    q.section,
-                )
-                for q in file.questions
-            ),
+            questions=tuple(_question(q, scales, words) for q in file.questions),
             forms={name: tuple(form.questions) for name, form in file.forms.items()},
             aggregates=tuple(
                 Aggregate(a.id, a.title, tuple(a.mean_of), frozenset(a.reversed)) for a in file.aggregates
@@ -333,7 +332,39 @@ class Instrument:
             ),
             checks=tuple(Check(c.id, c.instruction, c.question, tuple(c.accept)) for c in file.checks),
             consent=_fill(file.consent, words),
+            wordings=tuple(_fill(text, words) for text in file.wordings),
         )
+
+
+def _question(part: QuestionPart, scales: Mapping[str, Scale], words: Mapping[str, str]) -> Question:
+    def worded(wording: WordingPart | QuestionPart, plain: Question | None = None) -> Question:
+        """The question in some words; what these leave out is as in the plain question."""
+        scale = plain.scale if plain and wording.scale is None else scales[wording.scale or part.scale]
+        return Question(
+            part.id,
+            part.title,
+            _fill(wording.ask, words, again=True),
+            scale.relabelled(wording.anchors),
+            {condition: _fill(ask, words, again=True) for condition, ask in wording.ask_in.items()},
+            plain.guidelines if plain and wording.guidelines is None else _fill(wording.guidelines or "", words),
+            part.rationale,
+            part.section,
+        )
+
+    plain, twin = worded(part), part.reversed
+    if twin is not None:
+        opposite = replace(worded(twin, plain), title=twin.title or part.title)
+        others = tuple(replace(worded(one, opposite), title=opposite.title) for one in twin.wordings)
+        opposite = replace(opposite, wordings=others)
+        plain = replace(plain, reversed=opposite)
+    return replace(plain, wordings=tuple(worded(one, plain) for one in part.wordings))
+
+
+def _worded(question: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The paraphrases and the reversed twin of a question, as plain data."""
+    twin = question.get("reversed")
+    twins = [twin, *twin.get("wordings", [])] if twin else []
+    return [*question.get("wordings", []), *twins]
 
 
 def _coarse_answers(answers: Mapping[str, Any], questions: Sequence[Question]) -> dict[str, Any]:
@@ -390,6 +421,8 @@ class _Checks:
             self._question(("questions", index), question)
         for key in ("guidelines", "warning", "consent"):
             self._words((key,), getattr(self.file, key), set(self.file.parameters))
+        for index, text in enumerate(self.file.wordings):
+            self._words(("wordings", index), text, set(self.file.parameters))
         for name, condition in self.file.conditions.items():
             fields = [f.name for f in self.file.fields]
             self._known(("conditions", name, "shows"), condition.shows, fields, "field")
@@ -442,10 +475,53 @@ class _Checks:
         if question.scale not in self.declared_scales:
             known = sorted(map(str, self.declared_scales))
             self._note((*loc, "scale"), f"there is no scale '{question.scale}'; {nearest(question.scale, known)}")
-        scale = self.scales.get(question.scale)
-        for code in question.anchors if scale else ():
+        self._anchors(loc, question.anchors, self.scales.get(question.scale))
+        for index, paraphrase in enumerate(question.wordings):
+            self._wording((*loc, "wordings", index), paraphrase, question)
+        if twin := question.reversed:
+            self._reversed((*loc, "reversed"), twin, question)
+
+    def _anchors(self, loc: Loc, anchors: Mapping[float, str], scale: Scale | None) -> None:
+        for code in anchors if scale else ():
             if scale and code not in scale.codes:
                 self._note((*loc, "anchors"), f"{show_code(code)} is not on the scale {scale.describe()}")
+
+    def _wording(self, loc: Loc, wording: WordingPart, question: QuestionPart) -> None:
+        """A paraphrase names the same fields and is answered on the same codes."""
+        self._words((*loc, "ask"), wording.ask, self.words)
+        self._words((*loc, "guidelines"), wording.guidelines or "", set(self.file.parameters))
+        for condition, ask in wording.ask_in.items():
+            self._known((*loc, "ask_in"), [condition], list(self.file.conditions), "condition")
+            self._words((*loc, "ask_in", condition), ask, self.words)
+        own, other = self.scales.get(question.scale), self.scales.get(wording.scale or question.scale)
+        if wording.scale and wording.scale not in self.declared_scales:
+            known = sorted(map(str, self.declared_scales))
+            self._note((*loc, "scale"), f"there is no scale '{wording.scale}'; {nearest(wording.scale, known)}")
+        if own and other and _codes(own) != _codes(other):
+            self._note(
+                (*loc, "scale"),
+                f"scale '{wording.scale}' ({other.describe()}) is another one than that of question '{question.id}' "
+                f"({own.describe()}); a paraphrase keeps level, codes and opt-outs",
+            )
+        self._anchors(loc, wording.anchors, other)
+
+    def _reversed(self, loc: Loc, twin: ReversedPart, question: QuestionPart) -> None:
+        self._wording(loc, twin, question)
+        for index, wording in enumerate(twin.wordings):
+            self._wording((*loc, "wordings", index), wording, question)
+        scale = self.scales.get(question.scale)
+        if twin.scoring is None:
+            self._note(loc, f"the twin of '{question.id}' does not say how it is scored; add scoring: mirrored")
+        elif scale and any(not scale.holds(scale.mirrored(code)) for code in scale.codes):
+            self._note((*loc, "scoring"), f"the codes of {scale.describe()} are not symmetric, so none can be mirrored")
+        elif scale and not scale.ordered and len(scale.codes) > 2:
+            self._note((*loc, "scoring"), f"{scale.describe()} has no direction, so it cannot be mirrored")
+        if len(twin.wordings) not in (0, len(question.wordings)):
+            self._note(
+                (*loc, "wordings"),
+                f"the twin has {len(twin.wordings)} paraphrases and the question {len(question.wordings)}; "
+                "give both the same number, or the twin none",
+            )
 
     def _aggregates(self, above: Loc, aggregates: Sequence[AggregatePart], questions: Sequence[str]) -> None:
         known = list(questions)
@@ -494,6 +570,11 @@ def _fits(kind: str, content: Any) -> bool:
     )
 
 
+def _codes(scale: Scale) -> tuple[object, ...]:
+    """What two wordings of a question must share: its answers, whatever their labels."""
+    return scale.level, scale.codes, scale.range, [opt_out.status for opt_out in scale.opt_outs]
+
+
 def _scales(document: Document, file: InstrumentDocument) -> dict[str, Scale]:
     scales: dict[str, Scale] = {}
     for name, part in file.scales.items():
@@ -509,13 +590,16 @@ def _scale(part: ScalePart) -> Scale:
     opt_outs = tuple(OptOut(status, part.opt_outs[status]) for status in OPT_OUTS if status in part.opt_outs)
     if part.options is not None:
         options = tuple(Option(o.code, o.label, o.description) for o in part.options)
-        return Scale(options, part.level, opt_outs, bands)
-    low, high = part.from_, part.to
-    assert low is not None  # noqa: S101
-    assert high is not None  # noqa: S101
+        return Scale.listed(options, part.level, opt_outs, bands)
+    first, last = part.from_, part.to
+    assert first is not None  # noqa: S101
+    assert last is not None  # noqa: S101
     if part.continuous:
-        return Scale((), part.level, opt_outs, bands, (low, high))
-    points = Scale.points(int(low), int(high), level=part.level, opt_outs=opt_outs, bands=bands)
+        return Scale((), part.level, opt_outs, bands, (first, last))
+    step = 1 if first < last else -1
+    points = Scale.listed(
+        [Option(float(code)) for code in range(int(first), int(last) + step, step)], part.level, opt_outs, bands
+    )
     if missing := [code for code in part.anchors if code not in points.codes]:
         raise InputError(f"anchor {show_code(missing[0])} is not on the scale {points.describe()}")
     return points.relabelled(part.anchors)
@@ -527,7 +611,7 @@ def _scale_data(scale: Scale) -> dict[str, Any]:
     if scale.range is not None:
         data |= {"from": scale.range[0], "to": scale.range[1], "continuous": True}
     else:
-        told = ({"code": _whole(o.code), "label": o.label, "description": o.description} for o in scale.options)
+        told = ({"code": _whole(o.code), "label": o.label, "description": o.description} for o in scale.shown)
         data["options"] = [{key: value for key, value in option.items() if value != ""} for option in told]
     if scale.opt_outs:
         data["opt_outs"] = {o.status: o.label for o in scale.opt_outs}

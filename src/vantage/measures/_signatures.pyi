@@ -11,14 +11,16 @@ from vantage.measures.aggregation.votes import Ties
 from vantage.measures.agreement.differences import Distance
 from vantage.measures.agreement.differences import Weights
 from vantage.measures.agreement.rater_pairs import PairStatistic
+from vantage.measures.audit.g_study import Show
 from vantage.measures.intervals import Method
 from vantage.measures.intervals import Over
 from vantage.measures.kinds import Kinds
 from vantage.measures.models.explain import Family
-from vantage.measures.models.explain import Show
+from vantage.measures.models.explain import Show as ExplainShow
 from vantage.measures.models.facets import Show as FacetsShow
 from vantage.measures.models.facets import Unconnected
 from vantage.measures.multiplicity import Correction
+from vantage.measures.panels.panel import Show as PanelShow
 from vantage.measures.parts import Rounding
 from vantage.measures.ratings import By
 from vantage.measures.ratings import Judgments
@@ -59,6 +61,7 @@ def alpha(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    powered_by: str | Sequence[str] | None = ...,
 ) -> pl.DataFrame: ...
 def fleiss(
     data: Judgments,
@@ -154,6 +157,7 @@ def pairwise(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    powered_by: str | Sequence[str] | None = ...,
 ) -> pl.DataFrame: ...
 def difference(
     data: Judgments,
@@ -318,6 +322,7 @@ def entropy(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    powered_by: str | Sequence[str] | None = ...,
 ) -> pl.DataFrame: ...
 def ambiguity(
     data: Judgments,
@@ -346,6 +351,7 @@ def split_items(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    powered_by: str | Sequence[str] | None = ...,
 ) -> pl.DataFrame: ...
 def opposed_items(
     data: Judgments,
@@ -390,7 +396,10 @@ def refusals(
     data: Judgments,
     *,
     by: By = ...,
+    ci: Over = ...,
+    resamples: int = ...,
     confidence: float = ...,
+    seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
 ) -> pl.DataFrame: ...
@@ -449,6 +458,37 @@ def calibration(
     kinds: Kinds = ...,
     include_excluded: bool = ...,
 ) -> pl.DataFrame: ...
+def mean(
+    data: Judgments,
+    *,
+    by: By = ...,
+    between: str | None = ...,
+    values: Sequence[object] | None = ...,
+    probability: str | None = ...,
+    ci: Over = ...,
+    resamples: int = ...,
+    confidence: float = ...,
+    seed: int = ...,
+    kinds: Kinds = ...,
+    include_excluded: bool = ...,
+    powered_by: str | Sequence[str] | None = ...,
+) -> pl.DataFrame: ...
+def prevalence(
+    data: Judgments,
+    *,
+    value: float | str | None = ...,
+    by: By = ...,
+    between: str | None = ...,
+    values: Sequence[object] | None = ...,
+    probability: str | None = ...,
+    ci: Over = ...,
+    resamples: int = ...,
+    confidence: float = ...,
+    seed: int = ...,
+    kinds: Kinds = ...,
+    include_excluded: bool = ...,
+    powered_by: str | Sequence[str] | None = ...,
+) -> pl.DataFrame: ...
 def correlate(
     data: Judgments,
     *,
@@ -466,6 +506,7 @@ def correlate(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    powered_by: str | Sequence[str] | None = ...,
 ) -> pl.DataFrame: ...
 def ranks(
     data: Judgments,
@@ -479,6 +520,7 @@ def ranks(
     within: float = ...,
     missing: Missing = ...,
     opt_outs: Missing = ...,
+    zero_division: float | None = ...,
     rounding: Rounding = ...,
     raters: Sequence[str] | None = ...,
     people: Sequence[str] | None = ...,
@@ -527,6 +569,35 @@ def components(
     kinds: Kinds = ...,
     include_excluded: bool = ...,
 ) -> pl.DataFrame: ...
+def audit(
+    data: Judgments,
+    *,
+    rater: str | Sequence[str] = ...,
+    confidence: float = ...,
+    kinds: Kinds = ...,
+    include_excluded: bool = ...,
+) -> pl.DataFrame: ...
+def g_study(
+    data: Judgments,
+    *,
+    rater: str | Sequence[str] = ...,
+    show: Show = ...,
+    answers: Sequence[int] = ...,
+    target: float = ...,
+    estimator: Literal['moments', 'reml'] = ...,
+    ci: Literal['items', 'none'] = ...,
+    confidence: float = ...,
+    kinds: Kinds = ...,
+    include_excluded: bool = ...,
+) -> pl.DataFrame: ...
+def balanced_gain(
+    data: Judgments,
+    *,
+    rater: str | Sequence[str] = ...,
+    confidence: float = ...,
+    kinds: Kinds = ...,
+    include_excluded: bool = ...,
+) -> pl.DataFrame: ...
 def explain(
     data: Judgments,
     *,
@@ -536,7 +607,7 @@ def explain(
     family: Family = ...,
     interactions: By = ...,
     base: Mapping[str, str] | None = ...,
-    show: Show = ...,
+    show: ExplainShow = ...,
     permutations: int = ...,
     confidence: float = ...,
     seed: int = ...,
@@ -568,6 +639,22 @@ def dif(
     kinds: Kinds = ...,
     include_excluded: bool = ...,
 ) -> pl.DataFrame: ...
+def regress(
+    data: Judgments,
+    *,
+    on: By,
+    by: By = ...,
+    question: str | None = ...,
+    family: RegressFamily = ...,
+    value: float | str | None = ...,
+    probability: str | None = ...,
+    ci: Over = ...,
+    confidence: float = ...,
+    seed: int = ...,
+    kinds: Kinds = ...,
+    include_excluded: bool = ...,
+    powered_by: str | Sequence[str] | None = ...,
+) -> pl.DataFrame: ...
 def alt_test(
     data: Judgments,
     *,
@@ -588,6 +675,22 @@ def alt_test(
     ci: Over = ...,
     interval: Method = ...,
     resamples: int = ...,
+    confidence: float = ...,
+    seed: int = ...,
+    kinds: Kinds = ...,
+    include_excluded: bool = ...,
+) -> pl.DataFrame: ...
+def panel(
+    data: Judgments,
+    *,
+    by: By = ...,
+    raters: Sequence[str] | None = ...,
+    people: Sequence[str] | None = ...,
+    show: PanelShow = ...,
+    prices: Mapping[str, float] | None = ...,
+    writer: str | None = ...,
+    level: Level | None = ...,
+    ci: Resampled = ...,
     confidence: float = ...,
     seed: int = ...,
     kinds: Kinds = ...,

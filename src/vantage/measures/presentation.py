@@ -119,12 +119,17 @@ class Fact:
     Args:
         text: The sentence, with the columns it states in braces.
         each: Whether every row gets a sentence; otherwise the first.
-        row: How each row is stated where the sentence lists them as `{rows}`.
+        row: How each row is stated where the sentence lists them as `{rows}`; a part in square brackets names the
+            `{group}` of the row and is left out where nothing tells groups apart.
+        where: The column that must be true of a row.
+        none: The sentence where it is true of none.
     """
 
     text: str
     each: bool = False
     row: str = ""
+    where: str = ""
+    none: str = ""
     __pydantic_config__ = _STRICT
 
 

@@ -22,9 +22,10 @@ class AnswerChoice:
 
 
 def choices(scale: Scale, *, letters: bool = False) -> tuple[AnswerChoice, ...]:
-    """The answers of a scale: labels where the scale is nominal or a label is all there is, else the codes.
+    """The answers of a scale in the order shown, under the names that its presentation gives them.
 
-    With `letters`, each is written as a letter that stands for it.
+    Without any, these are labels where the scale is nominal or a label is all there is, else the codes. With `letters`,
+    each is written as a letter that stands for it.
 
     >>> from vantage import Scale
     >>> [(choice.word, choice.meaning) for choice in choices(Scale.points(1, 3, anchors={1: "low", 3: "high"}))]
@@ -32,17 +33,21 @@ def choices(scale: Scale, *, letters: bool = False) -> tuple[AnswerChoice, ...]:
     >>> [(choice.word, choice.meaning) for choice in choices(Scale.points(-1, 1, anchors={-1: "bad"}), letters=True)]
     [('A', '-1 (bad)'), ('B', '0'), ('C', '1')]
     """
-    named = not scale.ordered or (len(scale.options) <= 4 and all(o.label for o in scale.options))
+    worded = all(o.label for o in scale.options)
+    lettered = scale.called == "letters"
+    named = scale.called == "words" or (
+        scale.called is None and (not scale.ordered or (len(scale.options) <= 4 and worded))
+    )
     found = [
         AnswerChoice(o.label, o.description, o.code, "answered")
-        if named
+        if named or (lettered and worded)
         else AnswerChoice(show_code(o.code), o.label or o.description, o.code, "answered")
-        for o in scale.options
+        for o in scale.shown
     ]
     declined = [
         AnswerChoice(o.status.replace("_", " "), _explained(o.label, o.status), None, o.status) for o in scale.opt_outs
     ]
-    if not letters:
+    if not (letters or lettered):
         return (*found, *declined)
     return tuple(
         replace(c, word=letter, meaning=f"{c.word} ({c.meaning})" if c.meaning else c.word)

@@ -11,6 +11,8 @@ import polars as pl
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument, Question
+from vantage.presentations import PLAIN, Presentation
+from vantage.raters.design import Design, styled
 from vantage.raters.history import Encode, History, tfidf
 from vantage.raters.models import is_remote, load_model
 from vantage.raters.models.base import ChatModel, Remote, Request, Sampling
@@ -18,6 +20,7 @@ from vantage.raters.personas import Persona
 from vantage.raters.prompts import Prompter, Shot
 from vantage.raters.shots import choose, corpus_shots, instrument_shots
 from vantage.raters.style import Style
+from vantage.raters.templates import Template, TemplatePrompter
 
 ANSWER_TOKENS: Final = 8
 """How long a bare answer is, typically."""
@@ -39,6 +42,20 @@ class PlannedCall:
     request: Request
     prompter: Prompter
     shots: tuple[Shot, ...] = ()
+    repeat: int | None = None
+    """Which repetition of the same request it is, where the sample counts other presentations as well."""
+    presentations: tuple[Presentation, ...] = ()
+    """How each question is put; the questions come as they are shown."""
+
+    @property
+    def repetition(self) -> int:
+        """Which repetition of the same request it is."""
+        return self.sample if self.repeat is None else self.repeat
+
+    def presented(self, question: str) -> Presentation:
+        """How a question is put."""
+        ids = [one.id for one in self.questions]
+        return self.presentations[ids.index(question)] if self.presentations and question in ids else PLAIN
 
     def with_item(self, item: Mapping[str, Any]) -> PlannedCall:
         """The same call about an item that was changed, such as one that was cut."""
@@ -55,7 +72,9 @@ class ChatRater:
         style: Parts joined by `+`, such as `few-shot:4+reasoning` (see `vantage.raters.style`).
         persona: Who plays the rater, for the styles `persona` and `selective-persona`.
         user: A rater of the corpus whose trait (`perspective`) or earlier judgments (`history`) are given.
-        samples: How often every question is asked.
+        samples: How often every question is asked, in every presentation of the design.
+        template: A prompt of a published release, put as it is printed (see `vantage.raters.templates`).
+        design: The presentations in which every item is asked (see `vantage.raters.design`).
         temperature: 0 for the most probable reply.
         training: A corpus to draw few-shot examples from, instead of the instrument's own, and a user's history,
             instead of the corpus that is judged.
@@ -81,6 +100,8 @@ class ChatRater:
     calibrate: bool | None = None
     min_mass: float | None = None
     name: str = ""
+    design: Design | None = None
+    template: Template | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Settings of the model, such as base_url or threads."""
 
@@ -98,6 +119,8 @@ class ChatRater:
             raise InputError(f"{self.samples} samples were asked for", remedy="ask for at least one")
         if self.parts.distribution and self.samples > 1:
             raise InputError("scoring and sampling give the whole distribution at once", remedy="leave samples at 1")
+        if self.template is not None and self.parts != Style():
+            raise InputError("a template has a form of its own", remedy="leave the style out")
         if self.min_mass is not None and not 0 <= self.min_mass <= 1:
             raise InputError(f"the least mass is {self.min_mass}", remedy="give a share from 0 to 1")
 
@@ -114,8 +137,15 @@ class ChatRater:
 
     @property
     def calibrates(self) -> bool:
-        """Whether scores are calibrated."""
-        return self.model_name == "embedded" if self.calibrate is None else self.calibrate
+        """Whether scores are calibrated; that would take off the effects for which presentations are varied."""
+        if self.calibrate is not None:
+            return self.calibrate
+        return self.model_name == "embedded" and not (self.design and self.design.factors)
+
+    @property
+    def repetitions(self) -> int:
+        """How often a question is asked about an item, over all presentations."""
+        return self.samples * (self.design.size if self.design else 1)
 
     @property
     def least_mass(self) -> float:
@@ -136,7 +166,12 @@ class ChatRater:
             return self.name
         model = self.model_name
         who = f"/{self.persona.id}" if self.persona else f"/@{self.user}" if self.user else ""
-        return f"{model}+{self.parts.name}{who}"
+        return f"{model}+{self.style_name}{who}"
+
+    @property
+    def style_name(self) -> str:
+        """The style as the raters table has it."""
+        return f"template:{self.template.name}" if self.template else self.parts.name
 
     def row(self) -> dict[str, Any]:
         """The rater's row: what it is, how it was asked, and as whom."""
@@ -144,8 +179,10 @@ class ChatRater:
             "rater": self.id,
             "kind": "persona" if self.persona or self.user else "model",
             "model": self.model_name,
-            "style": self.parts.name,
+            "style": self.style_name,
         }
+        if self.template:
+            told["template"] = self.template.digest
         if self.user:
             told["stands_for"] = self.user
         if self.persona:
@@ -193,13 +230,21 @@ class ChatRater:
         if type(prompter) is Prompter:
             corpus.check_asked(instrument, [question.id for question in asked], condition, chosen)
         passes = [(group,) for group in groups] if self.parts.scoring else [tuple(groups)]
-        draws = [Sampling(self.temperature, self.top_p, self.max_tokens, self.seed + n) for n in range(self.samples)]
+        draws = [
+            Sampling(self.temperature, self.top_p, self.max_tokens, self.seed + n) for n in range(self.repetitions)
+        ]
         for groups_of_pass in passes:
             for item in chosen.iter_rows(named=True):
+                id_ = str(item["item"])
+                asked_as = self.design.asked(id_, self.samples) if self.design else None
                 for group in groups_of_pass:
-                    id_ = str(item["item"])
-                    samples = [n for n in range(self.samples) if not all((id_, q.id, n) in done for q in group)]
+                    samples = [n for n in range(self.repetitions) if not all((id_, q.id, n) in done for q in group)]
                     if not samples:
+                        continue
+                    if asked_as is not None:
+                        for sample in samples:
+                            presentation, repeat = asked_as[sample]
+                            yield self._presented(prompter, shots, group, item, sample, repeat, presentation)
                         continue
                     examples = tuple(shots.for_item(group, item))
                     request = prompter.request(group, item, examples)
@@ -207,6 +252,29 @@ class ChatRater:
                         tag = (id_, group[0].id if len(group) == 1 else "", sample)
                         tagged = Request(request.messages, draws[sample], request.schema, tag)
                         yield PlannedCall(item, group, sample, tagged, prompter, examples)
+
+    def _presented(
+        self,
+        prompter: Prompter,
+        shots: _Shots,
+        group: tuple[Question, ...],
+        item: Mapping[str, Any],
+        sample: int,
+        repeat: int,
+        presentation: Presentation,
+    ) -> PlannedCall:
+        """A call in a presentation. The seed counts repetitions of the same request, so that designs share calls."""
+        id_ = str(item["item"])
+        asked = presentation.arranged(group, self.seed, id_, repeat)
+        ways = tuple(presentation.drawn(question, self.seed, id_, repeat) for question in asked)
+        shown = tuple(way.shown(question) for way, question in zip(ways, asked, strict=True))
+        examples = tuple(shots.for_item(group, item, presentation))
+        writer = replace(prompter, style=styled(self.parts, presentation), presentation=presentation)
+        request = writer.request(shown, item, examples)
+        drawn = replace(writer.sampling, seed=self.seed + repeat)
+        tag = (id_, group[0].id if len(group) == 1 else "", sample)
+        tagged = Request(request.messages, drawn, request.schema, tag)
+        return PlannedCall(item, shown, sample, tagged, writer, examples, repeat, ways)
 
     def prompter(self, corpus: Corpus, instrument: Instrument, condition: str = "") -> Prompter:
         """What writes this rater's prompts."""
@@ -217,6 +285,8 @@ class ChatRater:
                 remedy=nearest(condition, known),
             )
         sampling = Sampling(self.temperature, self.top_p, self.max_tokens, self.seed)
+        if self.template is not None:
+            return TemplatePrompter(instrument, self.parts, condition, "", sampling, template=self.template)
         return Prompter(instrument, self.parts, condition, self._voice(corpus), sampling, first_tokens=self.remote)
 
     def _voice(self, corpus: Corpus) -> str:
@@ -259,11 +329,27 @@ class _Shots:
         self.pools: dict[tuple[str, ...], list[Shot]] = {}
         self.histories: dict[str, History] = {}
 
-    def for_item(self, questions: tuple[Question, ...], item: Mapping[str, Any]) -> list[Shot]:
+    def for_item(
+        self, questions: tuple[Question, ...], item: Mapping[str, Any], presentation: Presentation = PLAIN
+    ) -> list[Shot]:
+        """The examples, with their answers on the scales as shown and none that is not offered there."""
+        if presentation.shots == "none":
+            return []
+        found = [
+            shown
+            for shot in self._chosen(questions, item, presentation)
+            if (shown := self._shown(shot, questions, presentation))
+        ]
+        return found[::-1] if presentation.shots == "backward" else found
+
+    def _chosen(
+        self, questions: tuple[Question, ...], item: Mapping[str, Any], presentation: Presentation
+    ) -> list[Shot]:
         style = self.rater.parts
         found: list[Shot] = []
         if style.shots:
-            found = choose(self._pool(questions), style.shots, questions[0].id, item, self.rater.seed)
+            pool = [shot for shot in self._pool(questions) if self._shown(shot, questions, presentation)]
+            found = choose(pool, style.shots, questions[0].id, item, self.rater.seed)
         if style.voice == "history":
             question = questions[0]
             if len(questions) > 1:
@@ -280,6 +366,22 @@ class _Shots:
                 self.histories[question.id] = history
             found += self.histories[question.id].similar(item, style.neighbours)
         return found
+
+    def _shown(self, shot: Shot, questions: tuple[Question, ...], presentation: Presentation) -> Shot | None:
+        """An example whose answers are offered, as they are written in a presentation."""
+        if presentation is PLAIN:
+            return shot
+        answers: dict[str, float | str] = {}
+        for question in questions:
+            answer, scale = shot.answers[question.id], presentation.offered(question.scale)
+            if isinstance(answer, str):
+                known = answer in [opt_out.status for opt_out in scale.opt_outs]
+            else:
+                known, answer = scale.holds(answer), presentation.decoded(question, answer)
+            if not known:
+                return None
+            answers[question.id] = answer
+        return replace(shot, answers=answers)
 
     def _pool(self, questions: tuple[Question, ...]) -> list[Shot]:
         key = tuple(question.id for question in questions)

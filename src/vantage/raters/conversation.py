@@ -18,6 +18,7 @@ from vantage.corpora import Corpus
 from vantage.corpora.schema import JUDGMENTS
 from vantage.errors import InputError
 from vantage.instruments import Instrument, Question
+from vantage.presentations import PLAIN, Presentation
 from vantage.raters.answers import AnswerChoice, choices
 from vantage.raters.asked import relevance_instrument
 from vantage.raters.chat import ChatRater, PlannedCall
@@ -25,6 +26,7 @@ from vantage.raters.models.base import Completion, Request
 from vantage.raters.models.content import apart
 from vantage.raters.prompts import RELEVANT
 from vantage.raters.replies import ParsedReply, parse_replies, parse_reply
+from vantage.raters.templates import Template
 
 Step: TypeAlias = Literal["answer", "relevance", "reasons", "why"]
 Row: TypeAlias = tuple[Any, ...]
@@ -36,9 +38,10 @@ ROWS: Final[dict[str, Any]] = {
     "rule": pl.String,
     "thinking": pl.String,
     "scores": pl.List(pl.Float64),
+    "presentation": pl.String,
 }
 """The columns of a judgment as a conversation gives it: with the reply, the rule that read it, what the model thought
-before it answered, and raw scores."""
+before it answered, raw scores in the order of the meaning's codes, and how it was asked."""
 _BARE: Final = 40
 """Characters up to which a reply may be nothing but an answer."""
 _REMEMBERED: Final = 4096
@@ -57,6 +60,8 @@ class Ask:
     attempt: int = 0
     """Counts the times that the same sample was asked because a reply could not be read."""
     step: Step = "answer"
+    ahead: tuple[Ask, ...] = ()
+    """What will be asked next whatever the reply is, so that it may be sent at the same time."""
 
 
 Conversation: TypeAlias = Generator[Ask, Completion, list[Row]]
@@ -83,32 +88,36 @@ class Conversations:
         retry_unparsed: int = 0,
     ) -> None:
         self.rater, self.condition, self.retry_unparsed = rater, condition, retry_unparsed
-        self._style = rater.parts
+        self._meant = {question.id: choices(question.scale.meaning) for question in instrument.questions}
         self.prompter = rater.prompter(corpus, instrument, condition)
         self._relevance = relevance_instrument(instrument).questions[0]
         self._id = rater.id
-        self._known: dict[tuple[str, str], Mapping[str, ParsedReply]] = {}
+        self._lettered = rater.model_name.startswith("recorded:")
+        self._known: dict[tuple[str, str, str], Mapping[str, ParsedReply]] = {}
 
     def about(self, call: PlannedCall) -> Conversation:
         """The conversation that a planned call opens."""
-        if self._style.scoring:
+        style = call.prompter.style
+        if style.scoring:
             return (yield from self._scoring(call))
         rows: list[Row] = []
-        if self._style.voice == "selective-persona":
+        if style.voice == "selective-persona":
             reply = yield from self._relevant(call, rows)
             if reply.value is None or reply.value < RELEVANT:
                 return rows
-        if self._style.sampling:
+        if style.sampling:
             return [*rows, (yield from self._sampled(call))]
         completion, replies = yield from self._answer(call)
         reason: str | None = None
-        if self._style.two_step and completion.finish != "failed":
-            asked = replace(self.prompter.why(call.request, completion.text), sampling=call.request.sampling)
-            why = yield Ask(asked, sample=call.sample, step="why")
+        if style.two_step and completion.finish != "failed":
+            asked = replace(call.prompter.why(call.request, completion.text), sampling=call.request.sampling)
+            why = yield Ask(asked, sample=call.repetition, step="why")
             reason = why.text.strip() or None if why.finish != "failed" else None
         for question in call.questions:
-            found = replies[question.id]
-            told = self._row(found, completion, reason or found.rationale)
+            found, way = replies[question.id], call.presented(question.id)
+            if found.value is not None:
+                found = replace(found, value=way.decoded(question, found.value))
+            told = self._row(found, completion, reason or found.rationale, way=way)
             rows.append((*self._key(call, question.id, call.sample), *told))
         return rows
 
@@ -122,10 +131,10 @@ class Conversations:
         return reply
 
     def _answer(self, call: PlannedCall) -> Generator[Ask, Completion, tuple[Completion, Mapping[str, ParsedReply]]]:
-        attempt = 0
+        attempt, way = 0, str(call.presentations[0]) if call.presentations else ""
         while True:
-            completion = yield Ask(_reseeded(call.request, attempt), sample=call.sample, attempt=attempt)
-            replies = self._read(completion, call.questions, call.item)
+            completion = yield Ask(_reseeded(call.request, attempt), sample=call.repetition, attempt=attempt)
+            replies = self._read(completion, call.questions, call.item, way)
             attempt += 1
             unread = any(reply.status == "unparsed" for reply in replies.values())
             if not unread or attempt > self.retry_unparsed:
@@ -133,54 +142,60 @@ class Conversations:
 
     def rows(self, completion: Completion, questions: Sequence[Question], item: Mapping[str, Any]) -> list[Row]:
         """What the reply to a first request says on each question: the columns of a judgment behind its key."""
-        if self._style.scoring:
-            return [self._scored(completion)]
+        if self.rater.parts.scoring:
+            return [self._scored(completion, questions[0])]
         replies = self._read(completion, questions, item)
         return [self._row(replies[q.id], completion, replies[q.id].rationale) for q in questions]
 
     def is_bare(self, completion: Completion, questions: Sequence[Question]) -> bool:
         """Whether a reply was found to be nothing but an answer, which says the same about every item."""
-        return completion.finish == "stop" and (completion.text, questions[0].id) in self._known
+        return completion.finish == "stop" and (completion.text, questions[0].id, "") in self._known
 
     def _read(
-        self, completion: Completion, questions: Sequence[Question], item: Mapping[str, Any]
+        self, completion: Completion, questions: Sequence[Question], item: Mapping[str, Any], way: str = ""
     ) -> Mapping[str, ParsedReply]:
         """What a reply says. A bare answer says the same about every item, so it is worked out once."""
         bare = completion.finish == "stop" and len(questions) == 1 and len(completion.text) <= _BARE
-        key = (completion.text, questions[0].id)
+        key = (completion.text, questions[0].id, way)
         if bare and key in self._known:
             return self._known[key]
         source = " ".join([str(v) for v in item.values() if isinstance(v, str)])
-        replies = read_reply(completion, questions, source)
+        lettered = self._lettered or "labels=letters" in way or questions[0].scale.called == "letters"
+        replies = read_reply(completion, questions, source, self.rater.template, lettered=lettered)
         if bare and replies[key[1]].rule.startswith("whole:") and len(self._known) < _REMEMBERED:
             self._known[key] = replies
         return replies
 
     def _scoring(self, call: PlannedCall) -> Conversation:
         question = call.questions[0]
-        options = _options(question, letters=self.prompter.letters(question))
+        options = _options(question, letters=call.prompter.letters(question))
         key, request, reasons = self._key(call, question.id, call.sample), call.request, None
-        if self.prompter.reasons_first:
-            first = yield Ask(request, sample=call.sample, step="reasons")
+        way = call.presented(question.id)
+        if call.prompter.reasons_first:
+            first = yield Ask(request, sample=call.repetition, step="reasons")
             if first.finish in ("failed", "filtered"):
                 reply = read_reply(first, [question], "")[question.id]
-                return [(*key, *self._row(reply, first, reply.rationale))]
+                return [(*key, *self._row(reply, first, reply.rationale, way=way))]
             reasons, _ = apart(first.text)
-            request = self.prompter.answered(request, call.questions, reasons)
+            request = call.prompter.answered(request, call.questions, reasons)
         completion = yield Ask(request, tuple(option.word for option in options))
-        return [(*key, *self._scored(completion, reasons))]
+        return [(*key, *self._scored(completion, question, way, reasons))]
 
     def _sampled(self, call: PlannedCall) -> Generator[Ask, Completion, Row]:
-        """The distribution over the answers, from replies that are drawn one after the other."""
+        """The distribution over the answers, from replies that are drawn side by side."""
         question, request = call.questions[0], call.request
         options, drawn, said = _options(question), request.sampling, Counter[str]()
+        way = call.presented(question.id)
         counts = np.zeros(len(options))
         asked = refused = 0
-        for number in range(self._style.sampling):
+        asks: list[Ask] = []
+        for number in range(call.prompter.style.sampling):
             sampling = replace(drawn, temperature=drawn.temperature or 1.0, seed=(drawn.seed or 0) + number)
             tag = (str(call.item["item"]), question.id, number)
-            completion = yield Ask(replace(request, sampling=sampling, tag=tag), sample=number)
-            reply = self._read(completion, call.questions, call.item)[question.id]
+            asks.append(Ask(replace(request, sampling=sampling, tag=tag), sample=number))
+        for ask in (replace(asks[0], ahead=tuple(asks[1:])), *asks[1:]):
+            completion = yield ask
+            reply = self._read(completion, call.questions, call.item, str(way))[question.id]
             if reply.status == "failed":
                 continue
             asked, refused = asked + 1, refused + (reply.status == "refused")
@@ -189,32 +204,47 @@ class Conversations:
             said[options[places[0]].word if places else reply.status] += 1
         key = self._key(call, question.id, call.sample)
         if not asked:
-            return (*key, *self._row(reply, completion, None))
+            return (*key, *self._row(reply, completion, None, way=way))
         told = Completion(", ".join(f"{word} × {count}" for word, count in said.most_common()))
         if 2 * refused > asked:
-            return (*key, *self._row(ParsedReply(None, "refused", None, "sampling"), told, None))
+            return (*key, *self._row(ParsedReply(None, "refused", None, "sampling"), told, None, way=way))
         with np.errstate(divide="ignore"):
-            scores = np.log(counts / asked).tolist()
-        return (*key, *self._row(ParsedReply(None, "failed", None, "sampling"), told, None, scores))
+            scores = self._aligned(np.log(counts / asked).tolist(), question, way)
+        return (*key, *self._row(ParsedReply(None, "failed", None, "sampling"), told, None, scores, way))
 
-    def _scored(self, completion: Completion, reasons: str | None = None) -> Row:
+    def _scored(
+        self, completion: Completion, question: Question, way: Presentation = PLAIN, reasons: str | None = None
+    ) -> Row:
         """What could not be scored is told as failed; what it stands for is known when all items are there."""
         if completion.finish == "filtered":
-            return self._row(ParsedReply(None, "refused", None, "filtered"), completion, completion.category)
-        scores = None if completion.scores is None else list(completion.scores)
+            return self._row(ParsedReply(None, "refused", None, "filtered"), completion, completion.category, way=way)
+        scores = None if completion.scores is None else self._aligned(completion.scores, question, way)
         failed = ParsedReply(None, "failed", None, "failed" if scores is None else "scoring")
-        return self._row(failed, completion, reasons, scores)
+        return self._row(failed, completion, reasons, scores, way)
+
+    def _aligned(self, scores: Sequence[float], question: Question, way: Presentation) -> list[float]:
+        """Scores of the options as shown in the order of the meaning's codes; what is not offered has none."""
+        given = {
+            (choice.value if choice.value is None else way.decoded(question, choice.value), choice.status): score
+            for choice, score in zip(choices(question.scale), scores, strict=True)
+        }
+        return [given.get((choice.value, choice.status), -np.inf) for choice in self._meant[question.id]]
 
     def _key(self, call: PlannedCall, question: str, sample: int) -> Row:
         return (str(call.item["item"]), question, self._id, self.condition, sample)
 
     def _row(
-        self, reply: ParsedReply, completion: Completion, rationale: str | None, scores: list[float] | None = None
+        self,
+        reply: ParsedReply,
+        completion: Completion,
+        rationale: str | None,
+        scores: list[float] | None = None,
+        way: Presentation = PLAIN,
     ) -> Row:
         answer, thought = _parted(completion)
         said = _whole(completion.error) or None if completion.finish == "failed" else _whole(answer)
         why = None if rationale is None else _whole(rationale)
-        return (reply.value, reply.status, why, said, reply.rule, _whole(thought) or None, scores)
+        return (reply.value, reply.status, why, said, reply.rule, _whole(thought) or None, scores, str(way) or None)
 
 
 def _whole(text: str) -> str:
@@ -222,8 +252,22 @@ def _whole(text: str) -> str:
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
-def read_reply(completion: Completion, questions: Sequence[Question], source: str) -> Mapping[str, ParsedReply]:
+def read_reply(
+    completion: Completion,
+    questions: Sequence[Question],
+    source: str,
+    template: Template | None = None,
+    *,
+    lettered: bool = False,
+) -> Mapping[str, ParsedReply]:
     """What a completion says on each question: a failed call and a filtered reply are no unreadable ones.
+
+    Args:
+        completion: What came back.
+        questions: What was asked.
+        source: The text of the item.
+        lettered: Whether the options may have been put to the model with letters, as in recorded replies. The prompts
+            of a chat rater that reads replies have none, so that "A" chooses nothing.
 
     >>> from vantage import Instrument
     >>> question = Instrument.load("sarcasm-rating").question("sarcasm-rating")
@@ -241,9 +285,16 @@ def read_reply(completion: Completion, questions: Sequence[Question], source: st
         # All tokens went into thinking: there is no answer to be read, and the summary says what to do.
         return {question.id: ParsedReply(None, "unparsed", None, "thinking") for question in questions}
     cut = completion.finish == "length"
+    if template is not None:
+        return {questions[0].id: template.read(answer, questions[0], source, cut=cut)}
     if len(questions) == 1:
-        return {questions[0].id: parse_reply(answer, questions[0], source, cut=cut)}
-    return parse_replies(answer, questions, source, cut=cut)
+        replies: Mapping[str, ParsedReply] = {questions[0].id: parse_reply(answer, questions[0], source, cut=cut)}
+    else:
+        replies = parse_replies(answer, questions, source, cut=cut)
+    if lettered:
+        return replies
+    unasked = ParsedReply(None, "unparsed", None, "letter")
+    return {id_: unasked if reply.rule.endswith(":letter") else reply for id_, reply in replies.items()}
 
 
 def _parted(completion: Completion) -> tuple[str, str]:

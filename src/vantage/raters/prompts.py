@@ -12,7 +12,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from vantage.errors import InputError
 from vantage.instruments import Instrument, Question
+from vantage.presentations import PLAIN, Presentation
 from vantage.raters.answers import answer_schema, begin_apart, choices, listed, words
 from vantage.raters.models.base import Message, Request, Sampling
 from vantage.raters.style import Style
@@ -51,6 +53,8 @@ class Prompter:
     sampling: Sampling = field(default_factory=Sampling)
     first_tokens: bool = field(default=False, kw_only=True)
     """Whether the model tells only the tokens with which a reply begins, so that options may need letters."""
+    presentation: Presentation = field(default=PLAIN, kw_only=True)
+    """How the questions are put; they come as they are shown."""
 
     def request(self, questions: Sequence[Question], item: Mapping[str, Any], shots: Sequence[Shot] = ()) -> Request:
         """The request for one question, or for all of them together."""
@@ -75,7 +79,13 @@ class Prompter:
 
     def letters(self, question: Question) -> bool:
         """Whether the answers are written as letters, because a first token could not tell them apart."""
-        return self.style.scoring and self.first_tokens and not begin_apart(question.scale)
+        needed = self.style.scoring and self.first_tokens and not begin_apart(question.scale)
+        if needed and question.scale.called:
+            raise InputError(
+                f"the {question.scale.called} of question '{question.id}' cannot be told apart by their first tokens",
+                remedy="use labels=letters where options are scored, or another format",
+            )
+        return needed
 
     def answered(self, asked: Request, questions: Sequence[Question], reasons: str) -> Request:
         """The turn after the reasons, in which nothing but the answer is asked for."""
@@ -110,7 +120,7 @@ class Prompter:
 
     def system(self, questions: Sequence[Question]) -> str:
         """Who speaks, the guidelines, what the questions mean and, for scoring, how they may be answered."""
-        parts = [self._voiced(), f"# Guidelines\n\n{self._rephrased(self.instrument.guidelines)}"]
+        parts = [self._voiced(), f"# Guidelines\n\n{self._rephrased(self.presentation.guidelines(self.instrument))}"]
         explained = [
             f"{question.title}: {self._rephrased(question.guidelines)}" for question in questions if question.guidelines
         ]

@@ -20,6 +20,8 @@ from vantage.scales import Scale
 
 CHANCES: Final[dict[str, Any]] = {"probabilities": pl.List(pl.Float64), "expected": pl.Float64, "mass": pl.Float64}
 """The distribution over the options, its mean, and the probability that the reply is one of them at all."""
+_ASKED_ALIKE: Final = pl.col("presentation").str.replace(r" ?seen=\S+", "").alias("__alike")
+"""Answers are calibrated among those of one presentation, whichever random order it came to."""
 _LOWEST: Final = -30.0
 """The log-probability that calibration takes for an option that was not among the tokens told."""
 
@@ -29,18 +31,18 @@ def with_distributions(
 ) -> pl.DataFrame:
     """Rows with a column `scores` as judgments with `probabilities`, `expected` and `mass`.
 
-    Calibration compares items, so all of a question are needed at once; a single one stays as it is. Rows without
-    scores keep their status and only get empty columns.
+    Calibration compares items, so all of a question that were asked alike are needed at once; a single one stays as it
+    is. Rows without scores keep their status and only get empty columns.
     """
     if rows["scores"].null_count() == len(rows):
         return rows.drop("scores").with_columns(
             pl.lit(None, dtype=dtype).alias(name) for name, dtype in CHANCES.items()
         )
-    parts = [
-        _judged(part, questions[str(question)].scale, calibrate, least_mass)
-        for (question,), part in rows.with_row_index("__row").group_by("question", maintain_order=True)
-    ]
-    return pl.concat(parts).sort("__row").drop("__row", "scores")
+    grouped = (
+        rows.with_row_index("__row").with_columns(_ASKED_ALIKE).group_by("question", "__alike", maintain_order=True)
+    )
+    parts = [_judged(part, questions[str(key[0])].scale.meaning, calibrate, least_mass) for key, part in grouped]
+    return pl.concat(parts).sort("__row").drop("__row", "__alike", "scores")
 
 
 def _judged(rows: pl.DataFrame, scale: Scale, calibrate: bool, least_mass: float) -> pl.DataFrame:

@@ -1,24 +1,34 @@
-"""Two runs side by side: the options that differ, the same tables joined row by row, the same figures in pairs."""
+"""Two runs side by side: the options that differ, the same tables joined row by row, the same figures in pairs.
+
+A difference has an interval where both numbers have one (Zou and Donner 2008, as if the runs were independent, which is
+too wide where the same items are judged alike), and an effect size: the difference in standard deviations of what one
+item adds to the number, which for means is Cohen's d over items.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import NormalDist
 from typing import Any, Final
 
 import polars as pl
 
+from vantage.measures.presentation import Against
 from vantage.report.cells import counted
 from vantage.report.charts import palette
 from vantage.report.folder import Report
 from vantage.report.page import ROWS, caveats, figure_view, furniture, outcomes, table_view, template, value_text
-from vantage.report.parts import HIDDEN, Column, Table
+from vantage.report.parts import HIDDEN, Column, Table, cell_text
 from vantage.report.record import Record
+from vantage.report.sentences import Words, decide, statement
 from vantage.report.style import drawn
 
 _UNNAMED: Final = {"reason", "left_out", *HIDDEN}
+_REACH: Final = NormalDist().inv_cdf(0.975)
+"""Standard errors from the middle of a 95 % interval to its end."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +57,7 @@ def compare(first: str | Path, second: str | Path, out: str | Path = "comparison
     bases = [_base(folder, Path(out)) for folder in folders]
     changed = _settings(reports[0].record, reports[1].record)
     alone = _alone(reports, labels)
+    effects = _effects(tables, reports, labels)
     page: str = template("compare.html").render(
         **furniture(),
         title=f"{labels[0]} beside {labels[1]}",
@@ -55,6 +66,7 @@ def compare(first: str | Path, second: str | Path, out: str | Path = "comparison
         settings=changed,
         outcomes=[outcomes(report.record) for report in reports],
         findings=[[one.text for one in report.result.findings] for report in reports],
+        effects=effects,
         caveats=caveats(list(dict.fromkeys(w for report in reports for w in report.result.warnings))),
         tables=[
             {"name": one.name, "note": one.note, "views": _numbered(one.tables, place)}
@@ -72,7 +84,12 @@ def compare(first: str | Path, second: str | Path, out: str | Path = "comparison
     )
     differing = [row["name"] for row in changed if row["differs"]]
     told = f"The runs differ in {', '.join(differing)}." if differing else "The two runs have the same options."
-    return page, [told, f"In both runs: {counted(len(tables), 'table')} and {counted(len(figures), 'figure')}.", *alone]
+    return page, [
+        told,
+        f"In both runs: {counted(len(tables), 'table')} and {counted(len(figures), 'figure')}.",
+        *effects,
+        *alone,
+    ]
 
 
 def _both(first: Sequence[Any], second: Sequence[Any]) -> list[tuple[Any, Any]]:
@@ -91,7 +108,8 @@ def _joined(one: Table, other: Table, labels: Sequence[str]) -> Joined:
         ]
         return Joined(one.name, both, "The rows have no names by which they could be joined.")
     ends = {name: one.column(name).interval for name in values if _folds(other, one.column(name).interval)}
-    kept = [*values, *(end for pair in ends.values() for end in pair or ())]
+    counts = ["items"] if all("items" in table.frame.columns for table in (one, other)) else []
+    kept = list(dict.fromkeys([*values, *(end for pair in ends.values() for end in pair or ()), *counts]))
     sides = [
         table.frame.select(
             pl.col(keys).cast(pl.String), *(pl.col(name).cast(pl.Float64).alias(f"{side} {name}") for name in kept)
@@ -100,6 +118,7 @@ def _joined(one: Table, other: Table, labels: Sequence[str]) -> Joined:
     ]
     frame = sides[0].join(sides[1], on=keys, how="full", coalesce=True, nulls_equal=True, maintain_order="left_right")
     frame = frame.with_columns((pl.col(f"b {n}") - pl.col(f"a {n}")).alias(f"difference {n}") for n in values)
+    frame = frame.with_columns(one for name, pair in ends.items() for one in _spread(name, pair, sized="items" in kept))
     same = [name for name in values if frame[f"a {name}"].equals(frame[f"b {name}"], null_equal=True)]
     columns = {key: Column(one.column(key).title) for key in keys}
     shown = list(keys)
@@ -109,10 +128,87 @@ def _joined(one: Table, other: Table, labels: Sequence[str]) -> Joined:
             low, high = ends.get(name) or ("", "")
             interval = (f"{side} {low}", f"{side} {high}") if low else None
             columns[f"{side} {name}"] = replace(how, title=f"{title}: {label}", interval=interval, best=None)
-        columns[f"difference {name}"] = Column(f"{title}: difference", how.digits, how.percent, signed=True)
-        shown += [f"a {name}", f"b {name}", f"difference {name}"]
+        between = (f"difference {low}", f"difference {high}") if low else None
+        columns[f"difference {name}"] = Column(
+            f"{title}: difference", how.digits, how.percent, signed=True, interval=between
+        )
+        sized = [f"effect {name}"] if f"effect {name}" in frame.columns else []
+        columns |= {effect: Column(f"{title}: effect size", 2, signed=True) for effect in sized}
+        shown += [f"a {name}", f"b {name}", f"difference {name}", *sized]
     equal = [f"The same in both, row by row: {', '.join(_title(one, name) for name in same)}."] if same else []
     return Joined(one.name, [Table(one.name, one.caption, frame, columns, shown, keys, [*one.notes, *equal])])
+
+
+def _spread(name: str, ends: tuple[str, str] | None, *, sized: bool) -> list[pl.Expr]:
+    """The interval of a difference from those of two numbers, and its size in standard deviations over items."""
+    low, high = ends or ("", "")
+    below, above = ({s: (pl.col(f"{s} {name}") - pl.col(f"{s} {end}")) for s in "ab"} for end in (low, high))
+    difference = pl.col(f"b {name}") - pl.col(f"a {name}")
+    found = [
+        (difference - (below["b"] ** 2 + above["a"] ** 2).sqrt()).alias(f"difference {low}"),
+        (difference + (above["b"] ** 2 + below["a"] ** 2).sqrt()).alias(f"difference {high}"),
+    ]
+    if sized:
+        error = {s: (pl.col(f"{s} {high}") - pl.col(f"{s} {low}")) / (2 * _REACH) for s in "ab"}
+        pooled = (sum((error[s] ** 2 * pl.col(f"{s} items") for s in "ab"), start=pl.lit(0.0)) / 2).sqrt()
+        found.append(pl.when(pooled > 0).then(difference / pooled).alias(f"effect {name}"))
+    return found
+
+
+def _effects(tables: Sequence[Joined], reports: Sequence[Report], labels: Sequence[str]) -> list[str]:
+    """What the runs' headlines differ in, in sentences: every number that a finding of either run rests on."""
+    said = {
+        (side, _rounded(one.estimate), _rounded(one.low), _rounded(one.high))
+        for side, report in zip("ab", reports, strict=True)
+        for finding in report.result.findings
+        for one in finding.evidence
+        if one.estimate is not None and one.low is not None
+    }
+    rows: list[dict[str, Any]] = []
+    for table in (table for joined in tables for table in joined.tables if not joined.note):
+        for name in table.columns:
+            interval = table.column(name).interval if name.startswith("difference ") else None
+            value, *numbers = (part.removeprefix("difference ") for part in (name, *(interval or ())))
+            for row in table.frame.to_dicts() if interval else ():
+                told = {(s, *(_rounded(row[f"{s} {number}"]) for number in (value, *numbers))) for s in "ab"}
+                if told & said and row[name] is not None:
+                    rows.append(_effect(table, row, value))
+    if not rows:
+        return []
+    # Brackets and braces have a meaning in phrases.
+    one, other = (label.translate(str.maketrans("[]{}", "()()")) for label in labels)
+    rule = Against(
+        0.0,
+        above=f"{other} is higher than {one} in {{rows}}",
+        below=f"{one} is higher than {other} in {{rows}}",
+        within=f"{one} and {other} cannot be told apart in {{rows}}",
+        result="{shown}",
+    )
+    frame = pl.DataFrame(rows, infer_schema_length=None).unique(maintain_order=True)
+    return [finding.text for finding in decide([statement(rule, frame, Words(by=("of",)))])[0]]
+
+
+def _effect(table: Table, row: Mapping[str, Any], value: str) -> dict[str, Any]:
+    """One difference of a headline, with the words that name it."""
+    how = table.column(f"difference {value}")
+    title = how.title.removesuffix(": difference")
+    name = ", ".join(str(row[key]) for key in table.keys if row[key] not in (None, ""))
+    low, high = (cell_text(replace(how, interval=None), row[end]) for end in how.interval or ())
+    size = row.get(f"effect {value}")
+    shown = f"{cell_text(replace(how, interval=None), row[f'difference {value}'])}, 95 % CI {low} to {high}"
+    if size is not None:
+        shown += f", effect size {cell_text(Column(digits=2, signed=True), size)}"
+    ends = dict(zip(("low", "high"), (row[end] for end in how.interval or ()), strict=True))
+    return {
+        "of": f"{title} of {name}" if name else title,
+        "estimate": row[f"difference {value}"],
+        **ends,
+        "shown": shown,
+    }
+
+
+def _rounded(number: float | None) -> float | None:
+    return None if number is None else float(f"{number:.9g}")
 
 
 def _numeric(table: Table, name: str) -> bool:

@@ -18,6 +18,7 @@ from vantage.raters.models.embedded import WEAKNESS
 from vantage.raters.models.unopened import Unopened
 from vantage.raters.prices import Price
 from vantage.raters.scoring import with_distributions
+from vantage.runs.affordable import check_affordable
 from vantage.runs.budget import Budget
 from vantage.runs.engines import Engine, load_engine
 from vantage.runs.job import Job
@@ -90,6 +91,7 @@ def run(
     """
     check_sending()
     options = options or RunOptions()
+    check_affordable(plan, store, options)
     engine = load_engine(options.engine)
     number = begin(store, plan)
     open_sitting(store, number, options.engine, options.prices)
@@ -205,9 +207,11 @@ def _judged(progress: PartProgress, table: pl.DataFrame, model: _Model) -> Judge
     if not (rater.parts.scoring and rater.calibrates):
         # Rows of a conversation may stand beside others of it that are in the corpus already.
         settled = part.corpus.judgments.filter(~pl.col("status").cast(pl.String).is_in(["failed", "unparsed"]))
-        rows = rows.join(settled.select(KEY), on=list(KEY), how="anti", maintain_order="left")
-    if rows["thinking"].null_count() == len(rows):
-        rows = rows.drop("thinking")
+        if "presentation" not in settled.columns:
+            settled = settled.with_columns(pl.lit(None, dtype=pl.String).alias("presentation"))
+        same = [*KEY, "presentation"]
+        rows = rows.join(settled.select(same), on=same, how="anti", nulls_equal=True, maintain_order="left")
+    rows = rows.drop(name for name in ("thinking", "presentation") if rows[name].null_count() == len(rows))
     judged = JudgedPart(
         rater,
         rows,
@@ -220,12 +224,27 @@ def _judged(progress: PartProgress, table: pl.DataFrame, model: _Model) -> Judge
         progress.missing,
     )
     judged.notes += model.notes
+    if replaced := _asked_otherwise(part.corpus.judgments, rows):
+        judged.notes.append(
+            f"{replaced:,} earlier judgments of this rater had the same sample number in another presentation; the new "
+            "ones take their place, and the replies stay in the store."
+        )
     judged.notes += _told_of(rows, rater)
     if rater.model_name == "embedded":
         judged.notes.append(WEAKNESS)
     if judged.truncated:
         judged.notes.append(f"{judged.truncated} prompts were cut to fit the model's window.")
     return judged
+
+
+def _asked_otherwise(before: pl.DataFrame, rows: pl.DataFrame) -> int:
+    """How many judgments the rows replace that were asked in another presentation."""
+    if "presentation" not in before.columns and "presentation" not in rows.columns:
+        return 0
+    unknown = pl.lit(None, dtype=pl.String).alias("presentation")
+    old, new = (table if "presentation" in table.columns else table.with_columns(unknown) for table in (before, rows))
+    both = old.select(*KEY, "presentation").join(new.select(*KEY, pl.col("presentation").alias("now")), on=list(KEY))
+    return int(both.select(pl.col("presentation").ne_missing(pl.col("now")).sum()).item())
 
 
 def _told_of(rows: pl.DataFrame, rater: ChatRater) -> list[str]:

@@ -62,7 +62,7 @@ class Layout:
     def of(cls, part: PlanPart) -> Layout:
         """That of the requests that a part would send if nothing were done."""
         groups = 1 if part.rater.parts.together else len(part.asked)
-        return cls(len(part.corpus.items), groups, part.rater.samples, part.rater.parts.scoring)
+        return cls(len(part.corpus.items), groups, part.rater.repetitions, part.rater.parts.scoring)
 
     def places(self, orders: Numbers) -> tuple[Numbers, Numbers, Numbers]:
         """Item, group and sample of the requests at these places of the plan."""
@@ -127,11 +127,17 @@ class FinishedParts:
         """What all requests of a part are made of; null where they depend on replies or cannot be told beforehand.
 
         Prompts are written from the instrument, the style, the voice, the examples and the items. A conversation of
-        several turns depends on what was replied, and a history on judgments and on a function of the caller's.
+        several turns depends on what was replied, and a history on judgments and on a function of the caller's. With a
+        design, requests differ from sample to sample.
         """
         rater, style = part.rater, part.rater.parts
         turns = style.two_step or style.sampling or (style.scoring and style.reasoning)
-        if turns or style.voice in ("selective-persona", "history") or len(set(part.asked)) < len(part.asked):
+        if (
+            rater.design
+            or turns
+            or style.voice in ("selective-persona", "history")
+            or len(set(part.asked)) < len(part.asked)
+        ):
             return None
         told: dict[str, Any] = {
             "vantage": __version__,

@@ -7,6 +7,8 @@ second question is counted wherever it may be asked, so that calls are the most 
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -15,11 +17,13 @@ from vantage.instruments import Question
 from vantage.raters.answers import choices
 from vantage.raters.chat import ChatRater
 from vantage.raters.conversation import Ask, Conversations, Step
+from vantage.raters.design import ANSWER_SD, EFFECT_SD
 from vantage.raters.models.base import Completion
 from vantage.raters.prices import Price
 from vantage.runs.keys import Keys
 from vantage.runs.options import RunOptions
 from vantage.runs.plan import PlanPart, RunPlan
+from vantage.runs.store import RunStore
 from vantage.runs.tally import BATCH_SHARE, cost_of, discounted, price_of
 
 TOKEN_LENGTH: Final = 4
@@ -37,11 +41,14 @@ ASSUMED: Final[dict[Step, str]] = {
     "why": "The reason is counted as asked for after every answer.",
 }
 SHARED: Final = "What two raters are asked in the same words is sent once, and counted for the first of them."
+STORED: Final = "Replies that the store holds are not asked for again and not counted."
 TOKENS: Final = "Tokens are estimated from the length of the prompts and typical lengths of replies."
 TIMED: Final = (
     f"The time of hosted models assumes {LATENCY:g} seconds for each call and {SPEED:g} tokens a second, at the "
     "concurrency and within the limits that are set."
 )
+_CODED: Final = re.compile(r"\b(?:choose|give|use|answer|rate)\s[+−-]?\d", re.IGNORECASE)
+"""Where guidelines speak of an answer by its code."""
 UNTIMED: Final = "How long models take that run on this machine is not known before they have run."
 
 
@@ -92,10 +99,11 @@ class Forecast:
 
     Args:
         options: How the run would be carried out: prices, concurrency, limits.
+        store: Where replies may be that need not be asked for again.
     """
 
-    def __init__(self, options: RunOptions | None = None) -> None:
-        self.options = options or RunOptions()
+    def __init__(self, options: RunOptions | None = None, store: RunStore | None = None) -> None:
+        self.options, self._store = options or RunOptions(), store
         self.assumptions: list[str] = []
         self._seen: dict[bytes, int] = {}
         self._found: dict[tuple[str, str], Estimate] = {}
@@ -144,7 +152,7 @@ class Forecast:
         """Goes through the conversations of a part and counts the calls that were not counted before."""
         done = part.done()
         repeated = 1
-        if part.rater.samples > 1 and not part.skipped(done):
+        if part.rater.samples > 1 and not part.skipped(done) and self._store is None:
             # Samples differ in their number alone: one is gone through and stands for all.
             repeated = part.rater.samples
             part = replace(part, rater=replace(part.rater, samples=1))
@@ -158,7 +166,10 @@ class Forecast:
                 key = keys.call(ask).key
                 wanted = 1 if ask.step == "relevance" else repeated
                 times = wanted - self._seen.get(key, 0)
-                if times > 0:
+                if times > 0 and self._store is not None and self._store.lookup([key]):
+                    self._seen[key] = wanted
+                    self._assume(STORED)
+                elif times > 0:
                     self._seen[key] = wanted
                     mine.calls += times
                     characters += times * sum(len(message.content) for message in ask.request.messages)
@@ -197,6 +208,38 @@ class Forecast:
             60 * (mine.prompt_tokens + mine.completion_tokens) / (options.tokens_per_minute or float("inf")),
         ]
         return max(limits)
+
+
+def design_notes(part: PlanPart) -> list[str]:
+    """What a design asks and can show, in sentences; nothing without one."""
+    design, samples = part.rater.design, part.rater.samples
+    if design is None or not design.factors:
+        return []
+    whole = math.prod(len(levels) for _, levels in design.factors)
+    times = f", {samples} times each" if samples > 1 else ""
+    of_all = "" if design.size == whole else f" of {whole:,} possible"
+    notes = [
+        f"The {design.kind} design asks every question about every item in {design.size}{of_all} presentations{times}: "
+        + "; ".join(f"{factor} ({', '.join(levels)})" for factor, levels in design.factors)
+        + "."
+    ]
+    if set(dict(design.factors).get("labels", ())) - {"numbers"} and (named := _CODED.search(part.used.guidelines)):
+        notes.append(
+            f"The guidelines name a code (“{named[0]}”), which options called by words or letters do not show; "
+            "name the label instead, or leave labels out."
+        )
+    ordered = [question for question in part.used.questions if question.id in part.asked and question.scale.ordered]
+    if ordered:
+        scale, items = ordered[0].scale, len(part.corpus.items)
+        seen = {f: design.smallest_effect(f, items, samples, scale) for f, _ in design.factors}
+        notes.append(
+            f"The smallest difference between two levels that {items:,} items show with 80 % power, in points of "
+            f"{ordered[0].id} ({scale.describe()}): " + ", ".join(f"{f} {size:.2g}" for f, size in seen.items()) + ". "
+            "This assumes a two-sided test at 5 %, answers about one item that vary by "
+            f"{100 * ANSWER_SD:.0f} % of the scale's length (standard deviation), and effects "
+            f"that vary by {100 * EFFECT_SD:.0f} % of it from item to item."
+        )
+    return notes
 
 
 def _reply_tokens(ask: Ask, rater: ChatRater, questions: Sequence[Question]) -> int:

@@ -87,7 +87,7 @@ def described(rater: ChatRater, told: Mapping[str, Any]) -> dict[str, Any]:
     """A rater as a run's record tells it: the model and every option that an answer depends on."""
     return {
         "rater": rater.id,
-        "style": rater.parts.name,
+        "style": rater.style_name,
         "persona": rater.persona.id if rater.persona else "",
         "user": rater.user or "",
         "samples": rater.samples,
@@ -96,5 +96,7 @@ def described(rater: ChatRater, told: Mapping[str, Any]) -> dict[str, Any]:
         "max_tokens": rater.max_tokens,
         "seed": rater.seed,
         "calibrates": rater.calibrates,
+        **({"template": rater.template.digest} if rater.template else {}),
+        **({"design": rater.design.described()} if rater.design else {}),
         **told,
     }

@@ -53,7 +53,7 @@ class Keys:
             "persona": rater.persona.id if rater.persona else "",
             "condition": condition,
         }
-        self._also = {"rater": rater.id, "style": rater.parts.name}
+        self._also = {"rater": rater.id, "style": rater.style_name}
         self._contexts: dict[Any, tuple[bytes, tuple[bytes, str]]] = {}
         self._texts: dict[str, bytes] = {}
         self._last: tuple[tuple[Message, ...], tuple[bytes, ...], bytes] = ((), (), b"")

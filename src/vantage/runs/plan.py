@@ -14,6 +14,7 @@ import polars as pl
 from vantage._version import __version__
 from vantage.corpora import Corpus
 from vantage.instruments import Instrument
+from vantage.presentations import Presentation
 from vantage.raters.asked import asked_instrument, asked_questions, relevance_instrument
 from vantage.raters.chat import ChatRater, PlannedCall, chosen_questions
 from vantage.runs.identity import described, identity
@@ -53,7 +54,7 @@ class PlanPart:
     def size(self) -> int:
         """How many first requests there are, before any is left out."""
         groups = 1 if self.rater.parts.together else len(self.asked)
-        return len(self.corpus.items) * groups * self.rater.samples
+        return len(self.corpus.items) * groups * self.rater.repetitions
 
     def done(self, open_statuses: Iterable[str] = ("failed",)) -> pl.DataFrame:
         """The keys of the judgments that the corpus has and that need not be asked for again."""
@@ -63,7 +64,29 @@ class PlanPart:
             pl.col("condition") == self.condition,
             ~pl.col("status").cast(pl.String).is_in(list(open_statuses)),
         )
+        if "presentation" in mine.columns:
+            # The same sample may have been asked otherwise in an earlier design.
+            texts = mine["presentation"].fill_null("")
+            told = zip(mine["item"], mine["question"], mine["sample"], texts, strict=True)
+            mine = mine.filter(pl.Series([self._asked_so(*one) for one in told], dtype=pl.Boolean))
+        elif self.rater.design:
+            mine = mine.clear()
         return mine.select("item", "question", "sample")
+
+    def _asked_so(self, item: str, question: str, sample: int, presentation: str) -> bool:
+        """Whether the plan asks a sample in a presentation."""
+        design = self.rater.design
+        if design is None or question not in self.asked or sample >= self.rater.repetitions:
+            return not presentation
+        if item not in self._cells:
+            self._cells[item] = design.asked(item, self.rater.samples)
+        cell, repeat = self._cells[item][sample]
+        return str(cell.drawn(self.used.question(question), self.rater.seed, item, repeat)) == presentation
+
+    @cached_property
+    def _cells(self) -> dict[str, list[tuple[Presentation, int]]]:
+        """What was looked up of the design."""
+        return {}
 
     def skipped(self, done: pl.DataFrame) -> int:
         """How many first requests are left out because all their judgments are done."""
@@ -74,14 +97,14 @@ class PlanPart:
 
     def _wanted(self, done: pl.DataFrame) -> pl.DataFrame:
         """Those of the judgments that are done which the part would ask for."""
-        asked = done.filter(pl.col("question").is_in(self.asked), pl.col("sample") < self.rater.samples)
+        asked = done.filter(pl.col("question").is_in(self.asked), pl.col("sample") < self.rater.repetitions)
         return asked.join(self.corpus.items.select("item"), on="item", how="semi")
 
     def calls(self, done: pl.DataFrame) -> Iterator[PlannedCall]:
         """The first requests whose judgments are not all done."""
         wanted = self._wanted(done)
         counts = wanted.group_by("item").len()
-        whole = len(self.asked) * self.rater.samples
+        whole = len(self.asked) * self.rater.repetitions
         complete = counts.filter(pl.col("len") >= whole)
         items = self.corpus.items.join(complete, on="item", how="anti", maintain_order="left")
         # Only items that are done in part need a closer look, and at most times these are few.

@@ -14,6 +14,7 @@ from vantage.corpora import Corpus
 from vantage.corpora.schema import KEY
 from vantage.errors import VantageError
 from vantage.instruments import Instrument
+from vantage.raters.asked import varied
 from vantage.raters.chat import ChatRater
 from vantage.runs.execution import JudgedPart, Outcome, run
 from vantage.runs.options import RunOptions
@@ -32,6 +33,9 @@ def rate(
     *,
     questions: Sequence[str] = (),
     condition: str = "",
+    vary: str | Sequence[str] = (),
+    design: str = "balanced",
+    presentation: str = "",
     progress: Progress | None = None,
     store: RunStore | str | Path | None = None,
     options: RunOptions | None = None,
@@ -47,13 +51,18 @@ def rate(
         instrument: What is asked, by name, path or as an object.
         questions: Some of its questions; all where none is named.
         condition: The circumstances, such as static or context.
+        vary: Factors of the presentation that are varied, such as `"order,labels"` (see `vantage.presentations`).
+        design: How: `balanced` asks every item in a few presentations, `full` in all.
+        presentation: What is the same in all of them, such as `"order=down"`.
         progress: Called with the number of requests that were answered.
         store: Where every reply is kept, so that a run that ends early can be resumed; a temporary
             file without it.
         options: How the run is carried out: concurrency, retries, limits.
     """
     chosen = [raters] if isinstance(raters, ChatRater) else list(raters)
-    plan = RunPlan.of(corpus, chosen, instrument, questions=questions, condition=condition)
+    known = Instrument.load(instrument) if isinstance(instrument, str) else instrument
+    chosen = [varied(rater, known, questions, vary=vary, design=design, presentation=presentation) for rater in chosen]
+    plan = RunPlan.of(corpus, chosen, known, questions=questions, condition=condition)
     outcome = _carried_out(plan, store, options, progress)
     return added(corpus, *outcome.judged)
 

@@ -7,7 +7,7 @@ published corpora that recorded one. A newer parser may find more in them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import polars as pl
@@ -16,13 +16,14 @@ from vantage.corpora import Corpus
 from vantage.corpora.schema import KEY
 from vantage.errors import InputError
 from vantage.instruments import Question
+from vantage.presentations import Presentation
 from vantage.raters.replies import ParsedReply, parse_replies, parse_reply
 
 KEPT: Final = ("scoring", "sampling", "low-mass", "failed", "filtered", "thinking")
 """Rules of judgments that were not read from a reply."""
-ELSEWHERE: Final = ("keywords",)
+ELSEWHERE: Final = ("keywords", "template")
 """Rules of judgments that another parser than the one for scales has read: lists of keywords are the study's to read,
-which does so from the replies whenever it is run."""
+which does so from the replies whenever it is run, and a template has its own settings."""
 
 
 _WAS_CUT: Final = pl.col("rule").fill_null("").str.contains("^cut(:|$)")
@@ -92,12 +93,17 @@ def _read(corpus: Corpus, rows: pl.DataFrame) -> Iterator[tuple[int, ParsedReply
     questions = {question.id: question for question in corpus.questions}
     sources = _sources(corpus)
     together = _raters_asked_together(corpus)
+    if "presentation" not in rows.columns:
+        rows = rows.with_columns(pl.lit("").alias("presentation"))
+    rows = rows.with_columns(pl.col("presentation").fill_null(""))
     alone = rows.filter(~pl.col("rater").is_in(together))
-    for row, item, question, reply, cut in alone.select("__row", "item", "question", "reply", _WAS_CUT).iter_rows():
-        yield row, parse_reply(reply, questions[question], sources.get(item), cut=cut)
+    columns = ("__row", "item", "question", "reply", "presentation")
+    for row, item, question, reply, way, cut in alone.select(*columns, _WAS_CUT).iter_rows():
+        shown = _shown(questions[question], way)
+        yield row, _meant(parse_reply(reply, shown, sources.get(item), cut=cut), shown, way)
     joint = rows.filter(pl.col("rater").is_in(together))
     for key, part in joint.group_by("item", "rater", "condition", "sample", "reply", maintain_order=True):
-        asked = [questions[id_] for id_ in part["question"]]
+        asked = [_shown(questions[id_], way) for id_, way in part.select("question", "presentation").iter_rows()]
         yield from _read_joint(part, str(key[4]), asked, sources.get(str(key[0])))
 
 
@@ -105,8 +111,20 @@ def _read_joint(
     part: pl.DataFrame, reply: str, asked: list[Question], source: str | None
 ) -> Iterator[tuple[int, ParsedReply]]:
     replies = parse_replies(reply, asked, source, cut=part.select(_WAS_CUT.any()).item())
-    for row, question in part.select("__row", "question").iter_rows():
-        yield row, replies[question]
+    for shown, (row, way) in zip(asked, part.select("__row", "presentation").iter_rows(), strict=True):
+        yield row, _meant(replies[shown.id], shown, way)
+
+
+def _shown(question: Question, presentation: str) -> Question:
+    """The question as the rater saw it."""
+    return Presentation.parse(presentation).shown(question) if presentation else question
+
+
+def _meant(reply: ParsedReply, shown: Question, presentation: str) -> ParsedReply:
+    """What was read, in the codes of the question."""
+    if reply.value is None or not presentation:
+        return reply
+    return replace(reply, value=Presentation.parse(presentation).decoded(shown, reply.value))
 
 
 def _sources(corpus: Corpus) -> Mapping[str, str]:

@@ -18,6 +18,8 @@ import pytest
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from tests.collect.test_presenting import LABELS, TEXTS
+from tests.collect.test_presenting import study as presented
 from tests.collect.web.studies import OPENED, PASSWORD, QUIZ, TRAITS, study_service
 from vantage.collect.service import StudyService
 from vantage.collect.views import QuestionAnswer
@@ -39,6 +41,7 @@ ARGUMENTS = [
 ]
 SIZES = {"phone": (360, 740), "desktop": (1440, 900)}
 MIXED = "whole-way"
+ORDERS = "orders"
 ARABIC = {"text": "قال الوزير إن الخطة ناجحة، ولم يصدقه أحد.", "target": "الوزير"}
 
 
@@ -84,6 +87,11 @@ class Studies:
             service = study_service(folder, "sarcasm", items=items, raters=50, conditions={"between": ["context"]})
             service.researchers.set_password(PASSWORD)
             answered(service)
+        elif name == ORDERS:
+            service = StudyService(
+                presented(folder, presentation={"order": "random", "direction": ["plain", "reversed"]})
+            )
+            OPENED.append(service)
         else:
             items = [Instrument.load(name).examples[-1].item]
             service = study_service(folder, name, items=items, raters=50, recruitment={"completion_code": "C0DE"})
@@ -266,6 +274,40 @@ def test_the_whole_way_by_keyboard_alone(browser: Browser, address: str, studies
     judged = studies[MIXED].researchers.corpus().judgments
     assert judged.filter(question="trust")["value"].to_list() == [2]
     context.close()
+
+
+def test_two_people_see_other_orders_and_their_answers_mean_the_same(
+    browser: Browser, address: str, studies: Studies
+) -> None:
+    """One on a desktop, one on a phone without JavaScript; both agree with the text, whatever is asked of them."""
+    orders, asked = [], []
+    for size, script in (("desktop", True), ("phone", False)):
+        context, page = new_page(browser, size, script=script)
+        page.goto(f"{address}/{ORDERS}/")
+        page.click("text=I agree to take part")
+        page.click("text=I have read the guidelines")
+        for text in TEXTS:
+            assert page.locator(".item").inner_text().strip().endswith(text)
+            labels = page.locator(".choices:not(.out) label span").all_inner_texts()
+            ask = page.locator("legend").inner_text()
+            code = int(text.split()[-1].rstrip(".")) * (-1 if "waste" in ask else 1)
+            page.locator(f'label:has(span:text-is("{LABELS[code]}")) input').check()
+            if script:
+                fits(page)
+            page.click("text=Save and continue")
+        page.goto(f"{address}/{ORDERS}/item/1")
+        assert page.locator("label:has(input:checked) span").inner_text() == LABELS[-2 * (-1 if "waste" in ask else 1)]
+        orders.append(labels)
+        asked.append(ask)
+        context.close()
+    assert sorted(orders[0]) == sorted(orders[1]) == sorted(LABELS.values())
+    assert orders[0] != orders[1]
+    assert sorted(asked) == ["The text is a waste of time.", "The text is worth reading."]
+    judged = studies[ORDERS].researchers.corpus().judgments
+    for _, both in judged.group_by("item"):
+        assert both["value"].n_unique() == 1
+        assert both["presentation"].n_unique() == 2
+    assert judged.sort("item")["value"].to_list() == [-2, -2, -1, -1, 1, 1, 2, 2]
 
 
 def reach(page: Page, selector: str) -> None:

@@ -7,6 +7,7 @@ value of an answer is a code of the scale (`3`, `-0.5`) or the name of an opt-ou
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from string import ascii_uppercase
 from typing import Literal
 
 from vantage.collect.views import AnswerStatus, InvalidAnswers, QuestionAnswer
@@ -34,15 +35,24 @@ def layout(scale: Scale) -> Layout:
 def signed(code: float, scale: Scale) -> str:
     """A code as shown beside its label: with its sign where the scale has two sides.
 
-    Short labelled scales and names show no code, since guidelines and people use the labels.
+    Short labelled scales and names show no code, since guidelines and people use the labels. A presentation may call
+    the options otherwise.
 
     >>> signed(3, Scale.points(-3, 3)), signed(-1, Scale.points(-3, 3)), signed(3, Scale.points(1, 5))
     ('+3', '−1', '3')
     >>> signed(1, Scale.labels("no", "yes"))
     ''
     """
+    if scale.called == "letters":
+        return ascii_uppercase[[o.code for o in scale.shown].index(code)]
     whole = all(c.is_integer() for c in scale.codes)
-    if all(o.label for o in scale.options) and not (scale.ordered and whole and len(scale.options) >= 5):
+    if scale.called == "words":
+        return ""
+    if (
+        scale.called is None
+        and all(o.label for o in scale.options)
+        and not (scale.ordered and whole and len(scale.options) >= 5)
+    ):
         return ""
     if scale.ends[0] >= 0:
         return show_code(code)

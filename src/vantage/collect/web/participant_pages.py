@@ -169,7 +169,7 @@ def guidelines(visit: Visit) -> Response:
     return visit.render(
         "guidelines.html",
         heading="Guidelines",
-        guide=visit.site.guide(study.conditions, every),
+        guide=visit.site.guide(study.conditions, every, study.presentation(participant.number)),
         form=visit.site.signer.sign_form(participant.id, "guidelines") if step.kind == "guidelines" else None,
     )
 

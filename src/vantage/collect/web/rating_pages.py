@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from starlette.responses import RedirectResponse, Response
 
+from vantage.collect.submissions import page_number
 from vantage.collect.views import InvalidAnswers, ItemPage, Participant, Refused, Step
 from vantage.collect.web import forms
 from vantage.collect.web.item_view import panels
@@ -34,7 +35,7 @@ def submit(visit: Visit) -> Response:
     if token is None or name != f"item/{position}":
         page = _page(visit, participant)
         return _item(visit, page, given, {}, _token(visit, participant, page), EXPIRED)
-    questions = site.study.question_groups[int(group)]
+    questions, _ = site.study.shown(int(group), participant.number, page_number(token.view))
     answers = forms.read(questions, given)
     try:
         done = site.participants.submit(participant, position, answers, token=token.view, seconds=token.seconds)
@@ -74,15 +75,14 @@ def _token(visit: Visit, participant: Participant, page: ItemPage, earlier: Form
 
     The set is part of it so that answers can be read without asking the database what the page looked like.
     """
-    group = visit.site.study.question_groups.index(page.questions)
     view, age = (earlier.view, earlier.seconds) if earlier else (page.token, 0.0)
-    return visit.site.signer.sign_form(participant.id, f"item/{page.position}/{group}", view, age=age)
+    return visit.site.signer.sign_form(participant.id, f"item/{page.position}/{page.group}", view, age=age)
 
 
 def _item(
     visit: Visit, page: ItemPage, given: Mapping[str, str], errors: Mapping[str, str], token: str, expired: str = ""
 ) -> Response:
-    site = visit.site
+    site, participant = visit.site, visit.require_participant()
     problems = [(name, page.questions[int(name[1:])].title, problem) for name, problem in errors.items()]
     if expired:
         problems.insert(0, ("main", "Not saved", expired))
@@ -96,8 +96,10 @@ def _item(
         panels=panels(site.study.instrument, page.record, page.condition),
         item_lang=site.item_lang,
         instruction=page.instruction,
-        sections=site.question_cache.sections(page.questions, page.record, page.condition, given, errors),
-        guidelines=prose(site.study.guidelines),
+        sections=site.question_cache.sections(
+            page.questions, page.record, page.condition, given, errors, page.presentations
+        ),
+        guidelines=prose(site.study.guidelines(site.study.presentation(participant.number))),
         problems=problems,
         form=token,
     )

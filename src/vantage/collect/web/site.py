@@ -6,7 +6,7 @@ import gzip
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
@@ -24,7 +24,8 @@ from vantage.collect.web.prose import prose
 from vantage.collect.web.question_cache import QuestionCache
 from vantage.collect.web.signing import COOKIE_LIFE, PARTICIPANT_COOKIE, StudySigner
 from vantage.collect.web.throttle import Throttle
-from vantage.instruments import Question
+from vantage.instruments import Answer, Example, Instrument, Question
+from vantage.presentations import PLAIN, Presentation
 from vantage.scales import show_code
 
 if TYPE_CHECKING:
@@ -80,9 +81,11 @@ class Site:
             origins.append(f"{parts.scheme}://{parts.netloc}")
         return tuple(dict.fromkeys(origins))
 
-    def _guide(self, conditions: tuple[str, ...], questions: tuple[str, ...]) -> Markup:
+    def _guide(self, conditions: tuple[str, ...], questions: tuple[str, ...], way: Presentation = PLAIN) -> Markup:
         """The guidelines, the questions' meanings and the worked examples, for some conditions and questions."""
         instrument = self.study.instrument
+        # A random order says nothing here, where answers stand by themselves.
+        way = way.having(order="") if way.order == "random" else way
         shown = [
             example
             for example in instrument.examples
@@ -92,11 +95,28 @@ class Site:
         return Markup(  # noqa: S704 - the template escapes
             self.render(
                 "guide.html",
-                guidelines=self.study.guidelines,
-                questions={q.id: q for q in instrument.questions if q.id in questions},
-                examples=[(panels(instrument, example.item, example.condition), example.answers) for example in shown],
+                guidelines=self.study.guidelines(way),
+                questions={q.id: way.shown(q) for q in instrument.questions if q.id in questions},
+                examples=[
+                    (panels(instrument, example.item, example.condition), _answers(instrument, example, way))
+                    for example in shown
+                ],
             )
         )
+
+
+def _answers(instrument: Instrument, example: Example, way: Presentation) -> dict[str, Answer]:
+    """The answers of a worked example as they are given in a presentation; those it does not offer are left out."""
+    found = {}
+    for name, given in example.answers.items():
+        question = instrument.question(name)
+        scale = way.offered(question.scale)
+        if isinstance(given.answer, str):
+            if any(o.status == given.answer for o in scale.opt_outs):
+                found[name] = given
+        elif scale.holds(given.answer):
+            found[name] = replace(given, answer=way.decoded(question, given.answer))
+    return found
 
 
 def answer_text(question: Question, answer: float | str) -> str:

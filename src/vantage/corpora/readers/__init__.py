@@ -205,6 +205,13 @@ READERS: dict[str, Reader] = {
             "epic",
         ),
         Reader(
+            "response-bias",
+            "BiasMonkey: language models' answers to survey questions in two forms each",
+            "github.com/lindiatjuatja/BiasMonkey",
+            "the folder with prompts/ and one folder per model",
+            "response_bias",
+        ),
+        Reader(
             "label-studio",
             "Label Studio: the JSON export of a project",
             "labelstud.io",

@@ -448,4 +448,4 @@ def _interval(sample: Sample, effect: str, how: Resampling) -> tuple[float | Non
         size = min(rows, how.resamples - start)
         (wx,), (wy,) = weights(n, size, seed_x), weights(m, size, seed_y)
         replicates.append(_effect(sample, wx, wy, effect))
-    return percentile(np.concatenate(replicates), how.confidence)
+    return percentile(np.concatenate(replicates), how.confidence, min(n, m))

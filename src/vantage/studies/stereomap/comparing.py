@@ -19,7 +19,7 @@ from vantage.report.engine import Data
 from vantage.report.parts import Part
 from vantage.report.ruler import wright_map
 from vantage.studies.stereomap.analysis import Stereomap
-from vantage.studies.stereomap.people import human_clusters, published_models
+from vantage.studies.stereomap.groups import human_clusters, published_models
 from vantage.studies.stereomap.places import groups, stability
 from vantage.studies.stereomap.placing import APART, AXES, PlacedGroups
 

@@ -1,0 +1,84 @@
+"""`vantage audit`: how far the answers of models and people depend on the way in which they are asked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from vantage.cli.corpora import Where, filtered
+from vantage.cli.output import Csv, Json, Latex, print_frame, print_json
+
+HIDDEN = (
+    "measure",
+    "options",
+    "left_out",
+    "over",
+    "above",
+    "below",
+    "within",
+    "relative",
+    "relative_low",
+    "relative_high",
+)
+SHOWN = ("rater", "scale", "effect", "contrast", "estimate", "low", "high", "unit", "limit", "p_adjusted")
+
+
+def audit(
+    folder: Annotated[Path, typer.Argument(metavar="CORPUS", help="A corpus folder.")],
+    rater: Annotated[
+        list[str] | None, typer.Option(help="A rater, or people; may be repeated. Every model and people without it.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", help="Where to write the page: a folder.")] = None,
+    where: Where = None,
+    as_json: Json = False,
+    as_csv: Csv = False,
+    as_latex: Latex = False,
+) -> None:
+    """Does a rater answer the question, or the way in which it is put?
+
+    Order of options, agreement whatever is said, letters, wording, format, repetition, drift: one card per model and
+    one for people, each effect with an interval and with what is excluded. `vantage rate --vary` asks in several ways.
+    For example:
+
+    vantage audit FOLDER --rater MODEL --out audit
+    """
+    import polars as pl
+
+    from vantage.corpora import Corpus
+    from vantage.measures.audit.effects import audit as measured
+    from vantage.measures.audit.g_study import g_study
+    from vantage.report.audit import AuditAnalysis, audit_report, unknown, verdicts
+
+    corpus, chosen = filtered(Corpus.read(folder), where), rater or []
+    if out is not None:
+        from vantage.cli.study import finished
+
+        report = audit_report(corpus, chosen)
+        report.write(out)
+        finished(report, out, as_json=as_json)
+        return
+    if as_csv or as_latex:
+        print_frame(measured(corpus, rater=chosen), as_csv=as_csv, as_latex=as_latex, hidden=HIDDEN)
+        return
+    analysis = AuditAnalysis(corpus, {"rater": chosen})
+    sentences = verdicts(analysis)["verdict"].to_list()
+    components = g_study(corpus, rater=chosen)
+    if as_json:
+        reliability = g_study(corpus, rater=chosen, show="reliability")
+        frames = {"effects": analysis.effects, "components": components, "reliability": reliability}
+        print_json({**{name: frame.to_dicts() for name, frame in frames.items()}, "verdicts": sentences})
+        return
+    known = analysis.effects.filter(pl.col("estimate").is_not_null())
+    if len(known):
+        print_frame(known.select(SHOWN), title="Effects")
+        typer.echo("")
+    shares = components.filter(pl.col("estimate").is_not_null())
+    if len(shares):
+        print_frame(
+            shares.select("rater", "scale", "component", "variance", "estimate", "low", "high"), title="Variance"
+        )
+        typer.echo("")
+    for sentence in [*sentences, *unknown(analysis.effects)]:
+        typer.echo(sentence)

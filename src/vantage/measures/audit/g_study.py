@@ -1,0 +1,214 @@
+"""Generalizability studies: how much of a rater's variance is due to items, and how much to the way of asking.
+
+Variance components of items, presentations and their interactions with items (Cronbach, Gleser, Nanda and Rajaratnam
+1972; Brennan 2001), by Henderson's Method I or by REML, and what follows for the reliability of answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from math import ceil
+from typing import Any, Final, Literal
+
+import numpy as np
+import polars as pl
+from scipy.special import stdtrit
+
+from vantage.errors import InputError
+from vantage.measures.audit.cards import COLUMN, UNKNOWN, Card, cards
+from vantage.measures.base import measure, table
+from vantage.measures.codes import encode
+from vantage.measures.intervals import Bounds
+from vantage.measures.presentation import Column, View
+from vantage.measures.ratings import Floats, Ints, Judgments
+from vantage.measures.reliability.variance_design import Design, Factor, shares
+
+GROUPS: Final = 30
+"""In how many groups items are left out, at most."""
+RESIDUAL: Final = "residual"
+
+VIEW: Final = View(
+    "Where the variance of a rater's answers comes from",
+    columns={
+        "estimate": Column("share", percent=True, digits=0),
+        "variance": Column(digits=3),
+        "dependability": Column(digits=2, interval=("dependability_low", "dependability_high")),
+    },
+    notes=(
+        "Item is what the answers are meant to tell apart; the residual holds repetition and everything that was not "
+        "varied on purpose.",
+    ),
+    method="A generalizability study separated the variance of items from that of presentations.",
+    sources=("cronbach1972", "brennan2001"),
+)
+
+Show = Literal["components", "reliability"]
+
+
+@measure("g-study", "audit", view=VIEW, pools=False)
+def g_study(
+    data: Judgments,
+    *,
+    rater: str | Sequence[str] = (),
+    show: Show = "components",
+    answers: Sequence[int] = (1, 2, 4, 8, 16),
+    target: float = 0.8,
+    estimator: Literal["moments", "reml"] = "moments",
+    ci: Literal["items", "none"] = "items",
+    confidence: float = 0.95,
+) -> pl.DataFrame:
+    """What share of a rater's variance belongs to items, to the way of asking, and to chance?
+
+    Each factor of the presentation with two levels or more is a facet; `item` is the item under its question.
+    Components are item, every facet, item × facet, facet × facet where there are two of them, rater and item × rater
+    on the card of people, and the residual: repetition, and higher interactions. An interaction that no two answers
+    share is part of the residual. `moments` is Henderson's Method I, `reml` restricted maximum likelihood (see
+    `components`).
+
+    With `show="reliability"`, one row for each number of `answers` that are averaged, each in another presentation:
+    `estimate` is the generalizability coefficient σ²ᵢ / (σ²ᵢ + σ²δ/n), where σ²δ is all that disturbs the order of
+    items; `dependability` counts the levels of facets and raters as well. `needed` is how many answers reach the
+    `target`. Intervals leave out items in turn; facets stay as they are.
+
+    >>> rng = np.random.default_rng(0)
+    >>> item, order, sample = (grid.ravel() for grid in np.indices((60, 2, 2)))
+    >>> value = rng.normal(size=60)[item] + 0.5 * order + rng.normal(size=(60, 2))[item, order] * 0.5
+    >>> frame = pl.DataFrame({"item": item, "rater": "bot", "sample": order * 2 + sample,
+    ...                       "value": value + 0.3 * rng.normal(size=240),
+    ...                       "presentation": pl.Series(["order=up", "order=down"])[order.tolist()]})
+    >>> g_study(frame, ci="none").select("component", pl.col("variance").round(2)).rows()
+    [('item', 0.7), ('order', 0.14), ('item × order', 0.24), ('residual', 0.1)]
+    """
+    if not 0 < target < 1:
+        raise InputError(f"the target is {target}", remedy="give a reliability between 0 and 1, such as 0.8")
+    if not answers or min(answers) < 1:
+        raise InputError("answers must be whole numbers from 1 up", remedy="use for example 1,2,4")
+    rows: list[dict[str, Any]] = []
+    for card in cards(data, rater):
+        base = {**card.key, **card.counts}
+        design = designed(card)
+        reason = _problem(card, design)
+        if reason is None and not np.isfinite(variances := _estimated(design, estimator)).all():
+            reason = "the design cannot tell the components apart"
+        if reason is not None:
+            rows.append({**base, "component" if show == "components" else "answers_each": None, "reason": reason})
+            continue
+        left = _replicates(design, estimator) if ci == "items" else None
+        made = (
+            _components(design, variances, left, confidence)
+            if show == "components"
+            else _reliability(design.names, variances, left, confidence, answers, target)
+        )
+        rows += [{**base, **row} for row in made]
+    return table(rows, ("rater", "scale"))
+
+
+def designed(card: Card) -> Design:
+    """The answers of a card with their level of every component."""
+    frame, facets = card.frame, card.varied
+    factors = [Factor.of("item", card.unit, True)]
+    # The options of a reversed twin run backwards in the codes of the question.
+    turned = pl.col("order").replace({"up": "down", "down": "up"})
+    frame = frame.with_columns(
+        pl.when(pl.col("direction") == "reversed").then(turned).otherwise(pl.col("order")).alias("order")
+    )
+    codes = {facet: encode(frame.with_columns(pl.col(facet).fill_null("")), [facet]) for facet in facets}
+    if card.raters is not None:
+        codes["rater"] = card.raters
+    factors += [Factor.of(name, code, False) for name, code in codes.items()]
+    crossed = [Factor.of(f"item × {name}", _pairs(card.unit, code), True) for name, code in codes.items()]
+    if len(facets) == 2:
+        first, second = facets
+        crossed.append(Factor.of(f"{first} × {second}", _pairs(codes[first], codes[second]), False))
+    factors += [factor for factor in crossed if factor.levels < len(frame)]
+    value = card.outcome.scored(card.value)
+    return Design(value - value.mean(), factors)
+
+
+def _pairs(first: Ints, second: Ints) -> Ints:
+    return first * (int(second.max(initial=0)) + 1) + second
+
+
+def _problem(card: Card, design: Design) -> str | None:
+    if not card.outcome.ordered:
+        return "the scale is nominal, so a variance means nothing"
+    if not card.varied and card.raters is None and design.factors[0].levels == len(design.value):
+        unknown = card.frame[COLUMN].null_count() == len(card.frame)
+        return UNKNOWN if unknown else "every item was answered once, in one presentation"
+    if np.ptp(design.value) == 0:
+        return "the answers do not vary"
+    return design.problem()
+
+
+def _estimated(design: Design, estimator: str) -> Floats:
+    if estimator not in ("moments", "reml"):
+        raise InputError(f"estimator '{estimator}' is not known", remedy="use moments or reml")
+    found = design.variances()
+    return design.likeliest() if estimator == "reml" and np.isfinite(found).all() else found
+
+
+def _replicates(design: Design, estimator: str) -> Floats:
+    """The variances without each group of items in turn."""
+    group = design.factors[0].code % min(GROUPS, design.factors[0].levels)
+    found = []
+    for out in np.unique(group).tolist():
+        kept = group != out
+        factors = [Factor.of(one.name, one.code[kept], one.in_item) for one in design.factors]
+        found.append(_estimated(Design(design.value[kept] - design.value[kept].mean(), factors), estimator))
+    return np.array(found)
+
+
+def _bounds(estimate: float, left: Floats, confidence: float) -> Bounds:
+    """Jackknife bounds of a share or a reliability; a share that is estimated below zero still has a length."""
+    known = left[np.isfinite(left)]
+    if len(known) < 2:
+        return None, None
+    error = ((len(known) - 1) / len(known) * np.square(known - known.mean()).sum()) ** 0.5
+    reach = float(stdtrit(len(known) - 1, (1 + confidence) / 2)) * float(error)
+    return max(0.0, estimate - reach), max(0.0, min(1.0, estimate + reach))
+
+
+def _unbiased(variances: Floats) -> Floats:
+    """Shares of the total in which negative variances stay negative."""
+    return np.asarray(variances / np.maximum(np.clip(variances, 0, None).sum(axis=1, keepdims=True), 1e-300))
+
+
+def _components(design: Design, variances: Floats, left: Floats | None, confidence: float) -> Iterator[dict[str, Any]]:
+    share, plain = shares(variances[None])[0], _unbiased(variances[None])[0]
+    others = None if left is None else _unbiased(left)
+    for n, name in enumerate(design.names):
+        levels = design.factors[n].levels if n < len(design.factors) else len(design.value)
+        low, high = (None, None) if others is None else _bounds(float(plain[n]), others[:, n], confidence)
+        row = {"component": name, "variance": float(variances[n]), "levels": levels, "estimate": float(share[n])}
+        yield {**row, "low": low, "high": high, "over": None if low is None else "items"}
+
+
+def _reliability(
+    names: list[str],
+    variances: Floats,
+    left: Floats | None,
+    confidence: float,
+    answers: Sequence[int],
+    target: float,
+) -> Iterator[dict[str, Any]]:
+    relative = np.array([name == RESIDUAL or name.startswith("item ×") for name in names])
+    absolute = np.array([name != "item" for name in names])
+    item = names.index("item")
+
+    def coefficients(found: Floats, size: int, error: Any) -> Floats:
+        kept = np.clip(found, 0, None)
+        noise = kept[:, error].sum(axis=1) / size
+        return np.asarray(kept[:, item] / np.maximum(kept[:, item] + noise, 1e-300))
+
+    positive = np.clip(variances, 0, None)
+    needed = None
+    if positive[item] > 0:
+        needed = max(1, ceil(target / (1 - target) * positive[relative].sum() / positive[item] - 1e-9))
+    for size in answers:
+        row: dict[str, Any] = {"answers_each": size, "target": target, "needed": needed}
+        for name, error in (("", relative), ("dependability", absolute)):
+            estimate = float(coefficients(variances[None], size, error)[0])
+            bounds = (None, None) if left is None else _bounds(estimate, coefficients(left, size, error), confidence)
+            prefix = f"{name}_" if name else ""
+            row |= {name or "estimate": estimate, f"{prefix}low": bounds[0], f"{prefix}high": bounds[1]}
+        yield {**row, "over": None if row["low"] is None else "items"}

@@ -1,0 +1,172 @@
+"""The page of an audit: cards side by side, effects with intervals, shares of variance, averages over presentations."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import polars as pl
+
+from vantage.corpora import Corpus
+from vantage.measures.aggregation.balanced import balanced
+from vantage.measures.audit.cards import UNKNOWN
+from vantage.measures.audit.effects import audit
+from vantage.measures.audit.g_study import g_study
+from vantage.measures.presentation import Column
+from vantage.report.cells import counted, minus
+from vantage.report.engine import PEOPLE, Analysis
+from vantage.report.folder import Report
+from vantage.report.parts import Figure, Part, Table
+from vantage.report.recipe import Recipe, functions_of
+from vantage.report.record import Record, now, versions
+from vantage.report.sentences import LEVEL
+
+CAPTION: Final = "with 95 % intervals over items (and over people, where several answered)"
+
+
+@dataclass(eq=False)
+class AuditAnalysis(Analysis):
+    """A corpus as its audit looks at it."""
+
+    @cached_property
+    def averaged(self) -> Corpus | None:
+        """The corpus with averages over presentations as further raters; null where nobody was asked in several."""
+        if "presentation" not in self.corpus.judgments.columns:
+            return None
+        kinds = self.corpus.raters.filter(~pl.col("kind").cast(pl.String).is_in(PEOPLE))["rater"]
+        counts = self.corpus.judgments.group_by("rater").agg(pl.col("presentation").drop_nulls().n_unique())
+        several = counts.filter(pl.col("presentation") > 1, pl.col("rater").is_in(kinds.implode()))["rater"].sort()
+        wanted = [name for name in several if name in (self.options["rater"] or several)]
+        return balanced(self.corpus, wanted) if wanted else None
+
+    @cached_property
+    def effects(self) -> pl.DataFrame:
+        """All effects of the raters that were asked for."""
+        return audit(self.corpus, rater=self.options["rater"])
+
+    @cached_property
+    def reliability(self) -> pl.DataFrame:
+        """The reliability of a single answer of each of them."""
+        return g_study(self.corpus, rater=self.options["rater"], show="reliability", answers=[1], ci="none")
+
+
+def audit_report(corpus: Corpus, rater: str | Sequence[str] = ()) -> Report:
+    """The audit of all raters of a corpus, or of some, ready to be written: `audit_report(corpus).write("folder")`."""
+    chosen = [rater] if isinstance(rater, str) else list(rater)
+    part = corpus.included()
+    title = corpus.about.title or corpus.about.name
+    record = Record("audit", f"Response audit: {title}" if title else "Response audit", state="complete", started=now())
+    record.data, record.versions, record.options = str(corpus.folder or ""), versions(), {"rater": chosen}
+    record.describe(part, corpus.folder)
+    analysis = AuditAnalysis(part, {"rater": chosen})
+    functions = functions_of(sys.modules[__name__])
+    recipe = Recipe.bundled("vantage.report", functions, "audit.yaml")
+    result = recipe.result(analysis, functions, warnings=tuple(unknown(analysis.effects)))
+    record.finished = now()
+    return Report(record, result)
+
+
+def unknown(effects: pl.DataFrame) -> Iterator[str]:
+    """Whose judgments do not say how they were presented."""
+    silent = effects.filter(pl.col("reason") == UNKNOWN)["rater"].unique(maintain_order=True).to_list()
+    if silent:
+        yield f"{', '.join(silent)}: {UNKNOWN}."
+
+
+def verdicts(analysis: AuditAnalysis) -> pl.DataFrame:
+    """One sentence per card: what was found, how large it is, and how reliable one answer is."""
+    rows = []
+    for (name,), part in analysis.effects.group_by("rater", maintain_order=True):
+        reliable = analysis.reliability.filter(pl.col("rater") == name, pl.col("estimate").is_not_null())
+        rows.append({"rater": name, "verdict": f"{name}: {_verdict(part)}{_reliable(reliable)}."})
+    return pl.DataFrame(rows)
+
+
+def _verdict(part: pl.DataFrame) -> str:
+    tested = part.filter(pl.col("p").is_not_null())
+    if tested.is_empty():
+        return "nothing was varied and there is nobody to compare with, so no effect can be tested"
+    found = tested.filter(pl.col("p_adjusted") < LEVEL).sort(pl.col("relative").abs(), descending=True)
+    if found.is_empty():
+        widest = tested.select(
+            pl.max_horizontal(pl.col("relative_low").abs(), pl.col("relative_high").abs()).max()
+        ).item()
+        which = f"none of {counted(len(tested), 'effect')} is" if len(tested) > 1 else "the one effect is not"
+        limit = f"none beyond {widest:.0f} % of the scale" if widest < 100 else "no size is excluded"
+        return f"{which} clear, and {limit}"
+    row = found.row(0, named=True)
+    named = f"{row['effect']} ({row['contrast']})"
+    size = minus(f"{row['estimate']:+.2f} {row['unit']}, 95 % CI {row['low']:.2f} to {row['high']:.2f}")
+    several = (
+        f"{len(found)} of {counted(len(tested), 'effect')} {'are' if len(found) > 1 else 'is'} clear; the largest is "
+    )
+    return f"{several if len(tested) > 1 else 'a clear effect: '}{named}, {size}"
+
+
+def _reliable(rows: pl.DataFrame) -> str:
+    if len(rows) != 1:
+        return ""
+    row = rows.row(0, named=True)
+    more = f", and {row['needed']} answers reach {row['target']:g}" if row["needed"] and row["needed"] > 1 else ""
+    return f"; one answer has a generalizability of {row['estimate']:.2f}{more}"
+
+
+def side_by_side(analysis: AuditAnalysis) -> list[Part]:
+    """Effects in rows and raters in columns, and the same as a figure in percent of the scale."""
+    known = analysis.effects.filter(pl.col("estimate").is_not_null())
+    if known.is_empty():
+        return []
+    keys = ["effect", "contrast", "unit"]
+    keys = ["scale", *keys] if known["scale"].n_unique() > 1 else keys
+    names = known["rater"].unique(maintain_order=True).to_list()
+    table = known.select(keys).unique(maintain_order=True)
+    columns: dict[str, Column | str] = {}
+    for name in names:
+        ends = {"estimate": name, "low": f"{name} low", "high": f"{name} high"}
+        mine = known.filter(rater=name).select(*keys, *(pl.col(old).alias(new) for old, new in ends.items()))
+        table = table.join(mine, on=keys, how="left", maintain_order="left")
+        columns[name] = Column(digits=2, signed=True, interval=(ends["low"], ends["high"]))
+    caption = f"Effects of all raters side by side, {CAPTION}."
+    parts: list[Part] = [Table("cards", caption, table, columns, [*keys, *names], keys)]
+    tested = known.filter(pl.col("p").is_not_null())
+    if len(tested):
+        drawn = tested.with_columns(pl.format("{} ({})", "effect", "contrast").alias("named"))
+        options: dict[str, Any] = {"category": "named", "series": "rater", "value": "relative", "low": "relative_low"}
+        options |= {"high": "relative_high", "label": "% of the scale", "reference": 0, "reference_label": "no effect"}
+        shown = drawn.select("named", "rater", "relative", "relative_low", "relative_high")
+        parts.insert(0, Figure("effects", f"Effects in percent of the scale, {CAPTION}.", "", "points", shown, options))
+    return parts
+
+
+def variance(analysis: AuditAnalysis) -> list[Part]:
+    """The shares of variance as bars, and how reliability grows with the number of answers."""
+    chosen = analysis.options["rater"]
+    shares = _named(g_study(analysis.corpus, rater=chosen, ci="none"))
+    growth = _named(g_study(analysis.corpus, rater=chosen, show="reliability", ci="none"))
+    if shares.is_empty():
+        return []
+    bars = {"category": "card", "part": "component", "value": "estimate", "label": "share of the variance"}
+    line: dict[str, Any] = {"x": "answers_each", "series": "card", "x_label": "answers", "label": "generalizability"}
+    caption = "Reliability of the mean of so many answers, each in another presentation; the line is at 0.8."
+    data = growth.select("card", "answers_each", "estimate")
+    return [
+        Figure(
+            "variance",
+            "Shares of the variance of single answers.",
+            "",
+            "shares",
+            shares.select("card", "component", "estimate"),
+            bars,
+        ),
+        Figure("growth", caption, "", "curve", data, {**line, "reference": 0.8}),
+    ]
+
+
+def _named(frame: pl.DataFrame) -> pl.DataFrame:
+    """Rows with an estimate, named by their rater, and by the scale where there are several."""
+    known = frame.filter(pl.col("estimate").is_not_null())
+    name = pl.format("{}, {}", "rater", "scale") if known["scale"].n_unique() > 1 else pl.col("rater")
+    return known.with_columns(name.alias("card"))
