@@ -19,6 +19,7 @@ from vantage.measures.models.explain import Family
 from vantage.measures.models.explain import Show as ExplainShow
 from vantage.measures.models.facets import Show as FacetsShow
 from vantage.measures.models.facets import Unconnected
+from vantage.measures.models.regress import Family as RegressFamily
 from vantage.measures.multiplicity import Correction
 from vantage.measures.panels.panel import Show as PanelShow
 from vantage.measures.parts import Rounding
