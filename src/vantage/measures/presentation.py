@@ -169,8 +169,8 @@ AGREEMENT: Final = (
     Against(
         0.0,
         above="Raters agree better than chance[ about {rows}]",
-        below="Raters agree no better than chance[ about {rows}]",
-        within="Raters agree no better than chance[ about {rows}]",
+        below="Raters agree less than chance would have it[ about {rows}]",
+        within="Agreement[ about {rows}] cannot be told apart from chance",
     ),
     Extremes(
         most="Raters agree most about {rows}",

@@ -266,8 +266,9 @@ def read_reply(
         completion: What came back.
         questions: What was asked.
         source: The text of the item.
-        lettered: Whether the options may have been put to the model with letters, as in recorded replies. The prompts
-            of a chat rater that reads replies have none, so that "A" chooses nothing.
+        template: The prompt that was put as published, which reads its own replies.
+        lettered: Whether the options may have been put to the model with letters, as in recorded replies and where
+            the presentation has them. Other prompts have none, so that "A" chooses nothing.
 
     >>> from vantage import Instrument
     >>> question = Instrument.load("sarcasm-rating").question("sarcasm-rating")

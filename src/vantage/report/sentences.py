@@ -14,11 +14,11 @@ and Maymin 1987).
 >>> frame = pl.DataFrame({"question": ["trust", "skill"], "estimate": [0.60, 0.05], "low": [0.55, -0.02],
 ...                       "high": [0.65, 0.12]})
 >>> rule = Against(0.0, above="Raters agree better than chance[ about {rows}]",
-...                within="Raters agree no better than chance[ about {rows}]")
+...                within="Agreement[ about {rows}] cannot be told apart from chance")
 >>> for finding in decide([statement(rule, frame, Words(by=("question",), symbol="α"))])[0]:
 ...     print(finding.text)
 Raters agree better than chance about trust (α = 0.60, 95 % CI 0.55 to 0.65).
-Raters agree no better than chance about skill (α = 0.05, 95 % CI −0.02 to 0.12).
+Agreement about skill cannot be told apart from chance (α = 0.05, 95 % CI −0.02 to 0.12).
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ VIEW: Final = View(
             0.0,
             above="The order of systems agrees better than chance for {rows}",
             below="The order of systems is reversed for {rows}",
-            within="The order of systems agrees no better than chance for {rows}",
+            within="Whether the orders of systems agree cannot be told for {rows}",
             label="{first} and {second}",
         ),
     ),
