@@ -46,10 +46,10 @@ def wright_map(data: Corpus | pl.DataFrame, of: str, name: str = "wright-map") -
         "dashed lines are the thresholds between two answers, for a rater of severity 0."
     )
     if "part" in frame.columns:
+        groups = frame["part"].drop_nulls().n_unique()
         caption += (
-            f" Raters fall into {frame['part'].drop_nulls().n_unique()} groups that share no items, so that severity "
-            "can be compared between groups only if the items of each group are alike on average, as when allotted "
-            "at random."
+            f" Raters fall into {groups} groups that share no items, so that severity can be compared between groups "
+            "only if the items of each group are alike on average, as when allotted at random."
         )
     shown = frame.select("facet", "name", "estimate", "low", "high", "infit", "fair")
     return Figure(name, caption, "", "wright", shown, {})
