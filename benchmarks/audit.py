@@ -1,8 +1,8 @@
 """Coverage and size of the response audit on raters with planted biases: the table in docs/audit.md.
 
-`python -m benchmarks audit [seeds]` draws so many synthetic corpora per planted bias (200 without a number, and five times
-as many without any bias). What is
-true of each is computed from the probabilities of the synthetic rater, so that an interval can be checked against it.
+`python -m benchmarks audit [seeds]` draws so many synthetic corpora per planted bias (200 without a number), and five
+times as many without any. What is true of each is computed from the probabilities of the synthetic rater, so that an
+interval can be checked against it.
 """
 
 from __future__ import annotations
