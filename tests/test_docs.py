@@ -33,7 +33,7 @@ from vantage.measures import find
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-LONG = {"raters.md", "reports.md", "start.md", "stereomap.md"}
+LONG = {"presentations.md", "raters.md", "reports.md", "start.md", "stereomap.md"}
 """Pages whose blocks ask a real model or write whole reports."""
 BLOCK = re.compile(r"^(?:<!-- (.*?) -->\n)?```(\w+)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 SHOWN = re.compile(r"# → (.+)$", re.MULTILINE)

@@ -52,6 +52,6 @@ def drawing() -> str:
         parts += [
             f'<rect x="{LEFT}" y="{y:g}" width="{WIDTH - LEFT - 20}" height="{HEIGHT}" rx="6" fill="{colour(name)}"/>',
             f'<text x="{LEFT + 14}" y="{y + 25:g}" font-size="15" font-weight="600" fill="#1c2733">{name}</text>',
-            f'<text x="{LEFT + 124}" y="{y + 25:g}" font-size="12" fill="#3b4a5a">{escape(sentence(name))}</text>',
+            f'<text x="{LEFT + 140}" y="{y + 25:g}" font-size="12" fill="#3b4a5a">{escape(sentence(name))}</text>',
         ]
     return "\n".join([*parts, "</svg>"]) + "\n"

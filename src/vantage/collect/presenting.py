@@ -52,7 +52,7 @@ def shown(
 
 
 def decoded(answers: Mapping[str, QuestionAnswer], seen: Shown) -> dict[str, QuestionAnswer]:
-    """Answers as they were given in the codes of the questions, and the other way round."""
+    """Answers as they were given in the codes of the questions, and vice versa."""
     turned = dict(answers)
     for question, way in zip(*seen, strict=True):
         answer = answers.get(question.id)

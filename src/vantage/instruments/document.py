@@ -122,7 +122,7 @@ class WordingPart(DocumentPart):
 
 
 class ReversedPart(WordingPart):
-    """A twin of the question that asks for the opposite, so that its answers are scored the other way round."""
+    """A twin of the question that asks for the opposite, so its answers are scored in the opposite direction."""
 
     title: str = ""
     """A short name, where that of the question would mislead."""

@@ -8,6 +8,7 @@ second question is counted wherever it may be asked, so that calls are the most 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -46,6 +47,8 @@ TIMED: Final = (
     f"The time of hosted models assumes {LATENCY:g} seconds for each call and {SPEED:g} tokens a second, at the "
     "concurrency and within the limits that are set."
 )
+_CODED: Final = re.compile(r"\b(?:choose|give|use|answer|rate)\s[+−-]?\d", re.IGNORECASE)
+"""Where guidelines speak of an answer by its code."""
 UNTIMED: Final = "How long models take that run on this machine is not known before they have run."
 
 
@@ -220,6 +223,11 @@ def design_notes(part: PlanPart) -> list[str]:
         + "; ".join(f"{factor} ({', '.join(levels)})" for factor, levels in design.factors)
         + "."
     ]
+    if set(dict(design.factors).get("labels", ())) - {"numbers"} and (named := _CODED.search(part.used.guidelines)):
+        notes.append(
+            f"The guidelines name a code (“{named[0]}”), which options called by words or letters do not show; "
+            "name the label instead, or leave labels out."
+        )
     ordered = [question for question in part.used.questions if question.id in part.asked and question.scale.ordered]
     if ordered:
         scale, items = ordered[0].scale, len(part.corpus.items)
