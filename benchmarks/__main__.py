@@ -17,9 +17,13 @@ NAMES = (
     "perspective",
     "trained",
     "models",
+    "view",
     "calibration",
     "calibration_models",
     "audit",
+    "planning",
+    "calibration_powered",
+    "powered",
 )
 
 

@@ -2,7 +2,8 @@
 
 `python -m benchmarks calibration [replications]` runs every design; `python -m benchmarks.calibration 100 sparse` those
 whose names hold a word. Counts are kept in benchmarks/calibration.json, design by design, so that a long run can be
-made in pieces, and docs/calibration.md is written from them after each design.
+made in pieces, and docs/calibration.md is written from them after each design. Further intervals and tests follow
+(benchmarks/calibration_further.py).
 """
 
 from __future__ import annotations
@@ -208,7 +209,7 @@ def sizes(design: Design, replications: int, seed: int = 0) -> dict[str, list[bo
         raters = frame["rater"].unique().sort()
         label = np.where(rng.permutation(len(raters)) < len(raters) // 2, "a", "b")
         traits = frame.join(pl.DataFrame({"rater": raters, "trait": label}), on="rater")
-        row = _row(vantage.measures.compare(traits, between="trait", ci="none", permutations=400))
+        row = _row(vantage.measures.compare(traits, between="trait", test="welch", ci="none", permutations=400))
         if row["p"] is not None:
             note("compare, a trait of raters (Welch)", row["p"] < 0.05)
             note("compare, a trait of raters (permutation)", row["p_permutation"] <= 0.05)
@@ -267,72 +268,10 @@ def subsampled(
     return covered
 
 
-_INTRODUCTION = """# Calibration
-
-Do the intervals cover, and do the tests have their size? `python -m benchmarks calibration` writes this page, with
-{resamples} resamples per interval. With 100 replications the standard error of a coverage of 95 % is 2.2 points, with
-200 it is 1.5. A fast version with fixed seeds is part of the test suite.
-
-## Intervals
-
-Share of nominal 95 % intervals that hold the value of the population, in percent, with the default options. Where fewer
-than ten raters judged several items the default is over items, marked ⁱ: the value is then that of these raters with
-other items. All others are over both, items and raters. The goal is 93–97 %.
-"""
-_BETWEEN = """
-Answers are a latent value (item, rater, noise) cut into points; unless the name says otherwise there are 80 items, 20
-raters, four ratings an item and five points. The value of the population is that of tables with {large} times as many
-items and raters. DICES-350 needs no model: there are all answers of 123 people to 350 conversations, and designs are
-drawn from them. What depends on the number of answers an item has cannot be compared with the whole, and is left out.
-
-Further from the goal than chance allows (two standard errors): {off}.
-
-## Tests
-
-Share of p < .05 where there is nothing to find, in percent; the goal is 3–7. Trait labels are assigned to raters at
-random, the property of items is their parity, and the two questions are unrelated but answered by the same raters. The
-interval of a trait's share should lie above 0 by mistake in 2.5 % or fewer; it and the distance are tested in every
-second replication.
-"""
-_FURTHER = """
-## Further intervals
-
-The same for the other measures that give intervals, with {least} replications or more. ⁱ marks intervals over items:
-the value is that of these raters with {others} other items, and it is estimated, so that it costs about a point of
-coverage. Accuracy is the mean absolute error of a simulated model against the mean of people, calibration its Brier
-score from three samples; bands is the share of items below the middle, and refusals and opt-outs are the answers at the
-top of the scale, which depend on item and rater. Rater-quality and rater-matrix look at the first rater and the first
-pair, which must share ten items. Correlate, calibration and
-alt-test (the advantage) are slow: apart from the first designs they have ten replications. An empty cell means that
-the design gives no interval.
-"""
-_LIMITS = """
-## What cannot be had
-
-* The bootstrap over items alone says nothing about other raters; with rater effects it holds the value of the
-  population too rarely. That is why the default is over both from ten raters on.
-* Over both, the bootstrap over items is widened by what raters add beyond the noise of single answers, found by leaving
-  them out in turn. With few answers per item that addition is itself uncertain, so that it cannot fall below 0 makes
-  intervals a little too long where raters do not differ.
-* Skewed items have a few that decide the variance, as do those of DICES-350, where most answers are the same; the
-  items' share and what is made of it (needed raters, ICC) cover less often, however the degrees of freedom are
-  corrected. Where the items' means are skewed, `reason` says so in the result.
-* The intervals of ICC(2,1) for complete tables take normal effects for granted (McGraw and Wong 1996); on three answers
-  such as those of DICES-350 they cover less often.
-* 100 replications tell a size of 5 % only to about four points. Where they came out high, more were run with other
-  seeds: of 300 of the batches a trait of raters was found in 6.0 % (Welch) and 5.7 % (permutation) and a property of
-  items in 5.7 %, of 200 with 200 raters a property of items in 4.0 %, and of 200 each of the crossed and the sparse
-  design with 20 raters a distance in 6.5 % and 4.5 %.
-* Cohen's kappa and Scott's pi averaged over pairs of raters are biased where pairs share few items, Scott's pi most: in
-  the sparse designs a pair shares two or three. `reason` says so below ten shared items (30 for Scott's pi); Fleiss'
-  kappa and alpha do not average over pairs.
-* The interval of refusals (Wilson 1927) is that of independent replies, which repeated replies of one rater to one item
-  are, its default; over items and raters together replies depend on both, and it is too short.
-* Five raters have a variance with four degrees of freedom: the interval of their share is long, not wrong.
-"""
-
-
 def main() -> None:
+    from benchmarks import calibration_further
+    from benchmarks.calibration_page import page
+
     words = [word for word in sys.argv[1:] if word != "calibration"]
     numbers = [int(word) for word in words if word.isdecimal()]
     parts = [word for word in words if not word.isdecimal()]
@@ -360,80 +299,7 @@ def main() -> None:
         COUNTS.write_text(json.dumps(counts, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         PAGE.write_text(page(counts), encoding="utf-8")
         print(f"{name}: {time.perf_counter() - start:.0f} s", flush=True)
-
-
-def page(counts: dict[str, Any]) -> str:
-    """The page of the documentation."""
-    ran = [name for name in (*(design.name for design in DESIGNS), *SUBSAMPLED) if name in counts]
-    rows, off = [], []
-    for design in ran:
-        covered = {name: Covered(*found) for name, found in counts[design]["covered"].items()}
-        cells = [str(max(c.of for c in covered.values()))]
-        for name in NAMES:
-            c = covered.get(name)
-            cells.append("" if c is None else _cell(c))
-            if c is not None and _is_off(c):
-                off.append(f"{name} ({design}: {100 * c.share:.0f} %)")
-        rows.append([design, *cells])
-    tests = list(dict.fromkeys(test for design in ran for test in counts[design]["found"]))
-    tested = []
-    for design in ran:
-        if found := counts[design]["found"]:
-            shares = [f"{100 * found[test][0] / found[test][1]:.1f}" if test in found else "" for test in tests]
-            tested.append([design, str(max(of for _, of in found.values())), *shares])
-    missing = [name for name in (*(design.name for design in DESIGNS), *SUBSAMPLED) if name not in counts]
-    return "\n".join(
-        [
-            _INTRODUCTION.format(resamples=RESAMPLES),
-            *_table(["design", "replications", *NAMES], rows),
-            *(["", f"Not run yet: {', '.join(missing)}."] if missing else []),
-            _BETWEEN.format(off="; ".join(off) if off else "none", large=LARGE),
-            *_table(["design", "replications", *tests], tested),
-            *_further(counts),
-            _LIMITS,
-        ]
-    )
-
-
-def _further(counts: dict[str, Any]) -> list[str]:
-    """The second table of intervals, and what in it is off."""
-    ran = {name: found["further"] for name, found in counts.items() if found.get("further")}
-    if not ran:
-        return []
-    names = list(dict.fromkeys(name for found in ran.values() for name in found))
-    rows, off = [], []
-    for design, found in ran.items():
-        covered = {name: Covered(*values) for name, values in found.items()}
-        cells = [_cell(covered[name]) if name in covered else "" for name in names]
-        rows.append([design, str(max(c.of for c in covered.values())), *cells])
-        off += [f"{name} ({design}: {100 * c.share:.0f} %)" for name, c in covered.items() if _is_off(c)]
-    least = min(int(row[1]) for row in rows)
-    missing = [design.name for design in DESIGNS if design.name not in ran]
-    return [
-        _FURTHER.format(least=least, others=2000),
-        *_table(["design", "replications", *names], rows),
-        *(["", f"Not run yet: {', '.join(missing)}."] if missing else []),
-        "",
-        f"Further from the goal than chance allows (two standard errors): {'; '.join(off) if off else 'none'}.",
-    ]
-
-
-def _cell(c: Covered) -> str:
-    return f"{100 * c.share:.1f}{'ⁱ' if c.over == 'items' else ''}"
-
-
-def _is_off(c: Covered) -> bool:
-    return not 0.93 - 2 * _error(c.of) <= c.share <= 0.97 + 2 * _error(c.of)
-
-
-def _error(n: int) -> float:
-    """The standard error of a coverage of 95 %."""
-    return float((0.95 * 0.05 / n) ** 0.5)
-
-
-def _table(head: list[str], rows: list[list[str]]) -> list[str]:
-    lines = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
-    return ["| " + " | ".join(line) + " |" for line in lines]
+    calibration_further.main()
 
 
 if __name__ == "__main__":

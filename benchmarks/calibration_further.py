@@ -1,4 +1,4 @@
-"""Coverage of the intervals that benchmarks/calibration.py leaves out: shares, pairs of raters, models, relations.
+"""Coverage of intervals and size of tests that benchmarks/calibration.py leaves out: shares, pairs, models, relations.
 
 `python -m benchmarks.calibration_further 40 sparse` adds to benchmarks/calibration.json and writes docs/calibration.md.
 """
@@ -15,14 +15,17 @@ from typing import Any, TypeAlias
 import numpy as np
 import polars as pl
 
-from benchmarks.calibration import COUNTS, DESIGNS, PAGE, RESAMPLES, Covered, Design, Effects, Row, page
+from benchmarks.calibration import COUNTS, DESIGNS, LARGE, PAGE, RESAMPLES, Covered, Design, Effects, Row
+from benchmarks.calibration_page import page
 from vantage import measures
 
 Rows: TypeAlias = Callable[[pl.DataFrame, int, Any], Row | None]
 
 MODEL = "model"
-OTHERS = 2000
-"""How many other items give the value of these raters."""
+OTHERS = 30
+"""How many times more items than in a design give the value of these raters."""
+SYSTEMS = (0.6, 0.75, 0.95, 1.2, 1.5, 1.9)
+"""How noisy the models are that are ranked in two conditions."""
 
 
 def table(design: Design, rng: np.random.Generator, effects: Effects) -> pl.DataFrame:
@@ -86,6 +89,26 @@ def _of(function: Callable[..., pl.DataFrame], prepare: Callable[[pl.DataFrame],
     return lambda f, seed, ci: _first(function(prepare(f), ci=ci, resamples=RESAMPLES, seed=seed, **options))
 
 
+def _systems(frame: pl.DataFrame, noise: tuple[tuple[float, ...], ...], seed: int) -> pl.DataFrame:
+    """Errors of models on each item under two conditions, drawn with so much noise."""
+    items = frame.unique("item", maintain_order=True)
+    rng = np.random.default_rng([seed, 3])
+    return pl.concat(
+        items.select("item").with_columns(
+            rater=pl.lit(f"m{n}"),
+            condition=pl.lit(condition),
+            value=pl.Series(np.abs(spread * rng.normal(size=len(items)))),
+        )
+        for condition, spreads in zip(("context", "plain"), noise, strict=True)
+        for n, spread in enumerate(spreads)
+    )
+
+
+def _ranks(frame: pl.DataFrame, seed: int, ci: Any) -> Row | None:
+    noise = (SYSTEMS, (0.75, 0.6, 1.2, 0.95, 1.9, 1.5))
+    return _first(measures.ranks(_systems(frame, noise, seed), kinds="all", ci=ci, resamples=RESAMPLES, seed=seed))
+
+
 def _advantage(frame: pl.DataFrame, seed: int, ci: str) -> Row | None:
     options: dict[str, Any] = {"alignment": "mae", "min_items": 5, "ci": ci, "resamples": RESAMPLES, "seed": seed}
     row = _first(measures.alt_test(_with_model(frame), **options))
@@ -116,6 +139,7 @@ def further(design: Design) -> dict[str, Rows]:
         "compare, items": _of(measures.compare, _genre, between="genre", permutations=1),
         "compare, raters": _of(measures.compare, _split, between="trait", permutations=1),
         "alt-test": _advantage,
+        "ranks": _ranks,
         "bands": lambda f, s, ci: _first(measures.bands(_people(f), neutral=middle), band="low"),
         "refusals": lambda f, s, ci: _first(measures.refusals(_opted_out(f, "refused"), by=())),
         "d-study": lambda f, s, ci: _first(measures.d_study(_people(f), raters=[5], ci=ci, seed=s)),
@@ -131,20 +155,19 @@ def further(design: Design) -> dict[str, Rows]:
 
 
 PAIRS = ("cohen", "scott")
-ONE_RATER = ("rater-quality", "rater-matrix", "refusals", "bands")
+ONE_RATER = ("rater-quality", "rater-matrix", "bands")
 """Intervals that are about these raters, whatever `over` says."""
 
-SLOW = ("correlate", "calibration", "alt-test")
-"""Measured in every fourth replication."""
+SLOW = ("correlate", "calibration")
+"""Measured in every second replication."""
 
 
 def _truth(design: Design, names: list[str]) -> dict[str, float]:
     """The values of a population of raters and items."""
     k = design.raters if design.layout == "crossed" else design.per_item
     layout = "random" if design.layout == "crossed" else design.layout
-    times = 10
     large = replace(
-        design, items=3000, raters=design.raters * times, per_item=k, models=design.models * times, layout=layout
+        design, items=3000, raters=design.raters * LARGE, per_item=k, models=design.models * LARGE, layout=layout
     )
     crossed = replace(design, items=600, raters=60, models=60 * design.models // design.raters, layout="crossed")
     totals: dict[str, list[float]] = {name: [] for name in names}
@@ -171,7 +194,7 @@ def coverage(design: Design, replications: int, some: tuple[str, ...] = (), seed
         frame = table(design, rng, effects)
         others: pl.DataFrame | None = None
         for name, of in rows.items():
-            if n % 4 and name in SLOW:
+            if n % 2 and name in SLOW:
                 continue
             row = of(frame, n, "auto")
             if row is None or row["low"] is None:
@@ -180,7 +203,7 @@ def coverage(design: Design, replications: int, some: tuple[str, ...] = (), seed
             value = truth.get(name)
             if over == "items":
                 if others is None:
-                    large = replace(design, items=OTHERS)
+                    large = replace(design, items=OTHERS * design.items)
                     others = table(large, np.random.default_rng([seed, n, 1]), effects)
                 there = of(others, n, "none")
                 value = None if there is None else there["estimate"]
@@ -191,8 +214,69 @@ def coverage(design: Design, replications: int, some: tuple[str, ...] = (), seed
     return {name: c for name, c in covered.items() if c.of}
 
 
+def sizes(design: Design, replications: int, seed: int = 0) -> dict[str, list[bool]]:
+    """Whether further tests find what is not there, at the level .05, in each replication."""
+    found: dict[str, list[bool]] = {}
+    for n in range(replications):
+        rng = np.random.default_rng([seed, n, 7])
+        effects = design.effects(rng)
+        judged = design.with_latent(rng, effects)
+        frame = judged.drop("latent").with_columns(pl.format("p{}", "rater").alias("rater"))
+        raters = frame["rater"].unique().sort()
+        label = np.where(rng.permutation(len(raters)) < len(raters) // 2, "a", "b")
+        traits = frame.join(pl.DataFrame({"rater": raters, "trait": label}), on="rater")
+        again = design.cut(
+            judged["latent"].to_numpy() + effects[judged["rater"].to_numpy()] + rng.normal(size=len(frame))
+        )
+        twice = pl.concat(
+            [
+                frame.with_columns(condition=pl.lit("one")),
+                frame.with_columns(pl.Series("value", again), condition=pl.lit("two")),
+            ]
+        )
+        # A twin answers as the first rater does, from the same distribution: neither wins more often.
+        mine = judged.filter(pl.col("rater") == 0)
+        answers = design.cut(
+            mine["latent"].to_numpy() + effects[0] + (0.5 if design.models else 1.0) * rng.normal(size=len(mine))
+        )
+        twin = mine.select("item", rater=pl.lit("twin"), value=pl.Series(answers))
+        tried = {
+            "compare, raters (Mann–Whitney)": measures.compare(
+                traits, between="trait", test="mann_whitney", ci="none", permutations=1
+            ),
+            "compare, two occasions (paired t)": measures.compare(twice, between="condition", ci="none"),
+            "compare, two occasions (Wilcoxon)": measures.compare(
+                twice, between="condition", test="wilcoxon", ci="none"
+            ),
+            "correlate (Spearman)": measures.correlate(
+                pl.concat(
+                    [
+                        frame.with_columns(question=pl.lit("a")),
+                        design.answers(rng).select("value").hstack(frame.select("item", "rater")).with_columns(
+                            question=pl.lit("b")
+                        ).select("item", "rater", "value", "question"),
+                    ]
+                ),
+                correlation="spearman",
+                ci="none",
+            ),
+            "ranks, unrelated conditions": measures.ranks(
+                _systems(judged, (SYSTEMS, tuple(rng.permutation(SYSTEMS).tolist())), n), kinds="all", ci="none"
+            ),
+            "alt-test, p of one person": measures.alt_test(
+                pl.concat([frame, twin]),
+                alignment="mae", models=["twin"], epsilon=0.0, min_items=10, per="person", ci="none",
+            ).filter(person="p0"),
+        }  # fmt: skip
+        for name, result in tried.items():
+            row = _first(result)
+            if row is not None and row["p"] is not None:
+                found.setdefault(name, []).append(row["p"] < 0.05)
+    return found
+
+
 def main() -> None:
-    words = sys.argv[1:]
+    words = [word for word in sys.argv[1:] if word != "calibration"]
     replications = next((int(word) for word in words if word.isdecimal()), 60)
     parts = [word for word in words if not word.isdecimal()]
     for design in DESIGNS:
@@ -200,10 +284,11 @@ def main() -> None:
             continue
         start = time.perf_counter()
         covered = coverage(design, replications)
+        found = sizes(design, replications)
         counts: dict[str, Any] = json.loads(COUNTS.read_text(encoding="utf-8")) if COUNTS.exists() else {}
-        counts.setdefault(design.name, {"covered": {}, "found": {}})["further"] = {
-            name: [c.held, c.of, c.over] for name, c in covered.items()
-        }
+        mine = counts.setdefault(design.name, {"covered": {}, "found": {}})
+        mine["further"] = {name: [c.held, c.of, c.over] for name, c in covered.items()}
+        mine["tested"] = {name: [sum(hits), len(hits)] for name, hits in found.items()}
         COUNTS.write_text(json.dumps(counts, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         PAGE.write_text(page(counts), encoding="utf-8")
         print(f"{design.name}: {time.perf_counter() - start:.0f} s", flush=True)

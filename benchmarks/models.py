@@ -1,8 +1,9 @@
 """Mixed models of ratings: ours beside lme4 and ordinal, where R is installed.
 
 Run with `python -m benchmarks models`; `--full` adds 1,000,000 ratings of 100,000 items by 10,000 raters. W&C-Sent and
-MD-Agreement are read from `VANTAGE_DATA`. Both sides are timed within their own process, without start-up; R fits twice
-and the second time counts.
+MD-Agreement are read from `VANTAGE_DATA`. On a busy machine set `OMP_NUM_THREADS=1`: threads of linear algebra that
+wait for a core make everything slow. Both sides are timed within their own process, without start-up; R fits twice and
+the second time counts.
 """
 
 from __future__ import annotations

@@ -27,9 +27,9 @@ import typer
 from tools.reference import pages
 from vantage.cli import main
 from vantage.cli.app import app
-from vantage.cli.measure import parse_options
 from vantage.corpora.readers import READERS
 from vantage.measures import find
+from vantage.measures.option_text import parse_options
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]

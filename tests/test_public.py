@@ -11,15 +11,16 @@ import vantage
 
 PUBLIC = {
     "vantage": """
-        About ChatRater Corpus InputError Instrument Persona Personas Question Scale Style VantageError __version__
-        audit context corpus demo_corpus describe dif explain export facets fit fit_pairs load measures perspective rate
-        raters report scales studies to_pandas
+        About ChatRater Corpus InputError Instrument Persona Personas Plan Question Scale Style VantageError __version__
+        audit context corpus demo_corpus describe dif during explain export facets fit fit_pairs load measures panel
+        perspective plan rate raters regress report scales studies to_pandas with_panel
     """,
     "vantage.measures": """
-        ac1 accuracy aggregate alpha alt_test ambiguity audit balanced_gain bands calibration cohen compare competence components confusion
-        correlate d_study dif difference distance entropy explain facets find fleiss g_study icc needed_raters opposed_items
-        opt_outs pairwise randolph ranks rater_matrix rater_quality rationale_agreement rationale_form
-        rationale_similarity refusals registry scott soft_labels split_half split_items unanimity
+        ac1 accuracy aggregate alpha alt_test ambiguity audit balanced_gain bands calibration cohen compare competence
+        components confusion correlate d_study dif difference distance entropy explain facets find fleiss g_study icc
+        mean needed_raters opposed_items opt_outs pairwise panel prevalence randolph ranks rater_matrix rater_quality
+        rationale_agreement rationale_form rationale_similarity refusals registry regress scott soft_labels split_half
+        split_items unanimity
     """,
     "vantage.report": "Column Dialogue Figure Finding Published Report Result Section Table published_table",
     "vantage.studies": "Context Study find names option preview run",

@@ -12,6 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 
 from vantage.corpora import Corpus
@@ -39,6 +40,15 @@ def multipico(folder: Path) -> Corpus:
     return Corpus(corpus.items, raters, corpus.judgments, corpus.instruments)
 
 
+def rasch() -> pl.DataFrame:
+    """Simulated answers of eight raters, yes or no, to 300 items, of which everyone saw five in eight."""
+    rng = np.random.default_rng(11)
+    item, rater = (grid.ravel() for grid in np.indices((300, 8)))
+    yes = rng.logistic(size=2400) < 1.2 * rng.normal(size=300)[item] - np.linspace(-1, 1, 8)[rater]
+    seen = np.argsort(np.argsort(rng.random((300, 8)), axis=1), axis=1).ravel() < 5
+    return pl.DataFrame({"item": item, "rater": rater, "value": yes.astype(float)}).filter(pl.Series(seen))
+
+
 def main() -> None:
     """Writes the tables where R can read them, and prints what R estimates."""
     folder = Path(os.environ["VANTAGE_DATA"])
@@ -46,6 +56,7 @@ def main() -> None:
         wcsent(folder).write_csv(Path(place) / "wcsent.csv")
         ironic = multipico(folder).with_columns_of(list(TRAITS)).drop_nulls(list(TRAITS))
         ironic.select("item", "rater", "value", *TRAITS).write_csv(Path(place) / "multipico.csv")
+        rasch().write_csv(Path(place) / "rasch.csv")
         script = Path(__file__).with_suffix(".R")
         result = subprocess.run(["Rscript", str(script), place], capture_output=True, text=True, check=True)  # noqa: S603, S607
     sys.stdout.write(result.stdout)

@@ -103,6 +103,32 @@ def page_and_prompt(folder: Path) -> None:
         server.terminate()
 
 
+def explorer(folder: Path) -> None:
+    """Two views of the explorer on the demo, whose report `figures` has written."""
+    from playwright.sync_api import sync_playwright
+
+    served = [*VANTAGE, "view", str(folder / "demo"), "--no-open"]
+    server = subprocess.Popen(served, stderr=subprocess.PIPE, text=True)  # noqa: S603 - our own command
+    try:
+        line = server.stderr.readline() if server.stderr else ""
+        address = line.removeprefix("Look at ").strip()
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
+            page = browser.new_page(viewport={"width": 1160, "height": 760})
+            page.goto(address)
+            for view, picture in (
+                ("items?sort=distance&rater=model-b", "view-items"),
+                ("map?kind=raters", "view-raters"),
+            ):
+                page.goto(f"{address.partition('/?')[0]}/#/{view}")
+                page.wait_for_timeout(3000)
+                page.screenshot(path=IMAGES / f"{picture}.png")
+                small(IMAGES / f"{picture}.png")
+            browser.close()
+    finally:
+        server.terminate()
+
+
 def small(picture: Path) -> None:
     """Writes a picture again with 64 colours, which is enough for text and charts."""
     from PIL import Image
@@ -134,3 +160,4 @@ if __name__ == "__main__":
         figures(Path(work))
         audited(Path(work))
         page_and_prompt(Path(work))
+        explorer(Path(work))

@@ -30,7 +30,11 @@ if TYPE_CHECKING:
     from vantage.instruments import Instrument as Instrument
     from vantage.instruments import Question as Question
     from vantage.measures._signatures import *  # noqa: F403
+    from vantage.measures.panels.rater import with_panel as with_panel
     from vantage.notebook.frames import to_pandas as to_pandas
+    from vantage.planning.during import during as during
+    from vantage.planning.plan import Plan as Plan
+    from vantage.planning.plan import plan as plan
     from vantage.raters.chat import ChatRater as ChatRater
     from vantage.raters.personas import Persona as Persona
     from vantage.raters.personas import Personas as Personas
@@ -48,6 +52,7 @@ _HOMES = {
     "Instrument": "vantage.instruments",
     "Persona": "vantage.raters.personas",
     "Personas": "vantage.raters.personas",
+    "Plan": "vantage.planning.plan",
     "Question": "vantage.instruments",
     "Scale": "vantage.scales",
     "Style": "vantage.raters.style",
@@ -58,6 +63,7 @@ _HOMES = {
     "demo_corpus": "vantage.corpora.bundled",
     "describe": "vantage.corpora.describe",
     "dif": "vantage.measures.models.dif",
+    "during": "vantage.planning.during",
     "explain": "vantage.measures.models.explain",
     "export": "vantage.corpora.writers",
     "facets": "vantage.measures.models.facets",
@@ -65,13 +71,17 @@ _HOMES = {
     "fit_pairs": "vantage.raters.trained",
     "load": "vantage.corpora.readers",
     "measures": "vantage.measures",
+    "panel": "vantage.measures.panels.panel",
     "perspective": "vantage.perspective",
+    "plan": "vantage.planning.plan",
     "rate": "vantage.runs.rating",
+    "regress": "vantage.measures.models.regress",
     "raters": "vantage.raters",
     "report": "vantage.report",
     "scales": "vantage.scales",
     "studies": "vantage.studies",
     "to_pandas": "vantage.notebook.frames",
+    "with_panel": "vantage.measures.panels.rater",
 }
 _MOVED = {
     **{name: "vantage.measures" for name in _MEASURES if name not in _HOMES},

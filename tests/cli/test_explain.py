@@ -51,9 +51,19 @@ def test_facets_writes_the_wright_map(vantage: Vantage, folder: Path, tmp_path: 
     assert "r9" in (tmp_path / "map.svg").read_text(encoding="utf-8")
 
 
+def test_questions_can_be_put_on_one_scale(vantage: Vantage, folder: Path, tmp_path: Path) -> None:
+    where = tmp_path / "map.svg"
+    result = vantage("facets", folder, "--together", "--thresholds", "question", "--figure", where, "--csv")
+    rows = list(csv.DictReader(io.StringIO(result.out)))
+    assert {row["question"] for row in rows} == {"", "trust", "sociability", "competence"}
+    assert "3 questions" in where.read_text(encoding="utf-8")
+
+
 def test_dif_counts_what_differs(vantage: Vantage, folder: Path) -> None:
     arguments = ("dif", folder, "--between", "gender", "--values", "woman,man", "--question", "trust")
-    assert "of 30 items are rated differently by woman and man." in vantage(*arguments).out
+    out = vantage(*arguments).out
+    assert "of 30 items are rated differently by woman and man." in out
+    assert "The groups may read all items alike: χ²(" in out
     assert len(json.loads(vantage(*arguments, "--json").out)) == 30
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from tests.cli.conftest import Vantage
 from vantage import InputError, demo_corpus
-from vantage.cli.measure import convert
 from vantage.measures import registry
+from vantage.measures.option_text import convert
 
 CONTRACT = (
     *("alpha", "split-half", "pairwise", "unanimity", "fleiss", "randolph", "cohen", "ac1", "icc", "entropy"),
@@ -165,6 +165,22 @@ def test_people_and_others(vantage: Vantage, tmp_path: Path) -> None:
     for more in (["--kinds", "all"], ["--kinds", "person,model"], ["--where", "kind=person,model"]):
         done = vantage(*words, *more)
         assert ([row["raters"] for row in done.json], done.err) == ([10, 10, 10], "")
+
+
+def test_a_model_powers_what_people_judged(vantage: Vantage, tmp_path: Path) -> None:
+    demo = demo_corpus()
+    model = demo.judgments.filter(rater="r1").with_columns(rater=pl.lit("bot"))
+    corpus = demo.add(model, pl.DataFrame({"rater": ["bot"], "kind": ["model"]}))
+    asked = demo.items["item"][:18].implode()
+    corpus.filter((pl.col("rater") == "bot") | pl.col("item").is_in(asked)).write(tmp_path / "c")
+    words = ["measure", "mean", tmp_path / "c", "--by", "question", "--powered-by", "bot"]
+    rows = vantage(*words, "--json")
+    assert [row["judged_by"] for row in rows.json] == ["people", "model", "both"] * 3
+    both = rows.json[2]
+    assert f"question '{both['question']}': bot is worth {both['labels_gained']:.0f} additional label" in rows.err
+    assert "Left out" not in rows.err
+    refused = vantage("measure", "fleiss", tmp_path / "c", "--powered-by", "bot")
+    assert (refused.code, "measure 'fleiss' cannot be powered by a model; use one of mean" in refused.err) == (2, True)
 
 
 def test_where_that_fits_nothing(vantage: Vantage, tmp_path: Path) -> None:

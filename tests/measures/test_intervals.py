@@ -12,7 +12,21 @@ from scipy import stats
 
 import vantage
 from vantage.errors import InputError
-from vantage.measures.intervals import BLOCK_BYTES, SKEWED, Bootstrap, bca, jackknife, percentile, weights
+from vantage.measures.agreement.alpha import alpha
+from vantage.measures.intervals import (
+    BLOCK_BYTES,
+    NOT_HELD,
+    SHARES,
+    SKEWED,
+    TOO_FEW_RATERS,
+    Bootstrap,
+    bca,
+    bootstrap_interval,
+    jackknife,
+    percentile,
+    weights,
+    wilson,
+)
 
 VALUES = np.random.default_rng(0).exponential(1, 300)
 
@@ -105,3 +119,50 @@ def test_what_rests_on_the_variance_of_skewed_items_says_that_its_interval_cover
             rows = rows.filter(component="item")
         assert len(rows) > 0
         assert (rows["reason"] == SKEWED).fill_null(value=False).to_list() == [doubt] * len(rows)
+
+
+@pytest.mark.parametrize("units", [6, 20, 200])
+def test_intervals_of_means_are_as_long_as_those_of_student(units: int) -> None:
+    values = np.random.default_rng(units).normal(size=units)
+    low, high = Bootstrap(resamples=20_000).interval(
+        lambda weight: weight @ values / weight.sum(axis=1), np.ones(units, dtype=np.int64)
+    )
+    expected = stats.t.interval(0.95, units - 1, values.mean(), values.std(ddof=1) / units**0.5)
+    assert low is not None
+    assert high is not None
+    # Resamples of a few values are a little skewed, as the values are.
+    assert high - low == pytest.approx(expected[1] - expected[0], rel=0.05)
+    drawn = np.concatenate(list(weights(units, 20_000, 0))) @ values / units
+    expanded = percentile(drawn, units=units)
+    assert expanded == pytest.approx(expected, abs=0.15 * (expected[1] - expected[0]) / 2)
+
+
+def test_intervals_are_moved_by_the_bias_of_resamples_and_never_beyond_the_limits() -> None:
+    replicates = np.random.default_rng(0).normal(0.7, 0.1, 50_000)
+    # Resamples lie 0.1 below the estimate, so that the estimate is taken to lie 0.1 below the value.
+    assert bootstrap_interval(replicates, 0.8, 10**6, 0.95) == pytest.approx((0.704, 1.096), abs=0.01)
+    assert bootstrap_interval(replicates, 0.8, 10**6, 0.95, (-1.0, 1.0)) == pytest.approx((0.704, 1.0), abs=0.01)
+    # However large the bias, the interval holds the estimate.
+    low, high = bootstrap_interval(replicates, 2.0, 10**6, 0.95)
+    assert low == 2.0
+    assert high == pytest.approx(3.5, abs=0.02)
+
+
+def test_the_interval_of_a_share_is_that_of_as_many_units_as_have_its_variance() -> None:
+    replicates = np.random.default_rng(0).normal(0.1, 0.03, 200_000)  # the variance of a share of 100 units
+    assert bootstrap_interval(replicates, 0.1, 10**6, 0.95, SHARES) == pytest.approx(wilson(10, 100, 0.95), abs=1e-3)
+    assert bootstrap_interval(np.zeros(9), 0.0, 1500, 0.95, SHARES) == wilson(0, 1500, 0.95)
+
+
+def test_the_row_says_why_its_interval_is_over_items() -> None:
+    rng = np.random.default_rng(0)
+    table = rng.integers(0, 3, (10, 20)).astype(float)
+    nine, ten = (alpha(table[:raters], level="nominal", resamples=50).row(0, named=True) for raters in (9, 10))
+    assert (nine["over"], nine["reason"]) == ("items", TOO_FEW_RATERS)
+    assert (ten["over"], ten["reason"]) == ("both", None)
+    asked = alpha(table[:9], level="nominal", resamples=50, ci="items").row(0, named=True)
+    assert (asked["over"], asked["reason"]) == ("items", None)
+    rater, item = (grid.ravel() for grid in np.indices(table.shape))
+    rows = pl.DataFrame({"item": item, "rater": rater, "value": table.ravel()})
+    streamed = alpha(rows.lazy(), level="nominal", resamples=50).row(0, named=True)
+    assert (streamed["over"], streamed["reason"]) == ("items", NOT_HELD)

@@ -11,6 +11,7 @@ import pytest
 from scipy import stats
 
 import vantage
+from vantage.measures.intervals import wilson
 
 Estimate = Callable[..., pl.DataFrame]
 
@@ -83,9 +84,11 @@ def test_over_raters_equals_the_jackknife_of_the_measure(name: str) -> None:
     n = len(people)
     error = ((n - 1) / n * np.square(estimates - estimates.mean()).sum()) ** 0.5
     reach = float(stats.t.ppf(0.975, n - 1)) * error
-    floor, top = (-np.inf, np.inf) if "accuracy" in name or name == "distance" else (0.0, 1.0)
     assert error > 0
-    expected = max(found[column] - reach, floor), min(found[column] + reach, top)
+    expected = found[column] - reach, found[column] + reach
+    if "accuracy" not in name and name != "distance":  # a share has Wilson's interval of as many units as fit its error
+        units = found[column] * (1 - found[column]) * (stats.norm.ppf(0.975) / reach) ** 2
+        expected = wilson(found[column] * units, units, 0.95)
     assert (found[low], found[high]) == pytest.approx(expected, abs=1e-9)
 
 
@@ -97,10 +100,9 @@ def test_over_both_is_not_shorter_than_over_items_and_auto_says_what_it_took(nam
         ci: function(frame, ci=ci, resamples=200, **options).row(row, named=True) for ci in ("items", "both", "auto")
     }
     width = {ci: found[f"{of}high"] - found[f"{of}low"] for ci, found in rows.items()}
-    assert width["both"] >= 0.97 * width["items"]
+    assert width["both"] >= 0.9 * width["items"]
     assert [rows[ci][f"{of}over"] for ci in ("items", "both")] == ["items", "both"]
-    scored = function in (vantage.measures.accuracy, vantage.measures.alt_test)
-    assert rows["auto"][f"{of}over"] == ("items" if scored else "both")
+    assert rows["auto"][f"{of}over"] == "both"
 
 
 def test_two_raters_have_no_interval_over_raters_and_say_so() -> None:

@@ -216,6 +216,24 @@ def test_answers_without_an_order_are_apart_or_not() -> None:
         assert row["apart"] == pytest.approx(np.mean([x != y for n, x in enumerate(values) for y in values[n + 1 :]]))
 
 
+def test_people_are_sharpened_by_a_model_that_judged_more() -> None:
+    corpus = made(3, items=60, people=10, signal=1.0, models=2)
+    assert not any(section.title == "People and models together" for section in overview(corpus).sections)
+    asked = corpus.items["item"][:25].implode()
+    people = corpus.raters.filter(kind="person")["rater"].implode()
+    part = corpus.filter(~pl.col("rater").is_in(people) | pl.col("item").is_in(asked))
+    result = overview(part, seed=1)
+    check_all(result)
+    rows = frame(result, "together")
+    assert rows["judged_by"].to_list() == ["people", "model", "both"] * (len(rows) // 3)
+    assert rows["rater"].n_unique() == 2
+    alone = alpha(part, powered_by=rows["rater"][0], seed=1)
+    mine = rows.filter(pl.col("rater") == rows["rater"][0], pl.col("what").str.starts_with("alpha"))
+    assert mine["estimate"].to_list() == alone["estimate"].to_list()
+    assert any(figure.chart == "three" for figure in result.figures)
+    assert "additional label" in said(result) or "adds nothing" in said(result)
+
+
 def test_the_distance_of_a_model_stands_beside_that_of_two_people() -> None:
     corpus = made(6, signal=1.0, items=10, people=5, models=1)
     row = frame(overview(corpus), "near-people").row(0, named=True)

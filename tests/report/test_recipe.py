@@ -9,7 +9,7 @@ from tests.report.made import made
 from tests.report.truth import check_all
 from vantage import InputError
 from vantage.documents import Document
-from vantage.measures import alpha, registry, split_half
+from vantage.measures import accuracy, alpha, registry, split_half
 from vantage.measures.base import REGISTRY, measure, table
 from vantage.measures.presentation import Against, Extremes, Fact
 from vantage.report.parts import Figure, Result
@@ -51,6 +51,51 @@ def test_options_of_the_study_reach_measures_and_texts() -> None:
     assert "nominal level" in result.tables[0].caption
     assert result.methods[0] == "At nominal level."
     assert not any("nothing" in paragraph for paragraph in result.methods), "a paragraph without its value is left out"
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ("{measure: alpha, of: poeple}", "there are no judgments of 'poeple'; did you mean 'people'"),
+        (
+            "{measure: alpha, options: {level: $levle}}",
+            "'\\$levle' is no option or fact of the study; did you mean 'level'",
+        ),
+    ],
+)
+def test_what_a_study_does_not_have_is_named(entry: str, words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        ran(recipe(entry), level="nominal")
+
+
+def test_parts_of_the_analysis_reach_measures() -> None:
+    corpus = made(3, signal=1.0, models=2)
+
+    class Gold(Analysis):
+        labels = corpus.items.select("item", value=pl.lit(4.0))
+
+    text = recipe("{measure: accuracy, of: everyone, by: rater, options: {reference: $labels, metric: mae}}")
+    frame = Recipe.parse(text).result(Gold(corpus, {})).tables[0].frame
+    expected = accuracy(corpus, by="rater", reference=Gold.labels, metric="mae")
+    assert frame["estimate"].to_list() == expected["estimate"].to_list()
+
+
+def test_a_figure_stacks_columns_keeps_rows_and_joins_names() -> None:
+    rows = {"task": ["a", "b"], "part": ["all", "rest"], "one": [1.0, 2.0], "one_low": [0.5, 1.5], "two": [3.0, None]}
+    figure = "{chart: points, where: {part: all}, stack: {one: first, two: second}, category: '{task}: {of}'}"
+    result = ran(recipe(f"{{function: frame, figure: {figure}}}"), {"frame": lambda _: pl.DataFrame(rows)})
+    drawn = result.figures[0]
+    assert drawn.options["category"] == "category"
+    assert drawn.data.select("category", "estimate", "low").rows() == [("a: first", 1.0, 0.5), ("a: second", 3.0, None)]
+    drawn.draw()
+
+
+def test_a_figure_can_be_drawn_for_each_value_of_a_column() -> None:
+    rows = {"model": ["A b", "A b", "c"], "x": [1, 2, 1], "estimate": [0.1, 0.2, 0.3]}
+    entry = "{function: frame, table: false, caption: 'Of {model}.', figure: {chart: curve, each: model, x: x}}"
+    figures = ran(recipe(entry), {"frame": lambda _: pl.DataFrame(rows)}).figures
+    told = [(one.name, one.caption, len(one.data)) for one in figures]
+    assert told == [("frame-a-b", "Of A b.", 2), ("frame-c", "Of c.", 1)]
 
 
 def test_functions_give_frames_facts_paragraphs_and_nothing() -> None:

@@ -6,14 +6,24 @@ import pytest
 
 from vantage import Corpus, demo_corpus
 from vantage.report import ruler
-from vantage.report.overview import _explained
 from vantage.report.parts import Figure
-from vantage.report.ruler import wright_maps
+from vantage.report.ruler import trait_effects, wright_maps
 
 
 @pytest.fixture(scope="module")
 def demo() -> Corpus:
     return demo_corpus()
+
+
+def test_the_report_of_the_demo_shows_wright_maps_and_what_traits_explain(demo: Corpus) -> None:
+    from vantage.report.overview import CorpusAnalysis, explained, rulers
+
+    analysis = CorpusAnalysis(demo, None, 0)
+    maps = rulers(analysis)
+    assert maps is not None
+    assert [figure.chart for figure in maps if isinstance(figure, Figure)] == ["wright"] * 3
+    rows = explained(analysis)
+    assert rows is None or "not_estimated" in rows.columns
 
 
 def in_two_groups(corpus: Corpus, question: str) -> tuple[Corpus, pl.DataFrame]:
@@ -25,14 +35,15 @@ def in_two_groups(corpus: Corpus, question: str) -> tuple[Corpus, pl.DataFrame]:
     return corpus.filter(apart, question=question), judgments.filter(apart, ~pl.col("rater").is_in(few))
 
 
-def test_groups_of_raters_without_common_items_are_not_put_on_one_scale(demo: Corpus) -> None:
+def test_groups_of_raters_without_common_items_are_named_as_such(demo: Corpus) -> None:
     question = demo.questions[0].id
-    parted, larger = in_two_groups(demo, question)
+    parted, _ = in_two_groups(demo, question)
     (figure,) = wright_maps(parted, [question]) or []
     assert isinstance(figure, Figure)
     assert "Raters fall into 2 groups that share no items" in figure.caption
+    assert "only if the items of each group are alike on average" in figure.caption
     shown = set(figure.data.filter(~pl.col("facet").is_in(["item", "threshold"]))["name"])
-    assert shown == set(larger["rater"])
+    assert shown == set(parted.judgments["rater"])
 
 
 def test_a_question_with_very_many_answers_has_a_sentence(demo: Corpus, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -50,8 +61,8 @@ def test_a_trait_that_another_determines_has_a_reason_and_the_others_their_estim
     cells = [(f"i{i}", f"r{n}", float(rng.integers(1, 6))) for i in range(12) for n in range(24)]
     judgments = pl.DataFrame(cells, schema=["item", "rater", "value"], orient="row")
     frame = judgments.join(raters, on="rater").with_columns(question=pl.lit("q"))
-    rows, refused = _explained(frame, ["gender", "sex"], "q", 0)  # type: ignore[arg-type]
+    rows = trait_effects(frame, ["gender", "sex"], "q")
     assert rows is not None
-    assert "gender" in rows["term"].to_list()
-    assert list(refused) == ["sex"]
-    assert "cannot be told apart" in refused["sex"]
+    gender, sex = (rows.filter(trait=trait).row(0, named=True) for trait in ("gender", "sex"))
+    assert gender["difference"] is not None
+    assert "cannot be told apart" in sex["not_estimated"]

@@ -128,3 +128,31 @@ def test_the_p_value_belongs_to_the_interval() -> None:
         p = p_value(estimate, estimate - below, estimate + above, reference)
         assert p is not None
         assert (p < 0.05) == (not estimate - below <= reference <= estimate + above)
+
+
+def test_a_fact_lists_only_rows_of_which_a_column_is_true_with_their_group() -> None:
+    rule = Fact("Passing: {rows}.", row="{model}[ for {group}] ({rate})", where="passes", none="Nobody passes.")
+    frame = pl.DataFrame(
+        {"question": ["a{b}", "c"], "model": ["m", "n"], "rate": [0.75, 0.25], "passes": [True, False]}
+    )
+
+    def said(frame: pl.DataFrame, by: tuple[str, ...] = ("question",)) -> list[str]:
+        return [one.text for one in decide([statement(rule, frame, Words(by))])[0]]
+
+    assert said(frame) == ["Passing: m for a{b} (0.75)."]
+    assert said(frame, ()) == ["Passing: m (0.75)."]
+    assert said(frame.filter(~pl.col("passes"))) == ["Nobody passes."]
+    assert said(frame.with_columns(passes=pl.lit(None, dtype=pl.Boolean))) == []
+
+
+def test_two_of_two_are_not_shown_to_be_more_than_none_of_two() -> None:
+    """Wilson's intervals of 2 of 2 and 0 of 2 lie on one side of their estimates only."""
+    frame = pl.DataFrame(
+        {"group": ["a", "b", "c"], "estimate": [1.0, 0.0, 0.0], "low": [0.342, 0, 0], "high": [1.0, 0.658, 0.658]}
+    )
+    rule = Extremes(most="{rows} most", alike="{range} cannot be told apart")
+    many = [statement(rule, frame, Words(("group",))) for _ in range(3)]
+    assert {one.text for found in decide(many) for one in found} == {"0.00 to 1.00 cannot be told apart."}
+    clear = frame.with_columns(low=pl.Series([0.9, 0.0, 0.0]), high=pl.Series([1.0, 0.1, 0.1]))
+    (found,) = decide([statement(rule, clear, Words(("group",)))])[0]
+    assert found.text == "a (1.00, 95 % CI 0.90 to 1.00) most."

@@ -62,3 +62,24 @@ def test_the_summary_tells_the_mass_and_what_failed_is_not_sent_again(
     assert (again.tally.sent, len(endpoint.requests)) == (0, 4)
     lenient = run(plan(4, "scoring", min_mass=0.0), store, RunOptions())
     assert lenient.judged[0].judgments["status"][0] == "failed"
+
+
+def test_the_samples_of_an_item_are_drawn_side_by_side_and_counted_once(
+    endpoint: Endpoint, plan: MakePlan, store: RunStore
+) -> None:
+    def reply(body: dict[str, Any]) -> Answer:
+        # Later samples arrive first.
+        return Answer(str(body["seed"] % 3), wait=0.05 + 0.02 * (8 - body["seed"] % 8))
+
+    endpoint.reply = reply
+    outcome = run(plan(1, "sampling:8"), store, RunOptions(concurrency=8))
+    assert endpoint.busiest == 8
+    assert (outcome.tally.sent, outcome.tally.stored, len(endpoint.requests)) == (8, 0, 8)
+    row = outcome.judged[0].judgments.row(0, named=True)
+    assert row["probabilities"] == pytest.approx([0, 0, 0, 3 / 8, 3 / 8, 2 / 8, 0])
+    assert outcome.judged[0].calls == 8
+    with_others = run(plan(2, "sampling:8"), store, RunOptions(concurrency=3))
+    assert (with_others.tally.sent, with_others.tally.stored, endpoint.busiest) == (8, 8, 8)
+    assert with_others.judged[0].judgments["probabilities"][0].to_list() == pytest.approx(row["probabilities"])
+    again = run(plan(2, "sampling:8"), store)
+    assert (again.tally.sent, again.tally.stored) == (0, 16)

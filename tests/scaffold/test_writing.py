@@ -6,7 +6,7 @@ import pytest
 
 from vantage import InputError, Instrument, load
 from vantage.scaffold.writing import PROJECT, new_instrument, new_project, new_study
-from vantage.studies.own import load as load_study
+from vantage.studies.recipes import load as load_study
 
 
 def test_names_become_ids_and_titles(tmp_path: Path) -> None:

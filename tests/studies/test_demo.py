@@ -22,9 +22,12 @@ from vantage.studies.demo.analysis import AS_PLANTED, Demo, estimates, planted_s
 def answering(share: float) -> Callable[..., Corpus]:
     """A model that answers as people do on average, for a share of its answer, and at random for the rest."""
 
-    def rate(context: Context[Any], corpus: Corpus, *_: Any, questions: list[str]) -> Corpus:
+    def rate(context: Context[Any], corpus: Corpus, *_: Any, questions: list[str], items: Any = ()) -> Corpus:
         rng = np.random.default_rng(0)
-        means = corpus.filter(kind="person", question=questions[0]).judgments.group_by("item", maintain_order=True)
+        asked = {"item": list(items)} if len(items) else {}
+        means = corpus.filter(kind="person", question=questions[0], **asked).judgments.group_by(
+            "item", maintain_order=True
+        )
         frame = means.agg(pl.col("value").mean())
         noise = rng.uniform(-3, 3, len(frame))
         value = np.clip(np.rint(share * frame["value"].to_numpy() + (1 - abs(share)) * noise), -3, 3)

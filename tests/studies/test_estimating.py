@@ -20,7 +20,7 @@ from vantage.report.record import Record
 from vantage.runs.forecast import ASSUMED
 from vantage.studies.base import find
 from vantage.studies.context.collecting import GATED
-from vantage.studies.context.pipeline.assumed import ASSUMPTION
+from vantage.studies.context.pipeline.writing import ASSUMPTION
 from vantage.studies.estimating import Preview, Training, preview
 from vantage.studies.execution import Context
 
@@ -218,6 +218,21 @@ def test_a_study_that_cannot_be_estimated_says_so(
     done = verb(capsys, monkeypatch, "study", file, "--model", "openai:x", "--estimate")
     assert done.code == 2
     assert done.err.startswith(f"vantage: {sentence}"), done.err
+
+
+@pytest.mark.parametrize("study", sorted(CASES.keys() - {"demo"}))  # which scores options and gets no replies
+def test_every_study_takes_the_option_that_the_note_on_cut_replies_names(
+    study: str,
+    data: dict[str, Path | None],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    loads(monkeypatch)
+    options = [word for name, value in CASES[study].items() for word in ("--set", f"{name}={value}")]
+    where = ["--data", data[study]] if data[study] else []
+    words = ("study", study, *where, "--model", "openai:x", "--max-tokens", 1, *options, "--estimate", "--json")
+    told = verb(capsys, monkeypatch, *words).json
+    assert told["completion_tokens"] == told["calls"] > 0
 
 
 def test_stored_calls_are_told_and_left_alone(tmp_path: Path) -> None:

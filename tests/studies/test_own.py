@@ -11,7 +11,7 @@ from vantage import InputError, demo_corpus
 from vantage.measures import alpha
 from vantage.scaffold.writing import new_study
 from vantage.studies import run
-from vantage.studies.own import load
+from vantage.studies.recipes import load
 
 ORDER = {"trust": 0, "sociability": 1, "competence": 2}
 CODE = """

@@ -19,16 +19,19 @@ from vantage.cli import (
     measure,
     models,
     new,
+    panel,
+    plan,
     rate,
     report,
     runs,
     study,
     train,
+    view,
 )
 
 ORDER = (
     *("demo", "new", "instruments", "corpora", "collect", "rate", "models", "train", "runs"),
-    *("measure", "explain", "facets", "dif", "audit", "study", "report", "doctor"),
+    *("measure", "explain", "facets", "dif", "audit", "panel", "plan", "study", "report", "view", "doctor"),
 )
 """The verbs as help lists them."""
 
@@ -84,6 +87,9 @@ app.command("explain", short_help="Which traits explain the answers: a mixed mod
 app.command("facets", short_help="Items, people and models on one scale.")(explain.facets)
 app.command("dif", short_help="Which items two groups read differently.")(explain.dif)
 app.command("audit", short_help="Do answers depend on the way of asking?")(audit.audit)
+app.command("panel", short_help="How many votes several models are worth.")(panel.panel)
+app.command("plan", short_help="How many items and raters a goal needs.")(plan.plan)
 app.command("study", context_settings=study.CONTEXT, short_help="Run a whole study and write its report.")(study.study)
 app.command("report", short_help="Draw a report again, or compare two.")(report.report)
+app.command("view", short_help="Look at every judgment in the browser.")(view.view)
 app.command("doctor", short_help="Check the installation and say what to do.")(doctor.doctor)

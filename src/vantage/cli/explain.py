@@ -8,21 +8,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vantage.cli.corpora import Where, filtered
-from vantage.cli.measure import convert
-from vantage.cli.output import Csv, Json, Latex, print_frame, print_json
+from vantage.cli.output import Csv, Json, Latex, print_frame, print_json, sentences, write_figure
 from vantage.errors import InputError
+from vantage.measures.option_text import convert
 
 if TYPE_CHECKING:
-    import polars as pl
-
     from vantage.corpora import Corpus
 
 Folder = Annotated[Path, typer.Argument(metavar="CORPUS", help="A corpus folder.")]
 Question = Annotated[str | None, typer.Option(help="The question; all of them, one by one, without it.")]
 Kinds = Annotated[str | None, typer.Option(metavar="all|KIND,…", help="Whose judgments: people by default.")]
 HIDDEN = ("measure", "options", "left_out", "over", "items")
-FOUND = 0.05
-"""Of differential items, people see those below this share of false discoveries."""
 
 
 def explain(
@@ -66,9 +62,9 @@ def explain(
         print_frame(frame, as_json=as_json, as_csv=as_csv, as_latex=as_latex, hidden=HIDDEN)
         return
     frames = {name: fitted(corpus, show=name, **options) for name in ("effects", "variance")}
-    sentences = _sentences(frames["effects"], VIEW, options["by"])
+    said = sentences(frames["effects"], VIEW, options["by"])
     if as_json:
-        print_json({**{name: frame.to_dicts() for name, frame in frames.items()}, "sentences": sentences})
+        print_json({**{name: frame.to_dicts() for name, frame in frames.items()}, "sentences": said})
         return
     effects = frames["effects"]
     columns = (*options["by"], "term", "level", "versus", "estimate", "se", "low", "high", "p", "p_lr", "p_permutation")
@@ -78,15 +74,21 @@ def explain(
     columns = (*options["by"], "component", "levels", "estimate", "low", "high", "share", "reason")
     print_frame(frames["variance"].select([n for n in columns if n in frames["variance"].columns]), title="Variances")
     typer.echo("")
-    for sentence in sentences:
+    for sentence in said:
         typer.echo(sentence)
 
 
 def facets(
     folder: Folder,
     question: Question = None,
+    together: Annotated[bool, typer.Option("--together", help="Put all questions on one scale.")] = False,
     thresholds: Annotated[str, typer.Option(help="common, question or rater.")] = "common",
-    show: Annotated[str, typer.Option(help="raters, items, thresholds, summary, curve or ruler.")] = "raters",
+    unconnected: Annotated[
+        str, typer.Option(metavar="refuse|assume|largest", help="What to do with raters that share no items.")
+    ] = "refuse",
+    show: Annotated[
+        str, typer.Option(help="raters, items, thresholds, categories, summary, curve or ruler.")
+    ] = "raters",
     kinds: Kinds = None,
     figure: Annotated[
         Path | None, typer.Option(help="Where to write the Wright map of one question: .svg, .pdf or .png.")
@@ -105,13 +107,15 @@ def facets(
     from vantage.measures.models.facets import facets as fitted
 
     corpus = filtered(_read(folder), where)
-    options: dict[str, Any] = {"thresholds": thresholds, "kinds": kinds}
+    options: dict[str, Any] = {"thresholds": thresholds, "unconnected": unconnected, "kinds": kinds}
     if figure is not None:
         asked = [one.id for one in corpus.questions]
-        if question is None and len(asked) > 1:
-            raise InputError("a Wright map is of one question", remedy=f"pass --question, one of {', '.join(asked)}")
-        _draw(fitted(corpus, question=question, show="ruler", **options), figure)
-    frame = fitted(corpus, show=convert(show, _shows(), "--show"), **options, **_asked(question))
+        if question is None and len(asked) > 1 and not together:
+            remedy = f"pass --question, one of {', '.join(asked)}, or --together"
+            raise InputError("a Wright map is of one question", remedy=remedy)
+        write_figure("wright", fitted(corpus, question=question, show="ruler", **options), {}, figure)
+    apart: dict[str, Any] = {} if together else _asked(question)
+    frame = fitted(corpus, show=convert(show, _shows(), "--show"), **options, **apart)
     print_frame(frame, as_json=as_json, as_csv=as_csv, as_latex=as_latex, hidden=HIDDEN)
 
 
@@ -134,6 +138,7 @@ def dif(
     """
     import polars as pl
 
+    from vantage.measures.models.dif import FOUND
     from vantage.measures.models.dif import dif as tested
 
     corpus = filtered(_read(folder), where)
@@ -148,6 +153,10 @@ def dif(
         print_frame(differ.select([name for name in columns if name in differ.columns]))
     first, second = rows["first"][0], rows["second"][0]
     typer.echo(f"{len(differ):,} of {len(rows):,} items are rated differently by {first} and {second}.")
+    for row in tested(corpus, show="invariance", **options, **_asked(question)).drop_nulls("p").iter_rows(named=True):
+        about = f" ({row['question']})" if "question" in row else ""
+        claim = "do not read all items alike" if row["p"] < FOUND else "may read all items alike"
+        typer.echo(f"The groups {claim}{about}: χ²({row['df']}) = {row['statistic']:.1f}, p = {row['p']:.3f}.")
 
 
 def _read(folder: Path) -> Corpus:
@@ -168,22 +177,3 @@ def _shows() -> Any:
     from vantage.measures.models.facets import Show
 
     return Show
-
-
-def _sentences(frame: pl.DataFrame, view: Any, by: list[str]) -> list[str]:
-    from vantage.report.sentences import decide
-    from vantage.report.views import present
-
-    return [finding.text for part in decide(present(frame, view, name="model", by=by).statements) for finding in part]
-
-
-def _draw(frame: pl.DataFrame, path: Path) -> None:
-    from vantage.report.charts import draw
-    from vantage.report.style import figure_style
-
-    if path.suffix not in (".svg", ".pdf", ".png"):
-        raise InputError(f"a figure cannot be written as '{path.name}'", remedy="end the name in .svg, .pdf or .png")
-    drawing = draw("wright", frame, {})
-    with figure_style():
-        drawing.savefig(path, bbox_inches="tight", dpi=200, facecolor="white" if path.suffix == ".png" else "none")
-    typer.echo(f"The Wright map is in {path}.", err=True)

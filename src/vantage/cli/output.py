@@ -5,17 +5,21 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from vantage.errors import InputError
 from vantage.report.cells import p_value
 from vantage.report.cells import printable as printable  # noqa: PLC0414
 from vantage.report.cells import show as show  # noqa: PLC0414
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from vantage.measures.presentation import Rule, View
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON and nothing else.")]
 Csv = Annotated[bool, typer.Option("--csv", help="Print CSV and nothing else.")]
@@ -108,6 +112,28 @@ def print_frame(
         sys.stdout.write(latex(frame.drop(hidden, strict=False)))
     else:
         print_rows(frame.drop(hidden, strict=False).to_dicts(), title=title)
+
+
+def write_figure(chart: str, frame: pl.DataFrame, options: Mapping[str, Any], path: Path) -> None:
+    """A chart as a file: .svg, .pdf or .png."""
+    from vantage.report.charts import draw
+    from vantage.report.style import figure_style
+
+    if path.suffix not in (".svg", ".pdf", ".png"):
+        raise InputError(f"a figure cannot be written as '{path.name}'", remedy="end the name in .svg, .pdf or .png")
+    drawing = draw(chart, frame, options)
+    with figure_style():
+        drawing.savefig(path, bbox_inches="tight", dpi=200, facecolor="white" if path.suffix == ".png" else "none")
+    typer.echo(f"The figure is in {path}.", err=True)
+
+
+def sentences(frame: pl.DataFrame, view: View, by: Sequence[str] = (), says: Sequence[Rule] | None = None) -> list[str]:
+    """What the rules of a view have to say of a result."""
+    from vantage.report.sentences import decide
+    from vantage.report.views import present
+
+    shown = present(frame, view, name="result", by=by, says=says)
+    return [finding.text for part in decide(shown.statements) for finding in part]
 
 
 def _finite(data: Any) -> Any:

@@ -203,25 +203,34 @@ def audit(
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     port: Annotated[int, typer.Option(help="The port of the page, on this machine only.")] = 8765,
     result: Annotated[bool, typer.Option("--result", help="Show the results so far and exit.")] = False,
+    fixture: Annotated[
+        Path | None,
+        typer.Option("--fixture", metavar="FILE.csv", help="Write the replies marked in vantage view for tests."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Read some replies yourself, blind, and see how well the parser reads them.
 
     Opens a page in the browser. What was read is kept in audit.json in the folder; the same command goes on with it.
+    Replies that were marked as read wrongly in `vantage view` need not be read again.
     """
     from dataclasses import asdict
 
     from vantage.corpora import Corpus
     from vantage.runs.audit import accuracies, draw, load, save
+    from vantage.runs.marks import filled_in, write_fixture
 
     corpus = Corpus.read(folder)
+    if fixture is not None:
+        typer.echo(f"Wrote {fixture}: {write_fixture(folder, corpus, fixture)} replies")
+        return
     cases = load(folder)
     if not result:
         import uvicorn
 
         from vantage.runs.audit_page import page
 
-        cases = cases or draw(corpus, count, seed)
+        cases = filled_in(cases or draw(corpus, count, seed), folder)
         questions = {question.id: question for question in corpus.questions}
         typer.echo(f"Read {len(cases)} replies at http://127.0.0.1:{port}/ and stop with Ctrl-C.", err=True)
         typer.launch(f"http://127.0.0.1:{port}/")

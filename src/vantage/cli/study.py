@@ -47,6 +47,9 @@ def study(
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="A setting of the models, such as threads=2.")
     ] = None,
     base_url: Annotated[str | None, typer.Option(help="The address of an OpenAI-compatible endpoint.")] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(min=1, help="Maximum length of a reply in tokens (512, or the study's own).")
+    ] = None,
     concurrency: Annotated[int | None, typer.Option(help="Maximum number of concurrent requests.")] = None,
     prices: Annotated[Path | None, typer.Option(help="A YAML file of prices per million tokens.")] = None,
     max_cost: Annotated[float | None, typer.Option(help="Stop before the run costs more; needs --prices.")] = None,
@@ -74,7 +77,7 @@ def study(
     from vantage.raters.prices import read_prices
     from vantage.runs.options import RunOptions
     from vantage.studies.base import find
-    from vantage.studies.own import is_path, load
+    from vantage.studies.recipes import is_path, load
     from vantage.studies.running import run
 
     chosen = load(name) if is_path(name) else find(name)
@@ -87,6 +90,9 @@ def study(
     settings: dict[str, Any] = {key: number(value) for key, value in pairs(setting or [], "--setting").items()}
     if base_url:
         settings["base_url"] = base_url
+    if max_tokens is not None:
+        own = any(entry.name == "max_tokens" for entry in chosen.described())
+        (options if own else settings)["max_tokens"] = max_tokens
     known = read_prices(prices) if prices else {}
     carried = RunOptions(concurrency=concurrency, prices=known, max_cost=max_cost, fail_on=fail_on)
     wanted: dict[str, Any] = {"out": out, "data": data, "models": model or (), "seed": seed, "settings": settings}
@@ -103,7 +109,7 @@ def study(
 
 def parse_options(study: Study[Any], given: list[str], words: list[str]) -> dict[str, Any]:
     """Options of a study from `--set option=value` and `--option value`, converted as its dataclass says."""
-    from vantage.cli.measure import convert
+    from vantage.measures.option_text import convert
 
     known = {entry.name.replace("_", "-"): entry for entry in study.described()}
     found: dict[str, Any] = {}
@@ -227,7 +233,7 @@ def _list(*, as_json: bool) -> None:
 
 
 def _explain(chosen: Study[Any], called: str) -> None:
-    from vantage.cli.measure import values_of
+    from vantage.measures.option_text import values_of
 
     typer.echo(f"vantage study {called} [--data PATH] [--model M …] [--OPTION VALUE …] --out FOLDER\n")
     typer.echo(chosen.title)

@@ -323,6 +323,10 @@ class Corpus:
         """The report on the corpus: shown in a notebook, or written with `.write(FOLDER)`."""
         return import_module("vantage.report.overview").corpus_report(self, seed=seed)
 
+    def view(self) -> Any:
+        """The explorer on this corpus, shown inline by a notebook; `vantage view` opens it in the browser."""
+        return import_module("vantage.view.notebook").InlineView(self)
+
     @property
     def plot(self) -> Plots:
         """Figures of the corpus: `corpus.plot.agreement(by="question")`."""
@@ -466,6 +470,11 @@ class Plots:
         caption = f"{found[measure].summary.split(':')[0].split(';')[0].rstrip('.')}, by {by}."
         told = f"One point per {by} with its interval."
         return figure("agreement", caption, told, "points", result, {"category": by, "label": measure})
+
+    def wright(self, question: str) -> Any:
+        """The Wright map of a question: people, models and items on one scale, or a sentence why there is none."""
+        self.corpus.question(question)
+        return import_module("vantage.report.ruler").wright_maps(self.corpus, [question])[0]
 
 
 def with_defaults(judgments: Frame) -> Frame:

@@ -36,6 +36,7 @@ HOMES = {
         "variation.refusals": ["refusals"],
         "scoring.accuracy": ["accuracy", "confusion"],
         "scoring.calibration": ["calibration"],
+        "means.level": ["mean", "prevalence"],
         "relations.correlate": ["correlate"],
         "relations.ranks": ["ranks"],
         "relations.compare": ["compare"],
@@ -46,7 +47,9 @@ HOMES = {
         "models.explain": ["explain"],
         "models.facets": ["facets"],
         "models.dif": ["dif"],
+        "models.regress": ["regress"],
         "scoring.replaceability": ["alt_test"],
+        "panels.panel": ["panel"],
         "rationale.agreement": ["rationale_agreement", "rationale_similarity"],
         "rationale.form": ["rationale_form"],
     }.items()

@@ -18,7 +18,10 @@ from vantage.measures.kinds import Kinds
 from vantage.measures.models.explain import Family
 from vantage.measures.models.explain import Show as ExplainShow
 from vantage.measures.models.facets import Show as FacetsShow
+from vantage.measures.models.facets import Unconnected
+from vantage.measures.models.regress import Family as RegressFamily
 from vantage.measures.multiplicity import Correction
+from vantage.measures.panels.panel import Show as PanelShow
 from vantage.measures.parts import Rounding
 from vantage.measures.ratings import By
 from vantage.measures.ratings import Judgments
@@ -59,6 +62,7 @@ def alpha(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    powered_by: str | Sequence[str] | None = ...,
 ) -> pl.DataFrame: ...
 def fleiss(
     data: Judgments,
@@ -154,6 +158,7 @@ def pairwise(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    powered_by: str | Sequence[str] | None = ...,
 ) -> pl.DataFrame: ...
 def difference(
     data: Judgments,
@@ -318,6 +323,7 @@ def entropy(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    powered_by: str | Sequence[str] | None = ...,
 ) -> pl.DataFrame: ...
 def ambiguity(
     data: Judgments,
@@ -346,6 +352,7 @@ def split_items(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    powered_by: str | Sequence[str] | None = ...,
 ) -> pl.DataFrame: ...
 def opposed_items(
     data: Judgments,
@@ -390,7 +397,10 @@ def refusals(
     data: Judgments,
     *,
     by: By = ...,
+    ci: Over = ...,
+    resamples: int = ...,
     confidence: float = ...,
+    seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
 ) -> pl.DataFrame: ...
@@ -449,6 +459,37 @@ def calibration(
     kinds: Kinds = ...,
     include_excluded: bool = ...,
 ) -> pl.DataFrame: ...
+def mean(
+    data: Judgments,
+    *,
+    by: By = ...,
+    between: str | None = ...,
+    values: Sequence[object] | None = ...,
+    probability: str | None = ...,
+    ci: Over = ...,
+    resamples: int = ...,
+    confidence: float = ...,
+    seed: int = ...,
+    kinds: Kinds = ...,
+    include_excluded: bool = ...,
+    powered_by: str | Sequence[str] | None = ...,
+) -> pl.DataFrame: ...
+def prevalence(
+    data: Judgments,
+    *,
+    value: float | str | None = ...,
+    by: By = ...,
+    between: str | None = ...,
+    values: Sequence[object] | None = ...,
+    probability: str | None = ...,
+    ci: Over = ...,
+    resamples: int = ...,
+    confidence: float = ...,
+    seed: int = ...,
+    kinds: Kinds = ...,
+    include_excluded: bool = ...,
+    powered_by: str | Sequence[str] | None = ...,
+) -> pl.DataFrame: ...
 def correlate(
     data: Judgments,
     *,
@@ -466,6 +507,7 @@ def correlate(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    powered_by: str | Sequence[str] | None = ...,
 ) -> pl.DataFrame: ...
 def ranks(
     data: Judgments,
@@ -479,6 +521,7 @@ def ranks(
     within: float = ...,
     missing: Missing = ...,
     opt_outs: Missing = ...,
+    zero_division: float | None = ...,
     rounding: Rounding = ...,
     raters: Sequence[str] | None = ...,
     people: Sequence[str] | None = ...,
@@ -520,7 +563,7 @@ def components(
     by: By = ...,
     trait: By = ...,
     interaction: bool = ...,
-    estimator: Literal['moments', 'reml'] = ...,
+    estimator: Literal['auto', 'moments', 'reml'] = ...,
     ci: Over = ...,
     confidence: float = ...,
     seed: int = ...,
@@ -578,6 +621,7 @@ def facets(
     question: str | None = ...,
     by: By = ...,
     thresholds: Literal['common', 'question', 'rater'] = ...,
+    unconnected: Unconnected = ...,
     show: FacetsShow = ...,
     confidence: float = ...,
     kinds: Kinds = ...,
@@ -591,9 +635,26 @@ def dif(
     question: str | None = ...,
     by: By = ...,
     correction: Correction = ...,
+    show: Literal['items', 'invariance'] = ...,
     confidence: float = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+) -> pl.DataFrame: ...
+def regress(
+    data: Judgments,
+    *,
+    on: By,
+    by: By = ...,
+    question: str | None = ...,
+    family: RegressFamily = ...,
+    value: float | str | None = ...,
+    probability: str | None = ...,
+    ci: Over = ...,
+    confidence: float = ...,
+    seed: int = ...,
+    kinds: Kinds = ...,
+    include_excluded: bool = ...,
+    powered_by: str | Sequence[str] | None = ...,
 ) -> pl.DataFrame: ...
 def alt_test(
     data: Judgments,
@@ -615,6 +676,22 @@ def alt_test(
     ci: Over = ...,
     interval: Method = ...,
     resamples: int = ...,
+    confidence: float = ...,
+    seed: int = ...,
+    kinds: Kinds = ...,
+    include_excluded: bool = ...,
+) -> pl.DataFrame: ...
+def panel(
+    data: Judgments,
+    *,
+    by: By = ...,
+    raters: Sequence[str] | None = ...,
+    people: Sequence[str] | None = ...,
+    show: PanelShow = ...,
+    prices: Mapping[str, float] | None = ...,
+    writer: str | None = ...,
+    level: Level | None = ...,
+    ci: Resampled = ...,
     confidence: float = ...,
     seed: int = ...,
     kinds: Kinds = ...,

@@ -13,6 +13,7 @@ from typing import Any, Final, ParamSpec, Protocol, cast, overload
 import polars as pl
 
 from vantage.errors import InputError
+from vantage.measures.intervals import NOT_HELD, TOO_FEW_RATERS
 from vantage.measures.kinds import APART, Kinds, Selection, selected, with_left_out
 from vantage.measures.presentation import PLAIN, View
 from vantage.measures.ratings import Judgments
@@ -25,6 +26,20 @@ RENAMED: Final = {"method": "interval", "iterations": "splits", "least": "min_it
 """What options of measures were called once, and what they are called now."""
 BIASED = "the interval does not hold the estimate: resamples are biased here, so read it as a spread, not as a range"
 """The reason of a row whose interval is not to be trusted."""
+
+
+class Powering(Protocol):
+    """How a measure is powered by a model (see `vantage.measures.powered`)."""
+
+    def __call__(
+        self,
+        function: Callable[..., pl.DataFrame],
+        data: Judgments,
+        options: Mapping[str, Any],
+        powered_by: str | Sequence[str],
+        whose: Callable[[Judgments], Selection],
+    ) -> pl.DataFrame:
+        """The rows of people, of the model and of both."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +68,7 @@ class Measure:
     @property
     def types(self) -> Mapping[str, Any]:
         """The type of each option, for reading it from the command line."""
-        names = {**vars(sys.modules[self.function.__module__]), "Kinds": Kinds}
+        names = {**vars(sys.modules[self.function.__module__]), "Kinds": Kinds, "Sequence": Sequence}
         return {
             name: eval(p.annotation, dict(names)) if isinstance(p.annotation, str) else p.annotation  # noqa: S307
             for name, p in self.options.items()
@@ -74,6 +89,8 @@ class Recorded(Protocol[P]):
     ) -> pl.DataFrame: ...
     @overload
     def __call__(self, data: Judgments, *, include_excluded: bool, **options: Any) -> pl.DataFrame: ...
+    @overload
+    def __call__(self, data: Judgments, *, powered_by: str | Sequence[str], **options: Any) -> pl.DataFrame: ...
 
 
 WHOSE: Final = {
@@ -83,23 +100,34 @@ WHOSE: Final = {
     ),
 }
 """The options that every measure has: whose judgments it uses."""
+POWERED_BY: Final = inspect.Parameter(
+    "powered_by", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="str | Sequence[str] | None"
+)
+"""The option of measures that a model can power: the rater, or several raters together, whose judgments do."""
 
 
 def measure(
-    name: str, family: str, view: View = PLAIN, *, pools: bool = True
+    name: str, family: str, view: View = PLAIN, *, pools: bool = True, powered: Powering | None = None
 ) -> Callable[[Callable[P, pl.DataFrame]], Recorded[P]]:
     """Registers a function as a measure and writes its name and options into every row it returns.
 
     Every measure takes `kinds` (whose judgments: people by default) and `include_excluded` as well; one that compares
-    raters with each other, and pools nobody, says `pools=False`. The two last columns of a result, `measure` and
-    `options`, make a row of a report recomputable; `view` says how a report shows the result.
+    raters with each other, and pools nobody, says `pools=False`. One that a model can power says how with `powered`,
+    and takes `powered_by` too. The two last columns of a result, `measure` and `options`, make a row of a report
+    recomputable; `view` says how a report shows the result.
     """
 
     def register(function: Callable[P, pl.DataFrame]) -> Recorded[P]:
         signature = inspect.signature(function)
 
         @functools.wraps(function)
-        def recorded(*args: Any, kinds: Kinds = None, include_excluded: bool = False, **kwargs: Any) -> pl.DataFrame:
+        def recorded(
+            *args: Any,
+            kinds: Kinds = None,
+            include_excluded: bool = False,
+            powered_by: str | Sequence[str] | None = None,
+            **kwargs: Any,
+        ) -> pl.DataFrame:
             for old in RENAMED.keys() & kwargs.keys() - signature.parameters.keys():
                 raise InputError(f"measure '{name}' has no option '{old}'", remedy=f"it is now '{RENAMED[old]}'")
             bound = signature.bind(*args, **kwargs)
@@ -110,10 +138,21 @@ def measure(
                 if signature.parameters[key].kind is inspect.Parameter.KEYWORD_ONLY
             }
             first = next(iter(bound.arguments))
-            chosen = chosen_for(options, bound.arguments[first], kinds, include_excluded=include_excluded, pools=pools)
-            bound.arguments[first] = chosen.data
-            by = options.get("by", ())
-            result = with_left_out(function(*bound.args, **bound.kwargs), chosen, [by] if isinstance(by, str) else by)
+
+            def whose(data: Judgments) -> Selection:
+                return chosen_for(options, data, kinds, include_excluded=include_excluded, pools=pools)
+
+            if powered_by is not None:
+                if powered is None:
+                    raise not_powered(name)
+                result = powered(function, bound.arguments[first], dict(options), powered_by, whose)
+                options["powered_by"] = powered_by
+            else:
+                chosen = whose(bound.arguments[first])
+                bound.arguments[first] = chosen.data
+                by = options.get("by", ())
+                made = function(*bound.args, **bound.kwargs)
+                result = with_left_out(made, chosen, [by] if isinstance(by, str) else by)
             options |= {"kinds": kinds} if kinds is not None else {}
             options |= {"include_excluded": True} if include_excluded else {}
             return result.with_columns(
@@ -122,7 +161,7 @@ def measure(
             )
 
         recorded.__signature__ = signature.replace(  # type: ignore[attr-defined]
-            parameters=[*signature.parameters.values(), *WHOSE.values()]
+            parameters=[*signature.parameters.values(), *WHOSE.values(), *([POWERED_BY] if powered else [])]
         )
         summary = (inspect.getdoc(function) or "").split("\n", 1)[0]
         new, known = Measure(name, family, summary, recorded, view, pools), REGISTRY.get(name)
@@ -132,6 +171,12 @@ def measure(
         return cast(Recorded[P], recorded)
 
     return register
+
+
+def not_powered(name: str) -> InputError:
+    """The error for a measure that a model cannot power."""
+    able = "mean, prevalence, entropy, split-items, alpha, pairwise, correlate and regress"
+    return InputError(f"measure '{name}' cannot be powered by a model", remedy=f"use one of {able}")
 
 
 def chosen_for(
@@ -147,8 +192,8 @@ def table(rows: Iterable[Mapping[str, Any]], by: str | Sequence[str] = ()) -> pl
     """Rows of a measure as a frame: grouping columns, the measure's own, then the common ones.
 
     A row states `estimate` (null where undefined, with a `reason`), the interval `low`…`high` where there
-    is one, what that is `over`, and what the row rests on. `left_out` becomes a struct with one count per status that
-    occurs.
+    is one, what that is `over`, and what the row rests on; `because`, why it is over that, is part of the reason.
+    `left_out` becomes a struct with one count per status that occurs.
     """
     rows = [_sound(row) for row in rows]
     columns = [by] if isinstance(by, str) else list(by)
@@ -172,13 +217,24 @@ def table(rows: Iterable[Mapping[str, Any]], by: str | Sequence[str] = ()) -> pl
     return pl.DataFrame([column(name) for name in order])
 
 
+def only_reason(frame: pl.DataFrame) -> str | None:
+    """Why the intervals of a result are over items, where its rows have no other reason; it need be said only once.
+
+    >>> only_reason(pl.DataFrame({"reason": [TOO_FEW_RATERS, None]})) == TOO_FEW_RATERS
+    True
+    """
+    told = frame["reason"].drop_nulls().unique().to_list() if "reason" in frame.columns else []
+    return str(told[0]) if len(told) == 1 and told[0] in (TOO_FEW_RATERS, NOT_HELD) else None
+
+
 def _sound(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The row, with a reason where its interval does not hold its own estimate."""
-    estimate, low, high = (row.get(name) for name in ("estimate", "low", "high"))
-    if estimate is None or low is None or high is None or row.get("reason"):
-        return row
-    slack = 1e-9 * max(1.0, abs(estimate))
-    return row if low - slack <= estimate <= high + slack else {**row, "reason": BIASED}
+    """The row, with a reason where its interval does not hold its own estimate, or is over less than it could be."""
+    estimate, low, high, reason = (row.get(name) for name in ("estimate", "low", "high", "reason"))
+    if estimate is not None and low is not None and high is not None and not reason:
+        slack = 1e-9 * max(1.0, abs(estimate))
+        reason = None if low - slack <= estimate <= high + slack else BIASED
+    told = [part for part in (reason, row.get("because")) if part]
+    return {key: value for key, value in row.items() if key != "because"} | {"reason": "; ".join(told) or None}
 
 
 def _plain(value: object) -> object:

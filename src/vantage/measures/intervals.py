@@ -28,9 +28,14 @@ Statistic: TypeAlias = Callable[[Floats], Floats]
 OVER: Final[tuple[str, ...]] = get_args(Over)
 ENOUGH_RATERS: Final = 10
 """With so many raters who each judged several items, a resample of them stands for other people."""
+TOO_FEW_RATERS: Final = "the interval is over items, since fewer than ten raters judged several items each"
+NOT_HELD: Final = "the interval is over items, since a table that is streamed or this large does not hold its raters"
 BLOCK_BYTES: Final = 8 * 2**20
 """How much memory one block of resampling weights may take."""
 
+LIMITS: Final = (-np.inf, np.inf)
+SHARES: Final = (0.0, 1.0)
+"""What lies between these is a share, whose interval is Wilson's."""
 JACKKNIFE: Final = 1000
 """At most so many leave-out estimates; beyond, units are left out in this many groups of equal size."""
 
@@ -94,6 +99,8 @@ class Bootstrap:
     seed: int = 0
     over: tuple[str, ...] = ("auto", "items", "none")
     """What the measure can be resampled over."""
+    because: str = ""
+    """Why it is over items, where it could be over both."""
 
     def __post_init__(self) -> None:
         if self.ci not in self.over:
@@ -117,17 +124,29 @@ class Bootstrap:
         """
         if self.ci != "auto":
             return self
-        return replace(self, ci="both" if raters >= ENOUGH_RATERS else "items")
+        if raters >= ENOUGH_RATERS:
+            return replace(self, ci="both")
+        return replace(self, ci="items", because=TOO_FEW_RATERS if raters != 1 else "")
 
     def stated(self, bounds: Bounds) -> dict[str, Any]:
         """Bounds as the columns of a result row, with what they are over."""
         low, high = bounds
-        return {"low": low, "high": high, "over": None if low is None or high is None else self.ci}
+        if low is None or high is None:
+            return {"low": low, "high": high, "over": None}
+        return {"low": low, "high": high, "over": self.ci, **({"because": self.because} if self.because else {})}
 
-    def interval(self, statistic: Statistic, multiplicity: Ints, *, centred: bool = False) -> Bounds:
+    def interval(
+        self,
+        statistic: Statistic,
+        multiplicity: Ints,
+        limits: tuple[float, float] = LIMITS,
+        *,
+        centred: bool = False,
+    ) -> Bounds:
         """The bounds over items of a statistic of weights on kinds of units; null for fewer than two units.
 
-        `centred` moves the replicates so that their mean is the estimate, for a statistic that copies bias.
+        `limits` are what the statistic never exceeds. `centred` moves the replicates so that their mean is the
+        estimate, for a statistic that copies bias more than other items would.
         """
         if self.ci != "items" or multiplicity.sum() < 2:
             return None, None
@@ -136,7 +155,7 @@ class Bootstrap:
         if centred:
             replicates = moved(replicates, estimate)
         if self.method == "percentile":
-            return percentile(replicates, self.confidence)
+            return bootstrap_interval(replicates, estimate, int(multiplicity.sum()), self.confidence, limits)
         return bca(estimate, replicates, jackknife(statistic, multiplicity, self.seed), self.confidence)
 
     def replicates(self, statistic: Statistic, multiplicity: Ints) -> Floats:
@@ -179,6 +198,68 @@ def wilson(count: float, n: float, confidence: float) -> tuple[float, float]:
     return max(0.0, centre - half) if count > 0 else 0.0, min(1.0, centre + half) if count < n else 1.0
 
 
+def bootstrap_interval(
+    replicates: Floats,
+    estimate: float,
+    units: int,
+    confidence: float,
+    limits: tuple[float, float] = LIMITS,
+    *,
+    added: float = 0.0,
+    unsure: float = 0.0,
+) -> Bounds:
+    """The interval around an estimate from resamples of so many units; null when no replicate is defined.
+
+    Resamples vary less than samples do, by (n − 1)/n, and how much is itself estimated: the interval is as much longer
+    as Student's t is (Hesterberg 2015), and it is moved by the bias that resamples show. `added` is a variance from
+    another source and `unsure` its square over its degrees of freedom (Satterthwaite 1946). What lies between 0 and 1
+    is a share, whose interval is Wilson's (1927) of as many units as have its variance: near 0 it reaches farther up
+    than down.
+
+    >>> replicates = np.random.default_rng(0).normal(5, 1, 100_000)
+    >>> [round(bound, 1) for bound in bootstrap_interval(replicates, 5.0, 10**6, 0.95, added=3.0)]
+    [1.1, 8.9]
+    """
+    defined = replicates[np.isfinite(replicates)]
+    if len(defined) == 0 or units < 2:
+        return None, None
+    drawn = float(defined.var())
+    items = drawn * units / (units - 1)
+    variance = items + added
+    if limits == SHARES and (variance == 0 or not 0 < estimate < 1):
+        return wilson(estimate * units, units, confidence)
+    if variance == 0:
+        return estimate, estimate
+    reach = student(variance**2 / (unsure + items**2 / (units - 1)), confidence)
+    if limits == SHARES:
+        return share_interval(estimate, variance, reach, confidence)
+    if items < 1e-6 * variance:
+        low, high = -reach * variance**0.5, reach * variance**0.5
+    else:
+        longer = reach / student(np.inf, confidence) * (variance / drawn) ** 0.5
+        bias = float(defined.mean()) - estimate
+        low, high = longer * (tails(defined, (1 - confidence) / 2) - defined.mean()) - bias
+    low, high = min(low, 0.0), max(high, 0.0)
+    return float(max(limits[0], estimate + low)), float(min(limits[1], estimate + high))
+
+
+def share_interval(share: float, variance: float, reach: float, confidence: float) -> Bounds:
+    """Wilson's interval of a share with this variance, where an interval reaches so many standard errors."""
+    units = share * (1 - share) / variance * (student(np.inf, confidence) / reach) ** 2
+    return wilson(share * units, units, confidence)
+
+
+def student(freedom: float, confidence: float) -> float:
+    """How many standard errors an interval reaches to either side (Student 1908).
+
+    >>> round(student(4, 0.95), 3), round(student(np.inf, 0.95), 3)
+    (2.776, 1.96)
+    """
+    from scipy.special import stdtrit
+
+    return float(stdtrit(min(freedom, 1e9), (1 + confidence) / 2))
+
+
 TAIL: Final = 0.6
 """Skewness of items' means from which on intervals of their variance are doubted. Means of symmetric items reach 0.4 by
 chance in the designs of docs/calibration.md, skewed ones lie around 1."""
@@ -217,18 +298,42 @@ def moved(replicates: Floats, estimate: float) -> Floats:
     return replicates + (estimate - defined.mean()) if len(defined) else replicates
 
 
-def percentile(replicates: Floats, confidence: float = 0.95) -> Bounds:
+def percentile(replicates: Floats, confidence: float = 0.95, units: int | None = None) -> Bounds:
     """The percentile interval; null when no replicate is defined.
+
+    Resamples of few `units` vary too little, by (n − 1)/n, and their length is uncertain: with their number given the
+    tails are those that make the interval of a mean as long as Student's (Hesterberg 2015).
 
     >>> percentile(np.arange(101.0), 0.5)
     (25.0, 75.0)
+    >>> [round(bound) for bound in percentile(np.arange(1001.0), 0.95, units=20)]
+    [15, 985]
     """
     defined = replicates[np.isfinite(replicates)]
     if len(defined) == 0:
         return None, None
     tail = (1 - confidence) / 2
-    low, high = np.quantile(defined, [tail, 1 - tail])
+    if units is None:
+        low, high = np.quantile(defined, [tail, 1 - tail])
+    else:
+        low, high = tails(defined, student_tail(units, tail))
     return float(low), float(high)
+
+
+def tails(replicates: Floats, tail: float) -> Floats:
+    """The values beyond which another replicate would lie with this chance, on either side."""
+    return np.asarray(np.quantile(replicates, [tail, 1 - tail], method="weibull"))
+
+
+def student_tail(units: int, tail: float) -> float:
+    """The tail of the normal distribution that reaches as far as that of Student's for so many units.
+
+    >>> [round(student_tail(units, 0.025), 4) for units in (10, 60, 10000)]
+    [0.0086, 0.0218, 0.025]
+    """
+    if units < 2:
+        return tail
+    return NormalDist().cdf(-student(units - 1, 1 - 2 * tail) * (units / (units - 1)) ** 0.5)
 
 
 def bca(estimate: float, replicates: Floats, jackknife: Floats, confidence: float = 0.95) -> Bounds:

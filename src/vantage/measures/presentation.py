@@ -119,12 +119,17 @@ class Fact:
     Args:
         text: The sentence, with the columns it states in braces.
         each: Whether every row gets a sentence; otherwise the first.
-        row: How each row is stated where the sentence lists them as `{rows}`.
+        row: How each row is stated where the sentence lists them as `{rows}`; a part in square brackets names the
+            `{group}` of the row and is left out where nothing tells groups apart.
+        where: The column that must be true of a row.
+        none: The sentence where it is true of none.
     """
 
     text: str
     each: bool = False
     row: str = ""
+    where: str = ""
+    none: str = ""
     __pydantic_config__ = _STRICT
 
 
@@ -164,8 +169,8 @@ AGREEMENT: Final = (
     Against(
         0.0,
         above="Raters agree better than chance[ about {rows}]",
-        below="Raters agree no better than chance[ about {rows}]",
-        within="Raters agree no better than chance[ about {rows}]",
+        below="Raters agree less than chance would have it[ about {rows}]",
+        within="Agreement[ about {rows}] cannot be told apart from chance",
     ),
     Extremes(
         most="Raters agree most about {rows}",

@@ -26,6 +26,8 @@ from vantage.measures.counts import Counts
 from vantage.measures.intervals import (
     ENOUGH_RATERS,
     JACKKNIFE,
+    LIMITS,
+    NOT_HELD,
     Bootstrap,
     Statistic,
     bca,
@@ -34,7 +36,7 @@ from vantage.measures.intervals import (
     percentile,
     weights,
 )
-from vantage.measures.rater_variance import FEW_RATERS, LIMITS, RaterVariance, Weighted, leaving_out, left_out_together
+from vantage.measures.rater_variance import FEW_RATERS, RaterVariance, Weighted, leaving_out, left_out_together
 from vantage.measures.ratings import (
     By,
     Floats,
@@ -270,7 +272,7 @@ def rater_interval(
     """The interval of a statistic of how often raters and units are drawn, null where raters are too few.
 
     `width` is how many numbers it holds per resample, and `limits` what it never exceeds. `centred` moves the
-    replicates over raters so that their mean is the estimate, for a statistic that copies push to one side. For a
+    replicates so that their mean is the estimate, for a statistic that copies push to one side. For a
     `share` of units that have something or not, copies make no sense at all, and raters are left out instead.
     `over_items` gives the replicates of a bootstrap over items, where there is a faster way to them.
     """
@@ -285,7 +287,9 @@ def rater_interval(
         if bootstrap.ci == "raters":
             return bootstrap.stated(over_raters.around(estimate, bootstrap.confidence, limits))
         replicates = over_items() if over_items is not None else _over_items(statistic, bootstrap, raters, units, width)
-        bounds = over_raters.widened(replicates, estimate, units, bootstrap.confidence, limits, share=share)
+        if centred:
+            replicates = moved(replicates, estimate)
+        bounds = over_raters.widened(replicates, estimate, units, bootstrap.confidence, limits)
         return bootstrap.stated(bounds)
     rng = np.random.default_rng(bootstrap.seed)
     found = []
@@ -298,7 +302,7 @@ def rater_interval(
     if centred:
         replicates = moved(replicates, estimate)
     if bootstrap.method == "percentile":
-        return bootstrap.stated(percentile(replicates, bootstrap.confidence))
+        return bootstrap.stated(percentile(replicates, bootstrap.confidence, raters))
     group = left_out_together(raters, rng, JACKKNIFE)
     jackknife = np.concatenate([statistic(kept, every) for kept in leaving_out(group, width)])
     return bootstrap.stated(bca(estimate, replicates, jackknife, bootstrap.confidence))
@@ -330,7 +334,7 @@ def either_interval(
     if answers is not None:
         over_items = partial(bootstrap.replicates, statistic, counts.multiplicity)
         return answers.interval(formula, bootstrap, limits=limits, centred=centred, share=share, over_items=over_items)
-    return bootstrap.stated(bootstrap.interval(statistic, counts.multiplicity))
+    return bootstrap.stated(bootstrap.interval(statistic, counts.multiplicity, limits, centred=centred))
 
 
 def counted_answers(
@@ -369,16 +373,18 @@ class Choice(Generic[How]):
         Rows that are streamed are not held, so that such a table is resampled over items.
         """
         columns = by_columns(by)
+        unseen = replace(bootstrap, ci="items", because=NOT_HELD)
         if bootstrap.ci != "auto" or isinstance(data, pl.LazyFrame):
-            return cls(bootstrap, {})
+            return cls(bootstrap if bootstrap.ci != "auto" else unseen, {})
         item = pl.col("item").filter(pl.col("value").is_not_null())
         query = judgments_query(data, columns).with_columns(pl.lit(0).alias("__all"))
         raters = query.group_by(["__all", *columns, "rater"]).agg(
             (item.min() != item.max()).alias("several"), pl.len().alias("rows")
         )
         found = raters.group_by(["__all", *columns]).agg(pl.col("several", "rows").sum()).collect()
-        small = found["rows"].sum() <= AT_HAND
-        return cls(bootstrap, {tuple(key): int(n) if small else 0 for _, *key, n, _ in found.iter_rows()})
+        if found["rows"].sum() > AT_HAND:
+            return cls(unseen, {})
+        return cls(bootstrap, {tuple(key): int(n) for _, *key, n, _ in found.iter_rows()})
 
     def __getitem__(self, key: Mapping[str, Any]) -> How:
         return self.bootstrap.chosen(self.several.get(tuple(key.values()), 0))

@@ -17,14 +17,21 @@ from typing import Final, Self, TypeAlias
 import numpy as np
 import polars as pl
 
-from vantage.measures.intervals import Bounds, blocks, wilson
+from vantage.measures.intervals import (
+    LIMITS,
+    SHARES,
+    Bounds,
+    blocks,
+    bootstrap_interval,
+    share_interval,
+    student,
+)
 from vantage.measures.ratings import Floats, Ints
 
 LEFT_OUT: Final = 100
 """So many raters are left out one by one; more are left out in so many random groups."""
 LEFT_OUT_TABLES: Final = 30
 """The same for statistics that are computed from a new table each time."""
-LIMITS: Final = (-np.inf, np.inf)
 FEW_RATERS: Final = "no interval: fewer than three raters can be left out, so that nothing is known about other raters"
 
 Weighted: TypeAlias = Callable[[Floats, Floats], Floats]
@@ -95,46 +102,19 @@ class RaterVariance:
 
     def around(self, estimate: float, confidence: float, limits: tuple[float, float] = LIMITS) -> Bounds:
         """The interval over raters, with these items."""
-        reach = self.total**0.5 * _quantile(self.freedom, confidence)
+        reach = student(self.freedom, confidence)
+        if limits == SHARES and self.total > 0 and 0 < estimate < 1:
+            return share_interval(estimate, self.total, reach, confidence)
+        reach *= self.total**0.5
         return max(limits[0], estimate - reach), min(limits[1], estimate + reach)
 
     def widened(
-        self,
-        replicates: Floats,
-        estimate: float,
-        units: int,
-        confidence: float,
-        limits: tuple[float, float] = LIMITS,
-        *,
-        share: bool = False,
+        self, replicates: Floats, estimate: float, units: int, confidence: float, limits: tuple[float, float] = LIMITS
     ) -> Bounds:
-        """The interval over raters and items: that of the bootstrap over items around the estimate, longer by as much.
-
-        Its length follows the t distribution with Satterthwaite's (1946) degrees of freedom, since raters are few. A
-        `share` of units has Wilson's interval of as many fewer units.
-        """
-        defined = replicates[np.isfinite(replicates)]
-        if len(defined) == 0 or units < 2:
-            return None, None
-        items = float(defined.var())
+        """The interval over raters and items: that of the bootstrap over items, longer by what raters add."""
         added = max(self.total - self.noise, 0.0)
-        variance = items * units / (units - 1) + added
-        if share and items == 0:
-            return wilson(estimate * units, units, confidence)
-        if variance == 0:
-            return estimate, estimate
-        unsure = (self.total**2 / self.freedom if added > 0 else 0.0) + items**2 / (units - 1)
-        longer = _quantile(variance**2 / unsure, confidence)
-        if items < 1e-6 * variance:
-            low, high = -longer * variance**0.5, longer * variance**0.5
-        else:
-            longer *= (variance / items) ** 0.5 / _quantile(np.inf, confidence)
-            if share:
-                return wilson(estimate * units / longer**2, units / longer**2, confidence)
-            tail = (1 - confidence) / 2
-            low, high = longer * (np.quantile(defined, [tail, 1 - tail]) - defined.mean())
-        low, high = min(low, 0.0), max(high, 0.0)
-        return float(max(limits[0], estimate + low)), float(min(limits[1], estimate + high))
+        unsure = self.total**2 / self.freedom if added > 0 else 0.0
+        return bootstrap_interval(replicates, estimate, units, confidence, limits, added=added, unsure=unsure)
 
 
 def left_out_together(raters: int, rng: np.random.Generator, groups: int = LEFT_OUT) -> Ints:
@@ -176,9 +156,3 @@ def without_raters(frame: pl.DataFrame, seed: int, rater: str = "rater") -> Iter
 def several_items(answered: pl.DataFrame) -> int:
     """How many raters judged several items."""
     return int((answered.group_by("rater").agg(pl.col("item").n_unique())["item"] > 1).sum())
-
-
-def _quantile(freedom: float, confidence: float) -> float:
-    from scipy.special import stdtrit
-
-    return float(stdtrit(min(freedom, 1e9), (1 + confidence) / 2))

@@ -17,15 +17,18 @@ import polars as pl
 from vantage.errors import InputError
 from vantage.measures.intervals import (
     JACKKNIFE,
+    LIMITS,
+    SHARES,
     Bootstrap,
     Bounds,
     Statistic,
     bca,
+    bootstrap_interval,
     percentile,
     weights,
     wilson,
 )
-from vantage.measures.rater_variance import FEW_RATERS, LIMITS, RaterVariance, leaving_out, left_out_together
+from vantage.measures.rater_variance import FEW_RATERS, RaterVariance, leaving_out, left_out_together
 from vantage.measures.ratings import Floats, Ints
 
 Statistics: TypeAlias = Callable[[Floats], Floats]
@@ -40,7 +43,7 @@ class Resampling(Bootstrap):
 
     >>> sums = np.array([[1.0, 1.0], [0.0, 1.0], [1.0, 1.0], [1.0, 1.0]])
     >>> Resampling(resamples=200).of_sums(sums, lambda s: s[:, 0] / s[:, 1])
-    (0.25, 1.0)
+    (0.0, 1.0)
     """
 
     def draws(self, units: int) -> Iterator[Floats]:
@@ -58,8 +61,6 @@ class Resampling(Bootstrap):
         statistics: Statistics,
         without: Callable[[], list[Statistics]] | None = None,
         limits: tuple[float, float] = LIMITS,
-        *,
-        share: bool = False,
     ) -> list[Bounds]:
         """The intervals of several statistics of weighted units; over raters from the same `without` each of them."""
         estimates = statistics(np.ones((1, units)))[0]
@@ -78,15 +79,18 @@ class Resampling(Bootstrap):
                 if variance is None or not np.isfinite(estimate)
                 else variance.around(float(estimate), self.confidence, limits)
                 if self.ci == "raters"
-                else variance.widened(column, float(estimate), units, self.confidence, limits, share=share)
+                else variance.widened(column, float(estimate), units, self.confidence, limits)
                 for estimate, column, variance in zip(estimates, columns, over_raters, strict=True)
             ]
         drawn = [statistics(block) for block in self.draws(units)]
         if not drawn:
             return nothing
         replicates = np.concatenate(drawn)
+        if self.method == "percentile" and limits == SHARES:
+            alike = zip(replicates.T, estimates.tolist(), strict=True)
+            return [bootstrap_interval(column, one, units, self.confidence, limits) for column, one in alike]
         if self.method == "percentile":
-            return [percentile(column, self.confidence) for column in replicates.T]
+            return [percentile(column, self.confidence, units) for column in replicates.T]
         left_out = np.concatenate([statistics(block) for block in leave_out(units, self.seed)])
         return [
             bca(float(estimate), column, jackknife, self.confidence) if np.isfinite(estimate) else (None, None)
@@ -133,12 +137,12 @@ def mean_with_interval(
 ) -> dict[str, Any]:
     """The mean of unit values and its interval, as the columns of a result row.
 
-    A `share` of units that have something or not has Wilson's interval: the bootstrap of none would be a point.
+    A `share`, a mean of values between 0 and 1, has Wilson's interval: the bootstrap of none would be a point.
     `without` gives the units and their values in the table without each rater in turn.
     """
     number, mean = items.n_unique(), float(values.mean())
-    share = share and bool(np.isin(values, (0.0, 1.0)).all())
-    if share and how.ci == "items" and how.method == "percentile" and number > 1:
+    counted = share and number == len(values) and bool(np.isin(values, (0.0, 1.0)).all())
+    if counted and how.ci == "items" and how.method == "percentile" and number > 1:
         return {"estimate": mean, **how.stated(wilson(mean * number, number, how.confidence))}
     names = items.unique().sort().to_list()
     position = dict(zip(names, range(len(names)), strict=True))
@@ -151,8 +155,7 @@ def mean_with_interval(
     def tables() -> list[Statistics]:
         return [statistic(*units) for units in without()] if without is not None else []
 
-    limits = (0.0, 1.0) if share else LIMITS
-    bounds = how.intervals(len(names), statistic(items, values), tables, limits, share=share)[0]
+    bounds = how.intervals(len(names), statistic(items, values), tables, SHARES if share else LIMITS)[0]
     reason = (
         {"reason": FEW_RATERS} if without is not None and how.ci in ("raters", "both") and bounds[0] is None else {}
     )

@@ -119,7 +119,7 @@ class _Users:
         if not told.resamples or self.units < 2:
             return None, None
         drawn = [statistic(block) for block in weights(self.units, told.resamples, told.seed)]
-        return percentile(np.concatenate(drawn), told.confidence)
+        return percentile(np.concatenate(drawn), told.confidence, self.units)
 
     def _scored(self, tally: ClassCounts) -> tuple[Floats, Floats]:
         scores, used = tally.scored("gold")

@@ -177,7 +177,7 @@ def _pair_interval(evaluation: Evaluation, pair: list[ClassCounts], column: int)
         seed = evaluation.seed + (n if evaluation.over == "users" else 0)
         resampled = weights(len(group.rows), evaluation.resamples, seed)
         drawn.append(np.concatenate([group.summed(one).scored("gold")[0][:, column, 2] for one in resampled]))
-    return percentile(drawn[0] - drawn[1], evaluation.confidence)
+    return percentile(drawn[0] - drawn[1], evaluation.confidence, min(len(group.rows) for group in pair))
 
 
 def _dealt(evaluation: Evaluation, column: int) -> dict[str, Floats]:

@@ -57,13 +57,13 @@ def exaggeration(
         replicates = np.concatenate(drawn)
         people, model = differences.mean(axis=0)
         row = {**key, "people": float(people), "model": float(model)}
-        bounds = percentile(replicates[:, 0], confidence)
+        bounds = percentile(replicates[:, 0], confidence, len(both))
         row |= {"people_low": bounds[0], "people_high": bounds[1]}
-        bounds = percentile(replicates[:, 1], confidence)
+        bounds = percentile(replicates[:, 1], confidence, len(both))
         row |= {"model_low": bounds[0], "model_high": bounds[1]}
-        away = percentile(replicates[:, 1] - replicates[:, 0], confidence)
+        away = percentile(replicates[:, 1] - replicates[:, 0], confidence, len(both))
         row |= _excess(float(people), float(model), away)
-        rows.append({**row, **_ratio(people, model, replicates, confidence)})
+        rows.append({**row, **_ratio(people, model, replicates, confidence, len(both))})
     ends = ("people", "people_low", "people_high", "model", "model_low", "model_high", "ratio", "low", "high")
     columns = (*ends, "excess", "excess_low", "excess_high")
     schema = {"trait": pl.String, "first": pl.String, "second": pl.String, "texts": pl.Int64}
@@ -152,11 +152,11 @@ def _excess(people: float, model: float, away: Bounds) -> dict[str, float | None
     return {"excess": (people - model) if turned else (model - people), "excess_low": low, "excess_high": high}
 
 
-def _ratio(people: float, model: float, replicates: Floats, confidence: float) -> dict[str, Any]:
-    bounds: Bounds = percentile(replicates[:, 0], confidence)
+def _ratio(people: float, model: float, replicates: Floats, confidence: float, texts: int) -> dict[str, Any]:
+    bounds: Bounds = percentile(replicates[:, 0], confidence, texts)
     low, high = bounds
     if low is None or high is None or low <= 0 <= high:
         return {"reason": "people's own difference cannot be told from zero"}
     with np.errstate(divide="ignore", invalid="ignore"):
-        ends = percentile(replicates[:, 1] / replicates[:, 0], confidence)
+        ends = percentile(replicates[:, 1] / replicates[:, 0], confidence, texts)
     return {"ratio": float(model / people), "low": ends[0], "high": ends[1]}

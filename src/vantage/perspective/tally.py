@@ -180,7 +180,7 @@ def average(tally: ClassCounts, rule: Undefined, resamples: int, confidence: flo
         for block in weights(len(weight), resamples, seed, multiplicity=multiplicity):
             with np.errstate(divide="ignore", invalid="ignore"):
                 replicates.append((block @ (used * f1)) / (block @ used))
-    bounds = _bounds(replicates, mean.shape[0], confidence)
+    bounds = _bounds(replicates, mean.shape[0], confidence, len(tally.rows))
     return Average(mean, spread, bounds, counted.astype(np.int64))
 
 
@@ -193,11 +193,11 @@ def pooled(tally: ClassCounts, rule: Undefined, resamples: int, confidence: floa
             scores, counts = tally.summed(block).scored(rule)
             replicates.append(np.where(counts > 0, scores[..., 2], np.nan))
     scores = np.where(used[0][:, None] > 0, whole[0], np.nan)
-    bounds = _bounds(replicates, scores.shape[0], confidence)
+    bounds = _bounds(replicates, scores.shape[0], confidence, len(tally.rows))
     return Average(scores, np.full(len(scores), np.nan), bounds, np.ones(len(scores), dtype=np.int64))
 
 
-def _bounds(replicates: list[Floats], columns: int, confidence: float) -> list[Bounds]:
+def _bounds(replicates: list[Floats], columns: int, confidence: float, groups: int) -> list[Bounds]:
     if not replicates:
         return [(None, None)] * columns
-    return [percentile(column, confidence) for column in np.concatenate(replicates).T]
+    return [percentile(column, confidence, groups) for column in np.concatenate(replicates).T]

@@ -60,6 +60,8 @@ class Ask:
     attempt: int = 0
     """Counts the times that the same sample was asked because a reply could not be read."""
     step: Step = "answer"
+    ahead: tuple[Ask, ...] = ()
+    """What will be asked next whatever the reply is, so that it may be sent at the same time."""
 
 
 Conversation: TypeAlias = Generator[Ask, Completion, list[Row]]
@@ -90,6 +92,7 @@ class Conversations:
         self.prompter = rater.prompter(corpus, instrument, condition)
         self._relevance = relevance_instrument(instrument).questions[0]
         self._id = rater.id
+        self._lettered = rater.model_name.startswith("recorded:")
         self._known: dict[tuple[str, str, str], Mapping[str, ParsedReply]] = {}
 
     def about(self, call: PlannedCall) -> Conversation:
@@ -157,7 +160,8 @@ class Conversations:
         if bare and key in self._known:
             return self._known[key]
         source = " ".join([str(v) for v in item.values() if isinstance(v, str)])
-        replies = read_reply(completion, questions, source, self.rater.template)
+        lettered = self._lettered or "labels=letters" in way or questions[0].scale.called == "letters"
+        replies = read_reply(completion, questions, source, self.rater.template, lettered=lettered)
         if bare and replies[key[1]].rule.startswith("whole:") and len(self._known) < _REMEMBERED:
             self._known[key] = replies
         return replies
@@ -178,16 +182,19 @@ class Conversations:
         return [(*key, *self._scored(completion, question, way, reasons))]
 
     def _sampled(self, call: PlannedCall) -> Generator[Ask, Completion, Row]:
-        """The distribution over the answers, from replies that are drawn one after the other."""
+        """The distribution over the answers, from replies that are drawn side by side."""
         question, request = call.questions[0], call.request
         options, drawn, said = _options(question), request.sampling, Counter[str]()
         way = call.presented(question.id)
         counts = np.zeros(len(options))
         asked = refused = 0
+        asks: list[Ask] = []
         for number in range(call.prompter.style.sampling):
             sampling = replace(drawn, temperature=drawn.temperature or 1.0, seed=(drawn.seed or 0) + number)
             tag = (str(call.item["item"]), question.id, number)
-            completion = yield Ask(replace(request, sampling=sampling, tag=tag), sample=number)
+            asks.append(Ask(replace(request, sampling=sampling, tag=tag), sample=number))
+        for ask in (replace(asks[0], ahead=tuple(asks[1:])), *asks[1:]):
+            completion = yield ask
             reply = self._read(completion, call.questions, call.item, str(way))[question.id]
             if reply.status == "failed":
                 continue
@@ -246,9 +253,22 @@ def _whole(text: str) -> str:
 
 
 def read_reply(
-    completion: Completion, questions: Sequence[Question], source: str, template: Template | None = None
+    completion: Completion,
+    questions: Sequence[Question],
+    source: str,
+    template: Template | None = None,
+    *,
+    lettered: bool = False,
 ) -> Mapping[str, ParsedReply]:
     """What a completion says on each question: a failed call and a filtered reply are no unreadable ones.
+
+    Args:
+        completion: What came back.
+        questions: What was asked.
+        source: The text of the item.
+        template: The prompt that was put as published, which reads its own replies.
+        lettered: Whether the options may have been put to the model with letters, as in recorded replies and where
+            the presentation has them. Other prompts have none, so that "A" chooses nothing.
 
     >>> from vantage import Instrument
     >>> question = Instrument.load("sarcasm-rating").question("sarcasm-rating")
@@ -269,8 +289,13 @@ def read_reply(
     if template is not None:
         return {questions[0].id: template.read(answer, questions[0], source, cut=cut)}
     if len(questions) == 1:
-        return {questions[0].id: parse_reply(answer, questions[0], source, cut=cut)}
-    return parse_replies(answer, questions, source, cut=cut)
+        replies: Mapping[str, ParsedReply] = {questions[0].id: parse_reply(answer, questions[0], source, cut=cut)}
+    else:
+        replies = parse_replies(answer, questions, source, cut=cut)
+    if lettered:
+        return replies
+    unasked = ParsedReply(None, "unparsed", None, "letter")
+    return {id_: unasked if reply.rule.endswith(":letter") else reply for id_, reply in replies.items()}
 
 
 def _parted(completion: Completion) -> tuple[str, str]:

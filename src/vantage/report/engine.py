@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from string import Formatter
@@ -11,20 +10,23 @@ from typing import Any, Final, Protocol, Self
 import polars as pl
 
 from vantage.corpora import Corpus
-from vantage.errors import InputError
+from vantage.errors import InputError, nearest
 from vantage.measures import find
 from vantage.measures.presentation import Column, View
 from vantage.report.entries import SectionSpec, Show
 from vantage.report.parts import Finding, Part, Section
 from vantage.report.references import ALWAYS
 from vantage.report.sentences import Statement, decide
-from vantage.report.views import Presented, interval_words, present, used_options, who_of, with_view
+from vantage.report.views import Presented, interval_words, present, slug, used_options, who_of, with_view
 
 Function = Callable[[Any], Any]
 PEOPLE: Final = ("person", "slot")
 HEADLINES: Final = 6
 """How many sentences open a report, at most."""
+EVERYONE: Final = "everyone"
 UNDECIDED: Final = ("within", "alike")
+COUNTS: Final = ("items", "raters", "judgments")
+"""What measures that stand side by side rest on: told of the first where an entry shows it."""
 _BEHIND: Final = 3
 """By how many places a sentence that claims nothing falls behind among those that could open a report."""
 
@@ -95,7 +97,7 @@ class RecipeEngine:
         parts = self.functions[spec.each](analysis) if spec.each else {"": analysis}
         for label, part in parts.items():
             made = Written(f"{spec.title}: {label}" if label else spec.title)
-            suffix = f"-{_slug(label)}" if label else ""
+            suffix = f"-{slug(label)}" if label else ""
             for entry in spec.show:
                 shown = self._shown(entry, part, suffix, made.text)
                 made.parts += shown.parts
@@ -147,11 +149,16 @@ class RecipeEngine:
             frame = found.frame if isinstance(found, Data) else found
         else:
             # A corpus of the analysis by name.
-            corpus = analysis.corpus if entry.of == "everyone" else getattr(analysis, entry.of, None)
+            if entry.of != EVERYONE and not hasattr(analysis, entry.of):
+                remedy = nearest(entry.of, ["people", EVERYONE])
+                raise InputError(f"there are no judgments of '{entry.of}'", remedy=remedy)
+            corpus = analysis.corpus if entry.of == EVERYONE else getattr(analysis, entry.of)
             if not isinstance(corpus, Corpus) or corpus.judgments["value"].count() == 0:
                 return nothing
+            beside = {column: self._resolved(how, analysis) for column, how in entry.side_by_side.items()}
+            given = {"options": self._resolved(entry.options, analysis), "side_by_side": beside}
             try:
-                frame, view = self._measured(entry, corpus, analysis.seed)
+                frame, view = self._measured(entry.model_copy(update=given), corpus, analysis.seed)
             except InputError as error:
                 # Data that a measure cannot use leave a sentence instead of a table.
                 further.append(f"{find(entry.measure).view.title if entry.measure else name}: {error}")
@@ -159,9 +166,9 @@ class RecipeEngine:
             who = who_of(corpus)
         if frame is None or frame.is_empty():
             return nothing
-        frame = self.frames[name] = _in_order(frame, analysis.corpus)
+        frame = self.frames[name] = _in_order(frame, analysis.corpus, entry.by)
         notes = self.all_filled(entry.notes)
-        figures = None if entry.figure is None else [self._resolved(one) for one in entry.figure]
+        figures = None if entry.figure is None else [self._resolved(one, analysis) for one in entry.figure]
         return present(
             frame,
             with_view(view, columns=entry.shown, title=entry.title, symbol=entry.symbol, show=entry.show, notes=notes),
@@ -176,10 +183,19 @@ class RecipeEngine:
             values=self.values,
         )
 
-    def _resolved(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Options of a measure or a chart; `$name` is the option or fact of that name."""
-        named = {f"${name}": value for name, value in self.values.items()}
-        return {key: named.get(value, value) if isinstance(value, str) else value for key, value in options.items()}
+    def _resolved(self, options: Mapping[str, Any], analysis: Any) -> dict[str, Any]:
+        """Options of a measure or a chart; `$name` is the option, the fact or the part of the analysis of that name."""
+
+        def value(given: Any) -> Any:
+            if not isinstance(given, str) or not given.startswith("$"):
+                return given
+            name = given[1:]
+            if name not in self.values and not hasattr(analysis, name):
+                remedy = nearest(name, list(self.values))
+                raise InputError(f"'{given}' is no option or fact of the study", remedy=remedy)
+            return self.values[name] if name in self.values else getattr(analysis, name)
+
+        return {key: value(given) for key, given in options.items()}
 
     def _measured(self, entry: Show, corpus: Corpus, seed: int) -> tuple[pl.DataFrame | None, View]:
         if entry.measure:
@@ -191,7 +207,8 @@ class RecipeEngine:
             frame = self._recorded(name, corpus, entry.by, {**entry.options, **given}, seed)
             low, high = f"{column}_low", f"{column}_high"
             ends = {"estimate": column, "low": low, "high": high}
-            frame = frame.select(*entry.by, *(pl.col(old).alias(new) for old, new in ends.items()))
+            counts = [count for count in COUNTS if joined is None and count in entry.show]
+            frame = frame.select(*entry.by, *counts, *(pl.col(old).alias(new) for old, new in ends.items()))
             estimate = find(name).view.columns.get("estimate", Column(digits=2))
             title = estimate.title or column
             columns[column] = Column(title, estimate.digits, estimate.percent, interval=(low, high))
@@ -206,7 +223,7 @@ class RecipeEngine:
         # Whose judgments these are was decided by the entry.
         usual = {"by": list(by), "seed": seed, "kinds": "all"}
         usual = {option: value for option, value in usual.items() if option in measure.options}
-        frame = measure.function(corpus, **{**usual, **self._resolved(options)})
+        frame = measure.function(corpus, **{**usual, **options})
         self.measured.append((name, frame))
         return frame
 
@@ -239,16 +256,16 @@ def _strength(finding: Finding) -> tuple[int, float]:
     return 0 if claims else _BEHIND, min((one.p for one in finding.evidence if one.p is not None), default=1.0)
 
 
-def _in_order(frame: pl.DataFrame, corpus: Corpus) -> pl.DataFrame:
-    """Rows in the order in which the instrument asks its questions."""
-    if frame.schema.get("question") != pl.String:
-        return frame
-    order = {question.id: place for place, question in enumerate(corpus.questions)}
-    return frame.sort(pl.col("question").replace_strict(order, default=len(order)), maintain_order=True)
-
-
-def _slug(label: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", label.casefold()).strip("-")
+def _in_order(frame: pl.DataFrame, corpus: Corpus, by: Sequence[str]) -> pl.DataFrame:
+    """Rows in the order in which the instruments have their questions and conditions."""
+    conditions = dict.fromkeys(name for one in corpus.instruments for name in one.conditions)
+    known = {"question": [question.id for question in corpus.questions], "condition": list(conditions)}
+    for column in reversed([*by] or ["question"]):
+        if frame.schema.get(column) == pl.String:
+            names = known.get(column) or frame[column].unique(maintain_order=True).to_list()
+            order = {name: place for place, name in enumerate(names)}
+            frame = frame.sort(pl.col(column).replace_strict(order, default=len(order)), maintain_order=True)
+    return frame
 
 
 def _plain(value: Any) -> str:

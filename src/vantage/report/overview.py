@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from functools import cached_property
 from typing import Any, Final
 
@@ -20,8 +19,10 @@ from vantage.corpora import Corpus
 from vantage.corpora.describe import describe
 from vantage.errors import InputError
 from vantage.instruments import Instrument
+from vantage.measures.agreement.alpha import alpha
 from vantage.measures.intervals import Bounds
-from vantage.measures.models.explain import explain
+from vantage.measures.means.level import mean, prevalence
+from vantage.measures.powered.sentences import worth
 from vantage.measures.ratings import Floats
 from vantage.measures.relations.compare import compare
 from vantage.measures.reliability.rater_quality import rater_quality as each_rater
@@ -29,10 +30,11 @@ from vantage.measures.scoring.accuracy import accuracy
 from vantage.report.cells import counted, shortened
 from vantage.report.engine import PEOPLE, Analysis, Data
 from vantage.report.folder import Report
+from vantage.report.panels import panel_matrices
 from vantage.report.parts import Figure, Part, Result
 from vantage.report.recipe import Recipe, functions_of
 from vantage.report.record import Record, now, versions
-from vantage.report.ruler import wright_maps
+from vantage.report.ruler import trait_effects, wright_maps
 from vantage.report.sentences import p_value
 from vantage.scales import Scale, show_code
 
@@ -47,10 +49,12 @@ GROUPS: Final = range(2, 9)
 FEWEST: Final = 5
 """How many raters a group needs to be compared."""
 RULERS: Final = 3
-"""How many questions have a Wright map."""
+"""How many questions have a Wright map, and a matrix of models."""
 PERMUTATIONS: Final = 2000
 """Of raters, in the comparison of groups."""
 UNIT: Final = ["item", "question"]
+TOGETHER: Final = ("judged_by", "estimate", "low", "high", "lambda", "labels_gained", "items", "judgments", "reason")
+"""What is shown of a powered estimate."""
 
 
 class CorpusAnalysis(Analysis):
@@ -102,6 +106,11 @@ class CorpusAnalysis(Analysis):
         if not self.others or self.several is None:
             return None
         return self.kept.filter(rater=[*self.people.raters["rater"], *self.others])
+
+    @cached_property
+    def beside_several(self) -> Corpus | None:
+        """The same where there are two others or more."""
+        return self.beside if len(self.others) > 1 else None
 
     @property
     def answers_of_others(self) -> list[tuple[str, pl.DataFrame]]:
@@ -249,6 +258,18 @@ def accuracies(analysis: CorpusAnalysis) -> pl.DataFrame | None:
     return frame.with_columns(name.alias("metric")).select("question", "rater", "metric", "estimate", "low", "high")
 
 
+def panel_figures(analysis: CorpusAnalysis) -> list[Part | str] | None:
+    """The error correlations of the models, question by question."""
+    if analysis.beside_several is None:
+        return None
+    try:
+        return [
+            *panel_matrices(analysis.beside_several, [question.id for question in analysis.corpus.questions][:RULERS])
+        ]
+    except InputError:
+        return None  # the measure above it has said why
+
+
 def far_from_people(analysis: CorpusAnalysis) -> pl.DataFrame | None:
     """The texts on which each model is furthest from people."""
     found = []
@@ -261,6 +282,52 @@ def far_from_people(analysis: CorpusAnalysis) -> pl.DataFrame | None:
             assert told is not None  # noqa: S101 - there are rows
             found.append(told.with_columns(pl.lit(name).alias("rater"), pl.Series("answer", answer)))
     return pl.concat(found).select("rater", "text", "question", "answer", "answers") if found else None
+
+
+def together(analysis: CorpusAnalysis) -> pl.DataFrame | None:
+    """People's estimates of each question sharpened by each model that judged more items than people did."""
+    found = []
+    asked = _answered(analysis.people).group_by("question").agg(pl.col("item").unique())
+    judged = {question: set(items) for question, items in asked.iter_rows()}
+    for name in analysis.others:
+        mine = _answered(analysis.kept).filter(rater=name).group_by("question").agg(pl.col("item").unique())
+        for question, items in mine.sort("question").iter_rows():
+            if set(items) - judged.get(question, set()) and set(items) & judged.get(question, set()):
+                found += _powered(analysis, str(question), name)
+    if not found:
+        return None
+    several = len({row["rater"] for row in found}) > 1
+    panel = pl.format("{}, {}", "what", "rater") if several else pl.col("what")
+    return pl.DataFrame(found, infer_schema_length=None).with_columns(panel.alias("panel"))
+
+
+def _powered(analysis: CorpusAnalysis, question: str, rater: str) -> list[dict[str, Any]]:
+    """The mean or the share of the most frequent answer, and agreement where several people judged an item."""
+    part, scale = analysis.kept.filter(question=question), analysis.kept.question(question).scale
+    answers = _answered(analysis.people).filter(question=question)
+    if scale.ordered and len(scale.codes) != 2:
+        wanted: list[tuple[str, Any, dict[str, Any]]] = [(f"mean of {question}", mean, {})]
+    else:
+        code = max(scale.codes) if len(scale.codes) == 2 else float(answers["value"].mode().sort()[0])
+        wanted = [(f"share of {scale.label(code)} ({question})", prevalence, {"value": code})]
+    if answers.group_by("item").agg(pl.col("rater").n_unique())["rater"].max() != 1:
+        wanted.append((f"alpha of {question}", alpha, {}))
+    rows = []
+    for what, function, options in wanted:
+        made = function(part, powered_by=rater, seed=analysis.seed, **options).to_dicts()
+        for row in made:
+            both, fine = row["judged_by"] == "both", row["representative"] is not False
+            said = worth(row, rater) if both and fine else None
+            rows.append(
+                {
+                    "what": what,
+                    "rater": rater,
+                    **{name: row[name] for name in TOGETHER},
+                    "worth": None if said is None else f"{what[0].upper()}{what[1:]}: {said}.",
+                    "warning": None if fine else f"{what}. {row['reason'][0].upper()}{row['reason'][1:]}.",
+                }
+            )
+    return rows
 
 
 def traits(analysis: CorpusAnalysis) -> Data | list[str] | None:
@@ -316,36 +383,12 @@ def explained(analysis: CorpusAnalysis) -> pl.DataFrame | None:
         grouped = _grouped(corpus, trait)
         if grouped is not None:
             corpus, kept = grouped, [*kept, trait]
-    frames, estimated = list[pl.DataFrame](), False
-    for question in corpus.questions:
-        rows, refused = _explained(corpus, kept, question.id, analysis.seed)
-        if rows is not None:
-            estimated = True
-            named = rows.with_columns(question=pl.lit(question.id), trait=pl.col("term").str.replace_all("_", " "))
-            known = named.filter(pl.col("difference").is_not_null())
-            frames.append(known.with_columns(not_estimated=pl.lit(None, dtype=pl.String)))
-            gone = [
-                {"trait": trait.replace("_", " "), "question": question.id, "not_estimated": why}
-                for trait, why in refused.items()
-            ]
-            frames.extend([pl.DataFrame(gone)] if gone else [])
-    return pl.concat(frames, how="diagonal_relaxed") if estimated else None
-
-
-def _explained(
-    corpus: Corpus, traits: Sequence[str], question: str, seed: int
-) -> tuple[pl.DataFrame | None, dict[str, str]]:
-    """The estimates of the traits that can be in one model, and why each of the others cannot."""
-    with suppress(InputError):
-        return (explain(corpus, traits=list(traits), question=question, seed=seed) if traits else None), {}
-    rows, kept, refused = None, list[str](), dict[str, str]()
-    for trait in traits:
-        try:
-            rows = explain(corpus, traits=[*kept, trait], question=question, seed=seed)
-            kept.append(trait)
-        except InputError as error:
-            refused[trait] = str(error)
-    return rows, refused
+    frames = [
+        found.with_columns(question=pl.lit(question.id))
+        for question in corpus.questions
+        if (found := trait_effects(corpus, kept, question.id, seed=analysis.seed)) is not None
+    ]
+    return pl.concat(frames, how="diagonal_relaxed") if frames else None
 
 
 def rulers(analysis: CorpusAnalysis) -> list[Part | str] | None:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 import polars as pl
 
 from vantage.errors import InputError
+from vantage.measures.base import only_reason
 from vantage.measures.presentation import Column
 from vantage.report.cells import MISSING, minus, p_value, show
 from vantage.report.shown import Shown
@@ -159,7 +160,9 @@ class Table(Shown):
         names = [name for name in self.frame.columns if name not in HIDDEN]
         if self.frame.is_empty():
             return names
-        return [name for name in names if name in self.columns or _says_something(self.frame[name])]
+        once = ["reason"] if only_reason(self.frame) else []  # the caption says it
+        told = [name for name in names if name not in once]
+        return [name for name in told if name in self.columns or _says_something(self.frame[name])]
 
     def _best(self, name: str, which: Literal["max", "min"]) -> Any:
         known = self.frame[name].drop_nulls()

@@ -44,7 +44,7 @@ from vantage.report.published import PublishedFigures, published_section
 
 __all__ = ["Analysis", "Data", "Function", "Recipe", "SectionSpec", "Show", "functions_of"]
 
-_OF_FIGURE: Final = ("chart", "name", "caption", "alt")
+_OF_FIGURE: Final = ("chart", "name", "caption", "alt", "where", "stack", "each")
 
 
 class Recipe(BaseModel):

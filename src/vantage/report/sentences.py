@@ -14,11 +14,11 @@ and Maymin 1987).
 >>> frame = pl.DataFrame({"question": ["trust", "skill"], "estimate": [0.60, 0.05], "low": [0.55, -0.02],
 ...                       "high": [0.65, 0.12]})
 >>> rule = Against(0.0, above="Raters agree better than chance[ about {rows}]",
-...                within="Raters agree no better than chance[ about {rows}]")
+...                within="Agreement[ about {rows}] cannot be told apart from chance")
 >>> for finding in decide([statement(rule, frame, Words(by=("question",), symbol="α"))])[0]:
 ...     print(finding.text)
 Raters agree better than chance about trust (α = 0.60, 95 % CI 0.55 to 0.65).
-Raters agree no better than chance about skill (α = 0.05, 95 % CI −0.02 to 0.12).
+Agreement about skill cannot be told apart from chance (α = 0.05, 95 % CI −0.02 to 0.12).
 """
 
 from __future__ import annotations
@@ -256,30 +256,45 @@ def _ranked(
 
 
 def _selected(order: Sequence[Row], rule: Extremes, words: Words) -> float:
-    """The p value that the first row of an order lies beyond all others: its largest against any of them."""
-    scale = 2 * _NORMAL.inv_cdf((1 + words.confidence) / 2)
-    first, *others = [(row[rule.value], (row[rule.high] - row[rule.low]) / scale) for row in order]
-    largest = 0.0
-    for value, error in others:
-        spread = (first[1] ** 2 + error**2) ** 0.5
-        apart = abs(first[0] - value)
+    """The p value that the first row of an order lies beyond all others: its largest against any of them.
+
+    The error of a difference is that of the two sides of the intervals that face each other (Zou and Donner 2008).
+    """
+    scale = _NORMAL.inv_cdf((1 + words.confidence) / 2)
+    facing, away = (rule.low, rule.high) if order[0][rule.value] >= order[-1][rule.value] else (rule.high, rule.low)
+    first, *others = order
+    own, largest = abs(first[rule.value] - first[facing]) / scale, 0.0
+    for row in others:
+        spread = (own**2 + (abs(row[away] - row[rule.value]) / scale) ** 2) ** 0.5
+        apart = abs(first[rule.value] - row[rule.value])
         p = (0.0 if apart else 1.0) if spread == 0 else 2 * (1 - _NORMAL.cdf(apart / spread))
         largest = max(largest, p)
     return largest
 
 
 def _facts(rule: Fact, rows: Sequence[Row], words: Words) -> list[Finding]:
-    names = [n for _, n, _, _ in Formatter().parse(rule.text + rule.row) if n and n != "rows"]
+    if rule.where:
+        decided = [row for row in rows if row.get(rule.where) is not None]
+        rows = [row for row in decided if row[rule.where]]
+        if decided and not rows:
+            return [Finding(rule.none, (Evidence("fact", numbers={rule.where: False}),))] if rule.none else []
+    stated = Formatter().parse(rule.text + _OPTIONAL.sub("", rule.row))
+    names = [name for _, name, _, _ in stated if name and name != "rows"]
     known = []
     for row in rows if rule.each or rule.row else rows[:1]:
         used = {name: row[name] if name in row else words.values.get(name) for name in names}
         if all(value is not None for value in used.values()):
             known.append((row, Evidence("fact", numbers=used)))
     if rule.row and known:
-        listed = words.listed(list(dict.fromkeys(words.filled(rule.row, row) for row, _ in known)))
+        listed = words.listed(list(dict.fromkeys(_stated(rule.row, row, words) for row, _ in known)))
         return [Finding(words.filled(rule.text, known[0][0], rows=listed), tuple(one for _, one in known))]
     told = {words.filled(rule.text, row): evidence for row, evidence in known}
     return [Finding(text, (evidence,)) for text, evidence in told.items()]
+
+
+def _stated(phrase: str, row: Row, words: Words) -> str:
+    group = words.name(row).replace("{", "{{").replace("}", "}}")
+    return words.filled(_OPTIONAL.sub(lambda part: part[1].replace("{group}", group) if group else "", phrase), row)
 
 
 def _sentence(phrase: str, claims: Claims, words: Words, label: str) -> Finding:

@@ -8,20 +8,25 @@ The caption is built from the options that were really used.
 >>> from vantage.measures import registry
 >>> frame = alpha(demo_corpus(), by="question", resamples=50)
 >>> shown = present(frame, registry()["alpha"].view, name="alpha", by=["question"], who="9 people")
->>> shown.parts[0].caption
-"Krippendorff's alpha (ordinal level) of 9 people by question, with 95 % intervals over items (50 resamples)."
+>>> shown.parts[0].caption.split(", with ")[0]
+"Krippendorff's alpha (ordinal level) of 9 people by question"
+>>> shown.parts[0].caption.split(", with ")[1]
+'95 % intervals over items (50 resamples), since fewer than ten raters judged several items each.'
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from string import Formatter
 from typing import Any, Final
 
 import polars as pl
 
 from vantage.corpora import Corpus
+from vantage.measures.base import only_reason
 from vantage.measures.presentation import Column, Rule, View
 from vantage.report.cells import counted
 from vantage.report.parts import Figure, Part, Table
@@ -78,13 +83,15 @@ def present(
     """
     columns = {column: how for column, how in view.columns.items() if column in frame.columns}
     known = [column for column in frame.columns if frame[column].null_count() < len(frame)]
-    shown = [column for column in dict.fromkeys([*by, *view.show]) if column in known] if view.show else []
+    known = [column for column in known if column != "reason" or not only_reason(frame)]
     options = used_options(frame)
+    differ = ["over"] if "low" in known and len(_targets(frame, options)) > 1 else []
+    shown = [column for column in dict.fromkeys([*by, *view.show, *differ]) if column in known] if view.show else []
     text = caption or caption_of(view, frame, by, who)
     parts: list[Part] = []
     drawn = _default_figure(view, by) if figures is None else figures
     for number, how in enumerate(drawn):
-        parts.append(_figure(dict(how), frame, name if not number else f"{name}-{number + 1}", text, view))
+        parts += _figures(dict(how), frame, name if not number else f"{name}-{number + 1}", text, view)
     if table:
         told = [*by, *keys] or [c for c in frame.columns if frame.schema[c] == pl.String][:1]
         keyed = [column for column in dict.fromkeys(told) if column in frame.columns]
@@ -116,11 +123,19 @@ def interval_words(frame: pl.DataFrame, options: Mapping[str, Any]) -> str:
     """The words on intervals in a caption; nothing where a result has none."""
     if "low" not in frame.columns or frame["low"].null_count() == len(frame):
         return ""
-    over = frame["over"].drop_nulls().unique().to_list() if "over" in frame.columns else [options.get("ci")]
-    named = [OVER[one] for one in over if one in OVER]
+    named = [OVER[one] for one in _targets(frame, options) if one in OVER]
     words = f", with {100 * options.get('confidence', 0.95):g} % intervals"
-    words += f" over {named[0]}" if len(named) == 1 else ""
-    return f"{words} ({counted(options['resamples'], 'resample')})" if options.get("resamples") else words
+    words += f" over {named[0]}" if len(named) == 1 else f" (over {' or '.join(named)}: see each row)" if named else ""
+    words += f" ({counted(options['resamples'], 'resample')})" if options.get("resamples") else ""
+    once = only_reason(frame)
+    return words + (once.removeprefix("the interval is over items") if once else "")
+
+
+def _targets(frame: pl.DataFrame, options: Mapping[str, Any]) -> list[Any]:
+    """What the intervals of a result are over; rows may differ in that."""
+    if "over" not in frame.columns:
+        return [options.get("ci")]
+    return frame.filter(pl.col("low").is_not_null())["over"].drop_nulls().unique().sort().to_list()
 
 
 def who_of(corpus: Corpus) -> str:
@@ -146,12 +161,57 @@ def _default_figure(view: View, by: Sequence[str]) -> list[Mapping[str, Any]]:
     return [{"chart": view.chart, **named, **view.chart_options}]
 
 
+def _figures(how: dict[str, Any], frame: pl.DataFrame, name: str, caption: str, view: View) -> Iterator[Figure]:
+    """A figure, or one for `each` value of a column, which captions name in braces."""
+    if not (column := how.pop("each", "")):
+        yield _figure(how, frame, name, caption, view)
+        return
+    caption = how.pop("caption", caption)
+    for part in frame.partition_by(column, maintain_order=True):
+        value = str(part[column][0])
+        yield _figure(dict(how), part, f"{name}-{slug(value)}", caption.replace(f"{{{column}}}", value), view)
+
+
+def slug(label: str) -> str:
+    """A label as a part of the name of a file.
+
+    >>> slug("Sarcasm, few-shot:3")
+    'sarcasm-few-shot-3'
+    """
+    return re.sub(r"[^a-z0-9]+", "-", label.casefold()).strip("-")
+
+
 def _figure(how: dict[str, Any], frame: pl.DataFrame, name: str, caption: str, view: View) -> Figure:
-    chart = how.pop("chart")
+    """A figure of a result.
+
+    `where` keeps some rows, `stack` puts columns below each other, and an axis with names in braces joins columns.
+    """
+    chart, where = how.pop("chart"), how.pop("where", {})
     name, caption, alt = how.pop("name", name), how.pop("caption", caption), how.pop("alt", "")
     if chart == "points":
         how = {"label": view.columns.get("estimate", Column()).title or view.title, **how}
-    return Figure(name, caption, alt, chart, _plain(frame), how)
+    data = stacked(_plain(frame.filter(**where)), how.pop("stack", {}))
+    for axis in [axis for axis in ("category", "series") if "{" in how.get(axis, "")]:
+        columns = [column for _, column, _, _ in Formatter().parse(how[axis]) if column]
+        label = pl.format(how[axis].format_map(dict.fromkeys(columns, "{}")), *columns)
+        data, how[axis] = data.with_columns(label.alias(axis)), axis
+    return Figure(name, caption, alt, chart, data, how)
+
+
+def stacked(frame: pl.DataFrame, columns: Mapping[str, str]) -> pl.DataFrame:
+    """Columns with their intervals below each other, as `estimate`, `low` and `high`, each under its title in `of`.
+
+    >>> told = pl.DataFrame({"task": ["irony"], "alone": [0.5], "alone_low": [0.4], "alone_high": [0.6], "both": [0.7]})
+    >>> stacked(told, {"alone": "static", "both": "context"}).select("of", "estimate", "low", "high").rows()
+    [('static', 0.5, 0.4, 0.6), ('context', 0.7, None, None)]
+    """
+    parts = []
+    for column, title in columns.items():
+        ends = {column: "estimate", f"{column}_low": "low", f"{column}_high": "high"}
+        named = [pl.col(old).cast(pl.Float64).alias(new) for old, new in ends.items() if old in frame.columns]
+        if column in frame.columns:
+            parts.append(frame.with_columns(*named, of=pl.lit(title)).drop_nulls("estimate"))
+    return pl.concat(parts, how="diagonal") if parts else frame
 
 
 def _plain(frame: pl.DataFrame) -> pl.DataFrame:

@@ -54,8 +54,10 @@ COLUMNS: Final[dict[str, Any]] = {
 """What an exported call says; `settings` is everything that calls of a rater share, as JSON."""
 
 
-def calls(store: RunStore, *, run: int | None = None, limit: int | None = None) -> Iterator[dict[str, Any]]:
-    """Stored calls with their prompts, replies first, then failures: of one run, or of all."""
+def calls(
+    store: RunStore, *, run: int | None = None, item: str | None = None, limit: int | None = None
+) -> Iterator[dict[str, Any]]:
+    """Stored calls with their prompts, replies first, then failures: of one run, of one item, or all."""
     texts = _Texts(store)
     told = "id, key, run, at, context, messages, item, question, sample, attempt, seed, tries, milliseconds"
     reply = "finish, reply, scores, prompt_tokens, completion_tokens"
@@ -64,11 +66,12 @@ def calls(store: RunStore, *, run: int | None = None, limit: int | None = None) 
         where = "" if run is None else " AND run = :run"
         if run is not None and table == "calls":
             where = " AND (run = :run OR id IN (SELECT call FROM uses WHERE uses.run = :run))"
+        where += "" if item is None else " AND item = :item"
         last = 0
         while left is None or left > 0:
             sql = f"SELECT {told}, {more} FROM {table} WHERE id > :last{where} ORDER BY id LIMIT :most"  # noqa: S608
             most = PART if left is None else min(left, PART)
-            rows = store.connection.execute(sql, {"last": last, "run": run, "most": most}).fetchall()
+            rows = store.connection.execute(sql, {"last": last, "run": run, "item": item, "most": most}).fetchall()
             if not rows:
                 break
             last, left = rows[-1][0], left if left is None else left - len(rows)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Final
 
@@ -96,6 +96,16 @@ class _Turn:
     """Whether it is only read, never sent."""
     key: bytes = b""
     """That of the call that it waits for."""
+    heard: dict[bytes, Completion] = field(default_factory=dict)
+    """Replies to what was sent ahead of the conversation, which has not come to them yet."""
+    ahead: bool = False
+    """Whether this only fetches such a reply."""
+
+    def sent_ahead(self) -> list[_Turn]:
+        """What can be sent together with the turn, since it will be asked whatever the reply is."""
+        turns = [replace(self, ask=ask, ahead=True) for ask in self.ask.ahead]
+        self.ask = replace(self.ask, ahead=()) if turns else self.ask
+        return turns
 
 
 class CallSource:
@@ -220,15 +230,20 @@ class CallSource:
     def _ask(self, turns: Sequence[_Turn]) -> None:
         """Brings conversations as far as stored replies take them; what is missing becomes ready to be sent."""
         while turns:
+            if self._sends:
+                turns = [one for turn in turns for one in (turn, *(() if turn.settled else turn.sent_ahead()))]
             calls = [turn.progress.keys.call(turn.ask) for turn in turns]
-            unknown = list(dict.fromkeys([call.key for call in calls if call.key not in self._waiting]))
+            known = {call.key for turn, call in zip(turns, calls, strict=True) if call.key in turn.heard}
+            unknown = list(dict.fromkeys([c.key for c in calls if c.key not in self._waiting and c.key not in known]))
             stored = self.store.lookup(unknown, failures=not (self._sends and self.options.retry_failed))
             self._use({one.id: one.run for one in stored.values()})
             answered: list[tuple[_Turn, Completion]] = []
             fresh: list[KeyedCall] = []
             for turn, call in zip(turns, calls, strict=True):
                 turn.key = call.key
-                if found := stored.get(call.key):
+                if heard := turn.heard.pop(call.key, None):
+                    answered.append((turn, heard))
+                elif found := stored.get(call.key):
                     self.tally.stored += 1
                     answered.append((turn, found.completion))
                 elif call.key in self._waiting:
@@ -244,6 +259,9 @@ class CallSource:
         """Tells conversations their replies; those that have more to ask."""
         going: list[_Turn] = []
         for turn, completion in answered:
+            if turn.ahead:
+                turn.heard[turn.key] = completion
+                continue
             try:
                 turn.ask = turn.conversation.send(completion)
             except StopIteration as end:

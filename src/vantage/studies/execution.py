@@ -48,7 +48,7 @@ class Context(Generic[O]):
         data: The published data or the corpus folder that was named with `--data`.
         models: The models that were named with `--model`.
         seed: The random seed.
-        settings: Settings of the models, such as `base_url`.
+        settings: Settings of the models, such as `base_url`; `max_tokens` is the longest reply.
         folder: Where the results go; null for a run that writes nothing.
         record: What the report will state about this run.
         progress: What shows how far the work has come.
@@ -76,8 +76,15 @@ class Context(Generic[O]):
 
     def raters(self, style: str = "zero-shot", **options: Any) -> list[ChatRater]:
         """One chat rater per model named, in one prompting style; `options` are those of `ChatRater`."""
-        options = {"seed": self.seed, "settings": dict(self.settings), **options}
+        options = {**self.common, **options}
         return [ChatRater(model, style, **options) for model in self.models]
+
+    @property
+    def common(self) -> dict[str, Any]:
+        """What every chat rater of the study is made with: seed, settings and, where it was given, the reply limit."""
+        settings = dict(self.settings)
+        longest = {"max_tokens": int(settings.pop("max_tokens"))} if "max_tokens" in settings else {}
+        return {"seed": self.seed, "settings": settings, **longest}
 
     def rate(
         self,
@@ -87,13 +94,16 @@ class Context(Generic[O]):
         *,
         questions: Sequence[str] = (),
         condition: str = "",
+        items: Iterable[str] | None = None,
     ) -> Corpus:
         """The corpus with the judgments of raters, each reply stored in the folder as it arrives.
 
-        Replies in the folder are not asked for again, so an interrupted run can be resumed.
+        Replies in the folder are not asked for again, so an interrupted run can be resumed. With `items`, raters are
+        asked about these only.
         """
         chosen = [raters] if isinstance(raters, ChatRater) else list(raters)
-        plan = RunPlan.of(corpus, chosen, instrument, questions=questions, condition=condition)
+        asked = corpus if items is None else corpus.filter(item=list(items))
+        plan = RunPlan.of(asked, chosen, instrument, questions=questions, condition=condition)
         if not self.asks(plan):
             return corpus
         planned = self.record.planned
@@ -111,7 +121,9 @@ class Context(Generic[O]):
         if outcome.interrupted:
             raise KeyboardInterrupt
         if outcome.tally.ended:
-            raise StudyStopped(f"{outcome.tally.ended.rstrip('.')}; run the same command again to resume.")
+            # After a limit that was given, the same command would only end again.
+            onwards = "raise --max-cost to go on" if outcome.tally.capped else "run the same command again to resume"
+            raise StudyStopped(f"{outcome.tally.ended.rstrip('.')}; {onwards}.")
         return corpus
 
     def asks(self, plan: RunPlan, assumption: str = "") -> bool:

@@ -1,16 +1,29 @@
-"""Studies that are recipes: a document of sections, and only the functions that are new in the study."""
+"""Studies that are recipes: a document of sections, and only the functions that are new in the study.
+
+Studies of one's own are a recipe (`.yaml`), or a Python file with a `STUDY`. A recipe finds functions of its own in a
+Python file of the same name beside it, if there is one. A Python file is code and is run as such: run only what you
+have read.
+"""
 
 from __future__ import annotations
 
+import sys
+import traceback
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import make_dataclass
+from hashlib import sha256
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
 from vantage.corpora import Corpus
+from vantage.corpora.bundled import demo_corpus
+from vantage.errors import InputError, VantageError
 from vantage.report.parts import Result
 from vantage.report.published import PublishedFigures
 from vantage.report.recipe import Analysis, Function, Recipe, functions_of
-from vantage.studies.base import O, Study
+from vantage.studies.base import O, Study, option
 from vantage.studies.execution import Context
 
 
@@ -72,3 +85,96 @@ def study_of(
         default_models=tuple(recipe.models),
         libraries=tuple(recipe.libraries),
     )
+
+
+RECIPES: Final = (".yaml", ".yml")
+
+
+def is_path(name: str) -> bool:
+    """Whether a study is named by its file.
+
+    >>> is_path("study.yaml"), is_path("study.py"), is_path("demo")
+    (True, True, False)
+    """
+    return name.endswith((".py", *RECIPES))
+
+
+def load(path: str | Path) -> Study[Any]:
+    """The study in a file."""
+    path = Path(path)
+    if not path.is_file():
+        raise InputError("there is no such file", file=path, remedy="begin one with: vantage new study NAME")
+    if path.suffix in RECIPES:
+        return _recipe(path)
+    study = getattr(_module(path), "STUDY", None)
+    if not isinstance(study, Study):
+        raise InputError("the file has no STUDY", file=path, remedy="see the one that vantage new study NAME makes")
+    return study
+
+
+def _recipe(path: Path) -> Study[Any]:
+    """A recipe as a study: judgments from `--data`, and from models where the recipe says what to ask them."""
+    beside = path.with_suffix(".py")
+    functions = functions_of(_module(beside)) if beside.is_file() else {}
+    recipe = Recipe.read(path, functions)
+
+    def collect(context: Context[Any]) -> Corpus:
+        corpus = Corpus.read(context.data) if context.data else demo_corpus()
+        if context.data is None:
+            context.warn("No --data given: this report is about the bundled demo corpus, whose ratings are synthetic.")
+        if context.models:
+            if not recipe.ask:
+                raise InputError("the recipe asks no models", file=path, remedy="add ask: {styles: [zero-shot]}")
+            for style in recipe.ask.get("styles", ["zero-shot"]):
+                instrument = recipe.ask.get("instrument") or corpus.instruments[0]
+                corpus = context.rate(
+                    corpus, context.raters(style), instrument, questions=recipe.ask.get("questions", ())
+                )
+        return corpus
+
+    return study_of(path.stem, recipe, functions, _options(recipe.options), collect)
+
+
+def _options(declared: Mapping[str, Mapping[str, Any]]) -> Any:
+    """The options of a recipe as a dataclass; the type of each is that of its default."""
+    fields = [
+        (name, type(default := how.get("default", "")), option(default, how.get("help", "")))
+        for name, how in declared.items()
+    ]
+    return make_dataclass("Options", fields, frozen=True)
+
+
+def _module(path: Path) -> ModuleType:
+    """A Python file, run; modules beside it can be imported by it."""
+    # A name that no other file has, under which the types of the options are found again.
+    name = f"vantage_study_{sha256(str(path.resolve()).encode()).hexdigest()[:16]}"
+    spec = spec_from_file_location(name, path)
+    assert spec is not None  # noqa: S101 - a file whose name ends in .py has one
+    assert spec.loader is not None  # noqa: S101
+    module = module_from_spec(spec)
+    sys.modules[name] = module
+    folder = str(path.resolve().parent)
+    sys.path.insert(0, folder)
+    try:
+        spec.loader.exec_module(module)
+    except VantageError:
+        raise
+    except Exception as error:
+        raise InputError(
+            f"the file cannot be run ({type(error).__name__}: {error})",
+            file=path,
+            row=_line(error, path),
+            remedy="correct it; a new one is made by: vantage new study NAME",
+        ) from error
+    finally:
+        sys.path.remove(folder)
+    return module
+
+
+def _line(error: Exception, path: Path) -> int | None:
+    """The line of the file at which it went wrong."""
+    if isinstance(error, SyntaxError):
+        return error.lineno
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if Path(frame.filename).resolve() == path.resolve()]
+    return lines[-1] if lines else None

@@ -171,7 +171,7 @@ def _partial(folder: Path, record: Record) -> Report:
     ]
     if calls := stored_calls(folder):
         record.missing.append(f"{calls:,} finished calls are stored in {STORE} and will not be made again.")
-    record.missing.append("The study's own tables and figures are missing; run the same command again to go on.")
+    record.missing.append("The study's own tables and figures are missing; they are written once all of it is done.")
     return Report(record, result)
 
 

@@ -9,6 +9,8 @@ import pytest
 
 from vantage.measures.models import crossed
 from vantage.measures.models.crossed import Crossed, Factored
+from vantage.measures.models.gaussian import Gaussian, GaussianFit, _newton
+from vantage.measures.ratings import Floats
 
 
 def designs() -> dict[str, list[Any]]:
@@ -75,3 +77,18 @@ def test_designs_too_large_to_factorise_are_solved_by_iteration(name: str, monke
 
 def test_separate_parts_of_a_design_are_found() -> None:
     assert Crossed([np.array([0, 0, 1, 2]), np.array([0, 1, 1, 2])]).components().tolist() == [0, 0, 0, 1]
+
+
+def test_newton_steps_find_the_same_minimum_as_the_search() -> None:
+    rng = np.random.default_rng(2)
+    item, rater = (grid.ravel() for grid in np.indices((60, 12)))
+    value = rng.normal(size=60)[item] + 0.6 * rng.normal(size=12)[rater] + rng.normal(size=720)
+    model = Gaussian(value, np.ones((720, 1)), Crossed([item, rater]))
+
+    def deviance(theta: Floats) -> float:
+        return GaussianFit(model, theta, np.arange(1), True).deviance
+
+    assert _newton(deviance, np.array([0.4, 2.0])) == pytest.approx(model.fit(np.ones(2)).theta, rel=1e-4)
+    flat = Gaussian(rng.normal(size=720), np.ones((720, 1)), Crossed([item, rater]))
+    tends_to_zero = _newton(lambda theta: GaussianFit(flat, theta, np.arange(1), True).deviance, np.ones(2))
+    assert tends_to_zero is None or tends_to_zero.min() > 0.01

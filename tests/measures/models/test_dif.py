@@ -45,6 +45,26 @@ def test_a_group_that_uses_the_scale_differently_reads_no_item_differently() -> 
     assert rows["shift"][0] > 0.5  # a cumulative logit of 1.5 is about 0.8 between neighbouring answers
 
 
+def test_invariance_is_refused_where_items_differ_and_kept_where_only_severity_does() -> None:
+    options: Any = {"between": "gender", "values": ["woman", "man"], "show": "invariance"}
+    alike = dif(grouped(shift=1.5), **options).row(0, named=True)
+    assert alike["p"] > 0.05
+    assert alike["shift"] > 0.5
+    assert alike["df"] == alike["tested"] - 1 > 100
+    apart = dif(grouped(effect=3.0, items=60, each=50), **options).row(0, named=True)
+    assert apart["p"] < 0.001
+    assert apart["estimate"] == apart["differ"] / apart["tested"] > 0.05
+
+
+def test_raters_without_common_items_are_compared_within_their_items() -> None:
+    data = grouped(effect=3.0, items=60, each=50)
+    apart = data.with_columns(rater=pl.col("rater") + 1000 * (pl.col("item") % 2))
+    rows = dif(apart, between="gender", values=["woman", "man"])
+    assert rows["shift"].is_null().all()
+    both = rows.join(dif(data, between="gender", values=["woman", "man"]), on="item")
+    assert np.corrcoef(both["logits"], both["logits_right"])[0, 1] > 0.95
+
+
 def test_the_test_has_its_size() -> None:
     p = np.concatenate([dif(grouped(seed), between="gender")["p"].drop_nulls().to_numpy() for seed in range(4)])
     assert 0.02 < np.mean(p < 0.05) < 0.08
@@ -77,6 +97,7 @@ def test_scales_of_many_points_have_a_linear_model() -> None:
     [
         ({"between": "rater"}, "has 30 values"),
         ({"between": "height"}, "no column 'height'"),
+        ({"between": "gender", "show": "all"}, "use items or invariance"),
         ({"between": "gender", "values": ["woman", "child"]}, "no value 'child'"),
     ],
 )

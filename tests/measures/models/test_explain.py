@@ -118,6 +118,11 @@ def test_answers_without_a_trait_are_left_out_and_counted() -> None:
         ({"twin": pl.col("gender")}, {"traits": ["gender", "twin"]}, "'twin' cannot be told apart"),
         ({"value": pl.lit(1.0)}, {}, "all answers are the same"),
         ({}, {"family": "ordinal"}, "too many thresholds; use family gaussian"),
+        (
+            {"value": (pl.int_range(pl.len()) % 101).cast(pl.Float64)},
+            {"family": "ordinal"},
+            "an ordinal model of 101 points has too many thresholds; use family gaussian",
+        ),
         ({}, {"family": "binary"}, "not two"),
         ({}, {"traits": "gender", "interactions": "item:age"}, "interaction 'item:age' is not possible"),
         ({}, {"traits": "gender", "base": {"gender": "nobody"}}, "no level 'nobody'"),
@@ -136,6 +141,34 @@ def test_perfect_separation_is_no_silent_estimate() -> None:
     data = planted(points=2).with_columns(value=(pl.col("gender") == "woman").cast(pl.Float64))
     with pytest.raises(InputError, match="did not converge"):
         explain(data, traits="gender", family="binary")
+
+
+@pytest.mark.parametrize(("family", "points"), [("gaussian", 0), ("ordinal", 5)])
+def test_a_variance_of_zero_has_an_upper_end(family: Any, points: int) -> None:
+    """Raters who do not differ; the end is where the likelihood has fallen by half the 95 % quantile of χ²(1)."""
+    rng = np.random.default_rng(3)
+    item, rater = (grid.ravel() for grid in np.indices((60, 8)))
+    noise = rng.logistic(size=480) if points else rng.normal(size=480)
+    value = rng.normal(size=60)[item] + noise - 0.9 * (noise.reshape(60, 8).mean(axis=0))[rater]
+    value = np.digitize(value, np.linspace(-2, 2, points - 1)).astype(float) if points else value
+    row = one(explain(pl.DataFrame({"item": item, "rater": rater, "value": value}), family=family, show="variance"),
+              component="rater")  # fmt: skip
+    assert row["estimate"] == row["low"] == 0.0
+    assert 0.001 < row["high"] < 0.2
+    if points:
+        model = Cumulative(value, np.ones((480, 1)), Crossed([item, rater]))
+        fit = model.fit(np.array([1.0, 0.4]))
+        at = np.append(fit.parameters[:-1], np.log(np.sqrt(row["high"])))
+        fall = 2 * (fit.log_likelihood - CumulativeFit(model, at, fit.kept).log_likelihood)
+        assert fall == pytest.approx(3.841, abs=0.05)
+
+
+def test_a_model_that_always_gives_one_answer_is_a_level_like_others() -> None:
+    data = planted(points=5).with_columns(kind=pl.lit("person"), rater=pl.col("rater").cast(pl.String))
+    model = pl.DataFrame({"item": range(60), "rater": "gpt", "value": 4.0, "kind": "model"})
+    rows = explain(pl.concat([data, model], how="diagonal_relaxed"), kinds="all", family="gaussian")
+    gpt = one(rows, term="kind", level="gpt", versus="person")
+    assert gpt["estimate"] == pytest.approx(4 - data["value"].mean(), abs=0.3)  # type: ignore[operator]
 
 
 def test_raters_without_common_items_are_named() -> None:

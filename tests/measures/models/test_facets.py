@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
+from tools.models_golden import rasch
 from vantage.errors import InputError
 from vantage.measures.models.facets import facets
 from vantage.measures.models.rasch import Rasch, RaschAnswers
@@ -47,17 +50,21 @@ def test_planted_parameters_are_recovered() -> None:
     assert summary["estimate"].min() > 0.7  # type: ignore[operator]
 
 
+@pytest.mark.slow
 def test_estimates_are_those_of_raschpy() -> None:
+    # Pairwise and marginal likelihood are two consistent estimators, whose distance falls with the square root of the
+    # number of items: 0.012 at 2,500 items, 0.007 at 10,000. This many are needed to compare to 0.01.
     pandas, raschpy = pytest.importorskip("pandas"), pytest.importorskip("raschpy.rsm")
-    data, _, _ = planted(3, items=2500, raters=6, each=6)
+    data, _, _ = planted(3, items=8000, raters=6, each=6)
     wide = data.pivot(on="rater", index="item", values="value", sort_columns=True).drop("item").cast(pl.Int64)
     peer = raschpy.RSM(pandas.DataFrame(wide.to_dict(as_series=False)), max_score=4)
     peer.calibrate()
-    # Two consistent estimators of the same model: pairwise composite and marginal likelihood.
     severity = np.asarray(peer.items, dtype=float)
-    rows = facets(data).sort("rater")
-    np.testing.assert_allclose(rows["estimate"], severity - severity.mean(), atol=0.02)
-    np.testing.assert_allclose(facets(data, show="thresholds")["estimate"], np.asarray(peer.thresholds), atol=0.02)
+    ruler = facets(data, show="ruler")
+    np.testing.assert_allclose(ruler.filter(facet="person")["estimate"], severity - severity.mean(), atol=0.01)
+    np.testing.assert_allclose(
+        ruler.filter(facet="threshold")["estimate"], np.asarray(peer.thresholds, dtype=float), atol=0.01
+    )
     # The same formulas to the last digit, at the same parameters.
     category = np.array([float(peer.cat_prob(0.7, 0.2, k, TAU)) for k in range(5)])
     model = Rasch(
@@ -142,6 +149,58 @@ def test_an_unused_answer_is_named_and_questions_are_a_facet() -> None:
     assert own["group"].n_unique() == 4
 
 
+def test_two_answers_are_the_model_of_glmer() -> None:
+    """Raters fixed, items random, adaptive quadrature on both sides: the same likelihood (tools/models_golden.R)."""
+    golden = json.loads((Path(__file__).parent / "golden.json").read_text(encoding="utf-8"))["rasch"]
+    rows = facets(rasch())
+    easiness = np.array(list(golden["fixed"].values()))
+    np.testing.assert_allclose(rows["estimate"], easiness.mean() - easiness, atol=2e-3)
+    summary = facets(rasch(), show="summary")
+    assert summary.filter(facet="item")["sd"][0] ** 2 == pytest.approx(golden["variance"]["item"], rel=5e-3)
+    assert summary["log_likelihood"][0] == pytest.approx(golden["log_likelihood"], abs=0.02)
+
+
+def test_questions_and_conditions_are_on_the_ruler() -> None:
+    data, _, _ = planted(items=120)
+    # Every other answer was given under a stricter condition.
+    strict = np.arange(len(data)) % 2 == 1
+    lowered = pl.when(pl.Series(strict)).then((pl.col("value") - 1).clip(0)).otherwise("value")
+    varied = data.with_columns(value=lowered, condition=np.where(strict, "strict", "plain"))
+    ruler = facets(varied, show="ruler").filter(facet="condition")
+    severity = dict(ruler.select("name", "estimate").iter_rows())
+    assert severity["strict"] > 0.3
+    assert severity["plain"] == pytest.approx(-severity["strict"])
+
+
+def test_use_of_categories_and_curves_of_groups() -> None:
+    data, _, _ = planted(items=200)
+    # One rater says 0 or 4 only.
+    extreme = pl.when((pl.col("rater") == 3) & (pl.col("value") < 2)).then(0.0)
+    extreme = extreme.when((pl.col("rater") == 3) & (pl.col("value") > 1)).then(4.0).otherwise("value")
+    data = data.with_columns(value=extreme)
+    use = facets(data, show="categories").filter(rater=3).sort("answer")
+    assert use["estimate"].to_list()[1:4] == [0.0, 0.0, 0.0]
+    assert use["expected"].sum() == pytest.approx(1.0)
+    assert use["expected"].min() > 0.02  # type: ignore[operator]
+    curves = facets(data, thresholds="rater", show="curve")
+    steepest = curves.group_by("group").agg(pl.col("estimate").diff().max()).sort("estimate")["group"].to_list()
+    assert steepest[-1] == "3"
+    assert len(curves) == 61 * 21
+
+
+def test_unconnected_raters_can_be_assumed_to_have_alike_items() -> None:
+    data, severity, _ = planted(items=400)
+    half = (data["item"] < 200) == (data["rater"] < 10)
+    apart = data.filter(half)
+    together = facets(apart, unconnected="assume").sort("rater")
+    assert np.abs(together["estimate"].to_numpy() - severity).max() < 0.5
+    assert set(together["part"]) == {1, 2}
+    assert together.group_by("part").agg(pl.col("rater").is_between(0, 9).n_unique())["rater"].to_list() == [1, 1]
+    largest = facets(apart, unconnected="largest")
+    assert len(largest) == 10
+    assert largest["left_out"][0]["unconnected"] == len(apart) - largest["judgments"].sum()
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -149,7 +208,7 @@ def test_an_unused_answer_is_named_and_questions_are_a_facet() -> None:
         ({"value": pl.int_range(pl.len()).cast(pl.Float64)}, "use vantage.explain with family gaussian"),
         (
             {"rater": pl.col("rater") + 100 * (pl.col("item") % 2), "item": pl.col("item")},
-            "2 parts that share no items",
+            "2 parts that share no items, so they have no common scale: 0, 1, 2, 3 …; 100, 101, 102, 103 …; pass unco",
         ),
         ({"rater": pl.lit("ann")}, "needs two raters"),
     ],
@@ -158,3 +217,10 @@ def test_bad_input_is_one_sentence(change: dict[str, pl.Expr], message: str) -> 
     data, _, _ = planted(items=60)
     with pytest.raises(InputError, match=message):
         facets(data.with_columns(**change))
+
+
+def test_a_model_that_does_not_converge_is_no_result(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vantage.measures.models.rasch.ROUNDS", 0)
+    data, _, _ = planted(items=60)
+    with pytest.raises(InputError, match=r"did not converge after 0 rounds of L-BFGS-B \(largest derivative"):
+        facets(data)

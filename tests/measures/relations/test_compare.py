@@ -18,7 +18,8 @@ from scipy import stats
 
 from vantage.corpora.readers import load
 from vantage.errors import InputError
-from vantage.measures.intervals import weights
+from vantage.measures.intervals import percentile, weights
+from vantage.measures.models.two_groups import two_groups
 from vantage.measures.ratings import judgments_frame
 from vantage.measures.relations.compare import compare
 from vantage.measures.reliability.rater_scores import _error_to_item, rater_scores
@@ -153,7 +154,7 @@ def test_effect_intervals_equal_recomputation_on_resamples() -> None:
         for draw in block.astype(int):
             again = paired(np.repeat(x, draw), np.repeat(y, draw))
             values.append(one(compare(again, between="condition", effect=effect, ci="none"))["estimate"])
-        assert (row["low"], row["high"]) == pytest.approx(tuple(np.quantile(values, [0.025, 0.975])))
+        assert (row["low"], row["high"]) == pytest.approx(percentile(np.array(values), units=50))
 
 
 def test_standardised_differences_of_few_units_cover_as_the_noncentral_t_does() -> None:
@@ -341,7 +342,7 @@ def test_permuted_traits_of_real_raters_are_found_in_one_run_of_twenty(data_dir:
     found, label = stats.ttest_ind(first, second, axis=1, equal_var=False).pvalue, labels[-1]
     assert 0.03 < np.mean(found < 0.05) < 0.07
     traits = pl.DataFrame({"rater": raters, "trait": np.where(label, "a", "b")})
-    row = one(compare(answers.join(traits, on="rater"), between="trait", ci="none"))
+    row = one(compare(answers.join(traits, on="rater"), between="trait", test="welch", ci="none"))
     assert row["p"] == pytest.approx(found[-1], rel=1e-6)
     assert row["p_permutation"] == pytest.approx(row["p"], abs=0.03)
 
@@ -361,3 +362,34 @@ def test_few_units_have_the_interval_of_the_non_central_t() -> None:
     scale = np.sqrt(9 * 9 / 18)
     assert stats.nct.cdf(row["estimate"] * scale, 16, row["low"] * scale) == pytest.approx(0.975, abs=1e-6)
     assert stats.nct.cdf(row["estimate"] * scale, 16, row["high"] * scale) == pytest.approx(0.025, abs=1e-6)
+
+
+def test_groups_of_raters_with_different_items_are_compared_in_a_mixed_model() -> None:
+    from vantage.measures.models.explain import explain
+
+    data = judged(shift=0.8)
+    row = one(compare(data, between="age", ci="none"))
+    assert row["test"] == "mixed"
+    rows = explain(data, traits="age", permutations=0)
+    same = rows.filter(pl.col("versus") == "largest difference").row(0, named=True)
+    assert abs(row["difference"]) == pytest.approx(same["points"], rel=1e-3)
+    assert row["first_mean"] - row["second_mean"] == pytest.approx(row["difference"])
+    plain = one(compare(data, between="age", test="welch", ci="none"))
+    assert plain["estimate"] == row["estimate"]
+    assert plain["difference"] != row["difference"]
+    complete = judged(raters=12, per_item=12)
+    assert one(compare(complete, between="age", ci="none"))["test"] == "welch"
+    with pytest.raises(InputError, match="test 'mixed' compares groups of raters"):
+        compare(data, between="genre", test="mixed")
+
+
+@pytest.mark.slow
+@pytest.mark.data
+def test_a_mixed_model_finds_permuted_traits_in_one_run_of_twenty(data_dir: Path) -> None:
+    answers = judgments_frame(shape("wcsent", data_dir))
+    raters = answers["rater"].unique().sort()
+    rng, p = np.random.default_rng(6), []
+    for _ in range(200):
+        chosen = raters.filter(pl.Series(rng.permutation(len(raters)) < len(raters) // 3))
+        p.append(two_groups(answers, pl.col("rater").is_in(chosen.implode()))[2])
+    assert 0.02 <= np.mean(np.array(p) < 0.05) <= 0.085

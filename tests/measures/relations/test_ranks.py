@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from vantage.errors import InputError
-from vantage.measures.intervals import weights
+from vantage.measures.intervals import percentile, weights
 from vantage.measures.relations.ranks import rank_correlations, ranks
+from vantage.measures.scoring.accuracy import accuracy
 
 scores = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=3, max_size=7)
 
@@ -93,7 +94,7 @@ def test_the_interval_and_the_swaps_are_those_of_rescored_resamples() -> None:
     drawn = ranks(table, per="resample", **options)
     assert drawn["estimate"].to_list() == pytest.approx(expected)
     row = ranks(table, **options).row(0, named=True)
-    assert (row["low"], row["high"]) == pytest.approx(tuple(np.quantile(expected, [0.025, 0.975])))
+    assert (row["low"], row["high"]) == pytest.approx(percentile(np.array(expected), units=30))
     pairs = ranks(table, per="pair", **options)
     for pair in pairs.iter_rows(named=True):
         i, j = "wxyz".index(pair["system"]), "wxyz".index(pair["other"])
@@ -105,7 +106,9 @@ def test_the_interval_and_the_swaps_are_those_of_rescored_resamples() -> None:
         change = system["second_rank"] - system["first_rank"]
         assert system["rank_change"] == change
         place = "wxyz".index(system["system"])
-        low, high = np.quantile(ranked[1][:, place] - ranked[0][:, place], [0.025, 0.975])
+        low, high = percentile(ranked[1][:, place] - ranked[0][:, place], units=30)
+        assert low is not None
+        assert high is not None
         assert system["rank_change_low"] == pytest.approx(min(low, change))
         assert system["rank_change_high"] == pytest.approx(max(high, change))
 
@@ -171,3 +174,18 @@ def test_rank_correlation_of_rows_with_an_undefined_score_is_undefined() -> None
 def test_bad_options_are_told_in_one_sentence(options: dict[str, Any]) -> None:
     with pytest.raises(InputError):
         ranks(score_table([(1, 2), (2, 1)]), **options)
+
+
+@pytest.mark.parametrize("zero_division", [0.0, None])
+def test_classes_without_a_denominator_count_as_in_accuracy(zero_division: float | None) -> None:
+    table, gold = judgments()
+    # Nobody answers 2 and the reference never has it, so that its F1 has no denominator.
+    options: dict[str, Any] = {"reference": gold, "zero_division": zero_division, "ci": "none"}
+    with_third = pl.concat([table, table.head(1).with_columns(value=pl.lit(2.0), item=pl.lit("other"))])
+    scores = ranks(with_third, per="system", score="f1_macro", **options)
+    expected = accuracy(with_third, by=["rater", "condition"], metric="f1_macro", **options)
+    for row in scores.iter_rows(named=True):
+        for side, condition in (("first_score", "context"), ("second_score", "plain")):
+            same = expected.filter(rater=row["system"], condition=condition)["estimate"][0]
+            assert row[side] == pytest.approx(same)
+    assert (scores["first_score"] < 0.67).all() == (zero_division == 0.0)

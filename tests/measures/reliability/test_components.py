@@ -97,7 +97,7 @@ def test_unbalanced_estimates_solve_hendersons_equations() -> None:
     left = [[np.trace((p - mean) @ v) for v in covariances] for p in projections]
     right = [y @ (p - mean) @ y for p in projections]
     expected = np.linalg.solve(left, right)
-    assert list(variances(components(data, ci="none")).values()) == pytest.approx(list(expected))
+    assert list(variances(components(data, estimator="moments", ci="none")).values()) == pytest.approx(list(expected))
 
 
 def test_shares_have_intervals_around_them_and_add_up() -> None:

@@ -199,7 +199,8 @@ def test_the_decision_study_follows_from_the_components() -> None:
     once = d_study(data.filter(sample=0), samples=[2], raters=[1]).row(0, named=True)
     assert once["estimate"] is None
     assert "answered twice" in once["reason"]
-    wrong: list[dict[str, Any]] = [{"score": "pair"}, {"raters": [0]}, {"samples": []}]
+    wrong: list[dict[str, Any]] = [{"score": "pair"}, {"raters": [0]}, {"samples": []}, {"items": [5]}]
+    wrong.append({"score": "rater", "raters": [3]})
     for options in wrong:
         with pytest.raises(InputError):
             d_study(data, **options)

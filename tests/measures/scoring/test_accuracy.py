@@ -17,8 +17,9 @@ from sklearn import metrics as sklearn_metrics
 from vantage.corpora import Corpus
 from vantage.errors import InputError
 from vantage.instruments import Instrument
-from vantage.measures.intervals import weights
+from vantage.measures.intervals import TOO_FEW_RATERS, Bounds, percentile, weights
 from vantage.measures.scoring.accuracy import accuracy, confusion
+from vantage.measures.scoring.replaceability import alt_test
 from vantage.scales import OptOut, Scale
 
 LABELS = [0.0, 1.0, 2.0]
@@ -166,9 +167,8 @@ def test_replicates_equal_recomputation() -> None:
     (block,) = weights(40, 60, 4)
     drawn = [np.repeat(order, row.astype(int)) for row in block]
 
-    def interval(score: Any) -> list[float]:
-        values = [score(gold[d], predicted[d]) for d in drawn]
-        return [float(v) for v in np.quantile(values, [0.025, 0.975])]
+    def interval(score: Any) -> Bounds:
+        return percentile(np.array([score(gold[d], predicted[d]) for d in drawn]), units=40)
 
     f1 = {"average": "macro", "labels": [0, 1, 2], "zero_division": 0}
     expected = [
@@ -219,6 +219,25 @@ def test_each_person_in_turn() -> None:
     mean = accuracy(data, reference="each", metric="accuracy").row(0, named=True)
     assert mean["estimate"] == pytest.approx(np.mean([0.75, 0.75, 0.25]))
     assert mean["low"] <= mean["estimate"] <= mean["high"]
+
+
+def test_ten_people_who_make_the_reference_stand_for_others() -> None:
+    rng = np.random.default_rng(0)
+    rater, item = (grid.ravel() for grid in np.indices((11, 40)))
+    value = rng.integers(0, 2, 40)[item] ^ (rng.random(len(item)) < np.where(rater < 5, 0.45, 0.1))
+    kind = np.where(rater == 10, "model", "person")
+    data = pl.DataFrame({"item": item, "rater": rater, "kind": kind, "value": value.astype(float)})
+    options: dict[str, Any] = {"metric": "accuracy", "reference": "each"}
+    both, items = (accuracy(data, ci=ci, **options).row(0, named=True) for ci in ("auto", "items"))
+    assert (both["over"], both["reason"], items["over"]) == ("both", None, "items")
+    assert both["high"] - both["low"] > 1.3 * (items["high"] - items["low"])  # people are of two minds
+    few = accuracy(data.filter(pl.col("rater") > 0), **options).row(0, named=True)
+    assert (few["over"], few["reason"]) == ("items", TOO_FEW_RATERS)
+    assert few["low"] < few["estimate"] < few["high"]
+    apart = accuracy(data, per="person", **options)
+    assert set(apart["over"]) == {"items"}
+    tested = alt_test(data, alignment="accuracy").row(0, named=True)
+    assert tested["advantage_over"] == "both"
 
 
 def test_a_person_under_test_is_not_part_of_the_reference() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import polars as pl
 import pytest
 
+from vantage.measures.intervals import wilson
 from vantage.measures.variation.refusals import refusals
 
 
@@ -52,9 +54,32 @@ def test_raters_are_kept_apart() -> None:
     assert dict(refusals(both, by="rater").select("rater", "estimate").iter_rows()) == {"m": 1.0, "n": 0.0}
 
 
-def test_the_interval_says_that_replies_to_one_item_depend_on_each_other() -> None:
-    rows = {"item": [*"aabb"], "rater": [*"mnmn"], "value": [None] * 4, "status": ["refused", "answered"] * 2}
-    together = refusals(rows, by=()).row(0, named=True)
-    assert together["estimate"] == 0.5
-    assert together["reason"].startswith("the interval takes replies for independent")
-    assert refusals(rows)["reason"].to_list() == [None] * 4
+def test_replies_to_one_item_are_not_taken_for_independent() -> None:
+    """Half of the items are always refused: forty replies are worth eight items, not forty."""
+    item = [name for name in "abcdefgh" for _ in range(5)]
+    status = ["refused" if name < "e" else "answered" for name in item]
+    rows = {"item": item, "rater": ["m"] * 40, "sample": [*range(5)] * 8, "value": [None] * 40, "status": status}
+    together = refusals(rows, by="rater").row(0, named=True)
+    assert (together["estimate"], together["replies"], together["over"]) == (0.5, 40, "items")
+    low, high = wilson(4, 8, 0.95)
+    # A little longer than Wilson's of eight items, whose variance is not estimated.
+    assert low - 0.08 < together["low"] < low
+    assert high < together["high"] < high + 0.08
+    assert set(refusals(rows)["over"]) == {"runs"}
+
+
+def test_people_who_refuse_one_item_stand_for_other_people() -> None:
+    rows = {"item": ["a"] * 6, "rater": [*"abcdef"], "value": [None] * 6, "status": ["refused", "answered"] * 3}
+    row = refusals(rows, by=()).row(0, named=True)
+    assert (row["low"], row["high"], row["over"]) == (*wilson(3, 6, 0.95), "raters")
+
+
+def test_refusals_of_many_raters_are_over_both() -> None:
+    rng = np.random.default_rng(0)
+    item, rater = (grid.ravel() for grid in np.indices((30, 12)))
+    status = np.where(rng.random(360) < np.repeat([0.1, 0.8], 6)[rater], "refused", "answered")
+    rows = {"item": item, "rater": rater, "value": [None] * 360, "status": status}
+    both, items = (refusals(rows, by=(), ci=ci).row(0, named=True) for ci in ("auto", "items"))
+    assert (both["over"], items["over"]) == ("both", "items")
+    # Half of the raters refuse most of the time, so that other raters could refuse far more or far less.
+    assert both["high"] - both["low"] > 3 * (items["high"] - items["low"])

@@ -6,7 +6,18 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import polars as pl
+
+from vantage import ChatRater, Instrument, demo_corpus
 from vantage.raters.models.embedded import weights
+from vantage.raters.personas import Persona
+from vantage.runs import RunOptions, RunPlan, RunStore, run
+
+INSTRUMENTS = ("warmth-competence", "irony", "sarcasm-rating", "sentiment", "appraisals")
+STYLES = (
+    *("zero-shot", "few-shot:1", "reasoning", "two-step", "scoring", "reasoning+scoring", "sampling:2"),
+    *("together", "json", "json+free", "coarse", "coarse+scoring", "persona", "selective-persona"),
+)
 
 
 @contextmanager
@@ -25,3 +36,29 @@ def llama_server(window: int = 4096) -> Iterator[str]:
         yield f"{server.listening_address}/v1"
     finally:
         del server
+
+
+def ask_in_style(url: str, instrument: str, style: str) -> None:
+    """Puts one question about one item to SmolLM2: no call may fail, and no answer may be invented."""
+    known = Instrument.load(instrument)
+    question = known.questions[0].id
+    items = demo_corpus().items.head(1)
+    for part in known.shown(""):
+        if part.name not in items.columns:
+            items = items.with_columns(items["text"].alias(part.name))
+    corpus = demo_corpus().filter(item=items["item"].to_list())._with(items=items)
+    persona = Persona("baker", age=40, occupation="baker") if "persona" in style else None
+    settings = {"base_url": url, "timeout": 300}
+    rater = ChatRater("openai:smollm2", style, persona, max_tokens=6, settings=settings)
+    with RunStore.temporary() as store:
+        plan = RunPlan.of(corpus, rater, known, questions=[question])
+        outcome = run(plan, store, RunOptions(concurrency=2))
+    assert (outcome.tally.failed, outcome.complete) == (0, True), outcome.tally.fault
+    judged = outcome.judged[0].judgments.filter(pl.col("question").is_in([question, f"{question}-coarse"]))
+    # A persona to whom the item is not relevant gives no answer.
+    assert len(judged) == 1 or style == "selective-persona"
+    for row in judged.iter_rows(named=True):
+        if row["mass"] is not None and row["mass"] < 0.5:
+            assert (row["status"], row["value"]) == ("failed", None)
+        if row["rule"] == "cut":
+            assert row["value"] is None

@@ -23,6 +23,16 @@ from vantage.raters.models.faults import LONGEST_WAIT, retry_after
         ({"retry-after": "Wed, 99 Foo"}, None),
         ({"retry-after-ms": "250", "retry-after": "9"}, 0.25),
         ({"retry-after": formatdate(1000, usegmt=True), "date": formatdate(960, usegmt=True)}, 40.0),
+        ({"x-ratelimit-remaining-requests": "0", "x-ratelimit-reset-requests": "20ms"}, 0.02),
+        ({"x-ratelimit-remaining-requests": "3", "x-ratelimit-reset-requests": "9s"}, None),
+        (
+            {
+                "anthropic-ratelimit-requests-remaining": "0",
+                "anthropic-ratelimit-requests-reset": "1970-01-01T00:16:40Z",
+                "date": formatdate(990, usegmt=True),
+            },
+            10.0,
+        ),
         ({"retry-after": formatdate(900, usegmt=True), "date": formatdate(960, usegmt=True)}, 0.0),
     ],
 )

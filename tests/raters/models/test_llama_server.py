@@ -7,17 +7,14 @@ from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
-import polars as pl
 import pytest
 
-from tests.raters.models.llama_server import llama_server
-from vantage import ChatRater, Instrument, demo_corpus
+from tests.raters.models.llama_server import INSTRUMENTS, STYLES, ask_in_style, llama_server
+from vantage import demo_corpus
 from vantage.raters.answers import answer_schema
 from vantage.raters.models import Message, ModelError, Request, Sampling, load_model
 from vantage.raters.models.openai import OpenAIModel
 from vantage.raters.models.probe import probe
-from vantage.raters.personas import Persona
-from vantage.runs import RunOptions, RunPlan, RunStore, run
 
 pytest.importorskip("xllamacpp")
 
@@ -97,11 +94,6 @@ def test_the_probe_finds_out_what_the_server_can_do(model: OpenAIModel) -> None:
     assert profile.tokens_per_second > 0
 
 
-INSTRUMENTS = ("warmth-competence", "irony", "sarcasm-rating", "sentiment", "appraisals")
-STYLES = (
-    *("zero-shot", "few-shot:1", "reasoning", "two-step", "scoring", "reasoning+scoring", "sampling:2"),
-    *("together", "json", "json+free", "coarse", "coarse+scoring", "persona", "selective-persona"),
-)
 PAIRS = [
     pytest.param(instrument, style, marks=pytest.mark.slow)
     for instrument in INSTRUMENTS
@@ -115,25 +107,4 @@ FEW = [("irony", "json")]
 
 @pytest.mark.parametrize(("instrument", "style"), [*FEW, *(pair for pair in PAIRS if pair.values not in FEW)])
 def test_styles_end_without_a_failed_call_or_an_invented_answer(url: str, instrument: str, style: str) -> None:
-    known = Instrument.load(instrument)
-    question = known.questions[0].id
-    items = demo_corpus().items.head(1)
-    for part in known.shown(""):
-        if part.name not in items.columns:
-            items = items.with_columns(items["text"].alias(part.name))
-    corpus = demo_corpus().filter(item=items["item"].to_list())._with(items=items)
-    persona = Persona("baker", age=40, occupation="baker") if "persona" in style else None
-    settings = {"base_url": url, "timeout": 300}
-    rater = ChatRater("openai:smollm2", style, persona, max_tokens=6, settings=settings)
-    with RunStore.temporary() as store:
-        plan = RunPlan.of(corpus, rater, known, questions=[question])
-        outcome = run(plan, store, RunOptions(concurrency=2))
-    assert (outcome.tally.failed, outcome.complete) == (0, True), outcome.tally.fault
-    judged = outcome.judged[0].judgments.filter(pl.col("question").is_in([question, f"{question}-coarse"]))
-    # A persona to whom the item is not relevant gives no answer.
-    assert len(judged) == 1 or style == "selective-persona"
-    for row in judged.iter_rows(named=True):
-        if row["mass"] is not None and row["mass"] < 0.5:
-            assert (row["status"], row["value"]) == ("failed", None)
-        if row["rule"] == "cut":
-            assert row["value"] is None
+    ask_in_style(url, instrument, style)

@@ -81,6 +81,8 @@ def test_what_is_asked_arrives_and_what_comes_back_is_read(lab: Lab, dialect: Di
     assert ("11" in str(body)) == dialect.takes_seed
     assert ("0.5" in str(body)) == dialect.takes_temperature
     assert str(body).count("A lovely day") == str(body).count("Hm.") == 1
+    # Only Anthropic has to be told to keep what prompts share.
+    assert ("cache_control" in str(body)) == dialect.name.startswith("anthropic:")
 
 
 def test_thinking_is_kept_apart_from_the_answer(lab: Lab, dialect: Dialect) -> None:

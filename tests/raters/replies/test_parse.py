@@ -159,7 +159,7 @@ UNPARSED = [
     (FIVE, "8/10", "other-scale"),
     (NINE, "Final rating: 7/10", "other-scale"),
     (NINE, "5, 6, 7", "several"),
-    (NINE, "1\n2\n3", "several"),
+    (NINE, "1\n2\n3", "echo"),
     (NINE, '{"rating": [3, 4]}', "several"),
     (SARCASM, "Yes and no", "several"),
     (AGREE, "disagree or strongly disagree", "several"),

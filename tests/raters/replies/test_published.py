@@ -159,21 +159,21 @@ def test_every_disagreement_with_the_published_cleaning_is_explained(cells: list
         ("alpaca-native", "option named in words"): 1,
         ("dolly-v2-7b", "option named in words"): 174,
         ("dolly-v2-7b", "rating behind a number that is none"): 1,
-        ("dolly-v2-7b", "number and NA or another option"): 267,
-        ("dolly-v2-7b", "number copied from the post"): 97,
+        ("dolly-v2-7b", "number and NA or another option"): 266,
+        ("dolly-v2-7b", "number copied from the post"): 100,
         ("dolly-v2-7b", "number of the repeated prompt"): 10,
         ("dolly-v2-7b", "NA, then the repeated prompt or other numbers"): 40,
-        ("dolly-v2-7b", "decimal cut off"): 57,
+        ("dolly-v2-7b", "decimal cut off"): 55,
         ("dolly-v2-7b", "number out of another top"): 1,
         ("dolly-v2-7b", "number denied"): 2,
         ("dolly-v2-7b", "refusal that holds a number"): 5,
         ("dolly-v2-7b", "number in a sentence about something else"): 16,
-        ("dolly-v2-7b", "another place than the first number"): 5,
+        ("dolly-v2-7b", "another place than the first number"): 4,
         ("flan-t5-xxl", "option named in words"): 23,
         ("flan-t5-xxl", "number copied from the post"): 107,
         ("flan-t5-xxl", "number in a sentence about something else"): 1,
     }
-    assert sum(found.values()) == 807
+    assert sum(found.values()) == 806
 
 
 def test_statuses_are_as_frequent_as_reported(cells: list[Recorded]) -> None:

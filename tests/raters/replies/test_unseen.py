@@ -11,6 +11,8 @@ import pytest
 
 from tests.raters.replies.test_published import as_asked, shown, table
 from vantage.instruments import Instrument
+from vantage.raters.conversation import read_reply
+from vantage.raters.models.base import Completion
 from vantage.raters.replies import ParsedReply, parse_reply
 
 HERE = Path(__file__).parent
@@ -67,4 +69,25 @@ def test_replies_of_a_very_small_model_are_read_as_meant() -> None:
         question = Instrument.load(record["instrument"]).question(record["question"])
         reply = parse_reply(record["reply"], question, record["item"], cut=record["cut"])
         found[judged(reply, str(record["meant"]))] += 1
-    assert found == {"right": 85, "missed": 2, "invented": 2}
+    assert found == {"right": 87, "missed": 1, "invented": 1}
+
+
+def test_replies_of_a_model_that_was_never_taught_to_answer_are_read_as_meant() -> None:
+    # Gemma 3 270M without instruction tuning, asked in eight ways about 88 questions; no reply of this model was seen
+    # before. When each part was first read: 525 of 585 (37 invented), 550 of 584 (14), 314 of 320 (5), 247 of 259 (5);
+    # the rules were mended after each. Where a reply can be read in two ways, both are right.
+    found: dict[str, Counter[str]] = {}
+    for line in (HERE / "gemma.jsonl").read_text("utf-8").splitlines():
+        record = json.loads(line)
+        question = Instrument.load(record["instrument"]).question(record["question"])
+        completion = Completion(record["reply"], "length" if record.get("cut") else "stop")
+        reply = read_reply(completion, [question], record["item"])[question.id]
+        meant = record["meant"].split("|")
+        said = shown(reply) if shown(reply) in meant else meant[0]
+        found.setdefault(record["part"], Counter())[judged(reply, said)] += 1
+    assert {part: (sum(counts.values()), counts["right"], counts["invented"]) for part, counts in found.items()} == {
+        "fifth": (585, 568, 2),
+        "sixth": (584, 570, 0),
+        "seventh": (320, 319, 0),
+        "eighth": (259, 255, 1),
+    }

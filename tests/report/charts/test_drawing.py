@@ -40,7 +40,8 @@ KINDS: dict[str, tuple[str, dict[str, Any]]] = {
     "violin": ("distribution", {"value": "estimate", "category": "name", "kind": "violin"}),
     "histogram": ("distribution", {"value": "estimate", "category": "name", "kind": "histogram"}),
     "heat": ("heat", {"row": "name", "column": "series", "diverging": True}),
-    "bump": ("bump", {"name": "name", "stage": "stage", "highlight": ["trust"]}),
+    "three": ("three", {"panel": "name", "row": "series"}),
+    "bump": ("bump", {"who": "name", "stage": "stage", "highlight": ["trust"]}),
     "lattice": ("lattice", {"sets": "name", "panel": "series"}),
     "forest": ("forest", {"category": "name", "expected": "high", "panel": "series", "reference": "low"}),
     "wright": ("wright", {"value": "estimate"}),
@@ -143,3 +144,16 @@ def test_every_chart_is_told_in_words(kind: str) -> None:
     assert told.endswith(".")
     assert Figure("a", "c", chart=chart, data=ROWS.clear(), options=options).in_words.endswith("There are no data.")
     assert Figure("a", "c", "Mine.", chart, ROWS, options).in_words == "Mine."
+
+
+def test_what_has_no_estimate_is_not_drawn_as_an_empty_row_or_series() -> None:
+    frame = pl.DataFrame({"name": ["a", "b"], "kind": ["x", None], "estimate": [0.5, None]})
+    figure = draw("points", frame, {"category": "name", "series": "kind"})
+    assert [tick.get_text() for tick in figure.axes[0].get_yticklabels()] == ["a"]
+    assert figure.legends == []
+
+
+def test_cells_have_no_negative_zero_and_a_true_minus() -> None:
+    frame = pl.DataFrame({"row": ["a", "a"], "column": ["b", "c"], "estimate": [-0.004, -1.0]})
+    figure = draw("heat", frame, {"row": "row", "column": "column", "digits": 1})
+    assert [text.get_text() for text in figure.axes[0].texts] == ["0.0", "−1.0"]

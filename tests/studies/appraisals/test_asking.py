@@ -14,7 +14,7 @@ from tests.studies.appraisals.release import write
 from vantage import Corpus
 from vantage.raters.models.base import Completion, Request
 from vantage.report.record import Record
-from vantage.studies.appraisals.options import AppraisalsOptions
+from vantage.studies.appraisals.collecting import AppraisalsOptions
 from vantage.studies.appraisals.study import STUDY
 from vantage.studies.execution import Context
 

@@ -130,10 +130,19 @@ def test_every_part_has_its_figure(report: Report) -> None:
     figures = {
         figure.name for section in report.result.sections for figure in section.parts if hasattr(figure, "chart")
     }
-    assert {"ratings-box", "ratings-violin", "emotion-profiles", "evaluation", "models-questions"} <= figures
+    assert {
+        "ratings-box",
+        "ratings-violin",
+        "emotion-profiles",
+        "evaluation",
+        "models-questions",
+        "raters-map",
+    } <= figures
 
 
-@pytest.mark.parametrize("name", ["agreement-questions", "emotion-profiles", "emotion-weights", "evaluation-automatic"])
+@pytest.mark.parametrize(
+    "name", ["agreement-questions", "emotion-profiles", "emotion-weights", "evaluation-automatic", "raters-map"]
+)
 def test_figures_can_be_drawn_where_some_things_are_missing(report: Report, name: str) -> None:
     figure = next(figure for figure in report.result.figures if figure.name == name)
     assert figure.draw().axes

@@ -22,8 +22,7 @@ from vantage.report.sentences import Words, decide, statement
 from vantage.studies.appraisals import emotions, evaluation, experts, models, reasons
 from vantage.studies.appraisals.analysis import Appraised
 from vantage.studies.appraisals.coding import p_over_posts
-from vantage.studies.appraisals.collecting import read_release
-from vantage.studies.appraisals.options import AppraisalsOptions
+from vantage.studies.appraisals.collecting import AppraisalsOptions, read_release
 from vantage.studies.appraisals.study import STUDY
 from vantage.studies.execution import Context
 

@@ -43,11 +43,13 @@ def test_methods_stand_beside_votes_and_the_last_model_flags() -> None:
     )
     assert (told.facts["marked"], told.facts["voted"]) == (8, 17)
     assert told.frame.filter(method=SELECTIVE)["calls"].to_list() == [7]
-    plain, modelled = detection.curves(one)
-    assert set(plain.data["method"]) == {TITLES["length"], detection.RANDOM}
-    assert set(modelled.data["method"]) == {SELECTIVE, detection.RANDOM}
-    assert modelled.name == "curves-sarcasm-planted"
-    assert modelled.data.filter(method=detection.RANDOM)["low"].null_count() == 0
+    lines = detection.curves(one)
+    assert lines is not None
+    plain, modelled = lines.partition_by("used", maintain_order=True)
+    assert set(plain["method"]) == {TITLES["length"], detection.RANDOM}
+    assert set(modelled["method"]) == {SELECTIVE, detection.RANDOM}
+    assert set(modelled["used"]) == {"that use planted"}
+    assert modelled.filter(method=detection.RANDOM)["low"].null_count() == 0
     relevant = detection.relevance(one)
     assert relevant is not None
     assert relevant.select("asked", "fewest", "none").row(0) == (6, 0, 1)
@@ -70,7 +72,7 @@ def test_too_few_votes_leave_scores_without_a_verdict_and_a_budget_flags() -> No
     assert "auc" not in told.frame.columns
     assert told.facts["few_votes"] == "4 items of the task"
     assert detection.calibrated(one) is None
-    assert detection.curves(one) == detection.remaining_doubt(one) == []
+    assert detection.curves(one) is detection.remaining_doubt(one) is None
 
 
 def test_nobody_and_no_model_leave_no_section() -> None:
@@ -84,7 +86,9 @@ def test_nobody_and_no_model_leave_no_section() -> None:
 def test_context_that_helps_shows_in_what_is_left() -> None:
     one = found(["clear", "ambiguous"] * 8)
     vars(one)["after"] = one.votes.with_columns(pl.lit(0.0).alias("doubt"))
-    left = detection.remaining_doubt(one)[-1].data
+    lines = detection.remaining_doubt(one)
+    assert lines is not None
+    left = lines.filter(used="that use planted")
     mine = left.filter(method=SELECTIVE)["estimate"].to_list()
     assert mine[0] == pytest.approx(0.2)
     assert mine[-1] == pytest.approx(0.0)

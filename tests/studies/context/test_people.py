@@ -36,13 +36,11 @@ def asked(kind: str = "person") -> Corpus:
 
 
 def analysis(corpus: Corpus) -> ContextAnalysis:
-    return ContextAnalysis(corpus, ContextOptions(tasks="sarcasm", resamples=50))
+    return ContextAnalysis(corpus, ContextOptions(tasks="sarcasm", methods="length", resamples=50))
 
 
 def by_condition(corpus: Corpus) -> pl.DataFrame:
-    found = people.people_by_condition(analysis(corpus))
-    assert found is not None
-    return found.frame
+    return table(analysed(corpus), "people")
 
 
 def test_context_is_set_beside_no_context() -> None:
@@ -72,16 +70,23 @@ def test_fewer_ambiguous_answers_alone_raise_the_first_f1_only() -> None:
 
 
 def test_single_annotators_have_their_own_f1_and_seats_have_none() -> None:
-    found = people.annotators(analysis(asked()))
-    assert found is not None
+    found = table(analysed(asked()), "annotators")
     static = dict(found.filter(condition="static").select("rater", "estimate").iter_rows())
     assert static["p0"] < static["p1"]
     assert set(found.filter(condition="context")["estimate"]) == {1.0}
     assert found["low"].null_count() == 0
-    assert people.annotators(analysis(asked("slot"))) is None
-    facts = people.people_by_condition(analysis(asked("slot")))
-    assert facts is not None
-    assert facts.facts == {"annotators": None, "seats": 3}
+    seats = analysed(asked("slot"))
+    assert "annotators" not in [one.name for one in seats.tables]
+    facts = people.summary(analysis(asked("slot"))).facts
+    assert (facts["annotators"], facts["seats"]) == (None, 3)
+
+
+def test_the_figure_has_a_row_for_each_number_and_condition() -> None:
+    found = analysed(asked())
+    (drawn,) = [one for one in found.figures if one.name == "before-after"]
+    row = drawn.data.filter(category="sarcasm: F1, decided answers", condition="context")
+    assert row["estimate"].to_list() == table(found, "people").filter(condition="context")["f1_decided"].to_list()
+    assert len(drawn.data) == 8
 
 
 def test_the_change_of_doubt_is_that_of_the_same_items() -> None:
@@ -106,8 +111,7 @@ def test_context_that_divides_people_turns_the_sentence_round() -> None:
 def test_nobody_leaves_no_section_and_answers_without_context_say_so() -> None:
     corpus = asked()
     nobody = Corpus(corpus.items, corpus.raters.clear(), corpus.judgments.clear(), corpus.instruments)
-    assert people.people_by_condition(analysis(nobody)) is None
-    assert people.before_after(analysis(nobody)) is None
+    assert "people" not in [one.name for one in analysed(nobody).tables]
     told = [finding.text for finding in analysed(nobody).findings]
     assert "No people have judged the 12 statements of the task sarcasm." in told
     alone = [finding.text for finding in analysed(corpus.filter(condition="static")).findings]

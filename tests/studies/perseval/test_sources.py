@@ -7,8 +7,7 @@ import pytest
 
 from tests.studies.perseval.made import corpus, write
 from vantage import Corpus
-from vantage.studies.perseval.cells import planned
-from vantage.studies.perseval.options import PersevalOptions
+from vantage.studies.perseval.cells import PersevalOptions, planned
 from vantage.studies.perseval.sources import read, tasks
 
 

@@ -7,7 +7,7 @@ import polars as pl
 from tests.studies.perseval.made import write
 from vantage.report.record import Record
 from vantage.studies.execution import Context
-from vantage.studies.perseval.options import PersevalOptions
+from vantage.studies.perseval.cells import PersevalOptions
 from vantage.studies.perseval.sources import CorpusTask, read, tasks
 from vantage.studies.perseval.stored import Predictions, by_rater
 

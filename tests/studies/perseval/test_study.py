@@ -96,6 +96,9 @@ def test_the_trait_that_matters_among_people_is_found_and_the_other_is_not(repor
     assert gains["gender"] < 0.01
     chance = dict(table(report[0], "explained").select("trait", "p").iter_rows())
     assert chance["group"] < 0.01 < chance["gender"]
+    modelled = {row["trait"]: row for row in table(report[0], "trait-model").iter_rows(named=True)}
+    assert modelled["group"]["p"] < 0.01 < modelled["gender"]["p"]
+    assert modelled["group"]["difference_low"] > 0 > modelled["gender"]["difference_low"]
     change = table(report[0], "label-change")
     between = {row["trait"]: row for row in change.iter_rows(named=True)}
     assert between["group"]["between"] > (between["gender"]["between"] or 0)

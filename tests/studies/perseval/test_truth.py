@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,15 +11,16 @@ import numpy as np
 import polars as pl
 import pytest
 
-from tests.report.spoken import spoken
-from tests.report.truth import check_all, claims
+from tests.report.noise import SEEDS, Claiming, claiming, few
+from tests.report.truth import claims
 from tests.studies.perseval.made import write
+from vantage.report.parts import Result
 from vantage.report.record import Record
 from vantage.studies.execution import Context
 from vantage.studies.perseval import analysis, learning, scoring, study, traits, whom
-from vantage.studies.perseval.options import PersevalOptions
+from vantage.studies.perseval.cells import PersevalOptions
 
-SAY = spoken("vantage.studies.perseval", analysis, scoring, traits, whom)
+SAYING = Claiming("vantage.studies.perseval", analysis, scoring, traits, whom)
 
 
 class Guessing:
@@ -34,25 +36,26 @@ class Guessing:
         return asked.with_columns(pl.Series("value", self.rng.integers(0, 2, len(asked)).astype(np.float64)))
 
 
-def said(data: Path, methods: str = "tfidf,tfidf-users", resamples: int = 200) -> list[str]:
-    """What the report on a corpus claims, after every sentence was checked."""
+def studied(data: Path, methods: str = "tfidf,tfidf-users", resamples: int = 200) -> Result:
+    """What the report on a corpus says, after every sentence was checked."""
     options = PersevalOptions(encoder="none", resamples=resamples, methods=methods)
     context = Context(options, Record("perseval", "Perseval"), data=data)
-    result = SAY(analysis.Perspectives.of(study.collect(context), context))
-    check_all(result)
-    return claims(result)
+    return SAYING.result(analysis.Perspectives.of(study.collect(context), context))
 
 
-def claimed(folder: Path, seeds: range, monkeypatch: pytest.MonkeyPatch) -> dict[int, list[str]]:
+def said(data: Path, methods: str = "tfidf,tfidf-users") -> list[str]:
+    return claims(studied(data, methods))
+
+
+def claimed(folder: Path, seeds: range, monkeypatch: pytest.MonkeyPatch) -> Mapping[int, list[str]]:
     """What the report claims of people and raters that guess, by seed."""
-    found = {}
-    for seed in seeds:
+
+    def guessed(seed: int) -> Result:
         rng = np.random.default_rng(10_000 + seed)
-        monkeypatch.setattr(learning, "fit_pairs", lambda split, *_, rng=rng, **__: Guessing(split, rng))
-        data = write(folder / str(seed), people=60, seed=seed, noise=True)
-        if told := said(data, resamples=100):
-            found[seed] = told
-    return found
+        monkeypatch.setattr(learning, "fit_pairs", lambda split, *_, **__: Guessing(split, rng))
+        return studied(write(folder / str(seed), people=60, seed=seed, noise=True), resamples=100)
+
+    return claiming(guessed, seeds)
 
 
 def test_noise_claims_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -61,7 +64,7 @@ def test_noise_claims_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.slow
 def test_noise_claims_nothing_in_nearly_all_of_200_seeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert len(claimed(tmp_path, range(200), monkeypatch)) <= 10
+    assert len(claimed(tmp_path, range(SEEDS), monkeypatch)) <= few(SEEDS)
 
 
 def test_what_learns_from_noise_claims_nothing_of_groups_and_of_knowing_users(tmp_path: Path) -> None:

@@ -11,8 +11,7 @@ import polars as pl
 
 from vantage.instruments import Instrument
 from vantage.studies.stereomap.elicitation import blocks
-from vantage.studies.stereomap.groups import SocialGroup, reference_groups
-from vantage.studies.stereomap.people import human_clusters
+from vantage.studies.stereomap.groups import SocialGroup, human_clusters, reference_groups
 
 WORDS = {
     "HC-LW": ["intelligent", "Ambitious", "cold", "wealthy", "hard-working"],

@@ -13,8 +13,9 @@ from vantage.corpora import Corpus
 from vantage.errors import InputError
 from vantage.instruments import Instrument
 from vantage.raters.models.base import Completion, LogProbs, Request
-from vantage.studies.stereomap.block_raters import KeywordRater, PrimedRater
 from vantage.studies.stereomap.elicitation import (
+    KeywordRater,
+    PrimedRater,
     blocks,
     conditions,
     elicit,

@@ -9,8 +9,14 @@ import pytest
 
 from vantage.errors import InputError
 from vantage.instruments import Instrument
-from vantage.studies.stereomap.groups import groups_corpus, published_groups, read_groups, reference_groups
-from vantage.studies.stereomap.people import human_clusters, seed_dictionary
+from vantage.studies.stereomap.groups import (
+    groups_corpus,
+    human_clusters,
+    published_groups,
+    read_groups,
+    reference_groups,
+    seed_dictionary,
+)
 
 SLUR = "retarded"
 

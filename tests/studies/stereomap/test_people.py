@@ -5,8 +5,13 @@ from __future__ import annotations
 import pytest
 from sklearn.metrics import adjusted_rand_score
 
-from vantage.studies.stereomap.groups import reference_groups
-from vantage.studies.stereomap.people import _reference, human_clusters, human_correlations, published_models
+from vantage.studies.stereomap.groups import (
+    _reference,
+    human_clusters,
+    human_correlations,
+    published_models,
+    reference_groups,
+)
 
 
 def test_people_are_known_by_cluster_only_and_the_doubtful_sign_is_flagged() -> None:

@@ -18,7 +18,7 @@ from vantage.instruments import Instrument
 from vantage.report.folder import Report
 from vantage.report.parts import Result
 from vantage.studies import run
-from vantage.studies.stereomap import answers, comparing, places, relations, words
+from vantage.studies.stereomap import answers, comparing, places, relations
 from vantage.studies.stereomap.analysis import Stereomap
 from vantage.studies.stereomap.evaluation import response_items
 from vantage.studies.stereomap.groups import groups_corpus, read_groups, reference_groups
@@ -223,6 +223,11 @@ def test_several_models_and_all_of_them(tmp_path: Path) -> None:
     means = dict(groups)
     assert means["all models"] == pytest.approx((means["recorded:one.parquet"] + means["recorded:two.parquet"]) / 2)
     assert told["refusals"]["rater"].to_list() == ["recorded:one.parquet", "recorded:two.parquet"]
+    maps = {figure.name: figure for figure in report.result.figures if figure.chart == "wright"}
+    assert set(maps) == {"wright-map-warmth", "wright-map-competence"}
+    drawn = maps["wright-map-warmth"].data
+    assert set(drawn.filter(facet="model")["name"]) == {"recorded:one.parquet", "recorded:two.parquet"}
+    assert "warm" in set(drawn.filter(facet="question")["name"])
 
 
 @pytest.mark.slow
@@ -338,7 +343,7 @@ def test_a_run_that_is_cut_off_says_how_much_is_there_and_goes_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from vantage.studies.running import redraw
-    from vantage.studies.stereomap.block_raters import PrimedRater
+    from vantage.studies.stereomap.elicitation import PrimedRater
 
     groups = "nurses, lawyers, students, women, men, poor"
     path = recorded(tmp_path / "answers.parquet", groups=read_groups(groups), runs=1, keywords=False)
@@ -386,10 +391,10 @@ def test_noise_claims_nothing(tmp_path: Path) -> None:
     report = quick(tmp_path / "answers.parquet", 4, noise=True)
     check_all(report.result)
     assert claims(report.result) == []
-    assert any("no better than chance" in finding.text for finding in report.result.findings)
+    assert any("cannot be told apart from chance" in finding.text for finding in report.result.findings)
 
 
-SAYING = Claiming("vantage.studies.stereomap", places, comparing, relations, words, answers)
+SAYING = Claiming("vantage.studies.stereomap", places, comparing, relations, answers)
 SHORT = Instrument.load("stereotype-content:short")
 
 

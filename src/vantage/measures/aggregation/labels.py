@@ -251,7 +251,7 @@ class _Rule:
                 raise InputError(f"{name} '{given}' is not known", remedy=nearest(given, known))
 
     def apply(self, part: Part) -> pl.DataFrame:
-        """The units of a part with `value`, `band`, `share` and, where there is no value, the `reason`."""
+        """The units of a part with `value`, `band`, `share` and, where value or probability is missing, `reason`."""
         scale = part.scale()
         if self.coarse or self.method in ("mean", "median", "signs"):
             check_level(scale, part.frame, "a coarse band" if self.coarse else f"a vote by {self.method}")
@@ -266,7 +266,10 @@ class _Rule:
             pl.Series("value", value).fill_nan(None),
             pl.Series("band", [None] * len(value) if unordered else self.bands(scale).named(place), pl.String),
             pl.Series("share", share).fill_nan(None),
-        ).with_columns(pl.when(pl.col("value").is_null()).then(pl.lit(problem)).alias("reason"))
+        )
+        needed = ["value", "share"] if self.method in get_args(Model) else ["value"]
+        missing = pl.any_horizontal(pl.col(needed).is_null())
+        found = found.with_columns(pl.when(missing).then(pl.lit(problem)).alias("reason"))
         if not part.frame["value"].null_count():
             return found
         silent = part.frame.select(UNIT).unique().join(found, on=UNIT, how="anti", nulls_equal=True)

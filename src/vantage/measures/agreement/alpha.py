@@ -10,6 +10,7 @@ number of raters or of points on the scale. Only ratio and custom distances look
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -19,11 +20,16 @@ from vantage.errors import InputError
 from vantage.measures.agreement.alpha_rater_bootstrap import coefficient_over_raters
 from vantage.measures.agreement.differences import Difference, Distance, custom, difference
 from vantage.measures.base import measure, table
+from vantage.measures.codes import dense, encode
 from vantage.measures.counts import FEW, Counts, Moments
 from vantage.measures.intervals import OVER, Bootstrap, Method, Over, Statistic
+from vantage.measures.parts import Part
+from vantage.measures.powered.contributions import Contribution
+from vantage.measures.powered.estimate import Powered
 from vantage.measures.presentation import AGREEMENT, Column, View
 from vantage.measures.rater_bootstrap import Answers, Choice, counted_answers, either_interval
-from vantage.measures.ratings import By, Floats, Judgments
+from vantage.measures.ratings import UNIT, By, Floats, Judgments, level_of
+from vantage.measures.resampling import per_item
 from vantage.measures.sources import CountedGroup, source_groups, source_of
 from vantage.scales import Level
 
@@ -46,7 +52,65 @@ VIEW: Final = View(
 )
 
 
-@measure("alpha", family="agreement", view=VIEW)
+MANY_VALUES: Final = 32
+"""With more values, coincidences of all pairs of them would take too much memory."""
+
+
+def _contributions(part: Part, options: Mapping[str, Any]) -> Iterator[Contribution]:
+    """What each item adds to alpha: its coincidences of values, or its moments at interval level."""
+    answered = part.answered
+    if options["distance"] is None:
+        questions = answered["question"].unique().sort().to_list()
+        level = level_of(part.scale(), options["level"], questions) if questions else None
+    else:
+        level = None
+    unit, units = dense(encode(answered, UNIT))
+    values, column = np.unique(answered["value"].to_numpy(), return_inverse=True)
+    table = np.bincount(unit * len(values) + column.ravel(), minlength=units * len(values)).reshape(units, -1)
+    first = np.unique(unit, return_index=True)[1]
+    paired = table.sum(axis=1) >= 2
+    items, table = answered["item"].gather(first).filter(paired), table[paired].astype(np.float64)
+    if not paired.any():
+        return
+    counts = Counts(values, table, np.ones(len(table), dtype=np.int64))
+    if len(values) > MANY_VALUES and level == "ordinal":
+        # Mid-ranks of all answers, held constant: interval alpha of them is ordinal alpha.
+        marginal = table.sum(axis=0)
+        level, counts = "interval", Counts(np.cumsum(marginal) - marginal / 2, table, counts.multiplicity)
+    if level == "interval":
+        columns, statistic = _moment_columns(counts.moments()), _alpha_of_moments
+    elif len(values) > MANY_VALUES:
+        raise InputError(
+            f"alpha of {len(values)} different values cannot be powered by a model at this level",
+            remedy="use level interval or ordinal",
+        )
+    else:
+        pairs = table[:, :, None] * (table[:, None, :] - np.eye(len(values)))
+        columns = (pairs / (table.sum(axis=1) - 1)[:, None, None]).reshape(len(table), -1)
+        statistic = _alpha_of_coincidences(_difference(level, options["distance"], values), len(values))
+    yield Contribution(items.unique().sort(), per_item(items, columns), statistic, limits=(-np.inf, 1.0))
+
+
+def _alpha_of_coincidences(apart: Difference, values: int) -> Statistic:
+    """Alpha as a function of the coincidences of values, one row of them per estimate."""
+
+    def statistic(sums: Floats) -> Floats:
+        coincidences = sums.reshape(len(sums), values, values)
+        marginal = coincidences.sum(axis=2)
+        if apart.name == "ordinal":
+            rank = np.cumsum(marginal, axis=1) - marginal / 2
+            squared = np.square(rank[:, :, None] - rank[:, None, :])
+        else:
+            columns = np.arange(values)
+            between = 1 - np.eye(values) if apart.between is None else apart.between(columns[:, None], columns[None, :])
+            squared = np.broadcast_to(between, coincidences.shape)
+        expected = np.einsum("bc,bd,bcd->b", marginal, marginal, squared)
+        return _one_minus((marginal.sum(axis=1) - 1) * np.einsum("bcd,bcd->b", coincidences, squared), expected)
+
+    return statistic
+
+
+@measure("alpha", family="agreement", view=VIEW, powered=Powered(_contributions))
 def alpha(
     data: Judgments,
     *,
@@ -83,6 +147,8 @@ def alpha(
         resamples: How many resamples to draw.
         confidence: Coverage of the interval.
         seed: Seed of the resampling. The interval does not depend on the order of the rows.
+
+    `powered_by` names a rater that judged these and further items, such as a model: see docs/powered.md.
 
     Returns:
         One row per group. Items with one answer cannot disagree and are left out as `unpaired`. The estimate
@@ -130,18 +196,23 @@ def coefficient(counts: Counts, apart: Difference) -> Statistic:
 
 def coefficient_of_moments(moments: Moments) -> Statistic:
     """Interval alpha as a function of weights on the kinds of units."""
+    columns = _moment_columns(moments)
+    return lambda weight: _alpha_of_moments(weight @ columns)
+
+
+def _moment_columns(moments: Moments) -> Floats:
+    """Number of answers, disagreement within the unit, sum and sum of squares, for each kind of unit."""
     n = moments.size
     within = (n * moments.second - moments.squared) / (n - 1)
-    columns = np.column_stack([n, within, moments.first, moments.second])
+    return np.column_stack([n, within, moments.first, moments.second])
 
-    def statistic(weight: Floats) -> Floats:
-        total, observed, first, second = (weight @ columns).T
-        expected = total * second - first**2
-        # Rounding may leave a trace of spread where a resample drew one value only.
-        expected[expected < 1e-12 * total * second] = 0
-        return _one_minus((total - 1) * observed, expected)
 
-    return statistic
+def _alpha_of_moments(sums: Floats) -> Floats:
+    total, observed, first, second = sums.T
+    expected = total * second - first**2
+    # Rounding may leave a trace of spread where a resample drew one value only.
+    expected[expected < 1e-12 * total * second] = 0
+    return _one_minus((total - 1) * observed, expected)
 
 
 def _ordinal(counts: Counts) -> Statistic:
@@ -214,7 +285,7 @@ def _of_moments(group: CountedGroup[Moments], level: Level | None, bootstrap: Bo
     row = _row(group, group.level(level), statistic)
     if row["reason"] is not None:
         return row
-    return row | bootstrap.stated(bootstrap.interval(statistic, group.counts.multiplicity))
+    return row | bootstrap.stated(bootstrap.interval(statistic, group.counts.multiplicity, (-np.inf, 1.0)))
 
 
 def _row(group: CountedGroup[Any], level: str, statistic: Statistic) -> dict[str, Any]:

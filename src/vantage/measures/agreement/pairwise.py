@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -11,9 +12,13 @@ from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.counts import Counts, centre, coarse_columns
 from vantage.measures.intervals import OVER, Bootstrap, Method, Over, Statistic, wilson
+from vantage.measures.parts import Part
+from vantage.measures.powered.contributions import Contribution
+from vantage.measures.powered.estimate import Powered
 from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.rater_bootstrap import Formula, Resamples, counted_answers, either_interval, quotient
-from vantage.measures.ratings import By, Floats, Judgments
+from vantage.measures.ratings import UNIT, By, Floats, Judgments
+from vantage.measures.resampling import per_item, ratio
 from vantage.measures.sources import coarse as coarsened
 
 ALONE: Final = "no item has answers from two raters"
@@ -28,7 +33,29 @@ PAIRWISE_VIEW: Final = View(
 )
 
 
-@measure("pairwise", family="agreement", view=PAIRWISE_VIEW)
+def _contributions(part: Part, options: Mapping[str, Any]) -> Iterator[Contribution]:
+    """What each item adds: the share of agreeing pairs of each unit, or their number and that of all pairs."""
+    answered = part.answered
+    if options["coarse"] is not False and len(answered):
+        values, column = np.unique(answered["value"].to_numpy(), return_inverse=True)
+        questions = answered["question"].unique().sort().to_list()
+        merged = coarse_columns(values, options["coarse"], part.scale(), questions)[1]
+        answered = answered.with_columns(pl.Series("value", merged[column.ravel()].astype(np.float64)))
+    cells = answered.group_by([*UNIT, "value"]).len("n")
+    units = cells.group_by(UNIT).agg(
+        (pl.col("n") * (pl.col("n") - 1)).sum().cast(pl.Float64).alias("agreeing"),
+        (pl.col("n").sum() * (pl.col("n").sum() - 1)).cast(pl.Float64).alias("pairs"),
+    )
+    units = units.filter(pl.col("pairs") > 0)
+    if units.is_empty():
+        return
+    agreeing, pairs = units["agreeing"].to_numpy(), units["pairs"].to_numpy()
+    columns = [agreeing, pairs] if options["over"] == "pairs" else [agreeing / pairs, np.ones(len(pairs))]
+    sums = per_item(units["item"], np.column_stack(columns))
+    yield Contribution(units["item"].unique().sort(), sums, ratio, limits=(0.0, 1.0))
+
+
+@measure("pairwise", family="agreement", view=PAIRWISE_VIEW, powered=Powered(_contributions))
 def pairwise(
     data: Judgments,
     *,
@@ -64,6 +91,8 @@ def pairwise(
         resamples: How many resamples to draw.
         confidence: Coverage of the interval.
         seed: Seed of the resampling.
+
+    `powered_by` names a rater that judged these and further items, such as a model: see docs/powered.md.
     """
     bootstrap = Bootstrap(ci, interval, resamples, confidence, seed, OVER)
     _check_over(over)

@@ -293,7 +293,7 @@ def _averaged(group: Group, weights: Weights | None, own: bool, bootstrap: Boots
 
     shared = np.unique(pairs.unit)
     ones = np.ones(len(shared), dtype=np.int64)
-    bounds = bootstrap.interval(_on(shared, pairs.units, statistic), ones, centred=pairs.count > 1)
+    bounds = bootstrap.interval(_on(shared, pairs.units, statistic), ones, (-1.0, 1.0), centred=pairs.count > 1)
     return {**row, **bootstrap.stated(bounds)}
 
 
@@ -349,7 +349,8 @@ def _pair_rows(
     if bootstrap.ci == "items" and pairs.count:
         drawn = weights(pairs.units, bootstrap.resamples, bootstrap.seed)
         replicates = np.array([statistic(row) for block in drawn for row in block])
-        bounds = [percentile(column, bootstrap.confidence) for column in replicates.T]
+        of = zip(replicates.T, items.astype(int).tolist(), strict=True)
+        bounds = [percentile(column, bootstrap.confidence, shared) for column, shared in of]
     undefined = CERTAIN if name == "kappa" else CONSTANT
     rows = []
     for index in np.flatnonzero(items >= max(min_items, 1)).tolist():

@@ -10,7 +10,7 @@ the derivatives of ℓ = log(F(a) − F(b)) with a = τₖ − η, b = τₖ₋�
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Final
 
 import numpy as np
@@ -18,7 +18,7 @@ from scipy.special import expit
 
 from vantage.errors import InputError
 from vantage.measures.models.crossed import DENSE, Crossed, Factored
-from vantage.measures.models.gaussian import chi_squared
+from vantage.measures.models.gaussian import chi_squared, upper_end
 from vantage.measures.ratings import Floats, Ints
 
 FLOOR: Final = 1e-3
@@ -237,14 +237,24 @@ class CumulativeFit:
         return np.where(theta > 1.01 * FLOOR, np.square(theta), 0.0)
 
     def variance_intervals(self, confidence: float) -> list[tuple[float, float]]:
-        """An interval of each variance: that of a scaled χ² with the same standard error; zero has no upper end."""
-        errors = 2 * np.sqrt(np.clip(np.diagonal(self._inverse), 1e-12, None))[self._cut + len(self.kept) :]
+        """An interval of each variance, as those of a linear model (`gaussian.GaussianFit.variance_intervals`)."""
+        first = self._cut + len(self.kept)
+
+        def fall(theta: float, k: int) -> float:
+            changed = self.parameters.copy()
+            changed[first + k] = np.log(max(theta, FLOOR))
+            return 2 * (self.log_likelihood - CumulativeFit(self.model, changed, self.kept).log_likelihood)
+
+        errors = 2 * np.sqrt(np.clip(np.diagonal(self._inverse), 1e-12, None))[first:]
         tail = (1 - confidence) / 2
         out = []
-        for variance, error in zip(self.variances.tolist(), errors.tolist(), strict=True):
+        for k, (variance, error) in enumerate(zip(self.variances.tolist(), errors.tolist(), strict=True)):
+            if not variance:
+                out.append((0.0, upper_end(partial(fall, k=k), confidence) ** 2))
+                continue
             freedom = 2 / error**2
-            ends = [freedom * variance / max(chi_squared(p, freedom), 1e-300) for p in (1 - tail, tail)]
-            out.append((ends[0], ends[1]) if variance else (0.0, float("nan")))
+            low, high = (freedom * variance / max(chi_squared(p, freedom), 1e-300) for p in (1 - tail, tail))
+            out.append((0.0 if fall(FLOOR, k) < chi_squared(confidence, 1) else low, high))
         return out
 
     @cached_property

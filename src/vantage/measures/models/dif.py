@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 import polars as pl
@@ -20,6 +20,8 @@ from vantage.measures.parts import Part, check_level, counts, names, parts, two_
 from vantage.measures.presentation import Against, Column, View
 from vantage.measures.ratings import By, Floats, Ints, Judgments
 
+FOUND: Final = 0.05
+"""Items below this share of false discoveries are counted as different."""
 FARTHEST: Final = 12.0
 """The farthest location, in logits, that is looked at."""
 
@@ -46,6 +48,12 @@ VIEW: Final = View(
 )
 
 
+_OF_ITEMS: Final = (
+    "item", "text", "estimate", "low", "high", "logits", "se", "p", "p_adjusted", "reason", "first_answers",
+    "second_answers",
+)  # fmt: skip
+
+
 @measure("dif", "models", view=VIEW, pools=False)
 def dif(
     data: Judgments,
@@ -55,6 +63,7 @@ def dif(
     question: str | None = None,
     by: By = (),
     correction: Correction = "bh",
+    show: Literal["items", "invariance"] = "items",
     confidence: float = 0.95,
 ) -> pl.DataFrame:
     """Which items do two groups rate differently, given how severe their raters are in general?
@@ -66,7 +75,11 @@ def dif(
     difference of the mean answers that raters of equal severity would give in the two groups, in points of the scale;
     `logits` the same on the scale of locations. `p_adjusted` bounds the share of false discoveries (Benjamini and
     Hochberg 1995). `shift` is the difference in general severity (second group less first): how differently they use
-    the scale.
+    the scale; it is null where raters fall into parts without common items.
+
+    `show="invariance"` has one row: how many items differ (`p_adjusted` below 0.05), as a share (`estimate`), and the
+    test that none does, `statistic` being the sum of the items' χ². Groups of people, languages or kinds of raters
+    without evidence against it can be compared by their means.
 
     >>> rng = np.random.default_rng(0)
     >>> item, rater = (grid.ravel() for grid in np.indices((30, 40)))
@@ -75,15 +88,20 @@ def dif(
     >>> dif(frame, between="group").filter(pl.col("p_adjusted") < 0.05)["item"].to_list()
     [7]
     """
+    if show not in ("items", "invariance"):
+        raise InputError(f"show '{show}' is not known", remedy="use items or invariance")
     extra = [between, *(column for column in ("kind", "text") if has_column(data, column) and column != between)]
-    rows: list[dict[str, Any]] = []
+    groupings: list[list[dict[str, Any]]] = []
     for part in parts(data, by, extra=extra):
         chosen = part if question is None else one_question(part, question)
         first, second = two_values(chosen.answered, between, values)
         made = _compared(chosen, between, (first, second), confidence)
-        rows += [{**part.key, **row} for row in made]
+        groupings.append([{**part.key, **row} for row in made])
+    rows = [row for made in groupings for row in made]
     for row, p in zip(rows, adjusted([row["p"] for row in rows], correction), strict=True):
         row["p_adjusted"] = p
+    if show == "invariance":
+        return table([_invariance(made) for made in groupings], names(by))
     return table(rows, names(by)).with_columns(pl.col("p", "p_adjusted").cast(pl.Float64))
 
 
@@ -112,21 +130,37 @@ def _compared(part: Part, between: str, groups: tuple[Any, Any], confidence: flo
     reach = float(ndtri((1 + confidence) / 2))
     points = [scored.points(location, shares, logits + step * reach * se) for step in (0, -1, 1)]
     severity = [float(scored.severity[side == g].mean()) for g in (0, 1)]
+    shift = severity[1] - severity[0] if scored.connected else None
     labels = _labels(frame, item, size)
     answers = [np.bincount(item[side == g], minlength=size) for g in (0, 1)]
     common = counts(frame.filter(there), part.frame)
     rows = []
     for n in np.flatnonzero(both).tolist():
         row = {**labels[n], "first": str(groups[0]), "second": str(groups[1])}
-        row |= {"first_answers": int(answers[0][n]), "second_answers": int(answers[1][n])}
-        row |= {"shift": severity[1] - severity[0], **common, "judgments": int(answers[0][n] + answers[1][n])}
+        row |= {"statistic": None, "first_answers": int(answers[0][n]), "second_answers": int(answers[1][n])}
+        row |= {"shift": shift, **common, "judgments": int(answers[0][n] + answers[1][n])}
         if not moved[n]:
             rows.append({**row, "p": None, "reason": "everyone gave the same end of the scale"})
             continue
-        p = float(chdtrc(1, logits[n] ** 2 * information[n]))
+        row["statistic"] = float(logits[n] ** 2 * information[n])
+        p = float(chdtrc(1, row["statistic"]))
         ends = {"estimate": points[0][n], "low": points[1][n], "high": points[2][n], "logits": logits[n], "se": se[n]}
         rows.append({**row, **{name: float(value) for name, value in ends.items()}, "p": p})
     return rows
+
+
+def _invariance(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Whether two groups read the items alike: how many differ, and the test that none does."""
+    tested = [row for row in rows if row["p"] is not None]
+    kept = {name: value for name, value in rows[0].items() if name not in _OF_ITEMS}
+    differ = sum(row["p_adjusted"] < FOUND for row in tested)
+    row = {**kept, "judgments": sum(row["judgments"] for row in rows), "tested": len(tested), "differ": differ}
+    df = len(tested) - 1  # one is spent on the groups' general severity
+    if df < 1:
+        return {**row, "statistic": None, "df": None, "p": None, "reason": "fewer than two items can be tested"}
+    statistic = sum(row["statistic"] for row in tested)
+    ends = {"statistic": statistic, "df": df, "p": float(chdtrc(df, statistic)), "estimate": differ / len(tested)}
+    return {**row, **ends}
 
 
 def _labels(frame: pl.DataFrame, item: Ints, size: int) -> list[dict[str, Any]]:
@@ -140,10 +174,11 @@ class _Ordinal:
     """Answers in a rating scale model."""
 
     def __init__(self, part: Part) -> None:
-        self.model = Facets.of(part, "common")
+        # Items are compared with themselves, so that raters need not be connected.
+        self.model = Facets.of(part, "common", "assume")
         self.frame, fit = self.model.frame, self.model.fit
         self.item, self.size, self.severity = fit.answers.item, fit.answers.items, fit.offset
-        self._fit = fit
+        self._fit, self.connected = fit, not self.model.parts.any()
 
     def locations(self, there: Any) -> tuple[Floats, Any]:
         """The likeliest location of each item from some of its answers, and where that is finite."""
@@ -184,6 +219,7 @@ class _Linear:
         self.item, self.size = codes[0], int(codes[0].max()) + 1
         self.severity = -fit.effects[1][0][codes[1]]
         self._left, self._residual = value + self.severity, fit.residual
+        self.connected = not fit.model.design.components().any()
 
     def locations(self, there: Any) -> tuple[Floats, Any]:
         """The mean of each item's answers, freed from their raters' severity."""

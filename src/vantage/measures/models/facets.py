@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 import polars as pl
@@ -15,7 +15,7 @@ from vantage.corpora.schema import PEOPLE
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.codes import dense, encode
-from vantage.measures.models.crossed import Crossed
+from vantage.measures.models.crossed import Crossed, level_sums
 from vantage.measures.models.explain import MANY_POINTS, has_column, one_question
 from vantage.measures.models.rasch import LOOSE, Rasch, RaschAnswers, fit
 from vantage.measures.parts import Part, check_level, counts, names, parts
@@ -23,8 +23,8 @@ from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.ratings import By, Floats, Ints, Judgments
 from vantage.scales import Scale, show_code
 
-Show: TypeAlias = Literal["raters", "items", "thresholds", "summary", "curve", "ruler"]
-SHOWS: Final = ("raters", "items", "thresholds", "summary", "curve", "ruler")
+Show: TypeAlias = Literal["raters", "items", "thresholds", "categories", "summary", "curve", "ruler"]
+Unconnected: TypeAlias = Literal["refuse", "assume", "largest"]
 EXTREME: Final = 0.3
 """How many points a rater who gave only the lowest or the highest answer is moved inwards, in sum (Wright 1998)."""
 
@@ -65,6 +65,7 @@ def facets(
     question: str | None = None,
     by: By = (),
     thresholds: Literal["common", "question", "rater"] = "common",
+    unconnected: Unconnected = "refuse",
     show: Show = "raters",
     confidence: float = 0.95,
 ) -> pl.DataFrame:
@@ -78,12 +79,19 @@ def facets(
     `thresholds`: `common` (rating scale model), or of each `question` or `rater` (partial credit model), which are
     drawn towards the common ones where there are few answers.
 
+    Raters that fall into parts without common items have no common scale, and the model is refused, with the parts
+    named. `unconnected="assume"` takes the items of all parts for draws from one distribution, as where items were
+    allotted at random, which puts everyone on one scale; `part` then numbers the parts, the largest first. `largest`
+    keeps the part with the most answers and counts the others as left out.
+
     `show` chooses the table. `raters`: severity in logits, `infit` and `outfit` (mean squares, weighted by information
     or not; each answer is compared with what the item's other answers predict), `range_use` (the slope of a rater's
     answers on the predicted ones: below 1 for a rater who keeps to the middle), `fair` (the answer to an average item).
     `items`: location, and the `fair` average: the mean answer of raters of severity 0, whoever happened to rate.
-    `thresholds`: where two neighbouring answers are equally likely. `summary`: separation reliability of raters and
-    items, and the fit. `curve`: the expected answer by location. `ruler`: everything that the Wright map draws.
+    `thresholds`: where two neighbouring answers are equally likely. `categories`: how often each rater gave each
+    answer, and how often one of that severity who uses the scale as all do would have (`expected`). `summary`:
+    separation reliability of raters and items, and the fit. `curve`: the expected answer by location, of each group of
+    thresholds too. `ruler`: everything that the Wright map draws.
 
     A rater who gave only the lowest or only the highest answer has no finite severity: it is estimated from a sum moved
     inwards by 0.3 points, and `reason` says so.
@@ -93,14 +101,16 @@ def facets(
     >>> rows.sort("estimate").select("rater", pl.col("estimate", "range_use").round(1)).row(0)
     ('r9', -2.8, -0.0)
     """
-    if show not in SHOWS:
-        raise InputError(f"show '{show}' is not known", remedy=f"use {', '.join(SHOWS)}")
+    for name, given, known in (("show", show, Show), ("unconnected", unconnected, Unconnected)):
+        if given not in get_args(known):
+            raise InputError(f"{name} '{given}' is not known", remedy=f"use {', '.join(get_args(known))}")
     kinds = has_column(data, "kind")
     rows: list[dict[str, Any]] = []
     for part in parts(data, by, extra=["kind"] if kinds else []):
         chosen = part if question is None else one_question(part, question)
-        model = Facets.of(chosen, thresholds)
-        based_on = counts(model.frame, chosen.frame)
+        model = Facets.of(chosen, thresholds, unconnected)
+        left_out = len(chosen.answered) - len(model.frame) - len(model.extreme)
+        based_on = counts(model.frame, chosen.frame, unconnected=left_out)
         rows += [{**part.key, **based_on, **row} for row in model.rows(show, confidence)]
     return table(rows, names(by))
 
@@ -117,9 +127,11 @@ class Facets:
     fit: Rasch
     labels: dict[str, pl.DataFrame]
     """One row per level of each facet (`rater`, `question`, `condition`), and of `item`."""
+    parts: Ints
+    """Which of the parts without common items each answer belongs to, from 0 up, the largest first."""
 
     @classmethod
-    def of(cls, part: Part, thresholds: str) -> Facets:
+    def of(cls, part: Part, thresholds: str, unconnected: str = "refuse") -> Facets:
         """The model of a group's answers."""
         if thresholds not in LOOSE:
             raise InputError(f"thresholds '{thresholds}' are not known", remedy=f"use {', '.join(LOOSE)}")
@@ -136,7 +148,9 @@ class Facets:
                 remedy="use vantage.explain with family gaussian" if points > 2 else "choose another question",
             )
         frame, extreme = _without_extremes(frame.sort("item", "rater", "question", "condition", "sample"))
-        _check_connected(frame)
+        frame, places = _connected(frame, unconnected)
+        if unconnected == "largest":
+            extreme = extreme.join(frame, on="item", how="semi")
         codes, category = np.unique(frame["value"].to_numpy(), return_inverse=True)
         varied = ["rater", *(name for name in ("question", "condition") if frame[name].n_unique() > 1)]
         levels = {name: dense(encode(frame, [name]))[0] for name in ("item", *varied)}
@@ -147,7 +161,7 @@ class Facets:
         for name, code in levels.items():
             first = np.unique(code, return_index=True)[1]
             labels[name] = frame[first].select(name, "kind")
-        return cls(frame, extreme, codes, scale, fit(answers), labels)
+        return cls(frame, extreme, codes, scale, fit(answers), labels, places)
 
     @cached_property
     def shift(self) -> dict[str, float]:
@@ -183,14 +197,15 @@ class Facets:
             raters, items = self.raters(reach), self.items(reach)
             steps = [row for row in self.steps() if row["estimate"] is not None and row["group"] is None]
             return [
-                *({"facet": row["kind"], "name": str(row["rater"]), **row} for row in raters),
+                *({**_named(row), **row} for row in raters),
                 *({"facet": "item", "name": str(row["item"]), **row} for row in items),
                 *({"facet": "threshold", "name": row["threshold"], **row} for row in steps),
             ]
         tables = {"raters": self.raters, "items": self.items}
         if show in tables:
             return tables[show](reach)
-        return {"thresholds": self.steps, "summary": self.summary, "curve": self.curve}[show]()
+        others = {"thresholds": self.steps, "categories": self.categories, "summary": self.summary, "curve": self.curve}
+        return others[show]()
 
     def raters(self, reach: float) -> list[dict[str, Any]]:
         """One row per level of every facet but items."""
@@ -210,6 +225,7 @@ class Facets:
                 fair = [float(self.expected(self.origin - severity[g : g + 1], g)[0]) for g in range(n)]
             else:
                 fair = self.expected(self.origin - severity).tolist()
+            part = self._part_of(code) if name == "rater" else None
             for place, (label, kind) in enumerate(self.labels[name].iter_rows()):
                 middle, margin = float(severity[place]), reach * float(errors[place])
                 out.append(
@@ -225,9 +241,33 @@ class Facets:
                         "fair": fair[place],
                         "observed": float(observed[place]),
                         "judgments": int(sums[0][place]),
+                        **({"part": part[place]} if part is not None else {}),
                     }
                 )
         return [*out, *self._extremes(reach)]
+
+    def _part_of(self, code: Ints) -> list[int] | None:
+        """The part of each rater, from 1 up; null where all are connected."""
+        return None if not self.parts.any() else (self.parts[np.unique(code, return_index=True)[1]] + 1).tolist()
+
+    def categories(self) -> list[dict[str, Any]]:
+        """How often each rater gave each answer, and how often the model expects it."""
+        code, n = self.fit.answers.facets[0], self.fit.answers.sizes[0]
+        size = np.bincount(code, minlength=n)[:, None]
+        given = level_sums(code, np.eye(len(self.codes))[self.fit.answers.category], n) / size
+        expected = level_sums(code, self.fit.predicted, n) / size
+        return [
+            {
+                "rater": rater,
+                "kind": str(kind),
+                "answer": float(answer),
+                "estimate": float(given[place, step]),
+                "expected": float(expected[place, step]),
+                "judgments": int(size[place, 0]),
+            }
+            for place, (rater, kind) in enumerate(self.labels["rater"].iter_rows())
+            for step, answer in enumerate(self.codes)
+        ]
 
     def _extremes(self, reach: float) -> list[dict[str, Any]]:
         """The raters that gave only the lowest or only the highest answer."""
@@ -278,9 +318,7 @@ class Facets:
     def steps(self) -> list[dict[str, Any]]:
         """One row per threshold: of all answers together, and of each group with its own."""
         groups: list[tuple[str | None, Floats]] = [(None, self.thresholds.mean(axis=0))]
-        if self.fit.answers.groups:
-            name = next(n for n, code in self._facet_codes() if np.array_equal(code, self.fit.answers.group))
-            groups += list(zip(map(str, self.labels[name][name]), self.thresholds, strict=True))
+        groups += zip(self._groups(), self.thresholds, strict=False)
         answered = self.codes.tolist()
         unused = [code for code in (self.scale.codes if self.scale is not None else ()) if code not in answered]
         rows = []
@@ -293,6 +331,13 @@ class Facets:
                 rows.append({**row, "reason": reason if disordered else None})
         nobody = {"group": None, "estimate": None, "reason": "nobody gave this answer"}
         return [*rows, *({**nobody, "threshold": show_code(code)} for code in unused)]
+
+    def _groups(self) -> list[str]:
+        """The names of the groups that have thresholds of their own."""
+        if not self.fit.answers.groups:
+            return []
+        name = next(n for n, code in self._facet_codes() if np.array_equal(code, self.fit.answers.group))
+        return [str(label) for label in self.labels[name][name]]
 
     def _facet_codes(self) -> list[tuple[str, Ints]]:
         return list(zip([name for name in self.labels if name != "item"], self.fit.answers.facets, strict=True))
@@ -312,11 +357,15 @@ class Facets:
         return rows
 
     def curve(self) -> list[dict[str, Any]]:
-        """The expected answer at locations that cover items and raters."""
+        """The expected answer at locations that cover items and raters: of all, and of each group of thresholds."""
         reach = 3 * self.fit.sigma + 2
         grid = np.linspace(self.origin - reach, self.origin + reach, 61)
-        answers = self.expected(grid).tolist()
-        return [{"location": x, "estimate": y} for x, y in zip(grid.tolist(), answers, strict=True)]
+        groups: list[tuple[str | None, int | None]] = [(None, None), *((g, n) for n, g in enumerate(self._groups()))]
+        return [
+            {"group": name, "location": x, "estimate": y}
+            for name, group in groups
+            for x, y in zip(grid.tolist(), self.expected(grid, group).tolist(), strict=True)
+        ]
 
 
 def _without_extremes(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -334,18 +383,28 @@ def _without_extremes(frame: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
             raise InputError("every rater gave one answer only, so there is no scale", remedy="choose another question")
 
 
-def _check_connected(frame: pl.DataFrame) -> None:
-    """Refuses raters that share no items with the others, naming the parts."""
+def _named(row: dict[str, Any]) -> dict[str, str]:
+    """What a row of raters, questions or conditions is called on the ruler."""
+    facet = next(name for name in ("rater", "question", "condition") if name in row)
+    return {"facet": row["kind"] if facet == "rater" else facet, "name": str(row[facet])}
+
+
+def _connected(frame: pl.DataFrame, unconnected: str) -> tuple[pl.DataFrame, Ints]:
+    """The answers that are fitted together, and the part of each; parts without common items are named or left out."""
     if frame["rater"].n_unique() < 2 or frame["item"].n_unique() < 2:
         raise InputError("a rating scale model needs two raters and two items", remedy="choose another question")
-    parts_ = Crossed([dense(encode(frame, ["item"]))[0], dense(encode(frame, ["rater"]))[0]]).components()
-    if parts_.max() == 0:
-        return
-    raters = frame.with_columns(__part=pl.Series(parts_)).group_by("__part").agg(pl.col("rater").unique().sort())
-    listed = raters.sort(pl.col("rater").list.len(), descending=True)["rater"].to_list()
+    places = Crossed([dense(encode(frame, ["item"]))[0], dense(encode(frame, ["rater"]))[0]]).components()
+    order = np.argsort(-np.bincount(places), kind="stable")
+    places = np.argsort(order)[places]
+    if unconnected == "largest":
+        return frame.filter(pl.Series(places == 0)), np.zeros(int((places == 0).sum()), dtype=np.int64)
+    if unconnected == "assume" or places.max() == 0:
+        return frame, places
+    raters = frame.with_columns(__part=pl.Series(places)).group_by("__part").agg(pl.col("rater").unique().sort())
+    listed = raters.sort("__part")["rater"].to_list()
     shown = "; ".join(", ".join(map(str, some[:4])) + (" …" if len(some) > 4 else "") for some in listed[:4])
     raise InputError(
         f"raters fall into {len(listed)} parts that share no items, so they have no common scale: {shown}"
         + (" …" if len(listed) > 4 else ""),
-        remedy="measure each part by itself, with by or where",
+        remedy="pass unconnected assume if the items of parts are alike on average, or largest for the largest part",
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Final
 
 import numpy as np
@@ -96,6 +96,8 @@ class Gaussian:
         def deviance(theta: Floats) -> float:
             return GaussianFit(self, theta, kept, reml).deviance
 
+        if self.design.columns > DENSE and (quick := _newton(deviance, start)) is not None:
+            return GaussianFit(self, quick, kept, reml)
         bounds = [(0.0, 1e4)] * len(start)
         options = {"eps": STEP, "ftol": 1e-12, "gtol": 1e-5, "maxiter": 200}
         search = minimize(deviance, np.clip(start, 0.02, 50.0), method="L-BFGS-B", bounds=bounds, options=options)
@@ -205,10 +207,15 @@ class GaussianFit:
         """An interval of each variance, from the curvature of the likelihood.
 
         Where a component is positive it has the distribution of a scaled χ² whose degrees of freedom match its standard
-        error (Satterthwaite 1946); one that is zero has the upper end at which the likelihood, with the other
-        components as they are, falls by what the confidence allows.
+        error (Satterthwaite 1946), whose lower end is zero where the likelihood does not exclude that. One that is zero
+        has the upper end at which the likelihood, with the other components as they are, falls by what the confidence
+        allows.
         """
-        from scipy.optimize import brentq
+
+        def fall(theta: float, k: int) -> float:
+            changed = self.theta.copy()
+            changed[k] = theta
+            return GaussianFit(self.model, changed, self.columns, self.reml).deviance - self.deviance
 
         free = [k for k, theta in enumerate(self.theta) if theta > 0]
         centre = np.log(self.variances[[*free, -1]])
@@ -229,26 +236,51 @@ class GaussianFit:
                 error = errors[free.index(place) if place is not None else -1]
                 freedom = 2 / max(float(error) ** 2, 1e-12)
                 low, high = (freedom * variance / max(chi_squared(p, freedom), 1e-300) for p in (1 - tail, tail))
-                out.append((low, high))
+                none = place is not None and fall(0.0, k) < chi_squared(confidence, 1)
+                out.append((0.0 if none else low, high))
                 continue
-
-            def excess(theta: float, k: int = k) -> float:
-                changed = self.theta.copy()
-                changed[k] = theta
-                at = GaussianFit(self.model, changed, self.columns, self.reml)
-                return at.deviance - self.deviance - chi_squared(confidence, 1)
-
-            top = 0.01
-            while excess(top) < 0 and top < 100:
-                top *= 2
-            end = brentq(excess, top / 2 if top > 0.01 else 0.0, top, xtol=1e-4)
-            out.append((0.0, float(end) ** 2 * self.residual))
+            out.append((0.0, upper_end(partial(fall, k=k), confidence) ** 2 * self.residual))
         return out
+
+
+def _newton(deviance: Callable[[Floats], float], start: Floats) -> Floats | None:
+    """The minimum by Newton steps in the logarithms, for deviances that are slow; null where one tends to zero.
+
+    Second derivatives are taken again only after a long step, so that most steps cost two evaluations per parameter.
+    """
+
+    def function(logs: Floats) -> float:
+        return deviance(np.exp(logs))
+
+    at, shifts = np.log(np.clip(start, 0.05, 20.0)), np.eye(len(start)) * 3e-3
+    curvature: Floats | None = None
+    for _ in range(20):
+        if curvature is None:
+            curvature = hessian(function, at, 0.02)
+        if at.min() < np.log(0.02) or np.linalg.eigvalsh(curvature).min() <= 0:
+            return None
+        slope = np.array([function(at + shift) - function(at - shift) for shift in shifts]) / 6e-3
+        step = -np.clip(np.linalg.solve(curvature, slope), -1, 1)
+        at = at + step
+        if np.abs(step).max() < 1e-5:
+            return np.asarray(np.exp(at))
+        curvature = None if np.abs(step).max() > 0.1 else curvature
+    return None
 
 
 def chi_squared(p: float, freedom: float) -> float:
     """The quantile of a χ² distribution."""
     return 2 * float(gammaincinv(freedom / 2, p))
+
+
+def upper_end(fall: Callable[[float], float], confidence: float) -> float:
+    """The standard deviation at which a deviance that is least at zero has risen by what the confidence allows."""
+    from scipy.optimize import brentq
+
+    allowed, top = chi_squared(confidence, 1), 0.01
+    while fall(top) < allowed and top < 100:
+        top *= 2
+    return float(brentq(lambda theta: fall(theta) - allowed, top / 2 if top > 0.01 else 0.0, top, xtol=1e-4))
 
 
 def hessian(function: Callable[[Floats], float], centre: Floats, step: float) -> Floats:

@@ -241,18 +241,22 @@ class Rasch:
         return [np.sqrt(factored.centred_variance(k + 1)) for k in range(len(a.sizes))]
 
     @cached_property
-    def residuals(self) -> tuple[Floats, Floats, Floats]:
-        """Each answer's category less what the item's other answers predict, the variance of that, and the prediction.
+    def predicted(self) -> Floats:
+        """The probability of every category of each answer, predicted from the other answers to the item.
 
         An answer that takes part in its own prediction fits too well, above all where items have few answers.
         """
-        a = self.answers
         chosen, p, posterior, _ = self._at_nodes
-        without = np.log(np.maximum(posterior, 1e-300))[a.item] - chosen
+        without = np.log(np.maximum(posterior, 1e-300))[self.answers.item] - chosen
         without = np.exp(without - logsumexp(without, axis=1, keepdims=True))
-        mean, steps = np.einsum("nqk,nq->nk", p, without), np.arange(a.steps + 1)
-        predicted = mean @ steps
-        return a.category - predicted, np.maximum(mean @ steps**2 - predicted**2, 1e-9), predicted
+        return np.asarray(np.einsum("nqk,nq->nk", p, without))
+
+    @cached_property
+    def residuals(self) -> tuple[Floats, Floats, Floats]:
+        """Each answer's category less what was predicted, the variance of that, and the prediction."""
+        steps = np.arange(self.answers.steps + 1)
+        mean = self.predicted @ steps
+        return self.answers.category - mean, np.maximum(self.predicted @ steps**2 - mean**2, 1e-9), mean
 
 
 @cache

@@ -14,15 +14,17 @@ import polars as pl
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
 from vantage.measures.intervals import BLOCK_BYTES, Method, percentile, weights
+from vantage.measures.models.two_groups import can_be_told, two_groups
 from vantage.measures.multiplicity import Correction, adjusted
 from vantage.measures.parts import check_level, constant_within, counts, names, parts
 from vantage.measures.presentation import Against, Column, View
 from vantage.measures.ratings import By, Floats, Judgments, judgments_frame
 from vantage.measures.relations.correlations import midranks
-from vantage.measures.reliability.rater_scores import rater_scores
+from vantage.measures.reliability.rater_scores import is_complete, rater_scores
+from vantage.measures.reliability.variance_design import Design
 from vantage.measures.resampling import Resampling
 
-Test: TypeAlias = Literal["t", "welch", "wilcoxon", "mann_whitney", "permutation"]
+Test: TypeAlias = Literal["t", "welch", "mixed", "wilcoxon", "mann_whitney", "permutation"]
 Effect: TypeAlias = Literal["d", "g", "dz", "rank_biserial", "cliffs_delta"]
 
 FEW_UNITS: Final = 10
@@ -36,6 +38,7 @@ _PAIRED: Final[dict[str, str]] = {"t": "dz", "wilcoxon": "rank_biserial", "permu
 _UNPAIRED: Final[dict[str, str]] = {
     "t": "g",
     "welch": "g",
+    "mixed": "g",
     "mann_whitney": "cliffs_delta",
     "permutation": "g",
 }
@@ -93,17 +96,18 @@ def compare(
     `reliability.rater_scores`). Items as units would take every answer of a person for another person's. A column
     that varies within raters compares items with themselves; one that is constant within items, separate items.
     `between="rater"` compares two raters on the items of both, and says nothing about others. For several traits at
-    once, or raters with very different numbers of answers, `explain` is better: it weighs raters by what they judged
-    and holds the other traits constant.
+    once `explain` is better: it holds the other traits constant.
 
     Otherwise a unit has one score per group: the mean or median of its answers. Paired, the units that both groups
     have are compared with themselves; unpaired, the two groups' units are separate samples.
 
     Tests: paired `t`, `wilcoxon` (signed ranks, zeros dropped) and `permutation` of signs; unpaired `t`
-    (equal variances), `welch`, `mann_whitney` and `permutation` of group membership. All two-sided.
-    By default paired t or Welch. Where raters are the units, `p_permutation` regroups them whatever the test, and a
-    group of fewer than five raters has neither a p-value nor an interval: `reason` says so. Effect sizes, as
-    `estimate`, positive when the first group is higher:
+    (equal variances), `welch`, `mann_whitney`, `permutation` of group membership and, for groups of raters, `mixed`:
+    the difference in a model with crossed random effects of items and raters (see `explain`), which weighs raters by
+    what their answers say. All two-sided. By default paired t or Welch, and `mixed` for groups of raters who did not
+    all judge the same items; means and difference are then those of the model. Where raters are the units,
+    `p_permutation` regroups them whatever the test, and a group of fewer than five raters has neither a p-value nor an
+    interval: `reason` says so. Effect sizes, as `estimate`, positive when the first group is higher:
 
     * `d`: difference of means / pooled standard deviation (Cohen 1988); `g`: d corrected for small
       samples by 1 − 3 / (4(n₁ + n₂ − 2) − 1) (Hedges 1981);
@@ -136,6 +140,10 @@ def compare(
         check_level(part.scale(), part.frame, "a comparison of means or ranks")
         design = Comparison.of(part.answered.filter(pl.col(between).is_in(levels)), between, keys, paired)
         tested, measured = _chosen(design.paired, test, effect)
+        if design.of_raters and test is None and aggregate == "mean" and design.uneven(part.answered):
+            tested = "mixed"
+        elif tested == "mixed" and not (design.unit == ["rater"] and design.of_raters):
+            raise InputError("test 'mixed' compares groups of raters", remedy="leave test out")
         _check_over(ci, design.over)
         scores = design.scores(part.answered, aggregate)
         for first, second in combinations(levels, 2):
@@ -155,6 +163,11 @@ def compare(
                 **counts(used, asked, unpaired=asked["value"].count() - len(used)),
             }
             found = _compared(sample, tested, measured, permutations, how)
+            if tested == "mixed" and found["p"] is not None:
+                answered = used.filter(pl.col("value").is_not_null())
+                means, found["statistic"], found["p"] = two_groups(answered, pl.col(between) == first)
+                found |= {"first_mean": float(means[0]), "second_mean": float(means[1])}
+                found["difference"] = float(means[0] - means[1])
             rows.append({**row, **design.judged(found, sample, (first, second), permutations, how)})
     for row, p in zip(rows, adjusted([row["p"] for row in rows], correction), strict=True):
         row["p_adjusted"] = p
@@ -199,6 +212,12 @@ class Comparison:
         centre = pl.col("value").mean() if aggregate == "mean" else pl.col("value").median()
         keys = [*self.unit, self.between]
         return answered.group_by(keys).agg(centre.alias("score")).sort(keys)
+
+    def uneven(self, answered: pl.DataFrame) -> bool:
+        """Whether raters are the units and judged different items, so that a mean of each is not all they say."""
+        if self.paired or self.unit != ["rater"] or is_complete(answered):
+            return False
+        return can_be_told(Design.of(answered.drop_nulls(self.between)))
 
     def judged(
         self, found: dict[str, Any], sample: Sample, groups: tuple[Any, Any], permutations: int, how: Resampling
@@ -429,4 +448,4 @@ def _interval(sample: Sample, effect: str, how: Resampling) -> tuple[float | Non
         size = min(rows, how.resamples - start)
         (wx,), (wy,) = weights(n, size, seed_x), weights(m, size, seed_y)
         replicates.append(_effect(sample, wx, wy, effect))
-    return percentile(np.concatenate(replicates), how.confidence)
+    return percentile(np.concatenate(replicates), how.confidence, min(n, m))

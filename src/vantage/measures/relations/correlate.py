@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from itertools import combinations, product
 from typing import Any, Final, Literal
 
@@ -14,8 +15,11 @@ from vantage.measures.base import measure, table
 from vantage.measures.intervals import Method
 from vantage.measures.multiplicity import Correction, adjusted
 from vantage.measures.parts import Part, Rounding, check_level, counts, names, parts, rounded
+from vantage.measures.powered.contributions import Contribution
+from vantage.measures.powered.estimate import Powered
+from vantage.measures.powered.model_answers import ModelAnswers
 from vantage.measures.presentation import Against, Column, Extremes, View
-from vantage.measures.ratings import By, Judgments
+from vantage.measures.ratings import By, Floats, Judgments
 from vantage.measures.relations.correlations import (
     Correlation,
     check_correlation,
@@ -24,7 +28,7 @@ from vantage.measures.relations.correlations import (
     weighted_correlation,
 )
 from vantage.measures.reliability.shared_raters import Covariance, independent_items
-from vantage.measures.resampling import Resampled, Resampling, item_codes
+from vantage.measures.resampling import Resampled, Resampling, item_codes, per_item
 
 VIEW: Final = View(
     "Correlations of item scores",
@@ -45,7 +49,59 @@ VIEW: Final = View(
 )
 
 
-@measure("correlate", "relations", view=VIEW)
+def _contributions(part: Part, options: Mapping[str, Any]) -> Iterator[Contribution]:
+    """What each item adds to the correlation of two questions, or of a question and an outside column."""
+    if options["correlation"] != "pearson" or options["aggregate"] != "mean" or options["rounding"] != "none":
+        raise InputError(
+            "only Pearson's correlation of means can be powered by a model", remedy="leave these options out"
+        )
+    others, order = names(options["outside"]), options["order"] or {}
+    questions = part.frame["question"].unique().sort().to_list()
+    scores = _scores(part.answered, "mean", "none", others, order)
+    for first, second in [*combinations(questions, 2), *product(questions, others)]:
+        if first not in scores or second not in scores:
+            continue
+        both = scores[first].join(scores[second], on=["item", "condition"], suffix="_second")
+        if both.is_empty():
+            continue
+        x, y = both["score"].to_numpy(), both["score_second"].to_numpy()
+        # Numbers around 0 keep sums of squares exact.
+        x, y = x - x.mean(), y - y.mean()
+        sums = per_item(both["item"], np.column_stack([np.ones(len(x)), x, y, x * x, y * y, x * y]))
+        said = partial(_said, first=first, second=second, outside=second in others, order=order.get(second))
+        yield Contribution(
+            both["item"].unique().sort(),
+            sums,
+            _pearson,
+            key={"first": first, "second": second},
+            limits=(-1.0, 1.0),
+            features=said,
+        )
+
+
+def _pearson(sums: Floats) -> Floats:
+    n, x, y, xx, yy, xy = sums.T
+    spread = np.maximum((n * xx - x * x) * (n * yy - y * y), 0)
+    return np.divide(n * xy - x * y, np.sqrt(spread), out=np.full(len(n), np.nan), where=spread > 0)
+
+
+def _said(model: ModelAnswers, *, first: str, second: str, outside: bool, order: Sequence[str] | None) -> Floats:
+    """The two scores of each item as the model has them, their squares and their product; 0 where one is missing."""
+    columns = []
+    for name in (first, second):
+        if outside and name == second:
+            numbers = _numbers(model.frame[second], order)
+            scores = pl.DataFrame({"item": model.frame["item"], "score": numbers}).drop_nulls().unique("item")
+        else:
+            asked = model.asked(name)
+            scores = pl.DataFrame({"item": asked.items, "score": asked.mean})
+        found = model.items.to_frame("item").join(scores, on="item", how="left", maintain_order="left")["score"]
+        columns.append((found - found.mean()).fill_null(0.0).to_numpy())
+    x, y = columns
+    return np.column_stack([x, y, x * x, y * y, x * y])
+
+
+@measure("correlate", "relations", view=VIEW, powered=Powered(_contributions, ("outside",)))
 def correlate(
     data: Judgments,
     *,
@@ -70,7 +126,8 @@ def correlate(
     either side are left out pair by pair. The interval resamples items; `p` is two-sided for no association
     and `p_adjusted` corrects it over all rows of the result. Two questions answered by the same raters correlate by
     chance more often than independent items would: `independent_items` is what the items are worth for `p`
-    (Dutilleul 1993, from the variance components of both questions).
+    (Dutilleul 1993, from the variance components of both questions). `powered_by` names a rater that judged these and
+    further items, such as a model: see docs/powered.md.
 
     >>> answers = {"item": [1, 2, 3, 1, 2, 3], "question": ["trust"] * 3 + ["skill"] * 3, "rater": ["a"] * 6,
     ...            "value": [1, 2, 3, 2, 1, 3]}

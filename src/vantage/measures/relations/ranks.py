@@ -43,7 +43,7 @@ VIEW: Final = View(
             0.0,
             above="The order of systems agrees better than chance for {rows}",
             below="The order of systems is reversed for {rows}",
-            within="The order of systems agrees no better than chance for {rows}",
+            within="Whether the orders of systems agree cannot be told for {rows}",
             label="{first} and {second}",
         ),
     ),
@@ -63,6 +63,7 @@ def ranks(
     within: float = 1.0,
     missing: Missing = "left_out",
     opt_outs: Missing = "left_out",
+    zero_division: float | None = 0.0,
     rounding: Rounding = "none",
     raters: Sequence[str] | None = None,
     people: Sequence[str] | None = None,
@@ -79,8 +80,8 @@ def ranks(
 
     Each value of the column `system` gets a score in each of the two conditions: a metric of `accuracy`
     against the `reference`, or the mean of its values where no reference is given (a table of scores; it
-    may do without items, and then has no interval). For error metrics, lower is better. The same
-    resampled items score every system in both conditions.
+    may do without items, and then has no interval). `missing`, `opt_outs` and `zero_division` are those of
+    `accuracy`. For error metrics, lower is better. The same resampled items score every system in both conditions.
 
     `per` chooses the rows: `all` is the correlation (Spearman's, or Kendall's tau-b) with its interval and
     p-value (from all orders up to seven systems); `system` the two scores and ranks of each system, and
@@ -117,7 +118,7 @@ def ranks(
             scale = Part({}, part, scales_of(data), ()).scale()
             labels = label_set(frame, scale, None)
             metrics = chosen([score], None, len(labels))
-            rules = Rules(labels, within, missing, opt_outs)
+            rules = Rules(labels, within, missing, opt_outs, zero_division)
             scorers = _scorers(part, between, system, conditions, partial(_metric_scorer, rules, metrics))
         ranking = Ranking.of(scorers, part["item"].n_unique(), correlation, how, lower=score in _LOWER_IS_BETTER)
         named = {"first": str(conditions[0]), "second": str(conditions[1])}
@@ -202,6 +203,7 @@ class Ranking:
                 # The rank of the best can only fall in a resample, so that its own may lie beyond all of them.
                 "rank_change_low": None if low is None else min(low, float(change[i])),
                 "rank_change_high": None if high is None else max(high, float(change[i])),
+                "over": None if low is None else self.how.ci,
             }
             for i, (name, (low, high)) in enumerate(zip(self.systems, bounds, strict=True))
         ]

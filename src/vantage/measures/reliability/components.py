@@ -32,7 +32,7 @@ def components(
     by: By = (),
     trait: By = (),
     interaction: bool = True,
-    estimator: Literal["moments", "reml"] = "moments",
+    estimator: Literal["auto", "moments", "reml"] = "auto",
     ci: Over = "auto",
     confidence: float = 0.95,
     seed: int = 0,
@@ -47,7 +47,8 @@ def components(
 
     `moments` is Henderson's Method I: unbiased, so that `variance` may fall below zero when a component is small;
     `reml` is restricted maximum likelihood (as in lme4), which is never negative and more precise where
-    items or raters have very different numbers of answers. `estimate` is the share of the total, with negative
+    items or raters have very different numbers of answers. `auto` is `reml` where the table has gaps (up to 200,000
+    answers), and `moments` where it has none. `estimate` is the share of the total, with negative
     variances counted as zero.
 
     The interval is over other items and other raters ("auto", both), over items with these raters, or over raters
@@ -59,8 +60,8 @@ def components(
     >>> components(answers, ci="none").select("component", pl.col("variance").round(3)).rows()
     [('item', 1.889), ('rater', 0.222), ('residual', 0.111)]
     """
-    if estimator not in ("moments", "reml"):
-        raise InputError(f"estimator '{estimator}' is not known", remedy="use moments or reml")
+    if estimator not in ("auto", "moments", "reml"):
+        raise InputError(f"estimator '{estimator}' is not known", remedy="use auto, moments or reml")
     over = Bootstrap("both" if ci == "auto" else ci, confidence=confidence, over=OVER)
     traits = names(trait)
     rows: list[dict[str, Any]] = []
@@ -77,8 +78,8 @@ def components(
         if reason is not None:
             rows += [{**part.key, "component": name, **based_on, "reason": reason} for name in design.names]
             continue
-        if estimator == "reml" and np.ptp(design.value) > 0:
-            variances = design.likeliest()
+        if estimator != "moments" and np.ptp(design.value) > 0:
+            variances = design.best() if estimator == "auto" else design.likeliest()
         share = shares(variances[None])[0]
         drawn = shares(variance_draws(design, over.ci, seed=seed)) if over.ci != "none" and share.any() else None
         for i, name in enumerate(design.names):

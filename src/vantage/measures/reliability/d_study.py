@@ -22,6 +22,9 @@ from vantage.measures.ratings import By, Floats, Judgments
 from vantage.measures.reliability.variance_design import Design
 from vantage.measures.reliability.variance_draws import interval_of, variance_draws
 
+ITEMS: Final = (1,)
+RATERS: Final = (1, 2, 3, 5, 10, 20)
+
 VIEW: Final = View(
     "Reliability of scores by so many items, raters and samples",
     columns={
@@ -39,8 +42,8 @@ def d_study(
     *,
     by: By = (),
     score: Literal["item", "rater"] = "item",
-    items: Sequence[int] = (1,),
-    raters: Sequence[int] = (1, 2, 3, 5, 10, 20),
+    items: Sequence[int] = ITEMS,
+    raters: Sequence[int] = RATERS,
     samples: Sequence[int] = (1,),
     ci: Over = "auto",
     confidence: float = 0.95,
@@ -65,6 +68,11 @@ def d_study(
     for name, sizes in (("items", items), ("raters", raters), ("samples", samples)):
         if not sizes or min(sizes) < 1:
             raise InputError(f"{name} must be whole numbers from 1 up", remedy="use for example 1,2,5")
+    if tuple(items if score == "item" else raters) != (ITEMS if score == "item" else RATERS):
+        unused = "items" if score == "item" else "raters"
+        raise InputError(
+            f"the score of one {score} is not a mean over {unused}", remedy=f"leave {unused} out, or score {unused}"
+        )
     how = Bootstrap("both" if ci == "auto" else ci, confidence=confidence, over=OVER)
     others = raters if score == "item" else items
     rows: list[dict[str, Any]] = []
@@ -72,7 +80,7 @@ def d_study(
         check_level(part.scale(), part.frame, "a variance")
         about = {**part.key, "score": score, **counts(part.answered, part.frame)}
         design = Design.of(part.answered)
-        variances = design.variances() if design.problem() is None else np.full(1, np.nan)
+        variances = design.best() if design.problem() is None else np.full(1, np.nan)
         repeated = len(variances) == 4
         drawn = None
         if np.isfinite(variances).all() and np.ptp(design.value) > 0 and how.ci != "none":

@@ -39,7 +39,7 @@ class OneRater:
         sums = _item_sums(canonical(group))
         one = float(_reliability(sums.sum(axis=0)[None])[0])
         design = Design.of(group.frame)
-        variances = design.variances() if design.problem() is None else np.full(3, np.nan)
+        variances = design.best() if design.problem() is None else np.full(3, np.nan)
         share, consistent = None, None
         if apart := bool(np.isfinite(variances).all()) and np.isfinite(one):
             item, rater, *error = np.clip(variances, 0, None).tolist()
@@ -52,7 +52,7 @@ class OneRater:
             return cls(one, low, high, how, share, consistent)
         how = replace(how, ci="none" if how.ci == "none" or not np.isfinite(one) else "items")
         kinds, multiplicity = np.unique(sums, axis=0, return_counts=True)
-        low, high = how.interval(lambda weight: _reliability(weight @ kinds), multiplicity)
+        low, high = how.interval(lambda weight: _reliability(weight @ kinds), multiplicity, (-np.inf, 1.0))
         return cls(one, low, high, how, share, consistent)
 
     def carried(self, estimate: float, *, same_raters: bool = False) -> dict[str, Any]:

@@ -111,7 +111,8 @@ def _with_interval(found: pl.DataFrame) -> pl.DataFrame:
     centre = pl.col("estimate").clip(-1 + 1e-12, 1 - 1e-12).arctanh()
     known = pl.col("estimate").is_not_null() & (pl.col("units") > 3)
     ends = {"low": (centre - reach).tanh(), "high": (centre + reach).tanh()}
-    return found.with_columns(pl.when(known).then(end).alias(name) for name, end in ends.items())
+    stated = {**ends, "over": pl.lit("items")}
+    return found.with_columns(pl.when(known).then(end).alias(name) for name, end in stated.items())
 
 
 def _is_timed(data: Judgments) -> bool:

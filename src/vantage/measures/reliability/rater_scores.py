@@ -34,12 +34,12 @@ def rater_scores(answered: pl.DataFrame, aggregate: str = "mean") -> pl.DataFram
     [('a', 3.8), ('b', 2.8), ('c', 3.8)]
     """
     centre = pl.col("value").mean() if aggregate == "mean" else pl.col("value").median()
-    if not _complete(answered):
+    if not is_complete(answered):
         answered = answered.with_columns(pl.Series("value", _without_items(answered)))
     return answered.group_by("rater").agg(centre.alias("score")).sort("rater")
 
 
-def _complete(answered: pl.DataFrame) -> bool:
+def is_complete(answered: pl.DataFrame) -> bool:
     """Whether every rater answered every unit equally often, so that plain means can be compared."""
     sizes = answered.group_by([*UNIT, "rater"]).len()
     cells = answered.select(UNIT).unique().height * answered["rater"].n_unique()

@@ -7,6 +7,7 @@ unbalanced (Henderson 1953; Searle, Casella and McCulloch 1992, section 5.3). Th
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import polars as pl
@@ -16,6 +17,9 @@ from vantage.measures.models.crossed import Crossed
 from vantage.measures.models.gaussian import Gaussian
 from vantage.measures.ratings import UNIT, By, Floats, Ints
 from vantage.measures.resampling import item_codes
+
+MANY: Final = 200_000
+"""From more answers than this on the method of moments is precise enough, and quicker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +95,23 @@ class Design:
         if np.linalg.cond(left / np.abs(left).max()) >= 1e10:
             return np.full(count + 1, np.nan)
         return np.asarray(np.linalg.solve(left, right))
+
+    @property
+    def complete(self) -> bool:
+        """Whether every rater answered every item equally often."""
+        item, rater = self.factors[:2]
+        sizes = np.unique(_crossed(item.code, rater.code), return_counts=True)[1]
+        return len(sizes) == item.levels * rater.levels and int(sizes.min()) == int(sizes.max())
+
+    def best(self) -> Floats:
+        """Restricted maximum likelihood where the table has gaps; moments where it has none, or very many answers.
+
+        Without gaps the two are the same but for negative variances; with very many answers both are precise.
+        """
+        moments = self.variances()
+        if not np.isfinite(moments).all() or np.ptp(self.value) == 0 or len(self.value) > MANY or self.complete:
+            return moments
+        return self.likeliest()
 
     def likeliest(self) -> Floats:
         """The variances of restricted maximum likelihood, none below zero."""

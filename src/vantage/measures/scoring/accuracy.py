@@ -19,9 +19,17 @@ from vantage.measures.base import measure, table
 from vantage.measures.intervals import OVER, Method, Over
 from vantage.measures.parts import Part, Rounding, check_level, names, partitioned, scales_of
 from vantage.measures.presentation import Column, View
+from vantage.measures.rater_variance import several_items
 from vantage.measures.ratings import By, Judgments
 from vantage.measures.resampling import Resampling
-from vantage.measures.scoring.references import PEOPLE, Reference, against, against_without_each, one_against_the_others
+from vantage.measures.scoring.references import (
+    PEOPLE,
+    Reference,
+    against,
+    against_without_each,
+    one_against_the_others,
+    under_test_and_judges,
+)
 from vantage.measures.scoring.scores import (
     METRICS,
     NUMERIC,
@@ -90,8 +98,9 @@ def accuracy(
 
     With `reference="each"` the estimate is the plain mean over people, or one row per person (`per`).
 
-    `ci` is over items by default. Over raters, those who make the reference are left out in turn (see
-    `vantage.measures.rater_variance`), or, where people do not make it, the raters under test.
+    Over raters, those who make the reference are left out in turn (see `vantage.measures.rater_variance`), or, where
+    people do not make it, the raters under test. `ci` is over both by default where at least ten of them judged several
+    items each, otherwise over items.
 
     Nobody reaches people who disagree among themselves. `ceiling=True` puts beside every estimate what a person
     reaches: each one (fifty drawn at random where there are more) against the same reference made by the others.
@@ -103,10 +112,12 @@ def accuracy(
     [('accuracy', None, 0.75), ('f1', 'macro', 0.733)]
     """
     _check(metric, missing, opt_outs, per)
-    how = Resampling("items" if ci == "auto" else ci, interval, resamples, confidence, seed, OVER)
     frame = against(data, reference, by=by, raters=raters, people=people, match=match, rounding=rounding)
     word = reference if isinstance(reference, str) else None
     apart = word == "each" and per == "person"
+    how = Resampling("items" if ci == "auto" and apart else ci, interval, resamples, confidence, seed, OVER)
+    left_out = under_test_and_judges(data, names(match), raters, people)[1] if word in PEOPLE else frame
+    how = how.chosen(several_items(left_out.filter(pl.col("value").is_not_null())))
     rest: list[pl.DataFrame] = []
     if how.ci in ("raters", "both") and not apart:
         options: dict[str, Any] = {"raters": raters, "people": people, "match": match, "rounding": rounding}

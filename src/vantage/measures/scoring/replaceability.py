@@ -15,7 +15,7 @@ from vantage.measures.intervals import OVER, Method, Over
 from vantage.measures.multiplicity import Correction, adjusted
 from vantage.measures.parts import Part, check_level, names, parts
 from vantage.measures.presentation import Column, Fact, View
-from vantage.measures.rater_variance import without_raters
+from vantage.measures.rater_variance import several_items, without_raters
 from vantage.measures.ratings import By, Floats, Judgments
 from vantage.measures.resampling import Resampling, Statistics
 from vantage.measures.scoring.references import has_column
@@ -33,14 +33,17 @@ VIEW: Final = View(
     columns={
         "estimate": Column("people it could replace", percent=True, digits=0),
         "advantage": Column("advantage probability", digits=2, interval=("advantage_low", "advantage_high")),
+        "advantage_over": Column("interval over"),
         "tested": Column("people tested"),
     },
-    show=("model", "estimate", "advantage", "tested", "passes", "reason"),
+    show=("model", "estimate", "advantage", "advantage_over", "tested", "passes", "reason"),
     notes=("A model passes when it could replace half of the people or more.",),
     says=(
         Fact(
-            "People whom a model could replace, of those it was tested against: {rows}.",
-            row="{model} {estimate} of {tested}",
+            "Models that pass the alternative annotator test: {rows}.",
+            row="{model}[ for {group}] (winning rate {estimate})",
+            where="passes",
+            none="No model passes the alternative annotator test.",
         ),
     ),
     method="The alternative annotator test asked whether a model could stand in for a person, with ε = {epsilon} "
@@ -85,9 +88,10 @@ def alt_test(
     The one-sided test of the paired differences is Student's t, or Wilcoxon's signed ranks with fewer than
     30 items; `correction` controls false discoveries over people at rate `q` (Benjamini and Yekutieli
     2001). The winning rate, `estimate`, is the share of tested people whom the model may replace; it passes
-    at one half or more. `advantage` is the mean advantage probability over them, with its interval over
-    items (with `ci` also over raters, people being left out in turn, or both): the number to compare models by. With
-    `per="person"` there is a row for each person, whose `estimate` is the model's advantage probability against them.
+    at one half or more. `advantage` is the mean advantage probability over them, the number to compare models by. Its
+    interval is over both, people being left out in turn, where at least ten of them judged several items each,
+    otherwise over items; `ci` chooses. With `per="person"` there is a row for each person, whose `estimate` is the
+    model's advantage probability against them.
 
     Items with fewer than `min_people` people are not used, and people with fewer than `min_items` shared
     items are not tested; the row says so. Where all differences are equal, the test is decided by whether
@@ -102,8 +106,11 @@ def alt_test(
     [(1.0, True, 1.0)]
     """
     _check(alignment, epsilon, test, per)
-    how = Resampling("items" if ci == "auto" else ci, interval, resamples, confidence, seed, OVER)
     keys = names(match)
+    of_people = per == "model" and "item" in keys
+    bootstrap = Resampling(
+        "items" if ci == "auto" and not of_people else ci, interval, resamples, confidence, seed, OVER
+    )
     with_kind = models is None or people is None
     rows: list[dict[str, Any]] = []
     extra = [*keys, "kind"] if with_kind and has_column(data, "kind") else keys
@@ -116,8 +123,9 @@ def alt_test(
             rows.append({**part.key, "model": None, "reason": "no model was asked in this group"})
             continue
         meetings = Meetings.of(persons, keys, chosen, min_people)
+        how = bootstrap.chosen(several_items(persons.filter(pl.col("value").is_not_null())))
         rest = []
-        if how.ci in ("raters", "both") and per == "model" and "item" in keys:
+        if how.ci in ("raters", "both") and of_people:
             rest = [Meetings.of(others, keys, chosen, min_people) for others in without_raters(persons, seed)]
         for model in tested["rater"].unique().sort():
             mine = tested.filter(pl.col("rater") == model)

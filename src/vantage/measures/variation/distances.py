@@ -274,6 +274,7 @@ def _beyond(cells: Cells, units: Floats, metric: DistanceMetric, relabellings: i
         "excess": excess["estimate"],
         "excess_low": excess["low"],
         "excess_high": excess["high"],
+        "excess_over": excess["over"],
         "p": float((1 + np.sum(means >= observed - 1e-12)) / (1 + len(means))),
     }
 

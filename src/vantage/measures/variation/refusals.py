@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
 from typing import Any, Final
 
 import polars as pl
 
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import wilson
+from vantage.measures.intervals import OVER, Over, wilson
 from vantage.measures.parts import names, parts
 from vantage.measures.presentation import Column, Extremes, View
+from vantage.measures.rater_variance import several_items, without_raters
 from vantage.measures.ratings import By, Judgments
+from vantage.measures.resampling import Resampling, UnitValues, mean_with_interval
 from vantage.scales import OPT_OUTS
 
 REPLY: Final = ("item", "rater", "condition", "sample")
@@ -23,24 +27,30 @@ VIEW: Final = View(
     says=(Extremes(most="{rows} refused most often", least="{rows} refused least often"),),
 )
 
-DEPENDENT: Final = (
-    "the interval takes replies for independent; replies to the same item are not, so it may be too short"
-)
-
 
 @measure("refusals", "variation", view=VIEW, pools=False)
-def refusals(data: Judgments, *, by: By = ("rater", "item"), confidence: float = 0.95) -> pl.DataFrame:
+def refusals(
+    data: Judgments,
+    *,
+    by: By = ("rater", "item"),
+    ci: Over = "auto",
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> pl.DataFrame:
     """How often raters refuse to judge, apart from replies that could not be read and calls that failed.
 
     `estimate` is the share of refused judgments among those that got a reply; failed calls say nothing about the
-    rater and are only counted. `unparsed_share` is the share of replies that no rule could read. Wilson's interval
-    (1927) counts replies, not judgments: what is asked in one reply is refused in one.
+    rater and are only counted. `unparsed_share` is the share of replies that no rule could read. Of several items the
+    interval is over items, raters or both (`ci`). Of one item it is Wilson's (1927) over other replies of the same
+    rater (`runs`) or over other raters; it counts replies, not judgments: what is asked in one reply is refused in one.
 
     >>> rows = {"item": ["a"] * 4, "rater": ["m"] * 4, "sample": [0, 1, 2, 3], "value": [3, None, None, None],
     ...         "status": ["answered", "refused", "unparsed", "failed"]}
-    >>> refusals(rows).select("refused", "unparsed", "failed", "estimate", "unparsed_share").rows()
-    [(1, 1, 1, 0.33..., 0.33...)]
+    >>> refusals(rows).select("refused", "unparsed", "failed", "estimate", "unparsed_share", "over").rows()
+    [(1, 1, 1, 0.33..., 0.33..., 'runs')]
     """
+    bootstrap = Resampling(ci, "percentile", resamples, confidence, seed, OVER)
     rows: list[dict[str, Any]] = []
     for part in parts(data, by, extra=REPLY):
         status = part.frame["status"].cast(pl.String)
@@ -61,9 +71,26 @@ def refusals(data: Judgments, *, by: By = ("rater", "item"), confidence: float =
         if not received:
             rows.append({**row, "reason": "no reply was received"})
             continue
-        share = count["refused"] / received
-        replies = len(replied.select(REPLY).unique())
-        low, high = wilson(share * replies, replies, confidence)
-        row |= {"replies": replies, "estimate": share, "low": low, "high": high, "over": "items"}
-        rows.append({**row, "reason": DEPENDENT if 1 < replied["item"].n_unique() < replies else None})
+        row["replies"] = len(replied.select(REPLY).unique())
+        rows.append({**row, **_share(replied, row["replies"], bootstrap.chosen(several_items(replied)))})
     return table(rows, names(by))
+
+
+def _share(replied: pl.DataFrame, replies: int, how: Resampling) -> dict[str, Any]:
+    """The share of refusals with its interval."""
+    item, refused = _refused(replied)
+    if replied["item"].n_unique() > 1 or how.ci == "none":
+        return mean_with_interval(item, refused, how, share=True, without=partial(_without, replied, how.seed))
+    share, raters = float(refused.mean()), replied["rater"].n_unique()
+    # Replies of one rater depend on each other, so that several raters count as what they are.
+    n = replies if raters == 1 else raters
+    low, high = wilson(share * n, n, how.confidence)
+    return {"estimate": share, "low": low, "high": high, "over": "runs" if raters == 1 else "raters"}
+
+
+def _refused(replied: pl.DataFrame) -> UnitValues:
+    return replied["item"], (replied["status"].cast(pl.String) == "refused").cast(pl.Float64).to_numpy()
+
+
+def _without(replied: pl.DataFrame, seed: int) -> Iterator[UnitValues]:
+    return (_refused(rest) for rest in without_raters(replied, seed))

@@ -8,7 +8,7 @@ too, where a rater who is drawn twice counts twice in every unit.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -29,6 +29,8 @@ from vantage.measures.parts import (
     stacked,
     unit_table,
 )
+from vantage.measures.powered.contributions import Contribution
+from vantage.measures.powered.estimate import Powered
 from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.rater_bootstrap import Answers, Choice, Formula, Resamples, quotient
 from vantage.measures.rater_variance import without_raters
@@ -63,7 +65,25 @@ ENTROPY_VIEW: Final = View(
 )
 
 
-@measure("entropy", "variation", view=ENTROPY_VIEW)
+def _entropy_contributions(part: Part, options: Mapping[str, Any]) -> Iterator[Contribution]:
+    """What each item adds to the mean entropy."""
+    opt_outs, scale = options["opt_outs"], part.scale()
+    used = part.frame.filter(pl.col("value").is_not_null() | (_OPTED_OUT & opt_outs))
+    if used.is_empty() or (scale is not None and scale.range is not None):
+        return
+    known: dict[str, int] = {}
+    if options["normalise"] or options["base"] == "k":
+        if not part.scales:
+            raise InputError(
+                "a plain table does not say how many answers are possible",
+                remedy="make a corpus of it with vantage.corpus, or use base nats or bits",
+            )
+        known = _options(part.scales, opt_outs)
+    units = _unit_entropy(used).with_columns(pl.col("estimate") / _divisor(options["base"], known))
+    yield Contribution.of_units(units["item"], units["estimate"].to_numpy(), limits=(0.0, np.inf))
+
+
+@measure("entropy", "variation", view=ENTROPY_VIEW, powered=Powered(_entropy_contributions))
 def entropy(
     data: Judgments,
     *,
@@ -88,7 +108,8 @@ def entropy(
 
     `ci` resamples items, raters or both (see `vantage.measures.alpha`). Copies of a rater give the same answer, so a
     resample of raters has less entropy than as many other raters would have. Resamples that involve raters
-    are therefore moved by their mean bias: their spread makes the interval, around the estimate.
+    are therefore moved by their mean bias: their spread makes the interval, around the estimate. `powered_by` names a
+    rater that judged these and further items, such as a model: see docs/powered.md.
 
     >>> votes = {"item": ["a"] * 4, "rater": [1, 2, 3, 4], "value": [0, 0, 1, 1]}
     >>> entropy(votes, base="bits")["estimate"].to_list()
@@ -109,10 +130,7 @@ def entropy(
             rows.append({**part.key, **_based_on(answered, part, used), "reason": reason})
             continue
         units = _unit_entropy(part.frame.filter(used))
-        divisor = pl.lit(np.log(2) if base == "bits" else 1.0)
-        if normalise or base == "k":
-            by_question = {q: np.log(max(k, 2)) for q, k in known.items()}
-            divisor = pl.col("question").replace_strict(by_question, return_dtype=pl.Float64)
+        divisor = _divisor(base, known)
         units = units.with_columns(pl.col("estimate") / divisor)
         if per == "item":
             frames.append(unit_table(units, part, by, UNIT, (), used))
@@ -179,6 +197,10 @@ def ambiguity(
     return stacked(rows, frames, by)
 
 
+TOO_LONG: Final = (
+    "leaving raters out changes how many answers an item has, and with it what is split, so that the interval may be "
+    "too long"
+)
 SPLIT_ITEMS_VIEW: Final = View(
     "Items whose raters are split",
     columns={"estimate": Column("split", percent=True)},
@@ -186,7 +208,15 @@ SPLIT_ITEMS_VIEW: Final = View(
 )
 
 
-@measure("split-items", "variation", view=SPLIT_ITEMS_VIEW)
+def _split_contributions(part: Part, options: Mapping[str, Any]) -> Iterator[Contribution]:
+    """What each item adds to the share of split items."""
+    if len(part.answered):
+        units = _split(_sides(part.answered, part.scale(), options["neutral"]), options["share"])
+        split = units["split"].cast(pl.Float64).to_numpy()
+        yield Contribution.of_units(units["item"], split, limits=(0.0, 1.0))
+
+
+@measure("split-items", "variation", view=SPLIT_ITEMS_VIEW, powered=Powered(_split_contributions))
 def split_items(
     data: Judgments,
     *,
@@ -206,6 +236,7 @@ def split_items(
     given, they are below and above the neutral point: zero where the scale has both signs or is unknown,
     else its middle. The average is the share of split units; item by item, `estimate` is the smaller of
     the two shares and `split` says whether it reaches the mark. `ci` resamples items, leaves out raters, or both.
+    `powered_by` names a rater that judged these and further items, such as a model: see docs/powered.md.
 
     >>> votes = {"item": ["a"] * 4 + ["b"] * 4, "rater": [1, 2, 3, 4] * 2,
     ...          "value": [-2, -1, 1, 3, 1, 1, 2, 0]}
@@ -228,7 +259,8 @@ def split_items(
                 return _split(sides, share).with_columns(pl.col("split").cast(pl.Float64).alias("estimate"))
 
             without = _without(sides, split, seed)
-            rows.append(_average(split(sides), part, used, chosen[part.key], share=True, without=without))
+            row = _average(split(sides), part, used, chosen[part.key], share=True, without=without)
+            rows.append(row | ({"reason": TOO_LONG} if row.get("over") in ("raters", "both") else {}))
     return stacked(rows, frames, by)
 
 
@@ -363,12 +395,25 @@ def _share_over_raters(resamples: Resamples) -> Floats:
     return resamples.mean_of_units(resamples.per_unit(resamples.cells * positive), resamples.size)
 
 
+def _divisor(base: str, known: Mapping[str, int]) -> pl.Expr:
+    """What natural entropies are divided by: for each question, where the number of its categories counts."""
+    if known:
+        by_question = {question: np.log(max(k, 2)) for question, k in known.items()}
+        return pl.col("question").replace_strict(by_question, return_dtype=pl.Float64)
+    return pl.lit(np.log(2) if base == "bits" else 1.0)
+
+
+def _options(scales: Mapping[str, Scale], opt_outs: bool) -> dict[str, int]:
+    """How many categories the scale of each question has."""
+    return {q: len(s.codes) + (len(s.opt_outs) if opt_outs else 0) for q, s in scales.items()}
+
+
 def _categories(data: Judgments, opt_outs: bool) -> dict[str, int]:
     """How many categories each question has: of its scale, or seen in the whole table, never per group."""
     scales = scales_of(data)
     frame = judgments_frame(data)
     if scales:
-        return {q: len(s.codes) + (len(s.opt_outs) if opt_outs else 0) for q, s in scales.items()}
+        return _options(scales, opt_outs)
     values = frame["value"].drop_nulls().n_unique()
     declined = frame.filter(_OPTED_OUT)["status"].n_unique() if opt_outs else 0
     return dict.fromkeys(frame["question"].unique(), values + declined)

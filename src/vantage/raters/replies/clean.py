@@ -18,6 +18,7 @@ _UNSEEN = re.compile(
 _LATEX = re.compile(
     r"(?:\$|\\\()\s?((?:[+-]|\\minus\s?|\{-\})?\s?\d{1,4}(?:\.\d+)?)\s?(?:\$|\\\))|\\text\{([^{}\n]{0,80})\}"
 )
+_MARKUP = re.compile(r"</?(?:b|i|u|em|strong|span|p|br)\s?/?>", re.IGNORECASE)
 _THOUGHT = re.compile(r"<think(?:ing)?>", re.IGNORECASE)
 _THOUGHT_END = re.compile(r"</think(?:ing)?>", re.IGNORECASE)
 # Where a model goes on to write the next turn of a conversation, its answer is over.
@@ -72,7 +73,7 @@ def _normal(text: str) -> str:
     text = text.encode("utf-8", "replace").decode("utf-8")
     text = unicodedata.normalize("NFKC", text.translate(_LETTERS)).translate(_DASHES)
     text = _LATEX.sub(lambda found: re.sub(r"\\minus\s?|\{-\}", "-", found[1] or found[2]), text)
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    text = _MARKUP.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
     return _UNSEEN.sub(lambda found: " " if found.group().isspace() else "", text)
 
 

@@ -28,7 +28,7 @@ _SUPPOSED = re.compile(
 )
 _REPORTED = re.compile(rf"\b(?:{_PERSON}|they|he|she){_RATES}", re.IGNORECASE)
 _THEN = re.compile(
-    r"[^.!?\n;,]{0,60}?(?<!because)(?<!sure)(?<!know)(?<!clear)\s(?:if|unless)\b(?!\s(?:i|we)\s(?:had|have|must)\b)"
+    r"[^.!?\n;,]{0,60}?(?<!because)(?<!sure)(?<!know)(?<!clear)(?<!\bas)\s(?:if|unless)\b(?!\s(?:i|we)\s(?:had|have|must)\b)"
     r"|\s(?:corresponds\sto|stands\sfor|denotes)\b"
     r"|\s(?:would|might|could)\s(?:mean|indicate|imply|suggest|represent|be\s(?:too|an?\s\w{0,10}|exaggerat\w*|wrong|unfair|overstat\w*))\b"
     r"|[^.!\n;]{0,60}\?",

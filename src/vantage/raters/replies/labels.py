@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 from vantage.raters.replies.doubts import supposed
 from vantage.raters.replies.reply import Reading
@@ -35,6 +36,7 @@ _UNREAL = re.compile(
     re.IGNORECASE,
 )
 _WEIGHED = re.compile(r"\bon\s(?:the\s)?(?:one|other)\shand\b[^.!?\n]{0,80}$", re.IGNORECASE)
+_ALSO_NOT = re.compile(r"[^.!?\n]{0,4}\sbut\s[^.!?\n]{0,16}\balso\s(?:not\b|\w{1,6}n't\b)", re.IGNORECASE)
 # A wording that is asked about or explained: I don't know what "not at all" means.
 _EXPLAINED = re.compile(
     r"\bwhat\s[\"'*(]{1,3}$|\b(?:corresponds?\sto|stands?\sfor|represents|denotes|means)\s[\"'*(]{0,3}$", re.IGNORECASE
@@ -44,10 +46,12 @@ _WINDOW = 90
 _LETTER = re.compile(r"(?:option\s|choice\s)?\(?([a-z])(?=[).:\]*\"']|\s{0,3}$|\s{0,3}\n)", re.IGNORECASE)
 # "No" is an answer; "no idea", "no rating", "no doubt" are not.
 _AFTER_NO = re.compile(
-    r"\s{0,3}(?:$|[\n.,;:!?)\]}\"'*_(<\ue000-])|\s(?:because|since|as|this|the|it|i|there|he|she|they)\b",
+    r"\s{0,3}(?:$|[\n.,;:=!?)\]}\"'*_(<\ue000-])|\s(?:because|since|as|this|the|it|i|there|he|she|they)\b",
     re.IGNORECASE,
 )
-_AND = re.compile(r"\s{0,2}(?:[,/]\s?(?:and\s|or\s)?|(?:and|or|to)\s)", re.IGNORECASE)
+_AND = re.compile(r"[\"'*]{0,2}\s{0,2}(?:[,/]\s?(?:and\s|or\s)?|(?:and|or|to)\s)[\"'*]{0,2}", re.IGNORECASE)
+_CODED = re.compile(r"(?<![\w.])([+-]?\d{1,3})\s?=\s?[\"'*]{0,2}$")
+_COMMA = re.compile(r"[\"'*]{0,2}[,/]\s?[\"'*]{0,2}")
 _STATED = re.compile(
     r"(?:\b(?:i|is|are|was|were|be|as|seems|seem|appears|looks|look|feels|remains|choose|pick|select|say"
     r"|(?:call|rate|label|find|consider|mark|deem|judge|make)\sit)|'s|:)"
@@ -56,7 +60,7 @@ _STATED = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE_END = re.compile(
-    r"[\"'*_)]{0,4}\s{0,2}(?:$|[.,;!?\n]|because\b|since\b|as\b|about\b|in\sterms\b|\(|-|with\s(?:this|the|that)\s(?:statement|claim|sentence)\b)",
+    r"[\"'*_)]{0,4}\s{0,2}(?:$|[.,;!?\n]|because\b|since\b|as\b|about\b|towards?\b|in\sterms\b|\(|-|with\s(?:this|the|that)\s(?:statement|claim|sentence)\b(?!\s?[\"'(]))",
     re.IGNORECASE,
 )
 _OPPOSITES = ("un", "in", "im", "dis", "non", "ir", "il")
@@ -107,6 +111,9 @@ def wordings(scale: Scale) -> Wordings:
             known.setdefault(wording, set()).add(option.code)
             if rest := re.fullmatch(r"not at all (\w[\w ]{1,40})", wording):
                 at_all.append((_at_all(rest[1]), option.code))
+        for meaning in {words(option.description), words(option.description.partition(",")[0])} - {""}:
+            known.setdefault(meaning, set()).add(option.code)
+            slot_only.add(meaning)
         for alias in _YES_NO.get(option.label.casefold(), ()):
             known.setdefault(alias, set()).add(option.code)
             slot_only.add(alias)
@@ -174,8 +181,9 @@ def read_typo(text: str, scale: Scale) -> Reading | None:
         return None
     allowed = 1 if len(written) < 9 else 2
     near: dict[float, int] = {}
-    for wording, code in wordings(scale).codes.items():
-        if wording.count(" ") != written.count(" ") or _opposite(wording, written):
+    known = wordings(scale)
+    for wording, code in known.codes.items():
+        if wording in known.slot_only or wording.count(" ") != written.count(" ") or _opposite(wording, written):
             continue
         distance = _distance(wording, written, allowed + 2)
         near[code] = min(distance, near.get(code, allowed + 2))
@@ -195,15 +203,19 @@ def mentions(text: str, scale: Scale) -> Iterator[Mention]:
     """
     known = wordings(scale)
     if known.pattern is not None:
-        for found in known.pattern.finditer(text):
+        places = list(known.pattern.finditer(text))
+        enumerated = _enumerated(text, places)
+        for found in places:
             wording = words(found.group())
             before = text[max(0, found.start() - _WINDOW) : found.start()]
             if (
                 wording not in known.codes
                 or wording in known.slot_only
+                or found.start() in enumerated
                 or _HEDGED.search(before)
                 or _UNREAL.search(before)
                 or explained(text, found.start(), found.end())
+                or ((code := _CODED.search(before)) and float(code[1]) != known.codes[wording])
             ):
                 continue
             negated = bool(_NEGATED.search(before))
@@ -212,9 +224,11 @@ def mentions(text: str, scale: Scale) -> Iterator[Mention]:
             single = " " not in wording
             if single and not negated and re.search(r"should be\W{0,3}$", before, re.IGNORECASE):
                 continue
-            if single and not negated and not (_STATED.search(before) and _SENTENCE_END.match(text, found.end())):
+            if single and not negated and not _STATED.search(before):
                 continue
-            weighed = bool(_WEIGHED.search(before))
+            # "I agree that …" says something of another sentence, but speaks against "I disagree".
+            aside = single and not negated and not _SENTENCE_END.match(text, found.end())
+            weighed = aside or bool(_WEIGHED.search(before) or _ALSO_NOT.match(text, found.end()))
             yield Mention(known.codes[wording], found.start(), found.end(), negated, weighed)
     for pattern, code in known.at_all:
         for found in pattern.finditer(text):
@@ -223,7 +237,17 @@ def mentions(text: str, scale: Scale) -> Iterator[Mention]:
                 or supposed(text, found.end(), found.end())
                 or explained(text, found.start(), found.end())
             ):
-                yield Mention(code, found.start(), found.end(), negated=False)
+                yield Mention(code, found.start(), found.end(), False, bool(_ALSO_NOT.match(text, found.end())))
+
+
+def _enumerated(text: str, places: Sequence[re.Match[str]]) -> set[int]:
+    """Where wordings stand that are only told one after the other: "agree, disagree, strongly agree"."""
+    found: set[int] = set()
+    for one, other in pairwise(places):
+        gap = text[one.end() : other.start()]
+        if _COMMA.fullmatch(gap) and words(one.group()) != words(other.group()):
+            found |= {one.start(), other.start()}
+    return found
 
 
 def explained(text: str, start: int, end: int) -> bool:
@@ -233,6 +257,23 @@ def explained(text: str, start: int, end: int) -> bool:
     True
     """
     return bool(_EXPLAINED.search(text, max(0, start - 24), start) or _MEANS.match(text, end))
+
+
+def meant(text: str, scale: Scale) -> set[float]:
+    """The codes of the options whose explanation a text repeats, whatever it is said of, and does not deny.
+
+    >>> from vantage.scales import Option
+    >>> scale = Scale((Option(0, "no", "It has a serious error."), Option(1, "yes", "It is all true.")), "nominal")
+    >>> meant("Yes, the text has a serious error.", scale)
+    {0}
+    """
+    found: set[float] = set()
+    for option in scale.options:
+        core = re.sub(r"^(?:it|i|they|(?:the|this) \w+) ", "", words(option.description))
+        place = re.search(_GAP.join(map(re.escape, core.split())), text, re.IGNORECASE) if core.count(" ") > 1 else None
+        if place and not is_negated(text, place.start()):
+            found.add(option.code)
+    return found
 
 
 def is_negated(text: str, at: int) -> bool:

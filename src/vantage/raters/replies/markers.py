@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 
 from vantage.raters.replies.doubts import hedged, supposed
-from vantage.raters.replies.labels import explained, is_negated
+from vantage.raters.replies.labels import explained, is_negated, wordings, words
 from vantage.raters.replies.numbers import NUMERIC
-from vantage.raters.replies.reply import Reading
+from vantage.raters.replies.reply import Reading, is_named
 from vantage.raters.replies.slots import closed, read_slot
 from vantage.scales import Scale
 
@@ -18,7 +18,7 @@ _NOUN = (
     r"|evaluation|option|grade|level|(?:selected|chosen|my)\sscale|assessment)"
 )
 _ANNOUNCED = re.compile(
-    rf"(?<![\w<]){_NOUN}\b[*_\"']{{0,4}}(?:\s?\([^()\n]{{0,60}}\))?(?:\s?\ue001{{1,80}}+)?[*_\"']{{0,4}}\s?"
+    rf"(?<![\w<]){_NOUN}\b(?:\s(?:to|for)\s(?:this|the|your)\s(?:\w{{1,12}}\s)?question)?[*_\"']{{0,4}}(?:\s?\([^()\n]{{0,60}}\))?(?:\s?\ue001{{1,80}}+)?[*_\"']{{0,4}}\s?"
     r"(?:(?:is|was|are|would\sbe|will\sbe|should\sbe|of)\b|=|:|\||->|→|-(?=\s?[^\d\s]|\s))(?:\s?(?:therefore|thus|then|that|probably|likely)\b)?"
     r"[:*_\"'\s]{0,6}",
     re.IGNORECASE,
@@ -40,7 +40,12 @@ _BOUND = re.compile(
     r"\b(?:at\sleast|at\smost|less\sthan|more\sthan|over|under|up\sto|nearly|almost|below|above|after|for|in)\s$",
     re.IGNORECASE,
 )
+RATED = re.compile(r"[*_\"'\s]{0,4}(?:my\s|the\s)?(?:rating|score|rate|grade|level)\b", re.IGNORECASE)
+"""What announces a number on a scale of ratings."""
+_CLAUSE_START = re.compile(r"(?:^|[.!?\n,;:(*\"'-]|\b(?:and|but))\s{0,3}$", re.IGNORECASE)
 _CLAUSE = re.compile(r"[^!?\n;]{0,160}+")
+_BECAUSE = re.compile(r"\s(?:because|since|when|if|should)\s", re.IGNORECASE)
+_LETTERED = re.compile(r"\b(?:option|choice|answer|letter)\s[\"'*(]{0,3}$", re.IGNORECASE)
 _FULL_STOP = re.compile(r"\.(?!\d)")
 _TAG = re.compile(r"<(likert|answer|rating|score|label|value|choice|final_answer|response)>", re.IGNORECASE)
 _RATIONALE = re.compile(r"<(rationale|reason|reasoning|explanation|justification)>", re.IGNORECASE)
@@ -73,12 +78,20 @@ def announced(text: str, scale: Scale, names: Iterable[str]) -> Iterator[tuple[i
 
     At the beginning of a line, a name of the question announces it too: "Trust: -1".
     """
+    named = is_named(scale)
     for pattern in (_ANNOUNCED, _CONCLUDED, _named(tuple(names))):
         for marker in pattern.finditer(text):
             reading = read_slot(text, marker.end(), scale)
             if reading is None or is_negated(text, marker.start()) or _asks(text, marker.start()):
                 continue
-            if pattern is _CONCLUDED and not _ends(text, reading.end):
+            if pattern is _CONCLUDED and not _CLAUSE_START.search(text, max(0, marker.start() - 8), marker.start()):
+                continue
+            if RATED.match(marker.group()) and (reading.form == "letter" or (named and reading.form in NUMERIC)):
+                # A rating is a number on a scale of ratings, and its letter a grade; these answers are words.
+                yield marker.start(), Reading("other-scale", reading.end)
+                continue
+            said = words(text[marker.end() : reading.end])
+            if pattern is _CONCLUDED and (not _ends(text, reading.end) or said in wordings(scale).slot_only):
                 continue
             if not supposed(text, marker.end(), reading.end):
                 yield marker.start(), _sure(text, marker.end(), reading)
@@ -138,12 +151,16 @@ def _judged(text: str, at: int, scale: Scale) -> Reading | None:
         reading = read_slot(text, place, scale)
         if reading is None or is_negated(text, place):
             continue
+        if reading.form == "letter" and not _LETTERED.search(text, at, place):
+            continue
         if reading.form in {"label", "letter", "opt-out", "no-opt-out"} and (
             not _ends(text, reading.end) or explained(text, place, reading.end)
         ):
             continue
         if hedged(text, place) or re.compile(r"\s?(?:maybe|perhaps|possibly)\b", re.I).match(text, place):
             return _sure(text, place, reading)
+        if _BECAUSE.search(text, at, place):
+            return None
         if _BOUND.search(text, at, place) or (text[reading.end : reading.end + 1] == ")" and "(" not in clause):
             return None
         return reading
@@ -154,7 +171,7 @@ def _asks(text: str, at: int) -> bool:
     """Whether the words before ask for an answer rather than give one ("give a rating of 1 to 5")."""
     return bool(
         re.search(
-            r"\b(?:what|which|give|choose|select|provide)\s(?:\w{1,10}\s){0,2}$",
+            r"\b(?:what|which|give|choose|select|provide)\s(?:\w{1,10}\s){0,2}$|\bform\s[\"']{0,2}$",
             text[max(0, at - 40) : at],
             re.IGNORECASE,
         )

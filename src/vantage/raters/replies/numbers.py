@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from vantage.raters.replies.reply import Reading
+from vantage.raters.replies.reply import Reading, is_named
 from vantage.scales import Scale
 
 DIGITS: Final = r"(?:\d{1,3}+(?:,\d{3})++(?![\d])|\d++(?:[.,]\d++)?|\.\d++)"
@@ -50,12 +50,13 @@ _RANGE = re.compile(
     rf"(?:somewhere\s)?(?:between|either|from)\s{_ENDPOINT}\s?(?:and|or|to|-)\s?{_ENDPOINT}(?!\w)",
     re.IGNORECASE,
 )
+_EQUAL = re.compile(r"\s?=\s?[+-]?\d")
 _DATE = re.compile(r"\d{1,4}([/.-])\d{1,2}\1\d{1,4}(?!\d)")
 _PERCENT = re.compile(r"\s?(?:%|percent\b|per\scent\b)", re.IGNORECASE)
 # What may follow a number that is an answer; anything else ("3 months", "2 of them") makes it part of a sentence.
 _AFTER = re.compile(
     r"\s{0,3}(?:$|[\n.,;:!?)\]}\"'*_|(/=<>\ue001~#]|-(?!\d))|\s(?:because|since|as|for|on|out|given|due|with|from|in|but|and|which|where|would"
-    r"|is|seems|sounds|feels|fits|might|based|points?|stars?|here|overall|too|or)\b",
+    r"|is(?!\sthe\s(?:highest|lowest|best|worst|top|maximum|minimum)\b)|seems|sounds|feels|fits|might|based|points?|stars?|here|overall|too|or)\b",
     re.IGNORECASE,
 )
 _AFTER_WORD = re.compile(
@@ -101,7 +102,9 @@ def read_number(text: str, at: int, scale: Scale) -> Reading | None:
         return _of(value, _float(top["top"]), top.end(), scale)
     if tail := _RANGE_TAIL.match(text, end):
         return Reading("range", tail.end())
-    if not _AFTER.match(text, end):
+    if equal := _EQUAL.match(text, end):
+        return Reading("conflict", equal.end())
+    if not _AFTER.match(text, end) or (is_named(scale) and text[end : end + 1] == ")" and "(" not in text[:at]):
         return None
     return _placed(value, "number", end, scale)
 

@@ -37,6 +37,7 @@ _TEXT = (
 _SILENT = re.compile(
     rf"\b{_TEXT}(?:\s\w{{1,12}})?\s(?:does\snot|doesn't|doesnt|did\snot|didn't|do\snot|don't|fails\sto|never)(?:\s\w{{1,12}}){{0,2}}\s"
     r"(?:address|mention|say|state|provide|discuss|specify|give|contain|indicate|describe|cover|touch|express|answer|reveal|tell)e?s?\b"
+    rf"|\b{_TEXT}\s(?:says|said|mentions)\snothing\b"
     r"|(?:\bnot|n't)\s(?:[^\s.!?]{1,20}\s){0,12}?(?:addressed|mentioned|discussed|stated|specified|covered)\s(?:in|by)\s(?:this|the)\s"
     rf"{_TEXT}\b"
     rf"|\b(?:does|did|do)(?:\snot|n't)\s(?:\w{{1,12}}\s)?(?:express|mention|state|describe|address)\s[^.!?\n]{{1,60}}?\sin\s(?:this|the)\s{_TEXT}\b"
@@ -64,7 +65,8 @@ _SENTENCE = re.compile(r"[^.!?\n]{1,600}+")
 def _names(scale: Scale) -> tuple[re.Pattern[str], dict[str, OptOutStatus]]:
     known: dict[str, OptOutStatus] = {name: status for status, names in _NAMES.items() for name in names}
     for opt_out in scale.opt_outs:
-        for part in {opt_out.label, opt_out.label.partition(":")[0], opt_out.status}:
+        head, _, meaning = opt_out.label.partition(":")
+        for part in {opt_out.label, head, opt_out.status, meaning if meaning.count(" ") > 2 else ""}:
             if words(part):
                 known[words(part)] = opt_out.status
     each = "|".join(

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import re
 
-from vantage.raters.replies.reply import Reading
+from vantage.raters.replies.copied import Span
+from vantage.raters.replies.labels import wordings, words
+from vantage.raters.replies.numbers import NUMERIC
+from vantage.raters.replies.reply import Reading, is_named
 from vantage.raters.replies.slots import read_all, read_lead
 from vantage.scales import Scale
 
@@ -16,9 +19,16 @@ _ASIDE = re.compile(
 )
 """Names of what is no answer to the question."""
 _OPTIONS = re.compile(
-    r"^.{0,40}\b(?:options|choices|possible\sanswers):\s?\n(?:[ \t]{0,8}[-*•(\d].{0,200}(?:\n|$)){1,20}", re.I | re.M
+    r"^.{0,40}\b(?:options|choices|possible\sanswers):\s?\n(?:[ \t]{0,8}[-*•(\d].{0,200}(?:\n|$)){1,20}"
+    r"|^\W{0,4}(?:choose|select|pick)\b.{0,60}:\s?\n(?:.*\w.*(?:\n|$)){2,20}",
+    re.I | re.M,
 )
 """A list of options under its heading."""
+_NUMBERED = re.compile(r"^[ \t*]{0,6}(\d{1,2})[.)]\s.{0,400}$", re.M)
+_ANSWER = re.compile(r"[\W_]{0,4}(?:(?:my|the|final)\s){0,2}(?:answer|choice|option|label|response)\b", re.IGNORECASE)
+_UNKNOWN = re.compile(r"\b(?:can't|cannot|can not)\s(?:say|tell)\b|\bdon't\sknow\b", re.IGNORECASE)
+_COUNT = re.compile(r"^[ \t]*\d{1,3}[ \t]*(?:\n[ \t]*\d{1,3}[ \t]*)++$", re.M)
+"""Lines of nothing but a number."""
 _COLON = re.compile(r"\s?:")
 _PAUSE = re.compile(r"\s?[,.-]")
 _LINES = 2000
@@ -35,7 +45,7 @@ def own_lines(text: str, scale: Scale) -> tuple[list[Reading], bool]:
     ([4.0], False)
     """
     found: list[Reading] = []
-    for line in _OPTIONS.sub("", text).split("\n")[:_LINES]:
+    for line in text.split("\n")[:_LINES]:
         if line.strip() and len(line) <= _LONGEST_LINE:
             reading = _own_line(line, scale)
             if reading is not None and reading.usable:
@@ -45,11 +55,29 @@ def own_lines(text: str, scale: Scale) -> tuple[list[Reading], bool]:
     return found, False
 
 
+def listed_lines(text: str) -> list[Span]:
+    r"""Lists that are no answer: options under their heading, and three lines or more that are numbered on.
+
+    >>> listed_lines("1. Not at all\n2. A bit\n3. Very"), listed_lines("1. Not at all\n2. A bit")
+    ([(0, 13), (14, 22), (23, 30)], [])
+    """
+    lines = list(_NUMBERED.finditer(text))
+    numbers = [int(line[1]) for line in lines]
+    numbered = len(lines) > 2 and _goes_up(numbers)
+    counted = [run.span() for run in _COUNT.finditer(text) if _goes_up([int(one) for one in run.group().split()])]
+    listed = [found.span() for found in _OPTIONS.finditer(text)] + counted
+    return listed + ([line.span() for line in lines] if numbered else [])
+
+
+def _goes_up(numbers: list[int]) -> bool:
+    return numbers == list(range(numbers[0], numbers[0] + len(numbers)))
+
+
 def names_another(text: str, first: Reading, scale: Scale) -> bool:
     """Whether a later line begins with another option than the first."""
     for start in list(_START.finditer(text))[1:_LINES]:
         reading = read_lead(text[start.end() : start.end() + 200], scale)
-        if reading is not None and reading.form == "label" and not reading.same(first):
+        if reading is not None and reading.form in {"label", "several"} and not reading.same(first):
             return True
     return False
 
@@ -59,11 +87,18 @@ def _own_line(line: str, scale: Scale) -> Reading | None:
     bare = line[start.end() :] if start else line
     reading = read_all(bare, scale)
     if reading is not None:
-        return reading
+        # Among other lines, "yes = it is" repeats what an option means, and so may the meaning alone.
+        repeats = "=" in bare or (" " in words(bare) and words(bare) in wordings(scale).slot_only)
+        return None if reading.form in {"label", "opt-out"} and repeats else reading
     lead = read_lead(bare, scale)
+    if lead is not None and _UNKNOWN.search(bare, lead.end):
+        return None
     if lead is not None and (_COLON.match(bare, lead.end) or (lead.opt_out and _PAUSE.match(bare, lead.end))):
         return lead
     keyed = _KEYED.match(bare)
     if keyed is None or _ASIDE.search(keyed.group()):
         return None
-    return read_all(bare[keyed.end() :], scale)
+    reading = read_all(bare[keyed.end() :], scale)
+    if reading is not None and (reading.form == "letter" or (is_named(scale) and reading.form in NUMERIC)):
+        return reading if _ANSWER.match(keyed.group()) else None
+    return reading

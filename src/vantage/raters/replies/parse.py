@@ -15,9 +15,11 @@ from vantage.raters.replies.copied import restated
 from vantage.raters.replies.json_answers import answer_fields, reason_of
 from vantage.raters.replies.labels import words
 from vantage.raters.replies.loose_json import Cut, Found, find_json
-from vantage.raters.replies.markers import tagged
+from vantage.raters.replies.markers import RATED, tagged
+from vantage.raters.replies.numbers import NUMERIC
+from vantage.raters.replies.predicates import denies_answer
 from vantage.raters.replies.prose import Prose
-from vantage.raters.replies.reply import ParsedReply, Reading, unparsed
+from vantage.raters.replies.reply import ParsedReply, Reading, is_named, unparsed
 from vantage.raters.replies.slots import read_all
 
 if TYPE_CHECKING:
@@ -93,6 +95,9 @@ class Parser:
         answers = [(n, self._answer_line(line)) for n, line in enumerate(lines)]
         if len(lines) > 1 and (first := read_all(lines[0], self.scale)):
             answers.insert(0, (0, first))
+        alone = [reading for line in lines if (reading := read_all(line, self.scale))]
+        if any(not alone[0].same(other) for other in alone[1:]):
+            return unparsed("cut")
         found = [(n, reading) for n, reading in answers if reading is not None and reading.usable]
         if not found and len(lines) == 1 and (whole := read_all(text, self.scale)) and whole.usable:
             found = [(0, whole)]
@@ -100,6 +105,9 @@ class Parser:
             refused = self._free(text).status == "refused"
             return ParsedReply(None, "refused", None, "cut:refusal") if refused else unparsed("cut")
         number, reading = found[-1]
+        rest = "\n".join(lines[number + 1 :])
+        if reading.value is not None and denies_answer(rest, self.question.ask, reading.value, self.scale):
+            return unparsed("cut")
         last = re.split(r"[:=]", lines[-1])[-1].strip(" *_\"'`")
         if (number == len(lines) - 1 and self._may_go_on(last)) or any(not reading.same(other) for _, other in found):
             return unparsed("cut")
@@ -111,7 +119,10 @@ class Parser:
         found = re.match(
             rf"\W{{0,6}}(?:(?:my|the|final)\s){{0,2}}(?:{_MARKED}|{named})\b[*_\"']{{0,4}}\s?[:=]", line, re.I
         )
-        return read_all(line[found.end() :], self.scale) if found else None
+        reading = read_all(line[found.end() :], self.scale) if found else None
+        if found and reading and reading.form in NUMERIC and is_named(self.scale) and RATED.match(found.group()):
+            return None
+        return reading
 
     def value(self, data: Any, place: str, reason: str | None = None, cut: bool = False) -> ParsedReply:
         """The reply that a single value of a structured format gives."""

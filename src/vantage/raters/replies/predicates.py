@@ -9,19 +9,35 @@ from vantage.scales import Scale
 
 _POLAR = re.compile(r"(?:all in all, )?(?:is|are|was|were|does|do|did)\b[^?]{3,200}\?", re.IGNORECASE)
 _STATED = re.compile(
-    r"(?:(?:so|thus|therefore|overall|yes|no|well),?\s)?(?:(?:i\s(?:think|believe|would\ssay|find)\s)?(?:that\s)?(?:it|this|that|the|they|he|she)\b"
+    r"(?:(?:so|thus|therefore|overall|yes|no|well),?\s)?(?:(?:i\s(?:think|thought|believe|feel|agree|would\ssay|find),?\s)?(?:that\s)?(?:it|this|that|the|they|he|she)\b"
     r"(?:\s[\w'-]{1,20}){0,5}?\s?(?:is|are|was|were|'s|seems|sounds|isn't|wasn't|aren't|isnt)\s)?"
-    r"(?P<words>(?:[\w'-]{1,20}\s){0,3}[\w-]{4,30})",
+    r"(?P<words>(?:[\w'-]{1,20}\s){0,5}[\w-]{4,30})",
     re.IGNORECASE,
 )
-_DENIED = re.compile(r"(?:n't|\bisnt)\s", re.IGNORECASE)
+_FOUND = re.compile(
+    r"i\s(?:do\snot\s|don't\s|did\snot\s|didn't\s)?(?:find|found)\s(?:it|(?:the|this|that)\s\w{1,20})\s(?P<words>(?:[\w'-]{1,20}\s){0,2}[\w-]{4,30})",
+    re.IGNORECASE,
+)
+_ANNOUNCED = re.compile(r"^(?:rating|answer|reply):\s{0,2}", re.IGNORECASE)
+_DENIED = re.compile(r"(?:n't|\bisnt|\b(?:do|did)\snot)\s", re.IGNORECASE)
 _FINE = frozenset(
     re.findall(
         r"[\w-]+",
-        "clearly definitely certainly really simply just indeed obviously a an meant to be being not",
+        "clearly definitely certainly really simply just indeed obviously a an of meant intended to be being not "
+        "message text statement reply response comment sentence tweet post",
     )
 )
-_REASON = re.compile(r"\s(?:because|since)\s", re.IGNORECASE)
+_IS = re.compile(
+    r"\b(?:is|are|was|were)(?P<denied>\snot|n't)?\s(?P<between>(?:(?:only|clearly|definitely|meant|very|indeed|just|an?|bit|little|quite|rather|somewhat|so|really)\s){0,3})"
+    r"(?P<word>[\w-]{4,30})",
+    re.IGNORECASE,
+)
+_HOLDS = re.compile(
+    r"\bi(?P<denied>\sdo\snot|\sdon't|\sdid\snot|\sdidn't)?\s(?:find|found)\s(?:it|(?:the|this|that)\s\w{1,20})"
+    r"\s(?P<between>)(?P<word>[\w-]{4,30})",
+    re.IGNORECASE,
+)
+_REASON = re.compile(r",?\s(?:because|since)(?:\s|,)|\sto\s(?:me|us|them|others|people)\b", re.IGNORECASE)
 _SENTENCE = re.compile(r"[^.!?\n]{1,200}+[.!?\n]{0,3}+")
 
 
@@ -35,25 +51,59 @@ def read_predicate(text: str, ask: str, scale: Scale) -> Reading | None:
     True
     """
     yes, no = scale.code("yes"), scale.code("no")
-    question = _POLAR.search(ask)
-    if yes is None or no is None or question is None or re.search(r"\b(?:or|not|n't)\b", question.group()):
+    asked = _predicate(ask)
+    if yes is None or no is None or not asked:
         return None
-    subject = set(re.findall(r"\b(?:the|this|that|its|any|an?)\s([a-z-]{4,})\b(?!\?)", question.group().casefold()))
-    asked = set(re.findall(r"[a-z-]{4,}", question.group().casefold())) - subject
     found: set[bool] = set()
     for sentence in _SENTENCE.finditer(text):
         clause = _REASON.split(sentence.group(), maxsplit=1)[0].strip(" \n.!,*_\"'")
-        stated = _STATED.fullmatch(clause)
+        clause = _ANNOUNCED.sub("", clause)
+        stated = _FOUND.fullmatch(clause) or _STATED.fullmatch(clause)
         if stated is None:
             continue
-        *before, last = stated["words"].casefold().split()
-        if set(before) - _FINE or not any(_same_word(last, word) for word in asked):
+        told = stated["words"].casefold().split()
+        content = set(told) - _FINE
+        if not content or not all(any(_same_word(one, word) for word in asked) for one in content):
             continue
-        denied = "not" in before or bool(_DENIED.search(clause))
+        denied = "not" in told or bool(_DENIED.search(clause))
         found.add(not denied)
-    if len(found) != 1:
+    if len(found) != 1 or len(_said(text, asked)) > 1:
         return None
     return Reading("predicate", len(text), yes if found.pop() else no)
+
+
+def denies_answer(text: str, ask: str, answer: float, scale: Scale) -> bool:
+    """Whether a text says the opposite of a yes or a no that it follows: "No, it is clearly ironic".
+
+    >>> scale = Scale.labels("no", "yes")
+    >>> denies_answer(" It is not only ironic but rude.", "Is the reply ironic?", 0, scale)
+    True
+    >>> denies_answer(" It is not ironic.", "Is the reply ironic?", 0, scale)
+    False
+    """
+    asked = _predicate(ask)
+    if answer not in (scale.code("yes"), scale.code("no")) or not asked:
+        return False
+    return _said(text, asked) == {answer == scale.code("no")}
+
+
+def _said(text: str, asked: set[str]) -> set[bool]:
+    """Whether a text affirms the predicate of a question, denies it, or both."""
+    return {
+        not found["denied"] or "only" in found["between"].casefold()
+        for pattern in (_IS, _HOLDS)
+        for found in pattern.finditer(text)
+        if any(_same_word(found["word"].casefold(), word) for word in asked)
+    }
+
+
+def _predicate(ask: str) -> set[str]:
+    """The words of a yes-or-no question that an answer would repeat; none where it is no such question."""
+    question = _POLAR.search(ask)
+    if question is None or re.search(r"\b(?:or|not|n't)\b", question.group()):
+        return set()
+    subject = set(re.findall(r"\b(?:the|this|that|its|any|an?)\s([a-z-]{4,})\b(?!\?)", question.group().casefold()))
+    return set(re.findall(r"[a-z-]{4,}", question.group().casefold())) - subject - _FINE
 
 
 def _same_word(one: str, other: str) -> bool:

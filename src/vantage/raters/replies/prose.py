@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING
 
 from vantage.raters.replies.copied import COPIED, ECHO, Span, copied, masked, scale_echoes
 from vantage.raters.replies.doubts import withdrawn
+from vantage.raters.replies.labels import meant
 from vantage.raters.replies.markers import announced
 from vantage.raters.replies.numbers import NUMERIC
 from vantage.raters.replies.opt_outs import denies, phrase
-from vantage.raters.replies.own_lines import names_another, own_lines
+from vantage.raters.replies.own_lines import listed_lines, names_another, own_lines
+from vantage.raters.replies.predicates import denies_answer
 from vantage.raters.replies.refusals import refuses
-from vantage.raters.replies.reply import ParsedReply, Reading, agree, unparsed
+from vantage.raters.replies.reply import ParsedReply, Reading, agree, is_named, unparsed
 from vantage.raters.replies.slots import option_lists, read_all, read_lead
 from vantage.raters.replies.statements import (
     SENTENCE,
@@ -44,7 +46,20 @@ _PLACED = re.compile(r"\W{0,4}(?:at|of|as|in|on)\s", re.IGNORECASE)
 _HEDGED = re.compile(r"\W{0,4}(?:maybe|perhaps|possibly|conceivably)\b", re.IGNORECASE)
 _ASKED = re.compile(r"[\"'*_)]{0,4}\s?\?")
 _CONCLUSION = re.compile(r"\W{0,4}(?:therefore|thus|so|hence|overall),?\si\b", re.IGNORECASE)
-_NUMERO = re.compile(r"\bNo\.$")
+_NUMERO = re.compile(r"\b(?:No|pg|pp?|vol|ch|fig|ca|approx)\.$", re.IGNORECASE)
+_REMARK = re.compile(
+    r"[,.!]?\s(?:(?:this|that|it)(?:\sis|'s)\san?\s(?:\w{1,14}\s){0,3}(?:question|point|topic)\b|i\sthink\sso\b"
+    r"|i\s(?:understand|see|would\sgive)\b|(?:thank|sure)\b|(?:it(?:'s|\sis)|i(?:'m|\sam))\snot\s(?:clear|sure)\b)",
+    re.IGNORECASE,
+)
+"""What follows a yes or a no that answers something else."""
+
+
+_UNSURE = re.compile(r"[,.!]?\s(?:i(?:'m|\sam)\snot\ssure|i\sdon't\sknow)\b", re.IGNORECASE)
+_DECLINING = re.compile(r"^\W{0,3}(?:ambiguous|not[ _]mentioned)\s?=.{0,200}$", re.IGNORECASE | re.MULTILINE)
+"""An opt-out with what it means, as a prompt lists it."""
+_FINAL_WORDS = frozenset({"answer", "rating", "score", "label", "choice", "response", "verdict", "result"})
+"""Words of which each announces one answer."""
 
 
 class Prose:
@@ -62,23 +77,33 @@ class Prose:
         self.text = (text[heading.end() :] if heading else "") or text
         shown = masked(self.text, copied(self.text, source), COPIED) if source else self.text
         shown = masked(shown, scale_echoes(shown, self.scale), ECHO)
-        self.shown = masked(shown, [*option_lists(shown, self.scale), *_listed_codes(shown)], ECHO)
+        lists = [*option_lists(shown, self.scale), *_listed_codes(shown), *listed_lines(shown)]
+        lists += [line.span() for line in _DECLINING.finditer(shown) if line.start()]
+        self.shown = masked(shown, lists, ECHO)
+        answer = re.search(rf"[^\s{ECHO}]", self.shown)
+        place = answer.start() if answer else 0
+        self.among_options = any(end <= place for _, end in lists) and any(start > place for start, _ in lists)
+        """Whether what is not the list of options stands in the middle of it."""
 
     def parse(self) -> ParsedReply:
         """The first rule that finds something."""
         whole = read_all(self.shown, self.scale)
         if whole is not None and whole.usable:
-            return whole.reply("whole")
+            return unparsed("options") if self.among_options else whole.reply("whole")
         own, listed = own_lines(self.shown, self.scale)
         lead = self._lead(listed)
         marked = list(announced(self.shown, self.scale, sorted(self.names)))
         start, marker = max(marked, key=lambda place: place[0], default=(0, None))
         if {reading.value is None for _, reading in marked if reading.usable} == {True, False}:
             return unparsed("conflict")
+        if _said_twice(self.shown, marked):
+            return unparsed("several")
         if lead is not None and lead.usable:
             return self._led(lead, marker, own)
         if lead is not None and not (marker is not None and marker.usable):
             return unparsed(lead.form)
+        if marker is not None and marker.usable and any(not (marker.same(o) or self._fits(marker, o)) for o in own):
+            return unparsed("conflict")
         if marker is not None:
             return self._marked(marker, start)
         return self._lined(own) or self._last_words() or self._said()
@@ -92,7 +117,19 @@ class Prose:
             return Reading("hedged", lead.end)
         if lead.usable and _ASKED.match(self.shown, lead.end):
             return Reading("hedged", lead.end)
+        if self._is_aside(lead):
+            return None
         return None if lead.form == "number" and _enumerates(self.shown) else lead
+
+    def _is_aside(self, lead: Reading) -> bool:
+        """Whether a text begins with words that only look like an answer: a first point, a quotation, a remark."""
+        rest = self.shown[lead.end :]
+        if lead.form in NUMERIC and is_named(self.scale) and rest.strip(" .)\n"):
+            return True
+        if (lead.form == "label" and _REMARK.match(rest)) or _UNSURE.match(rest):
+            return True
+        quoted = self.shown[:1] == '"' and not rest.startswith('"')
+        return quoted and lead.form == "label" and self.shown.rstrip().endswith('"')
 
     def _led(self, lead: Reading, marker: Reading | None, own: list[Reading]) -> ParsedReply:
         """The opening answer, if nothing that follows contradicts it."""
@@ -101,13 +138,20 @@ class Prose:
             counted = all(reading.form == "number" for reading in [lead, *others])
             return unparsed("several" if counted else "conflict")
         rest = self.shown[lead.end :]
-        _, *behind = _SENTENCE_BREAK.split(rest[:200].lstrip(), maxsplit=2) if rest[:1] in ".!" else [""]
-        again = read_all(behind[0], self.scale) if behind else None
-        if again is not None and again.usable and not lead.same(again) and not self._fits(lead, again):
-            return unparsed("conflict")
+        _, *behind = _SENTENCE_BREAK.split(rest[:400].lstrip()) if rest[:1] in ".!" else [""]
+        for number, sentence in enumerate(behind):
+            again = read_all(sentence, self.scale) if not number or lead.form == "label" else None
+            if again is not None and again.usable and not lead.same(again) and not self._fits(lead, again):
+                return unparsed("conflict")
         if lead.form == "label" and names_another(rest, lead, self.scale):
             return unparsed("several")
-        if self._contradicted(lead, rest) or withdrawn(rest):
+        unlike = meant(rest, self.scale) - {lead.value} if lead.form == "label" else set()
+        opposed = bool(unlike) or (
+            lead.form == "label"
+            and lead.value is not None
+            and denies_answer(rest, self.question.ask, lead.value, self.scale)
+        )
+        if opposed or self._contradicted(lead, rest) or withdrawn(rest):
             return unparsed("conflict")
         return lead.reply("lead", _reason(self.text[lead.end :]))
 
@@ -134,6 +178,9 @@ class Prose:
     def _marked(self, marker: Reading, start: int) -> ParsedReply:
         """The last announced answer; an option by its name goes with a number that is stated elsewhere."""
         if marker.usable and withdrawn(self.shown[marker.end :]):
+            return unparsed("conflict")
+        behind = SENTENCE.match(self.shown, marker.end)
+        if marker.form == "label" and behind and meant(behind.group(), self.scale) - {marker.value}:
             return unparsed("conflict")
         numbers = stated_numbers(self.shown, self.scale, self.question.ask) if marker.form == "label" else set()
         if numbers:
@@ -163,8 +210,13 @@ class Prose:
             return None
         if (reading.form in NUMERIC and _HEDGED.match(last)) or _ASKED.search(last):
             return unparsed("hedged")
+        # "Yes = it is" behind other sentences repeats an option of the prompt.
+        if reading.form in {"label", "opt-out"} and "=" in last:
+            return None
         if reading.form == "label" and stated_labels(self.shown, self.scale) - {reading.value}:
             return None
+        if reading.value is not None and denies_answer(" ".join(before), self.question.ask, reading.value, self.scale):
+            return unparsed("conflict")
         return reading.reply("end", _reason(self.text[: len(self.text.rstrip()) - len(last)]))
 
     def _said(self) -> ParsedReply:
@@ -182,6 +234,25 @@ class Prose:
         *_, last = SENTENCE.findall(self.shown) or [""]
         stated = read_statement(last, self.question.ask, self.scale) if _CONCLUSION.match(last) else None
         return stated is not None and stated.usable
+
+
+def _said_twice(text: str, marked: list[tuple[int, Reading]]) -> bool:
+    r"""Whether the same word announces different answers: "Answer: no … Answer: yes".
+
+    >>> _said_twice("Answer: 1\nAnswer: 2", [(0, Reading("number", 9, 1.0)), (10, Reading("number", 19, 2.0))])
+    True
+    """
+    said: dict[str, Reading] = {}
+    for place, reading in sorted(marked, key=lambda one: one[0]):
+        found = re.compile(r"\W*(\w*)").match(text, place)
+        word = found[1].casefold() if found else ""
+        if word not in _FINAL_WORDS or not reading.usable:
+            continue
+        first = said.get(word, reading)
+        if not first.same(reading) and not withdrawn(text[first.end : place]):
+            return True
+        said[word] = reading
+    return False
 
 
 def _enumerates(text: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from vantage.raters.replies.copied import Span
-from vantage.raters.replies.labels import read_label, read_letter, read_typo, wordings
+from vantage.raters.replies.labels import read_label, read_letter, read_typo, wordings, words
 from vantage.raters.replies.numbers import NUMBER, amount, read_number
 from vantage.raters.replies.opt_outs import read_opt_out
 from vantage.raters.replies.reply import Reading, agree
@@ -62,7 +62,8 @@ def read_lead(text: str, scale: Scale) -> Reading | None:
         if behind and reading is None:
             at = behind.end()
     reading = read_slot(text, at, scale)
-    if reading is None or reading.form in {"label", "typo", "several", "conflict"}:
+    explains = reading is not None and words(text[at : reading.end]) in wordings(scale).slot_only
+    if reading is None or (reading.form in {"label", "typo", "several", "conflict"} and not explains):
         return reading
     return reading if _LED.match(text, reading.end) else None
 
@@ -142,13 +143,18 @@ def _confirmed(text: str, reading: Reading, scale: Scale) -> Reading:
 
 
 def _counted(text: str, reading: Reading, scale: Scale) -> Reading:
-    """A label with the number that stands in brackets or behind a dash right after it."""
+    """A label with its meaning, or the number that stands in brackets or behind a dash right after it."""
     behind = re.compile(r"\s?[*_\"']{0,3}\s?(?:[(\[:=]|-(?=\s)|,(?=\s?\d)|(?<=[\"'])(?=\d))\s?").match(
         text, reading.end
     )
     if behind is None or reading.value is None:
         return reading
+    meaning = read_label(text, behind.end(), scale)
+    if meaning is not None and meaning.same(reading):
+        return meaning
     number = read_number(text, behind.end(), scale)
+    if "=" in behind.group() and number is None:
+        return Reading("conflict", reading.end)
     if number is None or number.value is None:
         return reading
     if agree(scale, number.value, reading.value):

@@ -7,19 +7,25 @@ from itertools import islice
 
 from vantage.raters.replies.copied import COPIED
 from vantage.raters.replies.doubts import supposed
-from vantage.raters.replies.labels import is_negated, mentions
+from vantage.raters.replies.labels import is_negated, meant, mentions
 from vantage.raters.replies.markers import ends_announcing
 from vantage.raters.replies.numbers import NUMBER, amount, has_range, read_number
 from vantage.raters.replies.opt_outs import phrase
-from vantage.raters.replies.predicates import read_predicate
+from vantage.raters.replies.predicates import denies_answer, read_predicate
 from vantage.raters.replies.reply import Reading, agree
 from vantage.scales import Scale
 
 SENTENCE = re.compile(r"[^.!?\n]{1,600}+")
 _NUMBER = re.compile(rf"(?<![\w./]){NUMBER}", re.IGNORECASE)
 _ARTICLE = re.compile(r"\b(?:an?|(?:degree|extent|level)\sof)\s[\"'*]{0,3}$", re.IGNORECASE)
+_NO_RATING = re.compile(
+    r"\b(?:there(?:\s(?:is|was)|'s)|towards?|leans?\sto|instead\sof)\san?\s[\"'*]{0,3}$", re.IGNORECASE
+)
 _RATED = re.compile(r"\b(?:rate[sd]?|rating|score[sd]?)\b[^.!?\n\d]{0,80}\s(?:as|at)\s[\"'*]{0,3}$", re.IGNORECASE)
 _ASIDE = re.compile(r"\b(?:confidence|certainty|sure|probability)\W{1,4}(?:\w{1,6}\s)?$", re.IGNORECASE)
+# "I'm really very trustworthy" is said of the writer; where a narrator is asked about, it may be said in their place.
+_OF_ONESELF = re.compile(r"(?:^|[.!?\n])\W{0,3}(?:i\sthink\s)?i(?:'m|\sam)\s|\bmade?\sme\slook\b", re.IGNORECASE)
+_ABOUT_A_PERSON = re.compile(r"\b(?:narrator|you|your|agree)\b", re.IGNORECASE)
 _CLOSED = re.compile(r"[.!?…:)\]\"'*]\s*$")
 _WORDS = 60
 """Up to as many words a reply may take to say that the item is silent; in longer ones that is an aside."""
@@ -45,7 +51,7 @@ def stated_numbers(text: str, scale: Scale, ask: str = "") -> set[float]:
             continue
         rated = (
             reading.form == "fraction"
-            or _ARTICLE.search(text[max(0, at - 14) : at])
+            or (_ARTICLE.search(text[max(0, at - 14) : at]) and not _NO_RATING.search(text[max(0, at - 24) : at]))
             or _RATED.search(text[max(0, at - 100) : at])
         )
         if rated and not is_negated(text, at) and not supposed(text, at, reading.end, ask):
@@ -88,9 +94,17 @@ def read_statement(text: str, ask: str, scale: Scale) -> Reading | None:
     if len(labels) > 1:
         listed = labels == {option.code for option in scale.options if option.label}
         return Reading("options" if listed else "several", len(text))
+    if labels and _OF_ONESELF.search(text) and not _ABOUT_A_PERSON.search(ask):
+        return None
     if labels:
-        return Reading("label", len(text), labels.pop())
-    return read_predicate(text, ask, scale)
+        label = labels.pop()
+        opposed = denies_answer(text, ask, label, scale)
+        return Reading("conflict", len(text)) if opposed else Reading("label", len(text), label)
+    predicate = read_predicate(text, ask, scale)
+    declined = any(opt_out.status.replace("_", " ") in text.casefold() for opt_out in scale.opt_outs)
+    if predicate is not None and (declined or meant(text, scale) - {predicate.value}):
+        return Reading("conflict", len(text))
+    return predicate
 
 
 def obstacle(text: str, shown: str, scale: Scale) -> str:

@@ -8,7 +8,7 @@ import polars as pl
 
 from vantage.report.charts.empty import no_data
 from vantage.report.charts.frames import distinct, facets, groups, need, nothing
-from vantage.report.style import FAINT, PAGE, colours, markers, panels
+from vantage.report.style import FAINT, PAGE, PEOPLE, colours, markers, panels
 from vantage.report.style import label as short
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ def curve(
     x_label: str = "",
     label: str = "",
     reference: float | None = None,
+    chosen: str | None = None,
     logarithmic: bool = False,
     limits: tuple[float, float] | None = None,
     width: float = PAGE,
@@ -43,6 +44,7 @@ def curve(
         x_label: What it depends on.
         label: What the numbers are.
         reference: A value to compare with, drawn as a line.
+        chosen: A column that is true for the points to mark with a ring.
         logarithmic: Whether the horizontal axis is.
         limits: The ends of the vertical axis.
         width: The width in inches.
@@ -50,7 +52,7 @@ def curve(
     """
     from matplotlib.ticker import MaxNLocator
 
-    need(frame, x, y, series)
+    need(frame, x, y, series, chosen)
     if nothing(frame, x, y):
         return no_data()
     known = frame.drop_nulls([x, y]).with_columns(pl.col(x, y).cast(pl.Float64)).sort(x, maintain_order=True)
@@ -69,6 +71,9 @@ def curve(
             if low in part.columns and high in part.columns:
                 ends = part.select(pl.col(low, high).cast(pl.Float64))
                 axes.fill_between(at, ends[low].to_numpy(), ends[high].to_numpy(), color=colour[name], alpha=0.2, lw=0)
+        if chosen is not None and len(marked := rest.filter(pl.col(chosen))):
+            ring: dict[str, Any] = {"facecolors": "none", "edgecolors": PEOPLE, "linewidths": 1.8, "zorder": 4}
+            axes.scatter(marked[x].to_numpy(), marked[y].to_numpy(), s=130, label="chosen", **ring)
         if reference is not None:
             axes.axhline(reference, color=FAINT, linewidth=0.9, linestyle=(0, (4, 3)), zorder=0)
         axes.set_title(short(title), loc="left")

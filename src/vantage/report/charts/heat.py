@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from vantage.report.cells import minus
 from vantage.report.charts.empty import no_data
 from vantage.report.charts.frames import distinct, need, nothing
 from vantage.report.style import PAGE, canvas
@@ -78,7 +79,8 @@ def heat(
             if not np.isnan(table[i, j]):
                 # Written on its own shade, which is the same in the light and in the dark.
                 ink = "#ffffff" if _dark(map_((table[i, j] - low) / ((high - low) or 1))) else DARK
-                shown = f"{what:.{digits}f}" if isinstance(what, float) else short(what, 12)
+                # Adding zero takes the sign off a negative zero.
+                shown = minus(f"{round(what, digits) + 0.0:.{digits}f}") if isinstance(what, float) else short(what, 12)
                 axes.text(j, i, shown, ha="center", va="center", fontsize=7.5, color=ink)
     bar = figure.colorbar(image, ax=axes, fraction=0.03, pad=0.02)
     bar.outline.set_visible(False)

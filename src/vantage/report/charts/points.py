@@ -48,6 +48,8 @@ def points(
     need(frame, category, value, series)
     if nothing(frame, value):
         return no_data()
+    # What has no estimate stands in the table, with the reason.
+    frame = frame.drop_nulls(value)
     names, parts = distinct(frame, category), facets(frame, series)
     several = distinct(frame, series) if len(parts) == 1 else [""]
     figure, all_axes, columns = panels(len(parts), width, 0.7 + max(0.24, 0.13 * len(several)) * len(names))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def bump(
     frame: pl.DataFrame,
     *,
-    name: str,
+    who: str,
     stage: str,
     rank: str = "rank",
     highlight: Sequence[Any] = (),
@@ -30,23 +30,23 @@ def bump(
 
     Args:
         frame: One row per name and stage.
-        name: The column of what is ranked.
+        who: The column of what is ranked.
         stage: The column of the stages, from left to right in the order of the data.
         rank: The column of the ranks.
         highlight: Names that stand out, eight at most; all of them where there are few, none otherwise.
         label: What the ranks are of.
         width: The width in inches.
     """
-    need(frame, name, stage, rank)
+    need(frame, who, stage, rank)
     if nothing(frame, rank):
         return no_data()
     known = frame.drop_nulls(rank).with_columns(pl.col(rank).cast(pl.Float64))
-    stages, names = distinct(known, stage), distinct(known, name)
-    marked = list(highlight)[: len(PALETTE)] or (names if len(names) <= len(PALETTE) else [])
+    stages, names = distinct(known, stage), distinct(known, who)
+    marked = [one for one in highlight if one in names][: len(PALETTE)] or (names if len(names) <= len(PALETTE) else [])
     colour = colours(marked)
     figure, (axes,) = canvas(width, 0.7 + 0.2 * max(len(names), 4))
     for one in names:
-        part = known.filter(pl.col(name) == one)
+        part = known.filter(pl.col(who) == one)
         x = [stages.index(at) for at in part[stage]]
         y = part[rank].to_list()
         stands_out = one in colour

@@ -1,8 +1,9 @@
 """The Wright map: raters and items side by side on one ruler of logits, with the thresholds between answers.
 
 Up to `NAMED` raters or items are drawn one by one, with their names and intervals; more become a histogram with the
-typical interval beside it, and only the outermost are named. Models, personas and trained raters always keep their
-names.
+typical interval beside it, and only the outermost are named. Models, personas and trained raters share a panel while
+there are few, and have one for each kind beyond, so that models keep their names beside a crowd of personas. Questions
+and conditions have panels of their own.
 """
 
 from __future__ import annotations
@@ -28,7 +29,10 @@ OUTERMOST: Final = 3
 """How many at each end of a histogram are named."""
 NAME: Final = 18
 """How many characters of a name are shown."""
-CROWDS: Final = ("person", "slot", "item")
+CROWDS: Final = ("person", "slot")
+APART: Final = ("item", "question", "condition")
+"""Facets that are no raters; each has its panel."""
+WORDS: Final = {"person": ("person", "people"), "trained": ("trained rater", "trained raters")}
 
 
 def wright(frame: pl.DataFrame, *, value: str = "estimate", width: float = PAGE, height: float = 4.6) -> Drawing:
@@ -36,8 +40,7 @@ def wright(frame: pl.DataFrame, *, value: str = "estimate", width: float = PAGE,
 
     Args:
         frame: One row per rater, item and threshold, as `vantage.facets(…, show="ruler")` gives it: `facet` (the kind
-        of a
-            rater, `item` or `threshold`), `name`, `estimate`, `low` and `high`.
+            of a rater, `item` or `threshold`), `name`, `estimate`, `low` and `high`.
         value: The column of the locations.
         width: The width in inches.
         height: The height in inches.
@@ -47,20 +50,19 @@ def wright(frame: pl.DataFrame, *, value: str = "estimate", width: float = PAGE,
         return no_data()
     known = frame.drop_nulls(value).with_columns(pl.col(value).cast(pl.Float64).alias("estimate"))
     steps = known.filter(pl.col("facet") == "threshold")
-    items = known.filter(pl.col("facet") == "item")
-    raters = known.filter(~pl.col("facet").is_in(["item", "threshold"]))
+    raters = known.filter(~pl.col("facet").is_in([*APART, "threshold"]))
     kinds = raters["facet"].unique(maintain_order=True).to_list()
-    ink, shape = {**colours(kinds), "item": INK}, {**markers(kinds), "item": "o"}
+    ink, shape = {**colours(kinds), **dict.fromkeys(APART, INK)}, {**markers(kinds), **dict.fromkeys(APART, "o")}
     people = raters.filter(pl.col("facet").is_in(CROWDS))
     others = raters.filter(~pl.col("facet").is_in(CROWDS)).sort("facet", "estimate")
-    panels = [("people", people), ("models", others), ("items", items)]
-    panels = [(title, part) for title, part in panels if len(part)]
-    shares = [1.4 if len(part) > NAMED else 0.5 + 0.055 * min(len(part), NAMED) for _, part in panels]
+    beside = [others] if len(others) <= NAMED else others.partition_by("facet", maintain_order=True)
+    panels = [part for part in (people, *beside, *(known.filter(facet=one) for one in APART)) if len(part)]
+    shares = [1.4 if len(part) > NAMED else 0.5 + 0.055 * min(len(part), NAMED) for part in panels]
     figure, all_axes = canvas(width, height, 1, len(panels), sharey=True, gridspec_kw={"width_ratios": shares})
     bottom, top = _limits(known)
-    for axes, (title, part) in zip(all_axes, panels, strict=True):
+    for axes, part in zip(all_axes, panels, strict=True):
         if len(part) > NAMED:
-            _crowd(axes, part, ink[part["facet"][0]], mirrored=title == "people")
+            _crowd(axes, part, ink[part["facet"][0]], mirrored=part is people)
         else:
             _single(axes, part, ink, shape, (bottom, top))
         for at in steps["estimate"]:
@@ -70,8 +72,9 @@ def wright(frame: pl.DataFrame, *, value: str = "estimate", width: float = PAGE,
             for kind in among:
                 axes.plot([], [], linestyle="", marker=shape[kind], color=ink[kind], markersize=4.2, label=short(kind))
             axes.legend(loc="lower center", fontsize=7, handletextpad=0.1, borderaxespad=0.1)
-        named = title.removesuffix("s") if len(part) == 1 else "raters beside them" if len(among) > 1 else title
-        axes.set_title(f"{len(part):,} {'person' if named == 'people' and len(part) == 1 else named}", loc="left")
+        one, several = WORDS.get(among[0], (among[0], f"{among[0]}s"))
+        mixed = "people" if part is people else "raters beside them"
+        axes.set_title(f"{len(part):,} {mixed if len(among) > 1 else several if len(part) > 1 else one}", loc="left")
         axes.set_xticks([])
         axes.spines["bottom"].set_visible(False)
         axes.spines["left"].set_visible(axes is all_axes[0])
@@ -145,12 +148,13 @@ def _crowd(axes: Axes, part: pl.DataFrame, colour: str, *, mirrored: bool) -> No
             axes.barh(edges[bin_] + step / 2, size, height=0.9 * step, color=colour, alpha=0.7, linewidth=0)
             axes.patches[-1].set_gid(tip)
     order = np.argsort(values)
-    for end, chosen in (("lowest", order[:OUTERMOST]), ("highest", order[-OUTERMOST:])):
-        listed = ", ".join(short(names[n], NAME) for n in (chosen if end == "lowest" else chosen[::-1]))
-        at = values[chosen].min() if end == "lowest" else values[chosen].max()
+    for end, chosen in (("lowest", order[:OUTERMOST]), ("highest", order[-OUTERMOST:][::-1])):
+        outermost = [short(names[n], NAME) for n in chosen]
+        apart = ", " if sum(map(len, outermost)) <= NAME else "\n"
         axes.annotate(
-            listed, (0, at), xytext=(-4 if mirrored else 4, -7 if end == "lowest" else 7), textcoords="offset points",
-            ha="right" if mirrored else "left", va="center", fontsize=6.2, color=INK,
+            apart.join(outermost), (0, values[chosen[0]]), xytext=(-4 if mirrored else 4, -4 if end == "lowest" else 4),
+            textcoords="offset points", ha="right" if mirrored else "left", va="top" if end == "lowest" else "bottom",
+            fontsize=6.2, color=INK,
         )  # fmt: skip
     if {"low", "high"} <= set(part.columns):
         half = float(((part["high"] - part["low"]) / 2).median() or 0.0)  # type: ignore[arg-type]
@@ -162,7 +166,7 @@ def _crowd(axes: Axes, part: pl.DataFrame, colour: str, *, mirrored: bool) -> No
             "typical interval", (1.12 * most, middle - half), xytext=(0, -3), textcoords="offset points", ha="center",
             va="top", fontsize=6.2, color=FAINT,
         )  # fmt: skip
-    axes.set_xlim((1.35 * most, 0) if mirrored else (0, 1.35 * most))
+    axes.set_xlim((1.4 * most, 0) if mirrored else (0, 1.4 * most))
 
 
 def _tip(row: dict[str, Any]) -> str:

@@ -17,8 +17,7 @@ from vantage.measures.rationale.semantic import BertScore
 from vantage.measures.resampling import Resampling
 from vantage.report.engine import Analysis
 from vantage.studies.appraisals.coding import first_integer, matrix
-from vantage.studies.appraisals.collecting import INSTRUMENT
-from vantage.studies.appraisals.options import AppraisalsOptions
+from vantage.studies.appraisals.collecting import INSTRUMENT, AppraisalsOptions
 from vantage.studies.execution import Context
 
 THIRDS: Final[dict[int, tuple[float, ...]]] = {3: (0.33, 0.33, 0.33)}

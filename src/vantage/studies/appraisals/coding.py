@@ -177,7 +177,7 @@ def clustered(one: Floats, two: Floats, posts: Ints, how: Resampling) -> tuple[B
     error = float(np.std(np.arctanh(np.clip(known, -_MOST, _MOST)), ddof=1))
     z = float(np.arctanh(np.clip(coefficient(one, two, "pearson"), -_MOST, _MOST)))
     p = None if error < 1 - _MOST else float(2 * t.sf(abs(z) / error, count - 1))
-    return percentile(replicates, how.confidence), p
+    return percentile(replicates, how.confidence, count), p
 
 
 def p_over_posts(found: Iterable[float | None], posts: int) -> float | None:

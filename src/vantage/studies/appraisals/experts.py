@@ -12,6 +12,8 @@ from vantage.measures.agreement.alpha import alpha
 from vantage.measures.resampling import mean_with_interval
 from vantage.report.cells import counted
 from vantage.report.engine import Data
+from vantage.report.parts import Part
+from vantage.report.ruler import wright_map
 from vantage.studies.appraisals.analysis import Appraised
 from vantage.studies.appraisals.coding import Along, Method, compared, mean_p
 
@@ -59,6 +61,17 @@ def _ends(found: Mapping[str, float | None], column: str, scale: float = 1.0) ->
     """A statistic and its interval as the columns of a result."""
     told = {"estimate": found[column], "low": found[f"{column}_low"], "high": found[f"{column}_high"]}
     return {name: None if value is None else scale * value for name, value in told.items()}
+
+
+def raters_map(analysis: Appraised) -> list[Part | str] | None:
+    """Experts and models on one scale, over all questions about the posts that two experts rated."""
+    if analysis.twice is None:
+        return None
+    posts = analysis.twice.judgments["item"].unique().implode()
+    told = analysis.judged.filter(pl.col("item").is_in(posts), pl.col("value").is_not_null())
+    # Each question about a post has a location of its own: appraisals are not one dimension.
+    cells = told.with_columns(item=pl.concat_str("item", "question", separator=" "), question=pl.lit("appraisals"))
+    return [wright_map(cells, "all questions about the posts that two experts rated", "raters-map")]
 
 
 def agreement_alpha(analysis: Appraised) -> pl.DataFrame | None:

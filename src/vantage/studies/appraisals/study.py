@@ -8,8 +8,7 @@ from vantage.corpora import Corpus
 from vantage.errors import InputError
 from vantage.studies.appraisals import emotions, evaluation, experts, models, reasons
 from vantage.studies.appraisals.analysis import Appraised, likeness_of
-from vantage.studies.appraisals.collecting import INSTRUMENT, read_release
-from vantage.studies.appraisals.options import AppraisalsOptions
+from vantage.studies.appraisals.collecting import INSTRUMENT, AppraisalsOptions, read_release
 from vantage.studies.execution import Context
 from vantage.studies.recipes import recipe_study
 
@@ -28,14 +27,12 @@ def collect(context: Context[AppraisalsOptions]) -> Corpus:
     instrument = next(one for one in corpus.instruments if one.id == INSTRUMENT)
     rated = set(corpus.filter(question=[question.id for question in instrument.questions]).judgments["item"])
     asked = [item for item in corpus.items["item"] if item in rated][: options.posts or None]
-    part = corpus.filter(item=asked)
     for style in STYLES[options.steps]:
         raters = context.raters(
             style, samples=options.runs, temperature=options.temperature, max_tokens=options.max_tokens
         )
-        part = context.rate(part, raters, instrument)
-    new = part.filter(rater=[rater for rater in part.raters["rater"] if rater not in set(corpus.raters["rater"])])
-    return corpus.merge(new)
+        corpus = context.rate(corpus, raters, instrument, items=asked)
+    return corpus
 
 
 STUDY: Final = recipe_study(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property, wraps
-from typing import Any, Final, TypeVar
+from functools import cached_property
+from typing import Any, Final
 
 import polars as pl
 from scipy.special import stdtrit
@@ -16,17 +16,14 @@ from vantage.instruments import Question
 from vantage.measures.ratings import Floats
 from vantage.report.recipe import Analysis
 from vantage.studies.context.options import ContextOptions
-from vantage.studies.context.pipeline.ambiguity import Detected, detected, votes
+from vantage.studies.context.pipeline.ambiguity import SURFACE, Detected, by_surface, detected, votes
 from vantage.studies.context.pipeline.controls import CONTEXT, STATIC, attached_steps
 from vantage.studies.context.pipeline.detection import Judging
 from vantage.studies.context.pipeline.simulation import METHOD, Cost, Simulation
-from vantage.studies.context.pipeline.surface import SURFACE, by_surface
 from vantage.studies.context.pipeline.thresholds import LEAST, in_order
 from vantage.studies.context.tasks import TASK, TASKS, Task, chosen_tasks, labels_of, listed, question_of
 from vantage.studies.execution import Context
 
-A = TypeVar("A", bound=Analysis)
-R = TypeVar("R")
 COSTS: Final = "costs"
 """What collecting notes of the costs of methods, by task, model and method."""
 TITLES: Final = {
@@ -43,7 +40,7 @@ TITLES: Final = {
 }
 
 
-@dataclass
+@dataclass(eq=False)
 class Statements(Analysis):
     """The statements of one task: people's votes, every method's scores, and the items that are flagged."""
 
@@ -148,7 +145,7 @@ class Statements(Analysis):
         return found
 
 
-@dataclass
+@dataclass(eq=False)
 class ContextAnalysis(Analysis):
     """The whole corpus, and the statements of every task."""
 
@@ -170,30 +167,26 @@ class ContextAnalysis(Analysis):
             for task in chosen_tasks(self.options.tasks)
         }
 
-    def judged_by(self, *kinds: str) -> Corpus | None:
-        """What raters of some kinds said; null where there is nobody of them."""
-        ids = self.corpus.raters.filter(pl.col("kind").cast(pl.String).is_in(kinds))["rater"]
-        found = self.corpus.filter(pl.col("rater").is_in(ids.implode())) if len(ids) else None
-        return found if found is not None and len(found.judgments) else None
+    @cached_property
+    def labels(self) -> pl.DataFrame:
+        """The original labels of all statements."""
+        return labels_of(self.corpus.items)
+
+    @cached_property
+    def readers(self) -> Corpus | None:
+        """What people and seats said; null where there is nobody."""
+        found = self.corpus.filter(kind=["person", "slot"])
+        return found if len(found.judgments) else None
+
+    @cached_property
+    def persons(self) -> Corpus:
+        """What single annotators said; seats hide who said what."""
+        return self.corpus.filter(kind="person")
 
     @cached_property
     def steps(self) -> dict[str, pl.DataFrame]:
         """The steps in which contexts were written, by what they were written for."""
         return attached_steps(self.corpus)
-
-
-def once(function: Callable[[A], R]) -> Callable[[A], R]:
-    """A function that is computed once for each analysis, however many tables and figures need it."""
-
-    @wraps(function)
-    def kept(analysis: A) -> R:
-        known = vars(analysis).setdefault(f"_{function.__name__}", [])
-        if not known:
-            known.append(function(analysis))
-        found: R = known[0]
-        return found
-
-    return kept
 
 
 def paired(name: str, differences: Floats) -> dict[str, float | None]:

@@ -1,12 +1,16 @@
-"""How the study collects: simulated readers, written contexts, and models that judge with and without them."""
+"""How the study collects: simulated readers, written contexts, and models that judge with and without them.
+
+Models judge in every style, several times; their examples come from outside the sample.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, Final, cast
 
+import numpy as np
 import polars as pl
 
 from vantage.corpora import Corpus
@@ -14,10 +18,12 @@ from vantage.corpora.storage import is_corpus
 from vantage.errors import InputError
 from vantage.instruments import Instrument
 from vantage.raters.chat import ChatRater
+from vantage.raters.shots import corpus_shots
 from vantage.raters.style import Style
 from vantage.studies.context.analysis import COSTS
-from vantage.studies.context.model_raters import ask_models, example_corpus
 from vantage.studies.context.options import ContextOptions
+from vantage.studies.context.pipeline.ambiguity import SURFACE
+from vantage.studies.context.pipeline.attempts import shared_models
 from vantage.studies.context.pipeline.controls import (
     CONTEXT,
     STATIC,
@@ -26,13 +32,11 @@ from vantage.studies.context.pipeline.controls import (
     attached,
     check_control,
     condition_of,
+    with_context,
 )
-from vantage.studies.context.pipeline.first_person import first_person
+from vantage.studies.context.pipeline.dialogue import first_person
 from vantage.studies.context.pipeline.generation import generate
-from vantage.studies.context.pipeline.readers import Simulator, find_method
-from vantage.studies.context.pipeline.simulation import simulate, simulation_plan
-from vantage.studies.context.pipeline.surface import SURFACE
-from vantage.studies.context.pipeline.verification import shared_models
+from vantage.studies.context.pipeline.simulation import Simulator, find_method, simulate, simulation_plan
 from vantage.studies.context.pipeline.writing import TEMPERATURE
 from vantage.studies.context.tasks import LABEL, Task, chosen_tasks, labels_of, listed, question_of, read_task, sampled
 from vantage.studies.execution import Context, store_of
@@ -110,8 +114,7 @@ def simulator(context: Context[ContextOptions], model: str) -> Simulator:
         count=options.persona_count,
         answers=cast(Any, options.answers),
         samples=options.samples,
-        seed=context.seed,
-        settings=dict(context.settings),
+        **context.common,
     )
 
 
@@ -158,7 +161,7 @@ def _generated(
 ) -> Contexts:
     """Contexts of one kind as the study's options say that they are written and checked."""
     options = context.options
-    common: dict[str, Any] = {"seed": context.seed, "settings": dict(context.settings)}
+    common = context.common
     with (
         nullcontext() if context.plans else store_of(context) as store,
         context.step(f"{title} by {options.generator}", len(corpus.items)) as moved,
@@ -248,3 +251,97 @@ def _warn(context: Context[ContextOptions]) -> None:
     if options.generator:
         for sentence in shared_models(options.generator, options.verifier or options.generator, context.models):
             context.warn(sentence)
+
+
+EXAMPLES: Final = 24
+"""Items that examples are drawn from: twice as many as the longest prompt shows, and some to spare."""
+EXAMPLE_RATER: Final = "label"
+
+
+def example_corpus(
+    items: pl.DataFrame,
+    labels: pl.DataFrame,
+    instrument: Instrument,
+    sample: pl.DataFrame,
+    *,
+    count: int = EXAMPLES,
+    seed: int = 0,
+) -> Corpus:
+    """Items with their labels to draw few-shot examples from, as many of every label; never one of the sample.
+
+    Neither is one with the text of a sampled item, whatever its id.
+
+    >>> sarcasm = Instrument.load("sarcasm")
+    >>> pool = pl.DataFrame({"item": ["a", "b", "c"], "text": ["Fine.", "fine. ", "Great."]})
+    >>> labels = pl.DataFrame({"item": ["a", "b", "c"], "value": [0.0, 0.0, 1.0]})
+    >>> example_corpus(pool, labels, sarcasm, pool.head(1)).items["item"].to_list()
+    ['c']
+
+    Args:
+        items: All items, with the column `text`.
+        labels: The labels, as codes: `item` and `value`.
+        instrument: The task.
+        sample: The items that are judged.
+        count: How many there are at most.
+        seed: The seed of the draw.
+    """
+    key = pl.col("text").str.to_lowercase().str.replace_all(r"\s+", " ").str.strip_chars()
+    told = labels.select("item", "value").drop_nulls()
+    pool = items.filter(pl.col("text").is_not_null()).join(told, on="item").with_columns(key.alias("__key"))
+    taken = sample.select(key.alias("__key"), "item")
+    pool = pool.join(taken, on="item", how="anti").join(taken, on="__key", how="anti")
+    pool = pool.unique("__key", keep="first", maintain_order=True)
+    order = np.random.default_rng(seed).permutation(len(pool))
+    drawn = pool[order].with_columns(pl.int_range(pl.len()).over("value").alias("__turn"))
+    drawn = drawn.sort("__turn", "value").head(count)
+    judged = drawn.select(
+        "item", pl.lit(instrument.questions[0].id).alias("question"), pl.lit(EXAMPLE_RATER).alias("rater"), "value"
+    )
+    raters = pl.DataFrame({"rater": [EXAMPLE_RATER], "kind": ["slot"]})
+    return Corpus(drawn.drop("value", "__key", "__turn"), raters, judged, instrument)
+
+
+def ask_models(
+    context: Context[ContextOptions],
+    corpus: Corpus,
+    instrument: Instrument,
+    conditions: Sequence[str],
+    examples: Mapping[str, Corpus],
+) -> Corpus:
+    """The corpus with the judgments of every model of a study, in every style and under every condition.
+
+    Under a condition with context, only the items that have one are judged. A style with examples is left out, with a
+    warning, under a condition for which there are not enough of them. Under the controls of context, models are asked
+    without examples only. A style that gives the whole distribution is asked once.
+
+    Args:
+        context: The study, with its models and options.
+        corpus: The sample, with contexts as `pipeline.controls.attached` puts them there.
+        instrument: The task, with a condition for each kind of context.
+        conditions: What is asked.
+        examples: What few-shot examples are drawn from under each condition (see `example_corpus`).
+    """
+    options, questions = context.options, instrument.questions[:1]
+    pools = {name: corpus_shots(part, questions) for name, part in examples.items()}
+    for style in map(Style.parse, listed(options.styles)):
+        how: dict[str, Any] = (
+            {} if style.distribution else {"samples": options.runs, "temperature": options.temperature}
+        )
+        for condition in conditions:
+            if style.shots:
+                if condition not in (STATIC, CONTEXT):
+                    continue
+                there = len(pools.get(condition, ()))
+                if there < style.shots:
+                    context.warn(
+                        f"{style.name} was left out under the condition {condition} of {instrument.id}: there are "
+                        f"{there} worked examples for it outside the sample."
+                    )
+                    continue
+                how["training"] = examples[condition]
+            part = corpus if condition == STATIC else with_context(corpus, condition, instrument)
+            raters, asked = context.raters(style.name, **how), part.items["item"].to_list()
+            if asked:
+                ids = [questions[0].id]
+                corpus = context.rate(corpus, raters, instrument, questions=ids, condition=condition, items=asked)
+    return corpus

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import Any, Final
 
 import polars as pl
 
 from vantage.report.parts import Dialogue
 from vantage.report.recipe import Data
-from vantage.studies.context.analysis import ContextAnalysis, once
-from vantage.studies.context.pipeline.controls import KINDS, column_of, context_fields
+from vantage.studies.context.analysis import ContextAnalysis
+from vantage.studies.context.pipeline.controls import COST, DROPPED, KEPT, KINDS, OUTCOME, column_of, context_fields
 from vantage.studies.context.pipeline.dialogue import as_turns
-from vantage.studies.context.pipeline.record import COST, DROPPED, KEPT, OUTCOME
 from vantage.studies.context.tasks import LABEL, TASK
 
 BY: Final = (TASK, "control")
 _ANSWER: Final = re.compile(r"([a-z-]+) (\d+(?:\.\d+)?)(?:,|$)")
 
 
-@once
+@lru_cache(maxsize=1)
 def _steps(analysis: ContextAnalysis) -> pl.DataFrame:
     """All steps, with the task and what contexts were written for."""
     whole = [frame.with_columns(pl.lit(control).alias("control")) for control, frame in analysis.steps.items()]

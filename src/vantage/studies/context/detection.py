@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import polars as pl
 
 from vantage.report.cells import counted
-from vantage.report.parts import Figure
 from vantage.report.recipe import Data
 from vantage.studies.context.analysis import TITLES, ContextAnalysis, Statements
 from vantage.studies.context.pipeline.ambiguity import Detected
@@ -80,10 +78,8 @@ def methods(part: Statements) -> Data:
     return Data(frame.with_columns(pl.lit(part.task.name).alias(TASK)), facts)
 
 
-def curves(part: Statements) -> list[Figure]:
-    """How much of people's doubt lies in the items that each method flags first, a figure for each model."""
-    if not part.judged:
-        return []
+def curves(part: Statements) -> pl.DataFrame | None:
+    """How much of people's doubt lies in the items that each method flags first."""
 
     def captured(one: Detected) -> pl.DataFrame | None:
         if one.method == TITLES["constant"] and len(part.methods) > 1:
@@ -91,18 +87,13 @@ def curves(part: Statements) -> list[Figure]:
         found = part.judging.curve(one, part.votes).select("share", "captured", "random", "random_low", "random_high")
         return found.rename({"captured": "estimate"})
 
-    words = (
-        "how much of people's doubt lies in the items flagged first, by the share of items that are flagged; the band "
-        "is the middle 95 % of random flags"
-    )
-    axes = {"x_label": "share of items flagged", "label": "share of people's doubt captured", "height": 3.4}
-    return list(_drawn(part, "curves", words, captured, axes))
+    return _by_model(part, captured) if part.judged else None
 
 
-def remaining_doubt(part: Statements) -> list[Figure]:
+def remaining_doubt(part: Statements) -> pl.DataFrame | None:
     """What people's ambiguity would be if only flagged items had context; needs people's votes in both conditions."""
     if part.after.is_empty() or not part.judged:
-        return []
+        return None
     column = part.judging.target.column
     both = part.votes.select("item", before=column).join(part.after.select("item", after=column), on="item")
 
@@ -110,33 +101,20 @@ def remaining_doubt(part: Statements) -> list[Figure]:
         found = remaining(one.table.select("item", "score").join(both, on="item"))
         return found.select("share", "random", estimate="left")
 
-    words = f"people's {column} when only the items that are flagged first get context, by their share"
-    axes = {"x_label": "share of items with context", "label": column}
-    return list(_drawn(part, "remaining", words, left, axes))
+    return _by_model(part, left)
 
 
-def _drawn(
-    part: Statements,
-    name: str,
-    words: str,
-    curve: Callable[[Detected], pl.DataFrame | None],
-    axes: Mapping[str, Any],
-) -> Iterator[Figure]:
-    """A figure of curves for the methods without a model and for those of each model, beside random flags."""
+def _by_model(part: Statements, curve: Callable[[Detected], pl.DataFrame | None]) -> pl.DataFrame | None:
+    """The curves of the methods without a model and of those of each model, both beside random flags."""
+    found = []
     for model, methods in part.by_model.items():
-        rows = {one.method: found for one in methods if (found := curve(one)) is not None}
-        if not rows:
-            continue
-        chance = [*rows.values()][-1].drop("estimate").rename(_ENDS, strict=False)
-        lines = {method: found.select("share", "estimate") for method, found in rows.items()} | {RANDOM: chance}
-        named = [line.with_columns(pl.lit(method).alias("method")) for method, line in lines.items()]
-        yield Figure(
-            re.sub(r"[^a-z0-9]+", "-", f"{name} {part.task.name} {model}".lower()).strip("-"),
-            f"Methods {f'that use {model}' if model else 'that use no model'}: {words}.",
-            chart="curve",
-            data=pl.concat(named, how="diagonal"),
-            options={"x": "share", "series": "method", **axes},
-        )
+        rows = {one.method: line for one in methods if (line := curve(one)) is not None}
+        if rows:
+            chance = [*rows.values()][-1].drop("estimate").rename(_ENDS, strict=False)
+            lines = {method: line.select("share", "estimate") for method, line in rows.items()} | {RANDOM: chance}
+            used = pl.lit(f"that use {model or 'no model'}").alias("used")
+            found += [line.with_columns(used, method=pl.lit(method)) for method, line in lines.items()]
+    return pl.concat(found, how="diagonal") if found else None
 
 
 def calibrated(part: Statements) -> pl.DataFrame | None:

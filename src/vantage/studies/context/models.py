@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -21,7 +22,7 @@ from vantage.measures.scoring.scores import Metric, Rules, Scores
 from vantage.perspective.fairness import share_beyond
 from vantage.raters.style import Style
 from vantage.report.recipe import Data
-from vantage.studies.context.analysis import ContextAnalysis, Statements, once, paired
+from vantage.studies.context.analysis import ContextAnalysis, Statements, paired
 from vantage.studies.context.pipeline.controls import CONTEXT, KINDS, STATIC, Control, condition_of, target
 from vantage.studies.context.pipeline.thresholds import LEAST
 from vantage.studies.context.tasks import TASK
@@ -36,7 +37,6 @@ SWAPS: Final = 4999
 """How often answers change places: enough for a p value that outlasts the correction over a whole report."""
 F1: Final = Metric("f1", "macro")
 WRONG: Final[dict[str, Any]] = {"missing": "wrong", "opt_outs": "wrong"}
-_CONDITIONS: Final = {STATIC: "static", CONTEXT: "context", SELECTIVE: "flagged only"}
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ def parts_of(items: Sequence[str], flagged: Collection[str]) -> dict[str, list[s
     return parts
 
 
-@once
+@lru_cache(maxsize=1)
 def f1(analysis: ContextAnalysis) -> Data | None:
     """F1 of each model without context, with it and with it for flagged items only, on all items and on parts."""
     rows = [
@@ -177,31 +177,13 @@ def _declined(frame: pl.DataFrame, name: str) -> dict[str, float]:
     return {f"ambiguous_{name}": int(unclear.sum()) / len(status), f"unread_{name}": int(lost.sum()) / len(status)}
 
 
-def f1_by_condition(analysis: ContextAnalysis) -> pl.DataFrame | None:
-    """The same on all items, one row for each condition, with the number of examples in the prompt."""
-    found = f1(analysis)
-    if found is None:
-        return None
-    whole = found.frame.filter(part=ALL).with_columns(
-        shots=pl.col("style").map_elements(_shots, return_dtype=pl.Int64, skip_nulls=False),
-        who=pl.format("{}: {}, {}", TASK, "model", "style"),
-    )
-    long = [
-        whole.select(
-            "who", "shots", pl.lit(title).alias("condition"), estimate=name, low=f"{name}_low", high=f"{name}_high",
-            series=pl.format("{}: {}, {}", TASK, "model", pl.lit(title)),
-        )
-        for name, title in _CONDITIONS.items()
-        if name in whole.columns
-    ]  # fmt: skip
-    return pl.concat(long).drop_nulls("estimate")
-
-
 def f1_by_examples(analysis: ContextAnalysis) -> pl.DataFrame | None:
-    """F1 by the number of examples, where models were asked with several."""
-    long = f1_by_condition(analysis)
-    some = None if long is None else long.filter(pl.col("condition") != _CONDITIONS[SELECTIVE]).drop_nulls("shots")
-    return some if some is not None and some["shots"].n_unique() > 1 else None
+    """The same on all items by the number of examples in the prompt, where models were asked with several numbers."""
+    if (found := f1(analysis)) is None:
+        return None
+    shots = pl.col("style").map_elements(_shots, return_dtype=pl.Int64, skip_nulls=False)
+    some = found.frame.filter(part=ALL).with_columns(shots=shots).drop_nulls("shots")
+    return some if some["shots"].n_unique() > 1 else None
 
 
 def _shots(style: str) -> int | None:
@@ -210,7 +192,7 @@ def _shots(style: str) -> int | None:
     return Style.parse(style).shots if plain else None
 
 
-@once
+@lru_cache(maxsize=1)
 def effects(analysis: ContextAnalysis) -> pl.DataFrame:
     """One row for each model and kind of context: F1 without and with it on the same items, and what follows it.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import combinations
 from typing import Any, Final
 
@@ -13,8 +14,7 @@ import polars as pl
 from vantage.measures.relations.ranks import ranks
 from vantage.measures.scoring.accuracy import accuracy
 from vantage.raters.style import Style
-from vantage.report.parts import Figure
-from vantage.studies.context.analysis import ContextAnalysis, Statements, once
+from vantage.studies.context.analysis import ContextAnalysis, Statements
 from vantage.studies.context.models import ALL, WRONG, parts_of, rated
 from vantage.studies.context.pipeline.controls import CONTEXT, STATIC
 from vantage.studies.context.pipeline.thresholds import LEAST
@@ -56,7 +56,7 @@ class Ranked:
         )  # fmt: skip
 
 
-@once
+@lru_cache(maxsize=1)
 def _ranked(analysis: ContextAnalysis) -> list[Ranked]:
     """The models of each task and style of which at least two were asked under both conditions."""
     return [one for part in analysis.parts.values() for one in _styles(part)]
@@ -156,29 +156,18 @@ def swaps(analysis: ContextAnalysis) -> pl.DataFrame | None:
     return _per(analysis, "pair")
 
 
-def rank_shifts(analysis: ContextAnalysis) -> list[Figure]:
-    """The order without and with context, one chart for each task and style without examples, or else the first."""
-    figures: dict[tuple[str, str], Figure] = {}
+def rank_shifts(analysis: ContextAnalysis) -> pl.DataFrame | None:
+    """The order without and with context, for each task and style without examples, or else the first."""
+    places: dict[tuple[str, str], pl.DataFrame] = {}
     for one in _ranked(analysis):
         task = one.part.task.name
-        if Style.parse(one.style).shots and any(known == task for known, _ in figures):
+        if Style.parse(one.style).shots and any(known == task for known, _ in places):
             continue
         found = one.ranks(one.everyone, per="system", ci="none")
-        if "first_rank" not in found.columns:
-            continue
-        sides = [
-            found.select("system", pl.lit(name).alias("condition"), rank=f"{side}_rank", score=f"{side}_score")
-            for side, name in (("first", STATIC), ("second", CONTEXT))
-        ]
-        places = pl.concat(sides)
-        people = [name for name in (AVERAGE, BEST) if name in places["system"]]
-        slug = one.style.lower().replace(":", "-").replace("+", "-")
-        figures[task, one.style] = Figure(
-            f"rank-shifts-{task}-{slug}",
-            f"{one.part.question.title}, {one.style}: the order of the models by F1 without and with context.",
-            "",
-            "bump",
-            places,
-            {"name": "system", "stage": "condition", "label": f"rank by F1, {task}", "highlight": people},
-        )
-    return list(figures.values())
+        if "first_rank" in found.columns:
+            sides = [
+                found.select("system", pl.lit(name).alias("condition"), rank=f"{side}_rank", score=f"{side}_score")
+                for side, name in (("first", STATIC), ("second", CONTEXT))
+            ]
+            places[task, one.style] = pl.concat(sides).with_columns(asked=pl.lit(f"{task}, {one.style}"))
+    return pl.concat(places.values()) if places else None

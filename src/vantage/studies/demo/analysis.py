@@ -176,11 +176,13 @@ def planted_sets(demo: Demo) -> Data:
     flags = rater_quality(demo.kept).explode("flags").filter(pl.col("flags").str.starts_with("uses a narrow part"))
     items = demo.corpus.items
     ambiguous = items.filter(reading="ambiguous")["item"]
-    among_models = [row["model"] for row in demo.replaceable.iter_rows(named=True) if row["passes"]]
+    # Nothing is planted about a real model, so that it is neither found nor missed.
+    passing = [row["model"] for row in demo.replaceable.iter_rows(named=True) if row["passes"]]
+    among_models = [model for model in passing if model in SYNTHETIC]
     pairs: dict[str, tuple[Sequence[str], Sequence[str], int]] = {
         "careless-raters": (sorted(careless), demo.careless, len(people)),
         "narrow-raters": (sorted(narrow), sorted(flags["rater"].unique()), demo.kept.raters.height),
-        "good-models": (sorted(good), among_models, len(demo.models)),
+        "good-models": (sorted(good), among_models, len(SYNTHETIC)),
         "ambiguous-items": (sorted(ambiguous), sorted(demo.split.filter("split")["item"]), len(items)),
     }
     rows = []

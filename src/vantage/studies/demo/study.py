@@ -32,21 +32,13 @@ def collect(context: Context[Options]) -> Corpus:
     context.warn(SYNTHETIC)
     if not context.options.asked:
         return corpus
-    part = corpus.filter(item=corpus.items["item"].head(context.options.asked).to_list())
+    asked = corpus.items["item"].head(context.options.asked)
     try:
-        rated = context.rate(part, context.raters("scoring"), corpus.instruments[0], questions=[QUESTION])
+        return context.rate(corpus, context.raters("scoring"), corpus.instruments[0], questions=[QUESTION], items=asked)
     except ModelError as error:
         # Everything but the model's own row can be shown without it.
         context.warn(f"No real model was asked: {error}")
         return corpus
-    new = rated.raters.filter(~rated.raters["rater"].is_in(corpus.raters["rater"].implode()))
-    judged = rated.judgments.filter(rated.judgments["rater"].is_in(new["rater"].implode()))
-    return corpus.add(judged, new)
 
 
-def prepare(corpus: Corpus, context: Context[Options]) -> Demo:
-    """What the functions of the recipe are given."""
-    return Demo(corpus, context.options, context.seed)
-
-
-STUDY: Final = recipe_study("demo", __package__, Options, collect, analysis, prepare=prepare)
+STUDY: Final = recipe_study("demo", __package__, Options, collect, analysis, prepare=Demo.from_run)

@@ -15,8 +15,7 @@ from vantage.perspective.tally import CLOSENESS, Undefined
 from vantage.report.cells import counted
 from vantage.report.recipe import Analysis
 from vantage.studies.execution import Context
-from vantage.studies.perseval.cells import GridCell, planned
-from vantage.studies.perseval.options import PersevalOptions
+from vantage.studies.perseval.cells import GridCell, PersevalOptions, planned
 from vantage.studies.perseval.sources import CorpusTask, tasks
 from vantage.studies.perseval.stored import by_rater
 

@@ -13,8 +13,7 @@ from vantage.perspective import Split
 from vantage.raters.models.base import ModelError
 from vantage.raters.trained.pairs import PAIR_METHODS, PairRater, fit_pairs
 from vantage.studies.execution import Context, hundredths
-from vantage.studies.perseval.cells import GridCell
-from vantage.studies.perseval.options import PersevalOptions
+from vantage.studies.perseval.cells import GridCell, PersevalOptions
 from vantage.studies.perseval.sources import CorpusTask
 from vantage.studies.perseval.stored import Predictions
 

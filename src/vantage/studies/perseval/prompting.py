@@ -23,8 +23,7 @@ from vantage.raters.history import Encode
 from vantage.raters.models.base import ModelError
 from vantage.raters.models.calibration import calibrated
 from vantage.studies.execution import Context
-from vantage.studies.perseval.cells import GridCell
-from vantage.studies.perseval.options import PersevalOptions
+from vantage.studies.perseval.cells import GridCell, PersevalOptions
 from vantage.studies.perseval.sources import CorpusTask
 from vantage.studies.perseval.stored import Predictions
 
@@ -147,10 +146,9 @@ class _Asker:
         rater = ChatRater(
             self.model,
             full,
-            seed=self.context.seed,
-            settings=dict(self.context.settings),
             name=name,
             calibrate=False,
+            **self.context.common,
             **more,
         )
         instrument = next(i for i in people.instruments if self.task.question in {q.id for q in i.questions})

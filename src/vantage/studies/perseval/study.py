@@ -8,9 +8,8 @@ from vantage.corpora import Corpus
 from vantage.corpora.storage import is_corpus
 from vantage.studies.execution import Context
 from vantage.studies.perseval import analysis, scoring, traits, whom
-from vantage.studies.perseval.cells import planned
+from vantage.studies.perseval.cells import PersevalOptions, planned
 from vantage.studies.perseval.learning import learn
-from vantage.studies.perseval.options import PersevalOptions
 from vantage.studies.perseval.prompting import prompt
 from vantage.studies.perseval.sources import read, tasks
 from vantage.studies.perseval.stored import Predictions

@@ -16,6 +16,7 @@ from vantage.perspective import alignment, exaggeration, jury
 from vantage.perspective import explained as explained_of
 from vantage.perspective import label_change as label_change_of
 from vantage.report.recipe import Data
+from vantage.report.ruler import trait_effects
 from vantage.studies.perseval.analysis import Evaluated, Perspectives
 from vantage.studies.perseval.cells import GridCell
 from vantage.studies.perseval.learning import SEATS, composition
@@ -31,6 +32,20 @@ def explained(analysis: Perspectives) -> pl.DataFrame | None:
     return analysis.per_corpus(
         lambda one: explained_of(one.task.people, one.task.question, seed=one.task.seed) if one.task.traits else None
     )
+
+
+def trait_model(analysis: Perspectives) -> pl.DataFrame | None:
+    """The traits together in one model of people's answers; answers without an order have none."""
+
+    def modelled(one: Evaluated) -> pl.DataFrame | None:
+        people, task = one.task.people, one.task
+        scale = people.question(task.question).scale
+        if not task.traits or not (scale.ordered or len(scale.codes) == 2):
+            return None
+        # A difference of shares in points is a linear model's; it is quick, and p is that of a permutation.
+        return trait_effects(people, task.traits, task.question, family="gaussian", seed=task.seed)
+
+    return analysis.per_corpus(modelled)
 
 
 def components(analysis: Perspectives) -> pl.DataFrame | None:
@@ -157,7 +172,7 @@ def _components(one: Evaluated) -> Iterator[dict[str, Any]]:
     plain = people.judgments.select("item", "rater", "value").join(people.raters, on="rater")
     for trait in one.task.traits:
         try:
-            found = components_of(plain.drop_nulls(trait), trait=trait, ci="none")
+            found = components_of(plain.drop_nulls(trait), trait=trait, estimator="moments", ci="none")
         except InputError:
             continue
         share = dict(found.select("component", "estimate").iter_rows())

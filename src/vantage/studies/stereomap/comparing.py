@@ -13,12 +13,15 @@ from vantage.measures.ratings import Floats
 from vantage.measures.relations.correlations import coefficient
 from vantage.measures.texts.cluster_stability import adjusted_rand, overlaps, rand_by_chance
 from vantage.measures.texts.clusters import lloyd
+from vantage.measures.texts.composites import question_weights
 from vantage.measures.variation.refusals import refusals
 from vantage.report.engine import Data
+from vantage.report.parts import Part
+from vantage.report.ruler import wright_map
 from vantage.studies.stereomap.analysis import Stereomap
-from vantage.studies.stereomap.people import human_clusters, published_models
+from vantage.studies.stereomap.groups import human_clusters, published_models
 from vantage.studies.stereomap.places import groups, stability
-from vantage.studies.stereomap.placing import APART, PlacedGroups
+from vantage.studies.stereomap.placing import APART, AXES, PlacedGroups
 
 PEOPLE: Final = "people (means of clusters)"
 PERMUTATIONS: Final = 9999
@@ -144,6 +147,19 @@ def people_differences(analysis: Stereomap) -> pl.DataFrame | None:
         pl.lit(PEOPLE).alias("source"), name, pl.col("human_difference").alias("estimate")
     )
     return pl.concat([theirs, ours], how="diagonal")
+
+
+def rulers(analysis: Stereomap) -> list[Part | str] | None:
+    """Models and groups on one scale of each dimension, from its questions; null where there is only one model."""
+    answered = analysis.asked.filter(pl.col("value").is_not_null())
+    if answered["rater"].n_unique() < 2:
+        return None
+    named = answered.with_columns(item=pl.col("item").replace(analysis.labels), kind=pl.lit("model"))
+    return [
+        wright_map(named.filter(pl.col("question").is_in(list(weights))), axis, f"wright-map-{axis}")
+        for axis in AXES
+        if (weights := question_weights(analysis.instrument, axis)[0])
+    ]
 
 
 def models_of_the_paper(analysis: Stereomap) -> pl.DataFrame | None:

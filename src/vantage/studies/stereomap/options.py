@@ -9,7 +9,7 @@ from vantage.errors import InputError
 from vantage.instruments import Instrument
 from vantage.measures.texts.dictionary import Dictionary
 from vantage.studies.base import option
-from vantage.studies.stereomap.people import seed_dictionary
+from vantage.studies.stereomap.groups import seed_dictionary
 
 INSTRUMENT: Final = "stereotype-content"
 

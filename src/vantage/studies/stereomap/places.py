@@ -55,10 +55,14 @@ def groups(analysis: Stereomap) -> pl.DataFrame:
             held = source.sure.held[n] if source.sure is not None else np.nan
             row |= {"cluster": source.cluster_of.get(item), "held": float(held) if np.isfinite(held) else None}
             rows.append({**row, "runs": int(np.isfinite(source.cube[n]).all(axis=0).sum())})
+    low, high = analysis.instrument.questions[0].scale.ends
+    # Few runs have wide intervals, which cannot leave the scale.
+    ends = {"competence": (low, high), "warmth": (low, high), "apart": (low - high, high - low)}
+    inside = [pl.col(f"{name}_low", f"{name}_high").clip(*bounds) for name, bounds in ends.items()]
     numbers = [f"{name}{end}" for name in weights for end in ("", "_low", "_high")]
     texts = ("source", "item", "group", "cluster")
     schema = {**dict.fromkeys(texts, pl.String), **dict.fromkeys((*numbers, "held"), pl.Float64), "runs": pl.Int64}
-    return pl.DataFrame(rows, schema=schema)
+    return pl.DataFrame(rows, schema=schema).with_columns(inside)
 
 
 def clusters(analysis: Stereomap) -> pl.DataFrame | None:

@@ -13,7 +13,7 @@ from vantage.measures.resampling import Resampling, mean_with_interval
 from vantage.measures.texts.composites import expected_values, extremes, item_means
 from vantage.report.engine import Data
 from vantage.studies.stereomap.analysis import Stereomap
-from vantage.studies.stereomap.people import human_correlations
+from vantage.studies.stereomap.groups import human_correlations
 from vantage.studies.stereomap.placing import ALL, AXES, PlacedGroups
 
 EMOTIONS: Final = ("contempt", "admiration", "pity", "envy")

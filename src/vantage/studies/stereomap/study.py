@@ -12,7 +12,7 @@ from vantage.errors import InputError
 from vantage.measures.texts.lemmas import available
 from vantage.studies.execution import Context
 from vantage.studies.recipes import recipe_study
-from vantage.studies.stereomap import answers, comparing, places, relations, words
+from vantage.studies.stereomap import answers, comparing, places, relations
 from vantage.studies.stereomap.analysis import Stereomap
 from vantage.studies.stereomap.elicitation import elicit, recounted
 from vantage.studies.stereomap.groups import groups_corpus, read_groups
@@ -77,7 +77,6 @@ STUDY: Final = recipe_study(
     places,
     comparing,
     relations,
-    words,
     answers,
     prepare=Stereomap.from_run,
     warnings=warnings,

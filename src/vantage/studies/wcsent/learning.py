@@ -1,19 +1,43 @@
-"""Raters that learn from the training part and judge the test part, and models that are asked about it."""
+"""The options of the study, raters that learn from the training part, and models that are asked about the test part."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
-
-import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
 from vantage.raters.models.base import ModelError
 from vantage.raters.trained import TrainedRater, fit
 from vantage.raters.trained.fitting import PROBE_SHARE
+from vantage.studies.base import option
 from vantage.studies.execution import Context, hundredths
-from vantage.studies.wcsent.options import WcsentOptions
+
+
+@dataclass(frozen=True)
+class WcsentOptions:
+    """What can be changed about the study."""
+
+    predict: bool = option(True, "whether raters learn from the training part and judge the test part")
+    encoder: str = option(
+        "auto", "auto (the embedded MiniLM where it is installed), none, a folder or a name on the hub"
+    )
+    probe: str = option(
+        "auto", "the language model that is probed: auto (the embedded one where it is installed), none, or hf:NAME"
+    )
+    variants: str = option(
+        "distribution", "distribution, huber-mean, huber-median, coarse-mean, coarse-median, coarse-focal"
+    )
+    seeds: int = option(1, "how often every encoder is trained, with one seed after the other")
+    members: int = option(0, "how many networks an encoder consists of; 0 for the default")
+    styles: str = option(
+        "zero-shot,few-shot:6,coarse,few-shot:6+coarse", "the prompting styles of models that are named with --model"
+    )
+    limit: int = option(0, "only the first pairs of the test part are put to models; 0 for all")
+    stance: str = option("", "a CSV file with text, target, stance (and sentiment) of the pairs")
+    demographics: str = option("", "a CSV file with the annotators' traits and a column rater")
+
 
 QUESTIONS: Final = ("trust", "sociability", "competence")
 INSTRUMENT: Final = "warmth-competence"
@@ -129,15 +153,8 @@ def _fitted(
 def asked(corpus: Corpus, context: Context[WcsentOptions]) -> Corpus:
     """The corpus with the answers of prompted models; their examples never come from the test part."""
     options = context.options
-    test = corpus.filter(split="test")
-    if options.limit:
-        test = test.filter(item=test.items["item"].head(options.limit).to_list())
-    people = list(corpus.raters["rater"])
+    test = corpus.filter(split="test").items["item"].to_list()[: options.limit or None]
     for style in [part.strip() for part in options.styles.split(",") if part.strip()]:
         more = {"training": corpus.filter(split="train")} if "few-shot" in style else {}
-        told = context.rate(test, context.raters(style, **more), INSTRUMENT, questions=QUESTIONS)
-        new = told.raters.filter(~pl.col("rater").is_in(people))
-        judged = told.judgments.filter(pl.col("rater").is_in(new["rater"].to_list()))
-        corpus = corpus.add(judged, new, told.instruments)
-        people += new["rater"].to_list()
+        corpus = context.rate(corpus, context.raters(style, **more), INSTRUMENT, questions=QUESTIONS, items=test)
     return corpus

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,7 +17,7 @@ from vantage.measures.relations.correlate import correlate
 from vantage.measures.reliability.rater_quality import rater_quality
 from vantage.measures.variation.spread import opposed_items
 from vantage.report.engine import Analysis, Data
-from vantage.report.parts import Figure, Part
+from vantage.report.parts import Part
 from vantage.report.ruler import wright_maps
 from vantage.studies.wcsent.learning import QUESTIONS
 
@@ -151,23 +152,19 @@ def opposed(analysis: Analysis) -> pl.DataFrame:
     )
 
 
-def together(analysis: Analysis) -> list[Figure]:
-    """How often two questions have which pair of released scores: one heat map for every two questions."""
+def together(analysis: Analysis) -> pl.DataFrame | None:
+    """How often every two questions have which pair of released scores."""
     final = aggregate(analysis.people, method="mean", rounding="half_up").select("item", "question", "value")
     wide = final.pivot(on="question", index="item", values="value").drop_nulls()
     codes = [str(code) for code in range(-3, 4)]
-    figures = []
-    for one, other in (("trust", "sociability"), ("trust", "competence"), ("sociability", "competence")):
-        if not {one, other} <= set(wide.columns):
-            continue
-        counts = wide.group_by(one, other).len("pairs")
-        counts = counts.with_columns(pl.col(one, other).cast(pl.Int64).cast(pl.String))
-        grid = pl.DataFrame({one: codes[::-1]}).join(pl.DataFrame({other: codes}), how="cross")
-        data = grid.join(counts, on=[one, other], how="left", maintain_order="left").fill_null(0)
-        caption = f"Pairs by their scores for {one} (rows) and {other} (columns)."
-        options = {"row": one, "column": other, "value": "pairs", "label": "pairs", "digits": 0, "width": 4.2}
-        figures.append(Figure(f"{one}-{other}", caption, "", "heat", data, options))
-    return figures
+    grid = pl.DataFrame({"first": codes[::-1]}).join(pl.DataFrame({"second": codes}), how="cross")
+    found = []
+    for one, other in combinations([question for question in QUESTIONS if question in wide.columns], 2):
+        scores = wide.select(first=pl.col(one).cast(pl.Int64), second=pl.col(other).cast(pl.Int64)).cast(pl.String)
+        counts = scores.group_by("first", "second").len("pairs")
+        data = grid.join(counts, on=["first", "second"], how="left", maintain_order="left").fill_null(0)
+        found.append(data.with_columns(two=pl.lit(f"{one} (rows) and {other} (columns)")))
+    return pl.concat(found) if found else None
 
 
 def stance(analysis: Analysis) -> pl.DataFrame | None:

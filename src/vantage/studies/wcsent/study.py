@@ -14,8 +14,7 @@ from vantage.instruments import Instrument
 from vantage.studies.execution import Context
 from vantage.studies.recipes import recipe_study
 from vantage.studies.wcsent import people, predictions
-from vantage.studies.wcsent.learning import INSTRUMENT, QUESTIONS, asked, learned
-from vantage.studies.wcsent.options import WcsentOptions
+from vantage.studies.wcsent.learning import INSTRUMENT, QUESTIONS, WcsentOptions, asked, learned
 
 
 def collect(context: Context[WcsentOptions]) -> Corpus:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from vantage.studies.context.pipeline.first_person import first_person
+from vantage.studies.context.pipeline.dialogue import first_person
 
 
 @pytest.mark.parametrize(

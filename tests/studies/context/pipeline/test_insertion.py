@@ -7,12 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.studies.context.pipeline.test_dialogue import TURNS
-from vantage.studies.context.pipeline.dialogue import EMPTY, SpokenTurn, in_a_row
-from vantage.studies.context.pipeline.insertion import (
+from vantage.studies.context.pipeline.dialogue import (
     CHANGED,
+    EMPTY,
     LOST,
     TWICE,
     Position,
+    SpokenTurn,
+    in_a_row,
     insert,
     insertion_fault,
     read_place,

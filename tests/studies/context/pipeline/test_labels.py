@@ -8,7 +8,7 @@ import pytest
 from tests.studies.context.pipeline.conftest import statements
 from vantage import Corpus, Instrument
 from vantage.errors import InputError
-from vantage.studies.context.pipeline.labels import original_labels
+from vantage.studies.context.pipeline.controls import original_labels
 
 SARCASM = Instrument.load("sarcasm").questions[0]
 SENTIMENT = Instrument.load("sentiment").questions[0]

@@ -12,7 +12,7 @@ from vantage import Instrument
 from vantage.context import SURFACE, Judging, Spread, by_surface, compare, votes
 from vantage.corpora.readers import load
 from vantage.errors import InputError
-from vantage.studies.context.pipeline.surface import NO_TEXT
+from vantage.studies.context.pipeline.ambiguity import NO_TEXT
 
 QUESTION = Instrument.load("sarcasm").questions[0]
 

@@ -8,8 +8,7 @@ from tests.studies.context.pipeline.script_writer import ScriptWriter
 from vantage import ChatRater, Instrument
 from vantage.runs import RunStore
 from vantage.scales import Scale
-from vantage.studies.context.pipeline.dialogue import SpokenTurn
-from vantage.studies.context.pipeline.verification import (
+from vantage.studies.context.pipeline.attempts import (
     Candidate,
     label_in_words,
     meaning,
@@ -17,6 +16,7 @@ from vantage.studies.context.pipeline.verification import (
     shared_models,
     verified,
 )
+from vantage.studies.context.pipeline.dialogue import SpokenTurn
 from vantage.studies.context.pipeline.writing import Asking
 
 SARCASM = Instrument.load("sarcasm")

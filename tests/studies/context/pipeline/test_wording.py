@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import vantage
 from vantage.documents import Document, dump
 from vantage.errors import InputError
-from vantage.studies.context.pipeline.wording import STEPS, Wording, filled, quoted
+from vantage.studies.context.pipeline.writing import STEPS, Wording, filled, quoted
 
 BUNDLED = Path(vantage.__file__).parent / "studies" / "context" / "pipeline" / "wording.yaml"
 

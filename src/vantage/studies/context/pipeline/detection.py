@@ -17,7 +17,7 @@ from vantage.measures.relations.correlations import midranks, weighted_correlati
 from vantage.measures.resampling import Resampling
 from vantage.scales import Scale
 from vantage.studies.context.pipeline.ambiguity import Detected, counted, entropy, shares_of
-from vantage.studies.context.pipeline.record import COST
+from vantage.studies.context.pipeline.controls import COST
 from vantage.studies.context.pipeline.simulation import Cost
 from vantage.studies.context.pipeline.thresholds import Criterion, Flags, HeldOut, Target, curve, held_out
 

@@ -21,25 +21,32 @@ from vantage.raters.chat import ChatRater
 from vantage.raters.models import load_model
 from vantage.raters.models.base import ChatModel
 from vantage.runs import RunOptions, RunPlan, RunStore
-from vantage.studies.context.pipeline.assumed import Assumed
-from vantage.studies.context.pipeline.attempts import Attempts
+from vantage.studies.context.pipeline.attempts import LEAST, Attempts, Candidate, shared_models
 from vantage.studies.context.pipeline.controls import (
     NO_OPPOSITE,
     Contexts,
     Control,
+    Labels,
+    StepRecord,
     check_control,
     context_fields,
+    original_labels,
     real_turns,
     target,
 )
-from vantage.studies.context.pipeline.dialogue import CONVERSATION, EMPTY, SpokenTurn, cell, contains, fault, script
-from vantage.studies.context.pipeline.first_person import NOT_FIRST_PERSON, first_person
-from vantage.studies.context.pipeline.labels import Labels, original_labels
-from vantage.studies.context.pipeline.record import StepRecord
+from vantage.studies.context.pipeline.dialogue import (
+    CONVERSATION,
+    EMPTY,
+    NOT_FIRST_PERSON,
+    SpokenTurn,
+    cell,
+    contains,
+    fault,
+    first_person,
+    script,
+)
 from vantage.studies.context.pipeline.simulation import opened_store
-from vantage.studies.context.pipeline.verification import LEAST, Candidate, shared_models
-from vantage.studies.context.pipeline.wording import Wording
-from vantage.studies.context.pipeline.writing import TEMPERATURE, Asking, as_rater
+from vantage.studies.context.pipeline.writing import TEMPERATURE, Asking, Assumed, Wording, as_rater
 
 FirstPerson = bool | Literal["rules", "model"]
 Insertion = Literal["position", "written"]
@@ -91,7 +98,7 @@ def generate(
             (`written`), which is then checked.
         least: The least answer on the five-point scale of `context-quality` that passes.
         question: The question whose label counts; the first of the instrument without it.
-        labels: The original labels (see `vantage.studies.context.pipeline.labels`).
+        labels: The original labels (see `vantage.studies.context.pipeline.controls`).
         turns: With `turns`: the item column that holds them.
         wording: A file with another wording of the generator's prompts.
         store: Where every reply is kept; a temporary file without it.

@@ -167,25 +167,23 @@ def curve(table: pl.DataFrame, *, draws: int = 1000, seed: int = 0) -> pl.DataFr
     ordered = in_order(table["score"])
     hits = running(ordered, table["ambiguous"].to_numpy().astype(np.float64))
     caught = running(ordered, degree)
-    positive, total = float(hits[-1]), float(caught[-1])
-    flagged = np.arange(1, n + 1)
-    columns: dict[str, Floats | None] = {
-        "precision": hits / flagged,
-        "recall": hits / positive if positive else None,
-        "captured": caught / total if total else None,
-        "random": flagged / n if total else None,
-    }
-    if total:
-        rng = np.random.default_rng(seed)
-        drawn = np.cumsum(np.stack([degree[rng.permutation(n)] for _ in range(draws)]), axis=1) / total
-        columns["random_low"], columns["random_high"] = np.quantile(drawn, [0.025, 0.975], axis=0)
-    scores = table["score"].to_numpy()[np.concatenate(ordered)]
-    frame = pl.DataFrame({"flagged": flagged, "share": flagged / n, "threshold": pl.Series(scores).fill_nan(None)})
-    nothing = pl.lit(None, dtype=pl.Float64)
-    wanted = ("precision", "recall", "captured", "random", "random_low", "random_high")
-    return frame.with_columns(
-        nothing.alias(name) if columns.get(name) is None else pl.Series(name, columns[name]) for name in wanted
-    )
+    flagged, rng = np.arange(1, n + 1), np.random.default_rng(seed)
+    drawn = np.cumsum(np.stack([degree[rng.permutation(n)] for _ in range(draws)]), axis=1)
+    # Without any ambiguous item, or any doubt, there is nothing to find: 0 / 0.
+    with np.errstate(invalid="ignore"):
+        random = np.quantile(drawn, [0.025, 0.975], axis=0) / caught[-1]
+        columns = {
+            "flagged": flagged,
+            "share": flagged / n,
+            "threshold": table["score"].to_numpy()[np.concatenate(ordered)],
+            "precision": hits / flagged,
+            "recall": hits / hits[-1],
+            "captured": caught / caught[-1],
+            "random": flagged / n * (caught[-1] / caught[-1]),
+            "random_low": random[0],
+            "random_high": random[1],
+        }
+    return pl.DataFrame(columns).fill_nan(None)
 
 
 def remaining(table: pl.DataFrame) -> pl.DataFrame:

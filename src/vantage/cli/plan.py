@@ -1,0 +1,145 @@
+"""`vantage plan`: how many items and raters for what I want to know, and is there enough already?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from vantage.cli.corpora import Where, filtered
+from vantage.cli.output import Csv, Json, print_frame, print_json, sentences, write_figure
+from vantage.errors import InputError
+
+SIMULATED = ("alpha", "alt-test")
+
+
+def plan(
+    pilot: Annotated[
+        Path | None, typer.Argument(metavar="[CORPUS]", help="A pilot, or with --during what there is.")
+    ] = None,
+    goal: Annotated[str, typer.Option(help="alpha, mean, groups, items, models, alt-test or reliability.")] = "alpha",
+    target: Annotated[float | None, typer.Option(help="A width (alpha, mean), a power, or a reliability.")] = None,
+    question: Annotated[str | None, typer.Option(help="The question, where the pilot has several.")] = None,
+    budget: Annotated[float | None, typer.Option(help="What may be spent.")] = None,
+    price: Annotated[float, typer.Option(help="What one answer costs.")] = 1.0,
+    components: Annotated[str, typer.Option(metavar="ITEM,RATER,RESIDUAL", help="Variances, instead of a pilot.")] = "",
+    prevalence: Annotated[
+        float | None, typer.Option(help="The share of one of two answers, instead of a pilot.")
+    ] = None,
+    agreement: Annotated[float, typer.Option(help="With --prevalence: alpha, kappa.")] = 0.4,
+    rater_share: Annotated[
+        float, typer.Option(help="With --prevalence: share of the variance that is raters' bias.")
+    ] = 0.1,
+    delta: Annotated[float | None, typer.Option(help="The difference to find (groups, items, models).")] = None,
+    models: Annotated[str, typer.Option(metavar="FIRST,SECOND", help="The two models to rank.")] = "",
+    epsilon: Annotated[float, typer.Option(help="Of the alternative annotator test.")] = 0.1,
+    batch: Annotated[int, typer.Option(help="Items that everyone judges.")] = 50,
+    raters: Annotated[int | None, typer.Option(help="How many people there are, instead of --batch.")] = None,
+    most: Annotated[int, typer.Option(help="The most answers per item to consider.")] = 15,
+    model_items: Annotated[int, typer.Option(help="Items that a model would judge, for what it saves.")] = 10_000,
+    now: Annotated[
+        bool, typer.Option("--during", help="Say whether CORPUS is enough, or how much is missing.")
+    ] = False,
+    looks: Annotated[int, typer.Option(help="With --during: how often you will look.")] = 1,
+    figure: Annotated[Path | None, typer.Option(help="Where to draw the frontier: .svg, .pdf or .png.")] = None,
+    settings: Annotated[bool, typer.Option("--settings", help="Print the lines for the study file alone.")] = False,
+    out: Annotated[Path | None, typer.Option(help="A folder for a page with all tables and figures.")] = None,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
+    where: Where = None,
+    as_json: Json = False,
+    as_csv: Csv = False,
+) -> None:
+    """Plan a collection: items, answers per item and people for a goal, from a pilot or from typed-in components.
+
+    For example:
+
+    vantage plan PILOT --goal alpha --target 0.2 --budget 2000 --price 0.12
+    vantage plan --prevalence 0.3 --agreement 0.4 --goal mean --target 0.05
+    vantage plan --during CORPUS --goal alpha --target 0.2
+    """
+    from vantage.corpora import Corpus
+
+    corpus = None if pilot is None else filtered(Corpus.read(pilot), where)
+    shared: dict[str, Any] = {"goal": goal, "target": target, "question": question, "delta": delta, "seed": seed}
+    shared |= {"models": _list(models) or None, "epsilon": epsilon}
+    if now:
+        if corpus is None:
+            raise InputError("no corpus given", remedy="run: vantage plan --during CORPUS")
+        _during(corpus, {**shared, "looks": looks}, as_json=as_json, as_csv=as_csv)
+        return
+    from vantage.planning.plan import plan as planned
+
+    typed: dict[str, Any] = {"components": _numbers(components), "prevalence": prevalence}
+    typed |= {"agreement": agreement, "rater_share": rater_share}
+    space: dict[str, Any] = {"budget": budget, "price": price, "batch": batch, "raters": raters, "most_per_item": most}
+    made = _with_bar(
+        goal, lambda advance: planned(corpus, **shared, **typed, **space, model_items=model_items, advance=advance)
+    )
+    if settings:
+        typer.echo(made.settings)
+        return
+    if figure is not None:
+        from vantage.report.planning import frontier_figure
+
+        drawn = frontier_figure(made, budget)
+        write_figure(drawn.chart, drawn.data, drawn.options, figure)
+    if out is not None:
+        from vantage.report.planning import plan_report
+
+        plan_report(made, budget).write(out)
+        (out / "settings.yaml").write_text(made.settings + "\n", encoding="utf-8")
+        typer.echo(f"The plan is {out / 'report.html'}; settings.yaml has the lines for the study file.", err=True)
+    _print(made, as_json=as_json, as_csv=as_csv)
+
+
+def _during(corpus: Any, options: dict[str, Any], *, as_json: bool, as_csv: bool) -> None:
+    from vantage.planning.during import VIEW, during
+
+    row = _with_bar(options["goal"], lambda advance: during(corpus, **options, advance=advance))
+    if as_json or as_csv:
+        print_frame(row, as_json=as_json, as_csv=as_csv)
+        return
+    for line in sentences(row, VIEW):
+        if line:
+            typer.echo(line)
+
+
+def _print(made: Any, *, as_json: bool, as_csv: bool) -> None:
+    from vantage.planning.plan import VIEWS
+
+    said = [*sentences(made.choice, VIEWS["choice"])]
+    said += sentences(made.powered, VIEWS["powered"]) if len(made.powered) else []
+    assumed = f"Assumes {'; '.join(made.assumes)}."
+    if as_json:
+        tables = {name: getattr(made, name).to_dicts() for name in VIEWS}
+        print_json({**tables, "assumes": made.assumes, "settings": made.settings, "sentences": [*said, assumed]})
+        return
+    if as_csv:
+        print_frame(made.frontier, as_csv=True)
+        return
+    table = made.frontier if len(made.frontier) else made.budgeted
+    print_frame(table, title=f"{made.what[0].upper()}{made.what[1:]}, by answers per item")
+    typer.echo("")
+    for line in (*said, assumed, "", "For the study file:", "", made.settings):
+        typer.echo(line)
+
+
+def _with_bar(goal: str, work: Any) -> Any:
+    """The result of some work, with a progress bar where designs are simulated."""
+    from vantage.cli.study import working
+    from vantage.planning.simulated import DESIGNS
+
+    with working(quiet=goal not in SIMULATED) as progress, progress("Simulating", DESIGNS[0] * DESIGNS[1]) as advance:
+        return work(advance)
+
+
+def _list(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _numbers(text: str) -> list[float] | None:
+    try:
+        return [float(part) for part in _list(text)] or None
+    except ValueError:
+        raise InputError(f"--components is '{text}'", remedy="write three numbers, such as 0.4,0.1,0.5") from None

@@ -1,0 +1,245 @@
+"""The mean answer and the share of one answer, or their difference between two groups of people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+
+from vantage.errors import InputError, nearest
+from vantage.measures.base import measure, table
+from vantage.measures.intervals import OVER, Over, student, wilson
+from vantage.measures.parts import Part, check_level, counts, names, parts, two_values
+from vantage.measures.powered.contributions import Contribution, without_each_rater
+from vantage.measures.powered.estimate import Powered
+from vantage.measures.powered.model_answers import ModelAnswers
+from vantage.measures.presentation import Column, Extremes, View
+from vantage.measures.rater_bootstrap import Choice
+from vantage.measures.rater_variance import FEW_RATERS, LIMITS
+from vantage.measures.ratings import UNIT, By, Floats, Judgments
+from vantage.measures.resampling import Resampling, ratio
+from vantage.scales import Scale
+
+NOBODY: Final = "no item has an answer"
+SHARE: Final = (0.0, 1.0)
+_COLUMNS: Final = ("between", "probability")
+Answer = Callable[[Part], pl.Expr]
+"""What is averaged: the answer itself, or whether it is the one asked for."""
+
+
+def _value(part: Part) -> pl.Expr:
+    check_level(part.scale(), part.frame, "a mean")
+    return pl.col("value")
+
+
+def _is(value: float | str | None) -> Answer:
+    def chosen(part: Part) -> pl.Expr:
+        return (pl.col("value") == code_of(value, part)).cast(pl.Float64)
+
+    return chosen
+
+
+def code_of(value: float | str | None, part: Part) -> float:
+    """The answer that is asked for, by its code or its wording; of two answers the higher one where none is.
+
+    >>> frame = pl.DataFrame({"question": ["", ""], "value": [0.0, 1.0]})
+    >>> code_of(None, Part({}, frame, {}, ()))
+    1.0
+    """
+    scale: Scale | None = part.scale()
+    codes = list(scale.codes) if scale is not None and scale.codes else part.answered["value"].unique().sort().to_list()
+    if value is None:
+        if len(codes) > 2:
+            raise InputError(f"there are {len(codes)} answers", remedy="say whose share is meant with value")
+        return float(codes[-1]) if codes else 1.0
+    words = {scale.label(code): code for code in scale.codes} if scale is not None else {}
+    if value in words:
+        return float(words[str(value)])
+    try:
+        code = float(value)
+    except ValueError:
+        raise InputError(f"there is no answer '{value}'", remedy=nearest(str(value), list(words))) from None
+    if scale is not None and scale.codes and code not in scale.codes:
+        raise InputError(
+            f"the scale has no answer {value}", remedy=f"it has {', '.join(f'{c:g}' for c in scale.codes)}"
+        )
+    return code
+
+
+def _contributions(part: Part, options: Mapping[str, Any], *, answer: Answer | None = None) -> Iterator[Contribution]:
+    """One contribution: the units' means of a group, or of two groups whose difference is asked for."""
+    share = "value" in options
+    chosen = answer or (_is(options["value"]) if share else _value)
+    answered = part.answered.with_columns(chosen(part).alias("__answer"))
+    between, probability = options["between"], options["probability"]
+    groups = [answered]
+    if between is not None:
+        groups = [answered.filter(pl.col(between) == one) for one in two_values(answered, between, options["values"])]
+    units = [group.group_by(UNIT).agg(pl.col("__answer").mean()) for group in groups]
+    if not all(len(one) for one in units):
+        return
+    items = pl.concat([one["item"] for one in units]).unique().sort()
+    sides = [Contribution.of_units(one["item"], one["__answer"].to_numpy()).within(items) for one in units]
+    sums = np.hstack([side.sums for side in sides])
+    weight = None if probability is None else design_weights(answered, items, probability)
+    if weight is not None:
+        sums = sums * weight[:, None]
+    if between is not None:
+        yield Contribution(items, sums, _difference, limits=(-1.0, 1.0) if share else LIMITS, weights=weight)
+        return
+    said: Callable[[ModelAnswers], Floats] = partial(_said, code_of(options["value"], part) if share else None)
+    yield Contribution(
+        items, sums, ratio, limits=SHARE if share else LIMITS, features=said, direct=True, weights=weight
+    )
+
+
+def _said(code: float | None, model: ModelAnswers) -> Floats:
+    """The model's mean answer, or the share it gives to one answer."""
+    return (model.mean if code is None else model.share(code))[:, None]
+
+
+def _difference(sums: Floats) -> Floats:
+    return ratio(sums[:, :2]) - ratio(sums[:, 2:])
+
+
+def design_weights(answered: pl.DataFrame, items: pl.Series, column: str) -> Floats:
+    """One over the probability with which people were asked about each item."""
+    known = answered.group_by("item").agg(pl.col(column).n_unique().alias("several"), pl.col(column).first())
+    for item, several, chance in known.sort("item").iter_rows():
+        if several > 1 or not isinstance(chance, int | float) or not 0 < chance <= 1:
+            raise InputError(
+                f"item '{item}' has no probability above 0 and up to 1 of being judged",
+                column=column,
+                remedy="give each item the probability with which it was drawn for people",
+            )
+    return np.asarray(1 / items.to_frame().join(known, on="item", maintain_order="left")[column].to_numpy())
+
+
+MEAN_VIEW: Final = View(
+    "Mean answer",
+    columns={"estimate": Column("mean", digits=2)},
+    chart="points",
+    says=(Extremes(most="Answers are highest for {rows}", least="Answers are lowest for {rows}"),),
+    method="Means give every item the same weight.",
+    sources=("angelopoulos2023b",),
+)
+
+
+@measure("mean", "means", view=MEAN_VIEW, powered=Powered(_contributions, _COLUMNS))
+def mean(
+    data: Judgments,
+    *,
+    by: By = (),
+    between: str | None = None,
+    values: Sequence[object] | None = None,
+    probability: str | None = None,
+    ci: Over = "auto",
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """The mean answer: of the means of items, so that each item counts once.
+
+    With `between` it is the difference between two groups of people (the first less the second of `values`, or of the
+    two values that the column has); items that one group judged count in that group alone. Where items were drawn for
+    people with known probabilities, `probability` names their column, and each item counts one over it.
+
+    Over items the interval is the normal one; over raters and both, raters are left out in turn (see
+    `vantage.measures.rater_variance`). "auto" is both where at least ten raters judged several items each.
+
+    `powered_by` names a rater that judged these and further items, such as a model: see docs/powered.md.
+
+    >>> answers = {"item": ["a", "a", "b"], "rater": ["x", "y", "x"], "value": [1, 3, 4]}
+    >>> mean(answers)["estimate"].to_list()
+    [3.0]
+    >>> said = {"item": [*"abcd"] + ["a", "b"], "rater": ["bot"] * 4 + ["ann"] * 2, "value": [0, 1, 1, 1, 1, 2]}
+    >>> mean(said, powered_by="bot").select("judged_by", pl.col("estimate", "lambda").round(2)).rows()
+    [('people', 1.5, None), ('model', 0.75, None), ('both', 1.75, 0.5)]
+    """
+    options = {"between": between, "values": values, "probability": probability}
+    return _rows(data, by, options, Resampling(ci, "percentile", resamples, confidence, seed, OVER))
+
+
+PREVALENCE_VIEW: Final = View(
+    "Share of an answer",
+    columns={"estimate": Column("share", percent=True, digits=1)},
+    chart="points",
+    says=(Extremes(most="The answer is most frequent for {rows}", least="It is least frequent for {rows}"),),
+    method="Shares give every item the same weight.",
+    sources=("angelopoulos2023b", "wilson1927"),
+)
+
+
+@measure("prevalence", "means", view=PREVALENCE_VIEW, powered=Powered(_contributions, _COLUMNS))
+def prevalence(
+    data: Judgments,
+    *,
+    value: float | str | None = None,
+    by: By = (),
+    between: str | None = None,
+    values: Sequence[object] | None = None,
+    probability: str | None = None,
+    ci: Over = "auto",
+    resamples: int = 1000,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """How frequent an answer is: its share of the answers to an item, on average over items.
+
+    `value` is the answer, by its code or its wording; of two answers it is the higher one by default. The other options
+    are those of `mean`. Where every item has one answer, the interval over items is Wilson's (1927).
+
+    >>> answers = {"item": ["a", "a", "b"], "rater": ["x", "y", "x"], "value": [1, 0, 1]}
+    >>> prevalence(answers)["estimate"].to_list()
+    [0.75]
+    """
+    options = {"value": value, "between": between, "values": values, "probability": probability}
+    return _rows(data, by, options, Resampling(ci, "percentile", resamples, confidence, seed, OVER))
+
+
+def _rows(data: Judgments, by: By, options: Mapping[str, Any], how: Resampling) -> pl.DataFrame:
+    chosen = Choice.of(data, by, how)
+    extra = [str(options[name]) for name in _COLUMNS if options[name] is not None]
+    rows: list[dict[str, Any]] = []
+    for part in parts(data, by, extra=extra):
+        own = {"between": None if options["between"] is None else "{} − {}".format(*_named(part, options))}
+        row = {**part.key, **own, **counts(part.answered, part.frame)}
+        found = next(_contributions(part, options), None)
+        made = {"reason": NOBODY} if found is None else _row(part, options, found, chosen[part.key])
+        rows.append({**row, **made})
+    result = table(rows, names(by))
+    return result if options["between"] is not None else result.drop("between", strict=False)
+
+
+def _named(part: Part, options: Mapping[str, Any]) -> tuple[Any, Any]:
+    return two_values(part.answered, options["between"], options["values"])
+
+
+def _row(part: Part, options: Mapping[str, Any], found: Contribution, how: Resampling) -> dict[str, Any]:
+    """The estimate of a group with its interval."""
+    estimate, n = found.estimate, len(found.items)
+    plain_share = "value" in options and options["between"] is None and found.weights is None
+    shares = found.sums[:, 0] / found.sums[:, 1]
+    if how.ci == "none" or n < 2 or not np.isfinite(estimate):
+        return {"estimate": estimate if np.isfinite(estimate) else None, "reason": None if n else NOBODY}
+    if plain_share and how.ci != "raters" and (estimate in SHARE or (how.ci == "items" and _whole(shares))):
+        # No resample can show what did not happen.
+        return {"estimate": estimate, **how.stated(wilson(estimate * n, n, how.confidence))}
+    if how.ci == "items":
+        reach = student(np.inf, how.confidence) * float(found.influence.std()) / n**0.5
+        low, high = np.clip([estimate - reach, estimate + reach], *found.limits)
+        return {"estimate": estimate, **how.stated((float(low), float(high)))}
+    bounds = how.intervals(
+        n,
+        found.weighted,
+        lambda: without_each_rater(part, _contributions, options, found, how.seed),
+        found.limits,
+    )[0]
+    return {"estimate": estimate, **how.stated(bounds), "reason": FEW_RATERS if bounds[0] is None else None}
+
+
+def _whole(shares: Floats) -> bool:
+    return bool(np.isin(shares, SHARE).all())

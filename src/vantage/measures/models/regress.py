@@ -1,0 +1,307 @@
+"""`vantage.regress`: what item columns have to do with judgments, by people's answers sharpened by a model's.
+
+The formulas are in `two_sources`. Standard errors are over items, and over raters too where there are many.
+Where people's items were drawn with known probabilities π, each weighs 1/π and all items stand for the others, as in
+design-based supervised learning (Egami et al. 2023).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, TypeAlias
+
+import numpy as np
+import polars as pl
+from scipy.special import stdtr
+
+from vantage.errors import InputError
+from vantage.measures.base import measure, table
+from vantage.measures.intervals import OVER, Bootstrap, Over, student
+from vantage.measures.kinds import Selection, with_left_out
+from vantage.measures.means.level import code_of, design_weights
+from vantage.measures.models.explain import one_question
+from vantage.measures.models.two_sources import Fit, Loss
+from vantage.measures.parts import Part, check_level, counts, names, parts
+from vantage.measures.powered.estimate import ALL_JUDGED, OF_BOTH, joined, sampling
+from vantage.measures.powered.sides import Sides
+from vantage.measures.presentation import Against, Column, View
+from vantage.measures.rater_bootstrap import Choice
+from vantage.measures.rater_variance import RaterVariance, without_raters
+from vantage.measures.ratings import By, Floats, Judgments, by_columns
+
+Family: TypeAlias = Literal["auto", "linear", "logistic"]
+
+SINGULAR: Final = "the columns depend on each other, or one of them is constant"
+SEPARATED: Final = "a column tells the two answers apart completely, so its coefficient has no limit"
+
+
+VIEW: Final = View(
+    "Regression of judgments on item columns",
+    columns={
+        "estimate": Column("coefficient", digits=2, signed=True, interval=("low", "high")),
+        "p": Column(digits=3),
+    },
+    show=("judged_by", "term", "estimate", "p", "items", "reason"),
+    says=(
+        Against(
+            0.0,
+            above="Judgments rise with {rows}",
+            below="Judgments fall with {rows}",
+            within="No relation is shown for {rows}",
+            p="p",
+            label="{term}",
+        ),
+    ),
+    method="Judgments were regressed on columns of the items, with standard errors over items.",
+    sources=("angelopoulos2023b", "egami2023"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Powered:
+    """Three regressions: of people's answers, of the model's, and of both."""
+
+    def __call__(
+        self,
+        function: Callable[..., pl.DataFrame],
+        data: Judgments,
+        options: Mapping[str, Any],
+        powered_by: str | Sequence[str],
+        whose: Callable[[Judgments], Selection],
+    ) -> pl.DataFrame:
+        by = by_columns(options["by"])
+        sides = Sides.of(data, powered_by, whose, by, _extra(options))
+        how = Choice.of(sides.people, by, _bootstrap(options))
+        rows: list[dict[str, Any]] = []
+        for part in parts(sides.people, by, extra=_extra(options)):
+            rows += _Regression(part, options, how[part.key], sides).rows()
+        return with_left_out(table(rows, [*by, "judged_by"]), sides.selection, by)
+
+
+@measure("regress", "models", view=VIEW, powered=_Powered())
+def regress(
+    data: Judgments,
+    *,
+    on: By,
+    by: By = (),
+    question: str | None = None,
+    family: Family = "auto",
+    value: float | str | None = None,
+    probability: str | None = None,
+    ci: Over = "auto",
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """How judgments depend on columns of the items: linear or logistic regression of each item's mean answer.
+
+    `on` names columns of items: numbers, true or false, or words, of which each but the first has a coefficient. A
+    logistic regression is of the share of one answer (`value`; of two answers the higher one) and is the default where
+    there are two; its coefficients are logarithms of odds ratios. Standard errors are robust, over items; where at
+    least ten raters judged several items each, what other raters would add is part of them (`ci`).
+
+    `powered_by` names a rater that judged these and further items, such as a model: PPI++ (Angelopoulos et al. 2023).
+    Where items were drawn for people with known probabilities, `probability` names their column. See docs/powered.md.
+
+    >>> rng = np.random.default_rng(0)
+    >>> length = rng.normal(size=200)
+    >>> frame = pl.DataFrame({"item": range(200), "rater": "ann", "length": length,
+    ...                       "value": (length + rng.logistic(size=200) > 0).astype(float)})
+    >>> regress(frame, on="length").select("term", pl.col("estimate").round(2)).rows()
+    [('constant', 0.22), ('length', 1.07)]
+    """
+    options = {
+        "on": on, "by": by, "question": question, "family": family, "value": value, "probability": probability,
+        "ci": ci, "confidence": confidence, "seed": seed,
+    }  # fmt: skip
+    how = Choice.of(data, by, _bootstrap(options))
+    rows: list[dict[str, Any]] = []
+    for part in parts(data, by, extra=_extra(options)):
+        rows += _Regression(part, options, how[part.key]).rows()
+    return table(rows, names(by))
+
+
+def _extra(options: Mapping[str, Any]) -> list[str]:
+    columns = [*by_columns(options["on"]), *([options["probability"]] if options["probability"] else [])]
+    if not by_columns(options["on"]):
+        raise InputError("no columns to regress on", remedy="name columns of the items with the option on")
+    return columns
+
+
+def _bootstrap(options: Mapping[str, Any]) -> Bootstrap:
+    if options["ci"] == "raters":
+        raise InputError("a regression over items has no interval over raters alone", remedy="use ci both")
+    return Bootstrap(options["ci"], confidence=options["confidence"], seed=options["seed"], over=OVER)
+
+
+@dataclass(frozen=True, slots=True)
+class _Regression:
+    """The regression of one group."""
+
+    part: Part
+    options: Mapping[str, Any]
+    how: Bootstrap
+    sides: Sides | None = None
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per coefficient, or three where there is a model."""
+        part, key = one_question(self.part, self.options["question"]), self.part.key
+        if not len(part.answered):
+            return [{**key, "term": None, "p": None, "reason": "no item has an answer"}]
+        logistic, code = self._family(part)
+        columns, probability = by_columns(self.options["on"]), self.options["probability"]
+        every = _scores(part.answered, code).join(_columns(part.answered, columns), on="item")
+        used = every.drop_nulls(columns).sort("item")
+        said = self._said(part, code, columns)
+        terms, x, other_x = _design(used, said, columns)
+        about = {**key, **counts(part.answered, self.part.frame), "items": len(used)}
+        about["family"] = "logistic" if logistic else "linear"
+        if dropped := len(every) - len(used):
+            about["left_out"] = {**about["left_out"], "without_columns": dropped}
+        weight = design_weights(part.answered, used["item"], probability) if probability else np.ones(len(used))
+        loss = Loss(x, used["score"].to_numpy(), weight / weight.mean(), logistic)
+        people, added = loss.fit(), self._raters(part, used["item"], loss, code)
+        rows = list(self._rows(about, terms, loss, people, added))
+        if said is None or other_x is None:
+            return rows
+        made = [{**key, "judged_by": "people", **dict.fromkeys(OF_BOTH), **row} for row in rows]
+        answers = said["said"].to_numpy()
+        alone = Loss(other_x, answers, np.ones(len(said)), logistic)
+        whole = {**about, "items": len(said), "raters": None, "judgments": len(said), "left_out": {}}
+        of_model = self._rows(whole, terms, alone, alone.fit(), None)
+        made += [{**key, "judged_by": "model", **dict.fromkeys(OF_BOTH), **row} for row in of_model]
+        judged = said["item"].is_in(used["item"].implode()).to_numpy()
+        asked = ~said["item"].is_in(part.frame["item"].unique().implode()).to_numpy()
+        both, extra = people, {"lambda": 0.0, "p_random": None, "representative": None}
+        warning: str | None = ALL_JUDGED
+        if asked.any():
+            there = np.ones(len(said), dtype=np.bool_) if probability else asked
+            both = replace(loss, said=answers[judged], other_x=other_x[there], other_said=answers[there]).fit()
+            rest = answers[there, None] - answers[there].mean()
+            shown = loss.weight[:, None] * (answers[judged, None] - answers[there].mean())
+            tested, warning = sampling(shown, rest, int(asked.sum()))
+            extra = {"lambda": both.lam, **tested}
+        gained = np.diag(people.covariance) / np.maximum(np.diag(both.covariance), 1e-300) - 1
+        for row, times in zip(self._rows(about, terms, loss, both, added), gained.tolist(), strict=True):
+            labels = row["judgments"] * times if both.lam > 0 else 0.0
+            more = {"labels_gained": labels, "items": len(used) + int(asked.sum())}
+            made.append(
+                {**key, "judged_by": "both", **row, **extra, **more, "reason": joined([row["reason"], warning])}
+            )
+        return made
+
+    def _said(self, part: Part, code: float | None, columns: Sequence[str]) -> pl.DataFrame | None:
+        """The model's answer to each item with the columns of the regression; null without a model."""
+        if self.sides is None:
+            return None
+        said = self.sides.said(part.key)
+        said = replace(
+            said, frame=said.frame.filter(pl.col("question").is_in(part.frame["question"].unique().implode()))
+        )
+        model = pl.DataFrame({"item": said.items, "said": said.mean if code is None else said.share(code)})
+        return model.join(_columns(said.frame, columns), on="item").drop_nulls(columns).sort("item")
+
+    def _family(self, part: Part) -> tuple[bool, float | None]:
+        """Whether the regression is logistic, and the answer whose share it is of."""
+        scale, family = part.scale(), self.options["family"]
+        if family not in ("auto", "linear", "logistic"):
+            raise InputError(f"family '{family}' is not known", remedy="use linear or logistic")
+        several = len(scale.codes) if scale is not None and scale.codes else part.answered["value"].n_unique()
+        logistic = family == "logistic" or (family == "auto" and (several <= 2 or self.options["value"] is not None))
+        if not logistic and self.options["value"] is None:
+            check_level(scale, part.frame, "a linear regression of answers")
+        asked = logistic or self.options["value"] is not None
+        return logistic, code_of(self.options["value"], part) if asked else None
+
+    def _raters(
+        self, part: Part, items: pl.Series, loss: Loss, code: float | None
+    ) -> list[RaterVariance | None] | None:
+        """What other raters would add to the variance of each coefficient; null for an interval over items."""
+        if self.how.ci != "both":
+            return None
+        order = items.to_frame("item")
+        tables = []
+        for rest in without_raters(part.answered, self.how.seed):
+            scores = order.join(_scores(rest, code), on="item", how="left", maintain_order="left")["score"]
+            there = scores.is_not_null().to_numpy()
+            fewer = replace(loss, y=scores.fill_null(0.0).to_numpy(), weight=loss.weight * there)
+            tables.append(lambda rows, fewer=fewer: np.stack([_reweighted(fewer, row).solved(0.0) for row in rows]))
+        return RaterVariance.of_tables(tables, len(items), self.how.seed) if len(tables) >= 3 else None
+
+    def _rows(
+        self,
+        about: Mapping[str, Any],
+        terms: Sequence[str],
+        loss: Loss,
+        fit: Fit,
+        added: list[RaterVariance | None] | None,
+    ) -> Iterator[dict[str, Any]]:
+        n, confidence = len(loss.y), self.options["confidence"]
+        problem = None if np.isfinite(fit.coefficients).all() else SEPARATED if loss.logistic else SINGULAR
+        for place, term in enumerate(terms):
+            row = {**about, "term": term, "se": None, "p": None, "reason": problem}
+            if problem is not None:
+                yield row
+                continue
+            estimate, items = float(fit.coefficients[place]), float(fit.covariance[place, place])
+            raters = added[place] if added is not None else None
+            beyond = max(raters.total - raters.noise, 0.0) if raters is not None else 0.0
+            freedom = np.inf
+            if raters is not None and beyond > 0:
+                freedom = (items + beyond) ** 2 / (raters.total**2 / raters.freedom + items**2 / max(n - 1, 1))
+            se = (items + beyond) ** 0.5
+            row |= {
+                "estimate": estimate,
+                "se": se,
+                "p": float(2 * stdtr(min(freedom, 1e9), -abs(estimate) / se)) if se else None,
+            }
+            if self.how.ci != "none":
+                reach = student(freedom, confidence) * se
+                over = "items" if raters is None else "both"
+                row |= {"low": estimate - reach, "high": estimate + reach, "over": over}
+            yield row
+
+
+def _reweighted(loss: Loss, times: Floats) -> Loss:
+    return replace(loss, weight=loss.weight * times)
+
+
+def _scores(answered: pl.DataFrame, code: float | None) -> pl.DataFrame:
+    """The mean answer to each item, or the share of one answer."""
+    answer = pl.col("value") if code is None else (pl.col("value") == code).cast(pl.Float64)
+    units = answered.group_by("item", "condition").agg(answer.mean().alias("score"))
+    return units.group_by("item").agg(pl.col("score").mean()).sort("item")
+
+
+def _columns(frame: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
+    """The columns of each item, which must be the same in all of its rows."""
+    found = frame.select("item", *columns).unique()
+    twice = found["item"].is_duplicated()
+    if twice.any():
+        item = found.filter(twice)["item"][0]
+        raise InputError(f"item '{item}' has several values of {', '.join(columns)}", remedy="use columns of the items")
+    return found
+
+
+def _design(
+    used: pl.DataFrame, others: pl.DataFrame | None, columns: Sequence[str]
+) -> tuple[list[str], Floats, Floats | None]:
+    """The terms and the columns of the regression, of people's items and of the model's."""
+    frames = [used] if others is None else [used, others]
+    terms, made = ["constant"], [[np.ones(len(frame))] for frame in frames]
+    for column in columns:
+        dtype = used.schema[column]
+        if dtype.is_numeric() or dtype == pl.Boolean:
+            terms.append(column)
+            for frame, parts in zip(frames, made, strict=True):
+                parts.append(frame[column].cast(pl.Float64).to_numpy())
+            continue
+        levels = frames[-1][column].cast(pl.String).unique().sort().to_list()
+        if len(levels) > 50:
+            raise InputError(f"column '{column}' has {len(levels)} different words", remedy="regress on fewer groups")
+        for level in levels[1:]:
+            terms.append(f"{column}: {level}")
+            for frame, parts in zip(frames, made, strict=True):
+                parts.append((frame[column].cast(pl.String) == level).cast(pl.Float64).to_numpy())
+    x = [np.column_stack(parts) for parts in made]
+    return terms, x[0], x[1] if others is not None else None

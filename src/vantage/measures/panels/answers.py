@@ -1,0 +1,155 @@
+"""What the members of a panel and people answered, in a form in which squared distances are proper scores.
+
+An answer is a row of indicators: one per option on a nominal scale, "at most this code" on an ordered one. The mean
+row of people is their distribution. Half the squared distance between rows is then the Brier score, or the ranked
+probability score as a share of the scale's range (Brier 1950; Epstein 1969), from 0 to 1. People are a sample: the
+squared error of their mean row, Σ s²/n, is in every distance from it, and is taken out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+
+from vantage.errors import InputError, nearest
+from vantage.measures.parts import Part
+from vantage.measures.ratings import UNIT, Floats, Ints, level_of
+from vantage.measures.resampling import item_codes
+from vantage.scales import Level
+
+MEMBERS: Final = ("model", "persona", "trained")
+"""The kinds of raters that make a panel where nobody is named."""
+PEOPLE: Final = ("person", "slot")
+
+
+@dataclass(frozen=True, slots=True)
+class PanelAnswers:
+    """The units that every member and at least two people answered."""
+
+    raters: list[str]
+    errors: Floats
+    """Members × units × indicators: the member's row less the mean row of people, weighted."""
+    values: Floats
+    """Members × units: the mean answer less that of people; NaN on nominal scales of more than two options."""
+    noise: Floats
+    """Units: the squared error of the people's mean row."""
+    spread: Floats
+    """Units: the squared distance of one person from the distribution of people."""
+    item: Ints
+    units: pl.DataFrame
+    people: int
+    left_out: dict[str, int]
+
+    @classmethod
+    def of(
+        cls, part: Part, raters: Sequence[str] | None, people: Sequence[str] | None, level: Level | None
+    ) -> PanelAnswers:
+        """The answers of one group; problems are an `InputError`."""
+        members, judges = _sides(part.answered, raters, people)
+        names = members["rater"].unique().sort().to_list()
+        if len(names) < 2:
+            raise InputError(
+                f"a panel has at least two models, and there {'is one' if names else 'are none'} with answers",
+                remedy="rate the items with another model, or name raters with the option raters",
+            )
+        keys = list(UNIT)
+        enough = judges.group_by(keys).agg(pl.len().alias("n")).filter(pl.col("n") > 1)
+        both = members.join(enough, on=keys, how="semi")
+        complete = both.group_by(keys).agg(pl.col("rater").n_unique().alias("n")).filter(pl.col("n") == len(names))
+        units = complete.select(keys).sort(keys).with_row_index("unit")
+        if len(units) < 3:
+            raise _no_overlap(names, both, judges, enough, len(units))
+        used = [frame.join(units, on=keys) for frame in (members, judges)]
+        scale = part.scale()
+        nominal = level_of(scale, level, part.frame["question"].unique().sort().to_list()) == "nominal"
+        listed = scale.codes if scale is not None else ()
+        codes = np.array(sorted({*used[0]["value"], *used[1]["value"], *listed}))
+        if len(codes) < 2:
+            raise InputError("all answers are the same, so there are no errors", remedy="choose another question")
+        given = [_tally(used[0].filter(rater=name), codes, len(units)) for name in names]
+        counts = _tally(used[1], codes, len(units))
+        n = counts.sum(axis=1)
+        rows = [_indicators(tally, nominal=nominal) for tally in (*given, counts)]
+        weight = np.full(len(codes), 0.5) if nominal else np.diff(codes) / np.ptp(codes)
+        shares = rows[-1]
+        spread = (shares * (1 - shares)) @ weight * n / (n - 1)
+        means = [tally @ codes / tally.sum(axis=1) for tally in (*given, counts)]
+        known = not nominal or len(codes) == 2
+        return cls(
+            names,
+            (np.stack(rows[:-1]) - shares) * np.sqrt(weight),
+            np.stack(means[:-1]) - means[-1] if known else np.full((len(names), len(units)), np.nan),
+            spread / n,
+            spread,
+            item_codes(units["item"])[0],
+            units,
+            used[1]["rater"].n_unique(),
+            {"unmatched": len(members) - len(used[0])} if len(members) > len(used[0]) else {},
+        )
+
+    @property
+    def products(self) -> Floats:
+        """Units × members × members: products of errors, freed from the sampling error of people's distribution."""
+        return np.asarray(np.einsum("muc,nuc->umn", self.errors, self.errors) - self.noise[:, None, None])
+
+    @property
+    def counts(self) -> dict[str, Any]:
+        """What a result rests on."""
+        return {
+            "items": int(self.item.max()) + 1,
+            "raters": len(self.raters) + self.people,
+            "judgments": self.errors.shape[0] * self.errors.shape[1],
+            "left_out": self.left_out,
+        }
+
+
+def _sides(
+    answered: pl.DataFrame, raters: Sequence[str] | None, people: Sequence[str] | None
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The answers of the members and of the people."""
+    frame = answered.with_columns(pl.col("rater").cast(pl.String))
+    known = frame["rater"].unique().sort().to_list()
+    for name in [*(raters or ()), *(people or ())]:
+        if name not in known:
+            raise InputError(f"there is no rater '{name}' with answers", remedy=nearest(name, known))
+    kind = pl.col("kind").cast(pl.String) if "kind" in frame.columns else None
+    if kind is None and (raters is None or people is None):
+        raise InputError(
+            "the table does not say which raters are people and which are models",
+            remedy="add a column 'kind', or name them with the options raters and people",
+        )
+    named = pl.col("rater").is_in(list(raters or ()))
+    member = named if raters is not None or kind is None else kind.is_in(MEMBERS)
+    person = pl.col("rater").is_in(list(people or ())) if people is not None or kind is None else kind.is_in(PEOPLE)
+    return frame.filter(member), frame.filter(person & ~member)
+
+
+def _no_overlap(
+    names: list[str], both: pl.DataFrame, judges: pl.DataFrame, enough: pl.DataFrame, left: int
+) -> InputError:
+    if judges.is_empty():
+        return InputError("no people answered, so there is no distribution to compare with", remedy="collect judgments")
+    if enough.is_empty():
+        return InputError("no item has answers from two people", remedy="ask a second person about some of the items")
+    shared = dict(both.group_by("rater").agg(pl.struct(UNIT).n_unique()).iter_rows())
+    fewest = min(names, key=lambda name: shared.get(name, 0))
+    return InputError(
+        f"{left} items were answered by all of {', '.join(names)} and by two people or more, and three are needed: "
+        f"'{fewest}' answered {shared.get(fewest, 0)} of those that people did",
+        remedy="let the models rate the items that people judged, or leave a model out with the option raters",
+    )
+
+
+def _tally(frame: pl.DataFrame, codes: Floats, units: int) -> Floats:
+    cell = frame["unit"].to_numpy().astype(np.int64) * len(codes) + np.searchsorted(codes, frame["value"].to_numpy())
+    return np.bincount(cell, minlength=units * len(codes)).reshape(units, -1).astype(np.float64)
+
+
+def _indicators(tally: Floats, *, nominal: bool) -> Floats:
+    """Mean rows of indicators: shares of the options, or of answers up to each code but the last."""
+    shares = tally / tally.sum(axis=1, keepdims=True)
+    return shares if nominal else np.cumsum(shares, axis=1)[:, :-1]

@@ -1,0 +1,292 @@
+"""`vantage.panel`: are nine models more than two? Error correlations, effective votes, and which models are enough."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Literal, TypeAlias, get_args
+
+import numpy as np
+import polars as pl
+from scipy.special import stdtrit
+
+from vantage.errors import InputError, nearest
+from vantage.measures.base import measure, table
+from vantage.measures.intervals import Bootstrap, Bounds
+from vantage.measures.panels.answers import PanelAnswers
+from vantage.measures.panels.choice import Choice, choose, losses
+from vantage.measures.panels.preference import self_preference
+from vantage.measures.panels.votes import ErrorMoments, effective_votes, equal_votes
+from vantage.measures.parts import parts
+from vantage.measures.presentation import Against, Column, Fact, View
+from vantage.measures.ratings import By, Floats, Judgments, judgments_frame
+from vantage.measures.resampling import Resampled, Statistics, leave_out
+from vantage.measures.scoring.references import has_column
+from vantage.scales import Level
+
+Show: TypeAlias = Literal["summary", "votes", "matrix", "raters", "preference"]
+EXACT: Final = "the errors of {} are no larger than the sampling error of people's distribution: ask more people"
+
+VIEW: Final = View(
+    "Effective votes of a panel of models",
+    columns={
+        "estimate": Column("effective votes", digits=1),
+        "low": Column(digits=1),
+        "high": Column(digits=1),
+        "equal": Column("votes, equal weights", digits=1),
+        "correlation": Column("mean error correlation", digits=2),
+        "gain": Column("votes added", digits=2, signed=True, interval=("gain_low", "gain_high")),
+        "loss": Column("distance from people", digits=3, interval=("loss_low", "loss_high")),
+        "chosen": Column("cheapest sufficient panel"),
+        "members": Column("models"),
+        "size": Column("models"),
+        "chosen_loss": Column("its distance from people", digits=3),
+        "all_loss": Column("distance of all", digits=3),
+        "worth": Column("worth this many people", digits=1),
+    },
+    notes=(
+        "Errors are distances from the distribution of people's answers; a copy of a model adds no vote, an "
+        "independent one adds one.",
+        "Distances are scored on items that had no part in choosing the panel.",
+    ),
+    says=(
+        Fact("{members} models carry {estimate} effective votes about {question} ({low} to {high}).", each=True),
+        Fact("The cheapest sufficient panel about {question} is {chosen}.", each=True),
+    ),
+    method="The effective number of votes of a panel follows from the correlation of its members' errors, which are "
+    "distances from the distribution of people's answers (Kish, 1965; Kohli, 2026); the panel was chosen by "
+    "cross-validation.",
+    sources=("kish1965", "kohli2026", "breiman1984"),
+)
+
+PREFERENCE: Final = (
+    Against(
+        0.0,
+        above="Rates texts of its own family higher than people do, compared with other texts: {rows}",
+        below="Rates texts of its own family lower than people do, compared with other texts: {rows}",
+        p="p",
+        label="{rater}",
+    ),
+)
+"""What self-preference has to say."""
+
+
+@measure("panel", "panels", view=VIEW, pools=False)
+def panel(
+    data: Judgments,
+    *,
+    by: By = (),
+    raters: Sequence[str] | None = None,
+    people: Sequence[str] | None = None,
+    show: Show = "summary",
+    prices: Mapping[str, float] | None = None,
+    writer: str | None = None,
+    level: Level | None = None,
+    ci: Resampled = "auto",
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """How many independent votes are several models worth, and which of them are enough?
+
+    Members are the models, personas and trained raters, or the `raters` named. Their errors are measured from the
+    distribution of people's answers to each item, not from one truth: answers are rows of indicators (options, or "at
+    most this code" on ordered scales), and the sampling error of few people is taken out. Items count that all members
+    and two or more people answered; others are left out as `unmatched`.
+
+    `summary` has one row: `estimate`, the effective votes of all members with the best weights, `equal` with equal
+    weights (Kish 1965), the mean error `correlation`, and the cheapest sufficient panel (`chosen`, with `cost` where
+    `prices` gives what a member costs): that within one standard error of the lowest distance from people. `votes` has
+    one row for each size: the member that is `added`, the votes it adds (`gain`), and the `loss`, the squared distance
+    from people's distribution on items that had no part in choosing the panel; `worth` says the mean of how many people
+    is as close. `matrix` has the error correlations of pairs, `raters` each member alone, and `preference` whether a
+    member rates texts of its own family higher than others, beyond what people do: `writer` is the column of the items
+    that names who wrote them.
+
+    >>> rng = np.random.default_rng(0)
+    >>> item, rater = (grid.ravel() for grid in np.indices((1500, 13)))
+    >>> value = np.rint(rng.normal(size=1500)[item] + rng.normal(size=19_500))
+    >>> value[rater == 2] = value[rater == 1]  # a copy
+    >>> kinds = np.where(rater < 3, "model", "person")
+    >>> answers = pl.DataFrame({"item": item, "rater": rater, "value": value, "kind": kinds})
+    >>> panel(answers, level="ordinal", ci="none").select("members", pl.col("estimate").round(1)).row(0)
+    (3, 2.0)
+    """
+    if show not in get_args(Show):
+        raise InputError(f"show '{show}' is not known", remedy=nearest(str(show), get_args(Show)))
+    if show == "preference" and writer is None:
+        raise InputError("no column names who wrote the items", remedy="pass writer, a column of the items")
+    how = Bootstrap(ci, confidence=confidence, seed=seed)
+    extra = ["kind"] if has_column(data, "kind") else []
+    rows: list[dict[str, Any]] = []
+    problems: list[InputError] = []
+    for part in parts(data, by, extra=extra):
+        try:
+            answers = PanelAnswers.of(part, raters, people, level)
+        except InputError as error:
+            problems.append(error)
+            rows.append({**part.key, "reason": error.problem})
+            continue
+        if show == "preference":
+            assert writer is not None  # noqa: S101 - checked above
+            wrote = judgments_frame(data, [writer]).select("item", writer).unique("item")
+            made = self_preference(answers, wrote, confidence)
+        elif show == "matrix":
+            made = _matrix(answers, how)
+        elif show == "raters":
+            made = _raters(answers, confidence)
+        else:
+            each = _prices(prices, answers.raters)
+            choice = choose(answers, each, seed)
+            made = [_summary(answers, choice, each, how)] if show == "summary" else _votes(answers, choice, how)
+        rows += [{**part.key, **answers.counts, **row} for row in made]
+    if len(problems) == len(rows) > 0:
+        raise problems[0]
+    return table(rows, by)
+
+
+def _summary(answers: PanelAnswers, choice: Choice, prices: Sequence[float], how: Bootstrap) -> dict[str, Any]:
+    moments = ErrorMoments.of(answers)
+    found = moments.correlations(np.ones((1, moments.items)))[0]
+    m = len(found)
+    everyone = losses(answers.products, tuple(range(m)))
+    row: dict[str, Any] = {"members": m, "equal": None, "correlation": None}
+    row |= {"chosen": " + ".join(answers.raters[member] for member in choice.chosen), "size": len(choice.chosen)}
+    row |= {"cost": float(sum(prices[member] for member in choice.chosen)), "all_cost": float(sum(prices))}
+    row |= {"chosen_loss": float(choice.by_rule.mean()), "all_loss": float(everyone.mean())}
+    row |= {"single_loss": float(choice.by_size[0].mean()), "worth": _worth(answers, choice.by_rule)}
+    if not np.isfinite(found).all():
+        return {**row, "reason": _exact(answers, found)}
+    apart = ~np.eye(m, dtype=bool)
+    row |= {"equal": equal_votes(found), "correlation": float(found[apart].mean())}
+    return {**row, **_stated(moments, how, [tuple(range(m))])[0]}
+
+
+def _votes(answers: PanelAnswers, choice: Choice, how: Bootstrap) -> list[dict[str, Any]]:
+    moments = ErrorMoments.of(answers)
+    found = moments.correlations(np.ones((1, moments.items)))[0]
+    sizes = [choice.order[: size + 1] for size in range(len(choice.order))]
+    stated = _stated(moments, how, sizes) if np.isfinite(found).all() else None
+    rows = []
+    for size, member in enumerate(choice.order):
+        loss = choice.by_size[size]
+        row: dict[str, Any] = {"size": size + 1, "added": answers.raters[member]}
+        row |= {f"loss{end}": value for end, value in _mean(loss, how.confidence).items()}
+        row |= {"worth": _worth(answers, loss)}
+        rows.append({**row, **(stated[size] if stated else {"reason": _exact(answers, found)})})
+    return rows
+
+
+def _stated(moments: ErrorMoments, how: Bootstrap, sizes: list[tuple[int, ...]]) -> list[dict[str, Any]]:
+    """The votes of nested panels and what each adds to the one before, with intervals over items."""
+
+    def statistics(weight: Floats) -> Floats:
+        found = moments.correlations(weight)
+        return np.array([[effective_votes(one[np.ix_(panel, panel)]) for panel in sizes] for one in found])
+
+    votes, without = statistics(np.ones((1, moments.items)))[0], _without(moments, how, statistics)
+    gains, gains_without = (np.diff(one, prepend=0.0) for one in (votes, without))
+    rows = []
+    for size in range(len(sizes)):
+        row = {
+            "estimate": float(votes[size]),
+            **how.stated(_bounds(votes[size], without[:, size], how, np.log, np.exp)),
+        }
+        if len(sizes) > 1:
+            low, high = _bounds(gains[size], gains_without[:, size], how)
+            row |= {"gain": float(gains[size]), "gain_low": low, "gain_high": high}
+        rows.append(row)
+    return rows
+
+
+def _matrix(answers: PanelAnswers, how: Bootstrap) -> list[dict[str, Any]]:
+    moments = ErrorMoments.of(answers)
+    m = len(answers.raters)
+
+    def statistics(weight: Floats) -> Floats:
+        return moments.correlations(weight).reshape(len(weight), -1)
+
+    estimates, without = statistics(np.ones((1, moments.items)))[0], _without(moments, how, statistics)
+    rows = []
+    for cell, (first, second) in enumerate(np.ndindex(m, m)):
+        row: dict[str, Any] = {"first": answers.raters[first], "second": answers.raters[second]}
+        if not np.isfinite(estimates[cell]):
+            rows.append({**row, "reason": _exact(answers, estimates.reshape(m, m))})
+        elif first == second:
+            rows.append({**row, "estimate": 1.0})
+        else:
+            inside = [np.clip(one, -1 + 1e-12, 1 - 1e-12) for one in (estimates[cell], without[:, cell])]
+            bounds = _bounds(*inside, how, np.arctanh, np.tanh)
+            rows.append({**row, "estimate": float(estimates[cell]), **how.stated(bounds)})
+    return rows
+
+
+def _without(moments: ErrorMoments, how: Bootstrap, statistics: Statistics) -> Floats:
+    """The statistics without each item, or each of many groups of items, in turn; no rows without an interval."""
+    blocks = leave_out(moments.items, how.seed) if how.ci == "items" else ()
+    found = [statistics(block) for block in blocks]
+    return np.concatenate(found) if found else np.empty((0, statistics(np.ones((1, moments.items))).shape[1]))
+
+
+def _bounds(
+    estimate: Floats,
+    without: Floats,
+    how: Bootstrap,
+    there: Callable[[Floats], Floats] = np.asarray,
+    back: Callable[[Floats], Floats] = np.asarray,
+) -> Bounds:
+    """The jackknife interval (Efron and Stein 1981) on a scale where the estimate is closer to normal.
+
+    Votes are taken as logarithms and correlations as Fisher's z: on their own scales intervals are too short.
+    """
+    defined = there(without[np.isfinite(without)])
+    groups = len(defined)
+    if groups < 3:
+        return None, None
+    error = np.sqrt((groups - 1) / groups * np.square(defined - defined.mean()).sum())
+    reach = float(stdtrit(groups - 1, (1 + how.confidence) / 2)) * error
+    low, high = (float(back(there(estimate) + side * reach)) for side in (-1, 1))
+    return low, high
+
+
+def _raters(answers: PanelAnswers, confidence: float) -> list[dict[str, Any]]:
+    moments = ErrorMoments.of(answers)
+    found = moments.correlations(np.ones((1, moments.items)))[0]
+    rows = []
+    for number, rater in enumerate(answers.raters):
+        others = np.delete(found[number], number)
+        loss = losses(answers.products, (number,))
+        values = answers.values[number]
+        row: dict[str, Any] = {"rater": rater, "bias": float(values.mean()) if np.isfinite(values).all() else None}
+        row |= {"correlation": float(others.mean()) if np.isfinite(others).all() else None}
+        row |= {f"loss{end}": value for end, value in _mean(loss, confidence).items()}
+        rows.append({**row, "worth": _worth(answers, loss)})
+    return rows
+
+
+def _mean(loss: Floats, confidence: float) -> dict[str, float]:
+    mean, reach = float(loss.mean()), float(loss.std(ddof=1) / np.sqrt(len(loss)))
+    reach *= float(stdtrit(len(loss) - 1, (1 + confidence) / 2))
+    return {"": mean, "_low": mean - reach, "_high": mean + reach}
+
+
+def _worth(answers: PanelAnswers, loss: Floats) -> float | None:
+    """The mean of how many people is as close to the distribution of people; null where no number is."""
+    mean = float(loss.mean())
+    return float(answers.spread.mean()) / mean if mean > 0 else None
+
+
+def _exact(answers: PanelAnswers, found: Floats) -> str:
+    unclear = [rater for rater, own in zip(answers.raters, np.diag(found), strict=True) if not np.isfinite(own)]
+    return EXACT.format(" and ".join(unclear))
+
+
+def _prices(prices: Mapping[str, float] | None, raters: Sequence[str]) -> list[float]:
+    if prices is None:
+        return [1.0] * len(raters)
+    for name in prices:
+        if name not in raters:
+            raise InputError(f"there is no model '{name}' in the panel", remedy=nearest(name, list(raters)))
+    if missing := [rater for rater in raters if rater not in prices]:
+        raise InputError(f"there is no price of {', '.join(missing)}", remedy="give one for every model of the panel")
+    if min(prices.values()) <= 0:
+        raise InputError("a price must be above 0", remedy="give what one answer of each model costs")
+    return [float(prices[rater]) for rater in raters]

@@ -1,0 +1,237 @@
+"""Three rows for one measure: people's judgments, the model's, and people's sharpened by the model's.
+
+With influences ψ of n judged items, predictions g of them and of N others, the estimate is T + λ(ḡ_others − ḡ_judged)
+(Angelopoulos et al. 2023; Zrnic and Candès 2024). It has people's expectation whatever the model says, and the items'
+share of its variance is Var(T − λ ḡ_judged) + λ² Var(g)/N. Which people were asked matters as much as before, so that
+share stays. People's own interval, by whatever method the measure makes it, is scaled by the quotient of the two
+standard errors; with λ = 0 it is the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+
+from vantage.errors import InputError
+from vantage.measures.base import table
+from vantage.measures.intervals import student, weights
+from vantage.measures.kinds import APART, Selection, with_left_out
+from vantage.measures.parts import Part, parts
+from vantage.measures.powered.contributions import Contribution, Contributions, without_each_rater
+from vantage.measures.powered.prediction import UNLIKE, cross_fitted, difference_p, power_tuned
+from vantage.measures.powered.sides import Sides
+from vantage.measures.rater_variance import RaterVariance
+from vantage.measures.ratings import Floats, Judgments, by_columns
+
+ROWS: Final = ("people", "model", "both")
+ALL_JUDGED: Final = "people judged every item that the model judged, so the model adds nothing"
+ALIKE: Final = "the model says the same of every item that people judged, so it cannot help"
+NO_OVERLAP: Final = "people and the model have no item in common"
+
+
+@dataclass(frozen=True, slots=True)
+class Powered:
+    """How a measure is powered by a model: by what items contribute to it."""
+
+    contributions: Contributions
+    columns: tuple[str, ...] = ()
+    """The options that name further columns of the judgments."""
+
+    def __call__(
+        self,
+        function: Callable[..., pl.DataFrame],
+        data: Judgments,
+        options: Mapping[str, Any],
+        powered_by: str | Sequence[str],
+        whose: Callable[[Judgments], Selection],
+    ) -> pl.DataFrame:
+        """The measure of people, of the model, and of both, for every group."""
+        by = by_columns(options.get("by", ()))
+        _check(options, by)
+        extra = [column for option in self.columns for column in by_columns(options.get(option) or ())]
+        sides = Sides.of(data, powered_by, whose, by, extra)
+        plain = function(sides.people, **options).drop("measure", "options", strict=False)
+        alone = self._model_rows(function, sides, options)
+        rows: list[dict[str, Any]] = []
+        groups = {tuple(part.key.values()): part for part in parts(sides.people, by, extra=extra)}
+        for row in plain.iter_rows(named=True):
+            part = groups[tuple(row[column] for column in by)]
+            found = next((c for c in self.contributions(part, options) if c.key.items() <= row.items()), None)
+            model = {**row, **dict.fromkeys(RESULT_OF_MODEL), **alone(row, found)}
+            both = Joined(self, part, sides, options).row(row, found)
+            for name, made in zip(ROWS, (row, model, both), strict=True):
+                own = {column: made.pop(column) for column in by}
+                rows.append({**own, "judged_by": name, **dict.fromkeys(OF_BOTH), **made})
+        result = with_left_out(table(rows, [*by, "judged_by"]), sides.selection, by)
+        return result.with_columns(
+            pl.col("lambda", "labels_gained", "p_random").cast(pl.Float64), pl.col("representative").cast(pl.Boolean)
+        )
+
+    def _model_rows(
+        self, function: Callable[..., pl.DataFrame], sides: Sides, options: Mapping[str, Any]
+    ) -> Callable[[Mapping[str, Any], Contribution | None], dict[str, Any]]:
+        """What the model alone says, looked up for a row of people's."""
+        ci = {"ci": options["ci"] if options.get("ci") == "none" else "items"} if "ci" in options else {}
+        try:
+            made = function(sides.model, **{**options, **ci, "by": sides.item_by}).to_dicts()
+        except InputError as error:
+            refused = str(error)
+            return lambda *_: {"reason": refused}
+
+        def look_up(row: Mapping[str, Any], contribution: Contribution | None) -> dict[str, Any]:
+            key = {column: row[column] for column in sides.item_by} | dict(contribution.key if contribution else {})
+            there = next((one for one in made if key.items() <= one.items()), {"reason": NO_OVERLAP})
+            return {name: there.get(name) for name in RESULT_OF_MODEL}
+
+        return look_up
+
+
+OF_BOTH: Final = ("lambda", "labels_gained", "p_random", "representative")
+RESULT_OF_MODEL: Final = ("estimate", "low", "high", "over", "items", "raters", "judgments", "left_out", "reason")
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """People's judgments of a group and the model's, put together."""
+
+    powered: Powered
+    part: Part
+    sides: Sides
+    options: Mapping[str, Any]
+
+    def row(self, plain: Mapping[str, Any], contribution: Contribution | None) -> dict[str, Any]:
+        """The row of both: people's row where the model cannot help, with the reason."""
+        without = self.sides.without_model(self.part.key)
+        left_out = {**(plain["left_out"] or {}), **({"without_model": len(without)} if len(without) else {})}
+        row = {**plain, "left_out": left_out, "lambda": 0.0, "labels_gained": 0.0}
+        if contribution is None or plain["estimate"] is None:
+            return {**row, "lambda": None, "labels_gained": None, "reason": plain["reason"] or NO_OVERLAP}
+        said = self.sides.said(self.part.key)
+        reasons = [plain["reason"], self._missing(without)]
+        judged = said.items.is_in(contribution.items.implode()).to_numpy()
+        other = ~said.items.is_in(self.part.frame["item"].unique().implode()).to_numpy()
+        if not other.any():
+            return {**row, "representative": None, "reason": joined([*reasons, ALL_JUDGED])}
+        row["items"] = int(judged.sum() + other.sum())
+        features = contribution.features(said)
+        weight, rest = contribution.weights, features[other]
+        if weight is not None:
+            rest = features - features.mean(axis=0)
+            shown = weight[:, None] / weight.mean() * (features[judged] - features.mean(axis=0))
+        else:
+            shown = features[judged]
+        tested, warning = sampling(shown, rest, int(other.sum()))
+        row |= tested
+        reasons.append(warning)
+        if np.ptp(features[judged], axis=0).max(initial=0.0) < 1e-12:
+            return {**row, "reason": joined([*reasons, ALIKE])}
+        influence = contribution.influence
+        if contribution.direct:
+            own, new = shown[:, 0], rest[:, 0]
+        else:
+            own, new = cross_fitted(shown, influence, rest, self.options.get("seed", 0))
+        lam = power_tuned(influence, own, new)
+        moved = float(plain["estimate"] + lam * (new.mean() - own.mean()))
+        row |= {"lambda": lam, "estimate": float(np.clip(moved, *contribution.limits)) if lam else plain["estimate"]}
+        row |= self._interval(plain, row["estimate"], contribution, (influence, own, new, lam))
+        return {**row, "reason": joined(reasons)}
+
+    def _interval(
+        self,
+        plain: Mapping[str, Any],
+        estimate: float,
+        contribution: Contribution,
+        found: tuple[Floats, Floats, Floats, float],
+    ) -> dict[str, Any]:
+        """People's interval, shorter by as much as the standard error is smaller, and the labels gained."""
+        influence, own, new, lam = found
+        n, over = len(own), plain["over"]
+        if contribution.direct and over != "both":
+            alone, left = float(influence.var() / n), float((influence - lam * own).var() / n)
+        else:
+            alone, left = self._resampled(contribution, own, lam)
+        left += lam**2 * float(new.var()) / len(new)
+        gained = plain["judgments"] * (alone / left - 1) if left > 0 and lam > 0 else 0.0
+        if over is None or plain["low"] is None or lam == 0:
+            return {"labels_gained": gained}
+        shorter = (left / alone) ** 0.5 if alone > 0 else 1.0
+        if over == "both":
+            shorter = self._with_raters(contribution, alone, left)
+        low, high = (estimate + shorter * (plain[end] - plain["estimate"]) for end in ("low", "high"))
+        low, high = np.clip([low, high], *contribution.limits)
+        return {"labels_gained": gained, "low": float(min(low, estimate)), "high": float(max(high, estimate))}
+
+    def _resampled(self, contribution: Contribution, own: Floats, lam: float) -> tuple[float, float]:
+        """The variance of the measure over items by the bootstrap, alone and less the predictions."""
+        made = [
+            np.column_stack([contribution.weighted(block), block @ own / len(own)])
+            for block in weights(len(own), self.options.get("resamples", 1000), self.options.get("seed", 0))
+        ]
+        found = np.concatenate(made)
+        found = found[np.isfinite(found[:, 0])]
+        return float(found[:, 0].var()), float((found[:, 0] - lam * found[:, 1]).var())
+
+    def _with_raters(self, contribution: Contribution, alone: float, left: float) -> float:
+        """The quotient of the standard errors over items and raters."""
+        seed, n = self.options.get("seed", 0), len(contribution.items)
+        tables = without_each_rater(self.part, self.powered.contributions, self.options, contribution, seed)
+        found = RaterVariance.of_tables(tables, n, seed)[0] if len(tables) >= 3 else None
+        added = max(found.total - found.noise, 0.0) if found is not None else 0.0
+
+        def reach(items: float) -> float:
+            variance = items + added
+            unsure = items**2 / (n - 1) + (found.total**2 / found.freedom if found is not None and added else 0.0)
+            return student(variance**2 / unsure, self.options.get("confidence", 0.95)) * variance**0.5
+
+        return reach(left) / reach(alone) if alone > 0 else 1.0
+
+    def _missing(self, without: pl.Series) -> str | None:
+        """A sentence where items without the model's answer are not like the others."""
+        if len(without) == 0:
+            return None
+        whole = Part(self.part.key, self.sides.everyone(self.part.key), self.part.scales, self.part.statuses)
+        for contribution in self.powered.contributions(whole, self.options):
+            there = contribution.items.is_in(without.implode()).to_numpy()
+            p = difference_p(contribution.influence[there, None], contribution.influence[~there, None])
+            if p is not None and p < UNLIKE:
+                return (
+                    f"people judge the {there.sum():,} items without the model's answer differently from the others "
+                    f"(p {_p(p)}), so leaving them out changes the estimate"
+                )
+        return None
+
+
+def _check(options: Mapping[str, Any], by: Sequence[str]) -> None:
+    if set(by) & set(APART):
+        raise InputError("a powered estimate pools people, so it is not grouped by rater or kind", remedy="change by")
+    if options.get("ci") == "raters":
+        raise InputError(
+            "an interval over raters holds for these items, to which the model adds nothing", remedy="use ci both"
+        )
+    if options.get("per", "mean") != "mean":
+        raise InputError("a powered estimate is of a group, not of single items", remedy="leave per out")
+
+
+def sampling(judged: Floats, others: Floats, number: int) -> tuple[dict[str, Any], str | None]:
+    """Whether the model says of judged items what it says of the others, and a warning where it does not."""
+    p = difference_p(judged, others)
+    tested = {"p_random": p, "representative": None if p is None else p >= UNLIKE}
+    if p is None or p >= UNLIKE:
+        return tested, None
+    return tested, (
+        f"the model answers the {len(judged):,} items that people judged differently from the {number:,} others "
+        f"(p {_p(p)}): people's items are not a random sample, and the estimate is not representative of all items"
+    )
+
+
+def _p(value: float) -> str:
+    return "< .001" if value < 0.001 else f"= {value:.3f}".replace("0.", ".")
+
+
+def joined(reasons: Sequence[str | None]) -> str | None:
+    """Several reasons as one."""
+    return "; ".join(reason for reason in reasons if reason) or None

@@ -1,0 +1,132 @@
+"""The two sides of a powered estimate: people's judgments of the items that a model judged too, and the model's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import polars as pl
+
+from vantage.errors import InputError, nearest
+from vantage.measures.kinds import Selection
+from vantage.measures.parts import constant_within
+from vantage.measures.powered.model_answers import ModelAnswers
+from vantage.measures.ratings import UNIT, Judgments, judgments_frame, judgments_query, scales_of
+from vantage.notebook.frames import to_polars
+
+ASKED: Final = ["item", "question"]
+CHANCES: Final = "probabilities"
+
+
+@dataclass(frozen=True, slots=True)
+class Restricted:
+    """A corpus, or a part of one, with some items of each question only."""
+
+    corpus: Any
+    asked: pl.DataFrame
+
+    @property
+    def questions(self) -> Any:
+        """The questions of the corpus."""
+        return self.corpus.questions
+
+    def with_columns_of(self, columns: Sequence[str]) -> pl.DataFrame:
+        """The judgments of these items with further columns."""
+        found: pl.DataFrame = self.corpus.with_columns_of(columns)
+        return found.join(self.asked, on=ASKED, how="semi", maintain_order="left")
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """People's and the model's judgments, as measures take them and as frames."""
+
+    people: Any
+    """People's judgments of the items that the model judged."""
+    model: Any
+    selection: Selection
+    item_by: list[str]
+    """The grouping columns that are the same for all judgments of an item, so that the model's have them too."""
+    judged: pl.DataFrame
+    """People's answers, those to items without the model's included."""
+    answers: pl.DataFrame
+    """The model's answers."""
+
+    @classmethod
+    def of(
+        cls,
+        data: Judgments,
+        powered_by: str | Sequence[str],
+        whose: Callable[[Judgments], Selection],
+        by: Sequence[str],
+        extra: Sequence[str] = (),
+    ) -> Sides:
+        """Divides judgments by rater; stops where the two have no item in common."""
+        names = [powered_by] if isinstance(powered_by, str) else list(powered_by)
+        rest, model = _divided(data, names)
+        selection = whose(rest)
+        columns = list(dict.fromkeys([*by, *extra]))
+        judged = judgments_frame(selection.data, columns)
+        chances = [CHANCES] if _has(model, CHANCES) else []
+        answers = judgments_frame(model, [*columns, *chances]).filter(pl.col("value").is_not_null())
+        asked = answers.select(ASKED).unique()
+        known = judged.filter(pl.col("value").is_not_null())
+        if known.join(asked, on=ASKED, how="semi").is_empty():
+            raise InputError(
+                f"no item was judged both by people and by {' and '.join(repr(name) for name in names)}",
+                remedy="let people judge some of the items that the model judged",
+            )
+        columns = list(dict.fromkeys([*UNIT, *by]))
+        alike = pl.concat([known.select(columns), answers.select(columns)], how="vertical_relaxed")
+        item_by = [column for column in by if column in UNIT or constant_within(alike, column, UNIT)]
+        people: Any
+        if hasattr(selection.data, "with_columns_of"):
+            people = Restricted(selection.data, asked)
+        else:
+            people = judged.join(asked, on=ASKED, how="semi", maintain_order="left")
+        return cls(people, model, selection, item_by, judged, answers)
+
+    def said(self, key: Mapping[str, Any]) -> ModelAnswers:
+        """What the model said of the items of a group."""
+        return ModelAnswers(_of_group(self.answers, key, self.item_by), scales_of(self.people))
+
+    def everyone(self, key: Mapping[str, Any]) -> pl.DataFrame:
+        """People's judgments of a group, those of items without the model's answer included."""
+        return _of_group(self.judged, key, list(key))
+
+    def without_model(self, key: Mapping[str, Any]) -> pl.Series:
+        """The items of a group that people judged and the model did not."""
+        answered = self.everyone(key).filter(pl.col("value").is_not_null())
+        return answered.join(self.answers, on=ASKED, how="anti")["item"].unique()
+
+
+def _of_group(frame: pl.DataFrame, key: Mapping[str, Any], columns: Sequence[str]) -> pl.DataFrame:
+    return frame.filter([pl.col(column).eq_missing(key[column]) for column in columns]) if columns else frame
+
+
+def _divided(data: Judgments, names: Sequence[str]) -> tuple[Any, Any]:
+    """The judgments of other raters and those of the raters that are named by their ids or by their `model`."""
+    corpus: Any = data if hasattr(data, "with_columns_of") else None
+    raters = corpus.raters if corpus is not None else to_polars(data)
+    if raters is None or "rater" not in raters.collect_schema().names():
+        raise InputError(
+            "an array has no names of raters", remedy="pass a corpus, or a frame with item, rater and value"
+        )
+    raters = raters.lazy().collect()
+    known = raters.select(pl.col("rater").cast(pl.String), *([pl.col("model")] if "model" in raters.columns else []))
+    chosen: list[str] = []
+    for name in names:
+        mine = known.filter(pl.any_horizontal(pl.all().eq_missing(name)))["rater"].unique().to_list()
+        if not mine:
+            raise InputError(f"there is no rater '{name}'", remedy=nearest(name, known["rater"].unique().to_list()))
+        chosen += mine
+    there = pl.col("rater").cast(pl.String).is_in(chosen)
+    return (data if corpus is not None else raters).filter(~there), (corpus or raters).filter(there)  # type: ignore[union-attr]
+
+
+def _has(data: Any, column: str) -> bool:
+    try:
+        judgments_query(data, [column])
+    except InputError:
+        return False
+    return True

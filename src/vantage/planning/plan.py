@@ -1,0 +1,301 @@
+"""`vantage.plan`: how many items and raters for what I want to know?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+
+from vantage.errors import InputError
+from vantage.measures.presentation import Column, Fact, View
+from vantage.measures.ratings import Judgments
+from vantage.planning.goals import WORDS, Goal, GoalName, Settings, goal_of
+from vantage.planning.model import component_model, prevalence_model
+from vantage.planning.pilot import Pilot
+from vantage.planning.powered import savings
+from vantage.planning.precision import FEWEST, Layout, fewest_items
+from vantage.planning.simulated import Advance
+from vantage.scales import Level
+
+CURVE: Final = 15
+"""How many points a curve has."""
+LARGEST_BATCH: Final = 1000
+"""Of a study file."""
+
+COLUMNS: Final = {
+    "per_item": Column("answers per item"),
+    "raters": Column("people"),
+    "cost": Column(digits=2),
+    "value": Column("reached", digits=3),
+    "target": Column(digits=3),
+    "explained": Column("variance of items explained", percent=True, digits=0),
+    "saved": Column("answers saved"),
+    "worth": Column("worth this many answers", digits=0),
+}
+VIEWS: Final = {
+    "choice": View(
+        "The chosen design",
+        columns={
+            **COLUMNS,
+            "value": Column("reached", digits=3, interval=("value_low", "value_high")),
+            "value_low": Column(digits=3),
+            "value_high": Column(digits=3),
+        },
+        says=(
+            Fact("{items} items × {per_item} per item: {answers} answers from {raters} people, cost {cost}."),
+            Fact("The {what} is then {value}; the target is {target}."),
+            Fact("As far as the pilot can tell, it may be anything from {value_low} to {value_high} (95 %)."),
+            Fact("{verdict}"),
+        ),
+        sources=("westfall2014",),
+    ),
+    "frontier": View("The cheapest designs that reach the target, by answers per item", columns=COLUMNS),
+    "budgeted": View("What the budget buys, by answers per item", columns=COLUMNS),
+    "curve": View("What more items bring, for some numbers of answers per item", columns=COLUMNS),
+    "powered": View(
+        "What a model that judges all items would save",
+        columns=COLUMNS,
+        says=(
+            Fact(
+                "With {rater} judging {model_items} items, {items} items judged by people give the same interval, "
+                "which saves {saved} answers.",
+                each=True,
+            ),
+        ),
+        sources=("angelopoulos2023b",),
+    ),
+}
+"""How each table of a plan is shown."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Designs for a goal: the chosen one, its frontier, what was assumed, and settings for a study file."""
+
+    goal: GoalName
+    target: float
+    chosen: Layout
+    assumes: tuple[str, ...]
+    choice: pl.DataFrame
+    """The chosen design, one row."""
+    frontier: pl.DataFrame
+    """The cheapest design that reaches the target for each number of answers per item."""
+    budgeted: pl.DataFrame
+    """What the budget buys for each number of answers per item; no rows without a budget."""
+    curve: pl.DataFrame
+    """What is reached with more and more items."""
+    powered: pl.DataFrame
+    """What models of the pilot would save, for the mean; no rows without them."""
+    settings: str
+    """Lines of a study file (YAML)."""
+
+    @property
+    def what(self) -> str:
+        """What the values are."""
+        return WORDS[self.goal]
+
+    @property
+    def unit(self) -> str:
+        """The same in one word."""
+        return self.what.split(maxsplit=1)[0]
+
+
+def plan(
+    pilot: Judgments | None = None,
+    *,
+    goal: GoalName = "alpha",
+    target: float | None = None,
+    question: str | None = None,
+    budget: float | None = None,
+    price: float = 1.0,
+    components: Sequence[float] | None = None,
+    prevalence: float | None = None,
+    agreement: float = 0.4,
+    rater_share: float = 0.1,
+    delta: float | None = None,
+    models: Sequence[str] | None = None,
+    epsilon: float = 0.1,
+    batch: int = 50,
+    raters: int | None = None,
+    most_per_item: int = 15,
+    model_items: int = 10_000,
+    level: Level | None = None,
+    confidence: float = 0.95,
+    simulations: int = 25,
+    seed: int = 0,
+    advance: Advance | None = None,
+) -> Plan:
+    """How many items, answers per item and raters a goal needs, and what it costs.
+
+    It rests on a `pilot`, on `components` (variances of items, raters and residual), or on the `prevalence` of one of
+    two answers with the `agreement` beyond chance and the share of the variance that is raters' bias. Goals and their
+    targets are: `alpha` and `mean`, the width of the interval; `groups` and `items`, the power to find a difference of
+    `delta` between two groups of raters or of items; `models`, the power to tell which of two models is closer to
+    people; `alt-test`, the power of the alternative annotator test; `reliability`, that of an item's mean.
+
+    The chosen design is the cheapest that reaches the target or, where the budget does not, the best that it buys.
+    Everyone judges `batch` items, unless the number of `raters` is given.
+
+    >>> made = plan(prevalence=0.3, agreement=0.4, goal="mean", target=0.1, price=0.12)
+    >>> made.chosen, made.choice["cost"].round(2)[0]
+    (Layout(items=1851, per_item=1, raters=38), 222.12)
+    >>> made.settings.splitlines()[1]
+    'raters: 1'
+    """
+    if price <= 0 or (budget is not None and budget <= 0):
+        raise InputError("price and budget must be above 0", remedy="use for example 0.12 and 2000")
+    if batch < 1 or (raters is not None and raters < 2) or most_per_item < 3 or simulations < 5:
+        raise InputError("batch, raters, most_per_item or simulations is too small", remedy="use 1, 2, 3 and 5 or more")
+    settings = Settings(delta, models, epsilon, most_per_item, confidence, simulations, seed)
+    read = None if pilot is None else Pilot.of(pilot, question, level)
+    typed = _typed(components, prevalence, agreement, rater_share) if read is None else None
+    aim = aimed(read, typed, goal, target, settings, advance)
+    if budget is not None and budget < FEWEST * aim.least * price:
+        raise InputError(
+            f"a budget of {budget:g} buys {int(budget / price)} answers at {price:g}, and the least for this goal is "
+            f"{FEWEST} items with {aim.least} answers each",
+            remedy=f"plan with {FEWEST * aim.least * price:g} or more",
+        )
+    return _Space(aim, batch, raters, most_per_item, price, budget).planned(read, model_items, confidence)
+
+
+def aimed(
+    read: Pilot | None, typed: Any, goal: GoalName, target: float | None, settings: Settings, advance: Advance | None
+) -> Goal:
+    """The goal on a pilot or on what was typed in."""
+    model, components = typed if read is None else (read.model, read.components)
+    silent = advance or (lambda _: None)
+    return goal_of(goal, target, settings, pilot=read, model=model, components=components, advance=silent)
+
+
+def _typed(components: Sequence[float] | None, prevalence: float | None, agreement: float, rater_share: float) -> Any:
+    if (components is None) == (prevalence is None):
+        raise InputError(
+            "a plan rests on one of three things",
+            remedy="give a pilot corpus, components (variances of items, raters, residual), or a prevalence",
+        )
+    if prevalence is not None:
+        return prevalence_model(prevalence, agreement, rater_share)
+    assert components is not None  # noqa: S101 - one of the two is given
+    if len(components) != 3:
+        raise InputError(f"{len(components)} components were given", remedy="give three: items, raters, residual")
+    return component_model(*components)
+
+
+@dataclass(frozen=True, slots=True)
+class _Space:
+    """The designs that a plan looks at."""
+
+    goal: Goal
+    batch: int
+    raters: int | None
+    most: int
+    price: float
+    budget: float | None
+
+    def layout(self, items: int, per_item: int) -> Layout:
+        """So many items and answers each, by as many raters as that takes."""
+        if self.goal.everyone:
+            return Layout(items, per_item, per_item)
+        return Layout(items, per_item, self.raters or max(per_item, 2, ceil(items * per_item / self.batch)))
+
+    def made(self, per_item: int) -> Callable[[int], Layout]:
+        """The layout of any number of items with so many answers each."""
+        return lambda items: self.layout(items, per_item)
+
+    @property
+    def each(self) -> range:
+        """The numbers of answers per item that are looked at."""
+        return range(self.goal.least, min(self.most, self.raters or self.most) + 1)
+
+    def row(self, layout: Layout) -> dict[str, Any]:
+        """A design with its cost and what it reaches."""
+        sizes = {name: getattr(layout, name) for name in ("per_item", "items", "raters", "answers")}
+        return {**sizes, "cost": layout.answers * self.price, "value": self.goal.value(layout)}
+
+    def planned(self, read: Pilot | None, model_items: int, confidence: float) -> Plan:
+        """The frontier, the choice, and what follows from it."""
+        goal = self.goal
+        enough = [fewest_items(goal.reached, self.made(k), goal.most_items) for k in self.each]
+        frontier = [layout for layout in enough if layout is not None]
+        bought = [] if self.budget is None else [self.layout(*one) for one in self._affordable(self.budget)]
+        cheapest = min(frontier, key=lambda layout: (layout.answers, layout.per_item), default=None)
+        if cheapest is not None and (self.budget is None or cheapest.answers * self.price <= self.budget):
+            chosen, verdict = cheapest, "It is the cheapest design that reaches the target."
+        elif bought:
+            chosen = (min if goal.width else max)(bought, key=goal.value)
+            verdict = f"The budget of {self.budget:g} does not reach the target; " + (
+                f"the cheapest design that does costs {cheapest.answers * self.price:,.2f}."
+                if cheapest is not None
+                else "no design that was looked at does."
+            )
+        else:
+            raise InputError(
+                f"no design with up to {self.most} answers per item and {goal.most_items:,} items reaches the target "
+                f"of {goal.target:g} ({WORDS[goal.name]})",
+                remedy="choose a target that is easier to reach, allow more answers per item, or give a budget",
+            )
+        row = {**self.row(chosen), "what": WORDS[goal.name], "target": goal.target, "verdict": verdict}
+        ends = (None, None) if goal.draws is None else np.quantile(goal.draws(chosen), [0.025, 0.975]).tolist()
+        row |= {"value_low": ends[0], "value_high": ends[1]}
+        powered: list[dict[str, Any]] = []
+        if goal.name == "mean" and read is not None and len(read.others):
+            powered = savings(read, chosen, model_items, confidence)
+        assumes = [*goal.assumes, f"{self.price:g} for each answer"]
+        if not goal.everyone:
+            many = f"{self.raters} people in all" if self.raters else f"{self.batch} items from everyone"
+            assumes.append(many)
+        if powered:
+            assumes.append(f"models that judge {model_items:,} items more, drawn from the same texts")
+        return Plan(
+            goal.name,
+            goal.target,
+            chosen,
+            tuple(assumes),
+            pl.DataFrame([row]),
+            self._frame(frontier, chosen),
+            self._frame(bought, chosen),
+            self._curve(chosen),
+            pl.DataFrame([{**one, "model_items": model_items} for one in powered]),
+            settings_of(chosen),
+        )
+
+    def _affordable(self, budget: float) -> list[tuple[int, int]]:
+        found = [(int(budget / self.price / k + 1e-9), k) for k in self.each]
+        return [(min(items, self.goal.most_items), k) for items, k in found if items >= FEWEST]
+
+    def _frame(self, layouts: list[Layout], chosen: Layout) -> pl.DataFrame:
+        return pl.DataFrame([{**self.row(layout), "chosen": layout == chosen} for layout in layouts])
+
+    def _curve(self, chosen: Layout) -> pl.DataFrame:
+        k = chosen.per_item
+        rows = []
+        for each in sorted({max(self.goal.least, k // 2), k, min(max(self.each), 2 * k)}):
+            highest = min(max(2 * chosen.answers // each, FEWEST + 1), self.goal.most_items)
+            sizes = {*np.geomspace(FEWEST, highest, CURVE).round().astype(int).tolist()}
+            for items in sorted(sizes | ({chosen.items} if each == k else set())):
+                layout = self.layout(items, each)
+                rows.append({**self.row(layout), "answers_each": f"{each} per item", "chosen": layout == chosen})
+        return pl.DataFrame(rows)
+
+
+def settings_of(layout: Layout) -> str:
+    """A design as the lines of a study file.
+
+    >>> print(settings_of(Layout(240, 3, 15)))
+    # 240 items × 3 answers, 15 participants
+    raters: 3
+    batch:
+      size: 48
+      per_participant: 1
+    """
+    own = ceil(layout.answers / layout.raters)
+    batches = ceil(own / LARGEST_BATCH)
+    return (
+        f"# {layout.items:,} items × {layout.per_item} answers, {layout.raters:,} participants\n"
+        f"raters: {layout.per_item}\nbatch:\n  size: {ceil(own / batches)}\n  per_participant: {batches}"
+    )

@@ -1,0 +1,69 @@
+"""The page of a plan: the chosen design, its frontier, and what more items bring."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from vantage.planning.plan import VIEWS, Plan
+from vantage.report.engine import Written, decided
+from vantage.report.folder import Report
+from vantage.report.parts import Figure, Result
+from vantage.report.record import Record, now, versions
+from vantage.report.references import ALWAYS
+from vantage.report.views import present
+
+SHOWN: Final = ("per_item", "items", "raters", "answers", "cost", "value")
+FAR: Final = 2.0
+"""A budget that is so many times the cost of the dearest design is not drawn."""
+
+
+def frontier_figure(plan: Plan, budget: float | None = None) -> Figure:
+    """Cost by answers per item of the designs that reach the target or, where none does, what the budget reaches."""
+    options: dict[str, Any] = {"x": "per_item", "x_label": "answers per item", "chosen": "chosen"}
+    if len(plan.frontier):
+        caption = f"The cost of reaching a {plan.unit} of {plan.target:g}, by answers per item."
+        caption += " The ring is the chosen design."
+        near = budget is not None and budget <= FAR * float(plan.frontier["cost"].to_numpy().max())
+        if near:
+            caption += f" The dashed line is the budget of {budget:g}."
+        options |= {"y": "cost", "label": "cost", "reference": budget if near else None}
+        return Figure("frontier", caption, "", "curve", plan.frontier, options)
+    caption = f"The {plan.what} that the budget buys, by answers per item; the ring is the chosen design."
+    options |= {"y": "value", "label": plan.unit, "reference": plan.target}
+    return Figure("frontier", caption, "", "curve", plan.budgeted, options)
+
+
+def curve_figure(plan: Plan) -> Figure:
+    """What is reached for more and more money, by answers per item."""
+    caption = (
+        f"The {plan.what} by what is spent, for some numbers of answers per item. The dashed line is the target, "
+        "the ring the chosen design."
+    )
+    options = {"x": "cost", "y": "value", "series": "answers_each", "label": plan.unit, "chosen": "chosen"}
+    return Figure("curve", caption, "", "curve", plan.curve, {**options, "reference": plan.target})
+
+
+def plan_report(plan: Plan, budget: float | None = None) -> Report:
+    """A page with the tables and figures of a plan, ready to be written: `plan_report(plan).write("folder")`."""
+    design = present(plan.choice.drop("verdict", "what"), VIEWS["choice"], name="choice", says=())
+    said = present(plan.choice, VIEWS["choice"], name="choice", table=False).statements
+    first = Written("The design", [f"Assumes {'; '.join(plan.assumes)}."], list(design.parts))
+    first.statements = [(statement, 1) for statement in said]
+    frontier = Written("The frontier", [], [frontier_figure(plan, budget)])
+    for name in ("frontier", "budgeted"):
+        frame = getattr(plan, name)
+        if len(frame):
+            frontier.parts += present(frame.select(SHOWN), VIEWS[name], name=name, keys=["per_item"]).parts
+    curve = Written("What more items bring", [], [curve_figure(plan)])
+    sections = [first, frontier, curve]
+    if len(plan.powered):
+        shown = present(plan.powered.drop("model_items"), VIEWS["powered"], name="powered", keys=["rater"], says=())
+        told = present(plan.powered, VIEWS["powered"], name="powered", table=False).statements
+        sections.append(
+            Written("With the help of a model", [], list(shown.parts), [(statement, 2) for statement in told])
+        )
+    made, findings = decided(sections)
+    record = Record("plan", f"A plan: {plan.what}", state="complete", started=now(), finished=now())
+    record.versions = versions()
+    sources = [key for name in VIEWS for key in VIEWS[name].sources if name == "choice" or len(plan.powered)]
+    return Report(record, Result(made, findings, references=[*sources, *ALWAYS]))

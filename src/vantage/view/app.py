@@ -1,0 +1,215 @@
+"""Serving the explorer: on this machine only, read-only but for marks, and to whoever has the one-time token."""
+
+from __future__ import annotations
+
+import json
+import math
+import secrets
+from collections.abc import Mapping
+from importlib import resources
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import parse_qsl
+
+import polars as pl
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import FileResponse, PlainTextResponse, RedirectResponse, Response
+from starlette.routing import Route
+
+from vantage.errors import InputError, VantageError
+from vantage.scales import show_code
+from vantage.view.explorer import VIEWS, Explorer
+
+COOKIE: Final = "vantage-view"
+POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS: Final = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-store",
+}
+TYPES: Final = {"html": "text/html", "js": "text/javascript", "css": "text/css"}
+LARGEST_BODY: Final = 100_000
+WHERE: Final = "where."
+NUMBERS: Final = ("page", "size", "run", "sample")
+
+
+def asset(name: str) -> str:
+    """A file of the page."""
+    return (resources.files("vantage.view") / "static" / name).read_text("utf-8")
+
+
+class Server:
+    """The application of one explorer; `token` opens it once, after which a cookie does."""
+
+    def __init__(self, explorer: Explorer, port: int) -> None:
+        self.explorer, self.port = explorer, port
+        self.token, self._session, self._used = secrets.token_urlsafe(24), secrets.token_urlsafe(24), False
+
+    @property
+    def address(self) -> str:
+        """Where to look, with the token."""
+        return f"http://127.0.0.1:{self.port}/?token={self.token}"
+
+    def app(self) -> Starlette:
+        """The application."""
+        routes = [
+            Route("/", self.index),
+            Route("/view.{kind}", self.static),
+            Route("/report/{number:int}", self.report),
+            Route("/api/evidence", self.evidence),
+            Route("/api/marks", self.mark, methods=["GET", "POST"]),
+            Route("/api/{view}", self.api),
+        ]
+        return Starlette(routes=routes)
+
+    async def index(self, request: Request) -> Response:
+        """The page; the token in the address is exchanged for a cookie and leaves the address."""
+        given = request.query_params.get("token")
+        if given is not None and not self._used and secrets.compare_digest(given, self.token):
+            self._used = True
+            response: Response = RedirectResponse("/", 303, headers=HEADERS)
+            response.set_cookie(COOKIE, self._session, httponly=True, samesite="strict")
+            return response
+        if refusal := self._refused(request):
+            return refusal
+        return Response(asset("view.html"), media_type="text/html", headers=HEADERS)
+
+    async def static(self, request: Request) -> Response:
+        """The script and the style sheet."""
+        kind = request.path_params["kind"]
+        if kind not in TYPES:
+            return PlainTextResponse("There is no such file.", 404, headers=HEADERS)
+        return Response(asset(f"view.{kind}"), media_type=TYPES[kind], headers=HEADERS)
+
+    async def report(self, request: Request) -> Response:
+        """The report of a study, where one was opened; it has a policy of its own."""
+        if refusal := self._refused(request):
+            return refusal
+        number, opened = request.path_params["number"], self.explorer.opened
+        page = opened[number].report if number < len(opened) else None
+        if page is None:
+            return PlainTextResponse("There is no report.", 404, headers=HEADERS)
+        return FileResponse(page, media_type="text/html", headers={"x-content-type-options": "nosniff"})
+
+    async def api(self, request: Request) -> Response:
+        """One view as JSON."""
+        view = request.path_params["view"]
+        if view not in VIEWS:
+            return _json({"problem": "There is no such view."}, 404)
+        return await self._answer(request, lambda given: getattr(self.explorer, view)(**given))
+
+    async def evidence(self, request: Request) -> Response:
+        """A reply with the words that decided how it was read."""
+        return await self._answer(request, self._evidence)
+
+    async def mark(self, request: Request) -> Response:
+        """The marks so far, or a new one; a form of another site can send no such request."""
+        if request.method == "GET":
+            return await self._answer(request, lambda _: {"marks": self._marks()})
+        body = b"".join([part async for part in request.stream()][:64])
+        if request.headers.get("content-type") != "application/json" or len(body) > LARGEST_BODY:
+            return _json({"problem": "A mark is a small JSON document."}, 400)
+        return await self._answer(request, lambda _: self._marked(json.loads(body)))
+
+    async def _answer(self, request: Request, compute: Any) -> Response:
+        if refusal := self._refused(request):
+            return refusal
+        try:
+            given = parameters(parse_qsl(request.url.query, keep_blank_values=True))
+            return _json(await run_in_threadpool(compute, given))
+        except VantageError as error:
+            return _json({"problem": str(error)}, 400)
+        except (TypeError, ValueError) as error:
+            return _json({"problem": f"The request cannot be read ({error})."}, 400)
+
+    def _refused(self, request: Request) -> Response | None:
+        """Other hosts, other sites and those without the cookie get nothing."""
+        host = request.headers.get("host", "")
+        if host not in (f"127.0.0.1:{self.port}", f"localhost:{self.port}"):
+            return PlainTextResponse("This address is not served.", 403, headers=HEADERS)
+        if not secrets.compare_digest(request.cookies.get(COOKIE, ""), self._session):
+            said = "The link works once and only in the browser that opened it. Run vantage view again for a new one."
+            return PlainTextResponse(said, 403, headers=HEADERS)
+        return None
+
+    def _row(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        keys = {name: given[name] for name in ("item", "question", "rater", "condition", "sample") if name in given}
+        rows = self.explorer.corpus.judgments.filter(pl.col(name) == value for name, value in keys.items())
+        if len(rows) != 1:
+            raise InputError("there is no such judgment", remedy="reload the page")
+        return rows.row(0, named=True)
+
+    def _evidence(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        from vantage.runs.audit import answers
+        from vantage.view.evidence import evidence
+
+        corpus, row = self.explorer.corpus, self._row(given)
+        question = corpus.question(row["question"])
+        source = corpus.items.filter(pl.col("item") == row["item"])
+        text = source["text"][0] if "text" in source.columns else None
+        shown = evidence(row.get("reply") or "", question, text, cut=row.get("finish") == "length")
+        return {**shown, "stored_rule": row.get("rule"), "answers": list(answers(question))}
+
+    def _marked(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        from vantage.runs.marks import Mark, add
+
+        row = self._row(given)
+        read = show_code(row["value"]) if row["value"] is not None else str(row["status"])
+        keys = {name: row[name] for name in ("item", "question", "rater", "condition", "sample")}
+        mark = Mark(**keys, reply=row.get("reply") or "", read=read, meant=str(given["meant"]))
+        add(self._folder(), self.explorer.corpus, mark)
+        return {"marks": self._marks()}
+
+    def _marks(self) -> int:
+        from vantage.runs.marks import marks
+
+        return len(marks(self._folder()))
+
+    def _folder(self) -> Path:
+        folder = self.explorer.opened[0].folder
+        if len(self.explorer.opened) != 1 or folder is None:
+            raise InputError("replies can be marked in one corpus at a time", remedy="open the corpus folder alone")
+        return folder
+
+
+def parameters(pairs: list[tuple[str, str]]) -> dict[str, Any]:
+    """The query of an address as keyword arguments; empty ones are left out.
+
+    >>> parameters([("search", "tea"), ("page", "2"), ("where.topic", "law"), ("descending", "false")])
+    {'search': 'tea', 'page': 2, 'descending': False, 'where': {'topic': 'law'}}
+    """
+    given: dict[str, Any] = {}
+    nested: dict[str, dict[str, str]] = {}
+    for name, value in pairs:
+        group, dot, inner = name.partition(".")
+        if dot:
+            nested.setdefault(group, {})[inner] = value
+        elif name in NUMBERS:
+            given[name] = max(0, int(value))
+        elif name == "descending":
+            given[name] = value != "false"
+        elif name == "only":
+            given.setdefault(name, []).append(value)
+        elif value or name == "condition":
+            given[name] = value
+    return given | nested
+
+
+def _json(data: Any, status: int = 200) -> Response:
+    text = json.dumps(finite(data), ensure_ascii=False, default=str)
+    return Response(text, status, media_type="application/json", headers=HEADERS)
+
+
+def finite(data: Any) -> Any:
+    """Plain data without NaN and infinities, which JSON does not have."""
+    if isinstance(data, float):
+        return data if math.isfinite(data) else None
+    if isinstance(data, Mapping):
+        return {str(key): finite(value) for key, value in data.items()}
+    return [finite(value) for value in data] if isinstance(data, list | tuple) else data

@@ -1,0 +1,157 @@
+"""Any two groups of raters on the same items: the difference of all, and the items on which they part.
+
+A group is written `people`, `kind=model`, `rater=NAME`, `TRAIT=VALUE` or `condition=NAME`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+from scipy.stats import t as student
+
+from vantage.corpora import Corpus
+from vantage.corpora.schema import PEOPLE
+from vantage.errors import InputError, nearest
+from vantage.instruments import Question
+from vantage.report.cells import counted, minus
+
+LEAST: Final = 2
+"""Answers of a group from which on the difference about an item has an interval."""
+
+
+def compared(corpus: Corpus, question: Question, one: str, other: str, size: int) -> dict[str, Any]:
+    """The difference of two groups over all items that both judged, and the items where it is largest, both ways."""
+    if not question.scale.ordered:
+        return _nominal(corpus, question, one, other, size)
+    both = _means(corpus, question, one).join(_means(corpus, question, other), on="item", suffix="_other")
+    if both.is_empty():
+        raise InputError(f"{one} and {other} judged no item in common", remedy="choose other groups")
+    half = _half_width(both)
+    rows = both.with_columns((pl.col("mean") - pl.col("mean_other")).alias("difference"), pl.Series("half", half))
+    rows = rows.with_columns(low=pl.col("difference") - pl.col("half"), high=pl.col("difference") + pl.col("half"))
+    apart = rows["difference"].to_numpy()
+    mean, count = float(apart.mean()), len(apart)
+    error = float(apart.std(ddof=1) / np.sqrt(count)) * float(student.ppf(0.975, count - 1)) if count > 1 else None
+    texts = corpus.items.select("item", *(["text"] if "text" in corpus.items.columns else []))
+    rows = rows.join(texts, on="item", how="left").sort("difference", descending=True)
+    kept = [name for name in rows.columns if name != "half"]
+    higher, lower = rows.filter(pl.col("difference") > 0), rows.filter(pl.col("difference") < 0).reverse()
+    return {
+        "one": one,
+        "other": other,
+        "question": question.id,
+        "unit": "points",
+        "items": count,
+        "difference": mean,
+        "low": None if error is None else mean - error,
+        "high": None if error is None else mean + error,
+        "sentence": _sentence(one, other, mean, error, count),
+        "higher": higher.head(size).select(kept).fill_nan(None).to_dicts(),
+        "lower": lower.head(size).select(kept).fill_nan(None).to_dicts(),
+        "points": rows.select("item", x="mean_other", y="mean").to_dicts() if count <= 5000 else [],
+    }
+
+
+def chosen(corpus: Corpus, group: str) -> tuple[pl.Expr, pl.Expr]:
+    """Which raters and which judgments a group is."""
+    name, equals, value = group.partition("=")
+    everything = pl.lit(True)
+    if not equals:
+        if name != "people":
+            raise InputError(f"'{group}' is no group", remedy="write people, kind=model, rater=NAME or TRAIT=VALUE")
+        return pl.col("kind").cast(pl.String).is_in(PEOPLE), everything
+    if name in ("condition", "presentation") and name in corpus.judgments.columns:
+        return everything, pl.col(name) == value
+    if name not in corpus.raters.columns:
+        known = ["people", "condition", *corpus.raters.columns]
+        raise InputError(f"raters have no column '{name}'", remedy=nearest(name, known))
+    return pl.col(name).cast(pl.String) == value, everything
+
+
+def named(group: str) -> str:
+    """A group in the words of a sentence.
+
+    >>> named("rater=m1"), named("gender=f"), named("kind=model")
+    ('m1', 'raters with gender f', 'every model')
+    """
+    name, equals, value = group.partition("=")
+    if not equals:
+        return name
+    return {"rater": value, "kind": f"every {value}", "condition": f"condition {value}"}.get(
+        name, f"raters with {name} {value}"
+    )
+
+
+def _judged(corpus: Corpus, question: Question, group: str) -> pl.DataFrame:
+    raters, judgments = chosen(corpus, group)
+    members = corpus.raters.filter(raters).select("rater")
+    mine = corpus.judgments.filter(pl.col("question") == question.id, judgments).drop_nulls("value")
+    mine = mine.join(members, on="rater", how="semi")
+    if mine.is_empty():
+        raise InputError(f"{group} has no answers to '{question.id}'", remedy="choose another group or question")
+    return mine
+
+
+def _means(corpus: Corpus, question: Question, group: str) -> pl.DataFrame:
+    value = pl.col("value")
+    return (
+        _judged(corpus, question, group)
+        .group_by("item")
+        .agg(value.mean().alias("mean"), value.var().alias("variance"), value.len().alias("n"))
+    )
+
+
+def _half_width(both: pl.DataFrame) -> np.ndarray[Any, Any]:
+    """Half of Welch's interval about each item; not a number where a group has one answer only."""
+    n, m = both["n"].to_numpy(), both["n_other"].to_numpy()
+    one = both["variance"].fill_null(np.nan).to_numpy() / n
+    two = both["variance_other"].fill_null(np.nan).to_numpy() / m
+    with np.errstate(invalid="ignore", divide="ignore"):
+        freedom = (one + two) ** 2 / (one**2 / (n - 1) + two**2 / (m - 1))
+        half = student.ppf(0.975, freedom) * np.sqrt(one + two)
+    return np.where((n >= LEAST) & (m >= LEAST) & (one + two > 0), half, np.nan)
+
+
+def _sentence(one: str, other: str, mean: float, error: float | None, count: int) -> str:
+    """What the difference allows to say."""
+    interval = "" if error is None else f", 95 % CI {mean - error:.2f} to {mean + error:.2f}"
+    what = minus(f"{mean:+.2f} points{interval}, {counted(count, 'item')}")
+    if error is None or abs(mean) <= error:
+        return f"On average, the answers of {named(one)} and {named(other)} cannot be told apart ({what})."
+    side = "higher" if mean > 0 else "lower"
+    return f"On average, the answers of {named(one)} are {side} than those of {named(other)} ({what})."
+
+
+def _nominal(corpus: Corpus, question: Question, one: str, other: str, size: int) -> dict[str, Any]:
+    """Groups on a scale without order: the share of answers that would have to be changed, item by item."""
+    shares = []
+    for group in (one, other):
+        answers = _judged(corpus, question, group).group_by("item", "value").len()
+        shares.append(answers.with_columns(share=pl.col("len") / pl.col("len").sum().over("item")).drop("len"))
+    common = shares[0].select("item").unique().join(shares[1].select("item").unique(), on="item")
+    if common.is_empty():
+        raise InputError(f"{one} and {other} judged no item in common", remedy="choose other groups")
+    joined = shares[0].join(shares[1], on=["item", "value"], how="full", coalesce=True, suffix="_other")
+    joined = joined.join(common, on="item").with_columns(pl.col("share", "share_other").fill_null(0.0))
+    moved = (pl.col("share") - pl.col("share_other")).abs().sum() / 2
+    rows = joined.group_by("item").agg(moved.alias("difference"))
+    texts = corpus.items.select("item", *(["text"] if "text" in corpus.items.columns else []))
+    rows = rows.join(texts, on="item", how="left").sort("difference", "item", descending=[True, False])
+    mean = float(rows["difference"].to_numpy().mean())
+    return {
+        "one": one,
+        "other": other,
+        "question": question.id,
+        "unit": "share of answers",
+        "items": len(rows),
+        "difference": mean,
+        "low": None,
+        "high": None,
+        "sentence": f"On average {mean:.0%} of the answers of {named(one)} would have to change to match "
+        f"{named(other)} ({counted(len(rows), 'item')}); two samples of one group differ too.",
+        "higher": rows.head(size).to_dicts(),
+        "lower": [],
+        "points": [],
+    }

@@ -1,0 +1,171 @@
+"""How often each group of raters gave each answer to one question about each item, and what follows from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+
+from vantage.corpora import Corpus
+from vantage.corpora.schema import PEOPLE as PERSON_KINDS
+from vantage.instruments import Question
+from vantage.measures.ratings import Floats, Ints
+from vantage.scales import show_code
+
+PEOPLE: Final = "people"
+EVERYONE: Final = "all raters"
+BINS: Final = 11
+"""Answers of a continuous scale are counted in so many equal parts."""
+GROUPS: Final = 8
+"""At most so many groups have a picture of their own; those with most judgments come first."""
+
+
+@dataclass(frozen=True)
+class Distributions:
+    """Counts of answers: items × groups × answers."""
+
+    question: Question
+    items: pl.Series
+    groups: tuple[str, ...]
+    labels: tuple[str, ...]
+    codes: Floats
+    counts: Ints
+    totals: Floats
+    """Sums of the answers themselves: items × groups."""
+    declined: Ints
+    """How many judgments of an item have no answer."""
+
+    @classmethod
+    def of(cls, corpus: Corpus, question: Question, *, trait: str = "", condition: str | None = None) -> Distributions:
+        """People first (all raters where nobody is a person), then people by a trait, then each other rater."""
+        rows = corpus.judgments.filter(pl.col("question") == question.id)
+        if condition is not None:
+            rows = rows.filter(pl.col("condition") == condition)
+        items, raters = corpus.items["item"], corpus.raters
+        # Everything is counted by number: hashing two columns once is dearer than all that follows.
+        place = _places(rows["item"], items)
+        who = _places(rows["rater"], raters["rater"])
+        value = rows["value"].to_numpy()
+        times = np.bincount(who, minlength=len(raters))
+        is_person = raters["kind"].cast(pl.String).is_in(PERSON_KINDS).to_numpy()
+        first = is_person if times[is_person].any() else np.ones(len(raters), dtype=bool)
+        members = [(PEOPLE if times[is_person].any() else EVERYONE, first)]
+        if trait:
+            known = raters[trait].cast(pl.String)
+            named = [
+                (f"{trait} = {one}", is_person & (known == one).fill_null(False).to_numpy()) for one in _values(known)
+            ]
+            members += sorted(named, key=lambda group: -times[group[1]].sum())
+        others = [at for at in np.argsort(-times, kind="stable") if not is_person[at] and times[at]]
+        members += [(raters["rater"][int(at)], np.arange(len(raters)) == at) for at in others[: GROUPS - len(members)]]
+        members = members[:GROUPS]
+        codes, labels, _ = answers_of(question)
+        column = _columns(value, question, codes)
+        shape = (len(items), len(members), len(codes))
+        counts, sums = np.zeros(shape, dtype=np.int64), np.zeros(shape[:2])
+        given = np.isfinite(value)
+        for at, (_, group) in enumerate(members):
+            mine = given & group[who]
+            cells = place[mine] * len(codes) + column[mine]
+            counts[:, at, :] = np.bincount(cells, minlength=shape[0] * shape[2]).reshape(shape[0], shape[2])
+            sums[:, at] = np.bincount(place[mine], value[mine], minlength=shape[0])
+        declined = np.bincount(place[~given], minlength=shape[0])
+        groups = tuple(name for name, _ in members)
+        return cls(question, items, groups, labels, codes, counts, sums, declined)
+
+    @cached_property
+    def n(self) -> Ints:
+        """How many answers each group gave: items × groups."""
+        return np.asarray(self.counts.sum(axis=2))
+
+    @cached_property
+    def means(self) -> Floats:
+        """The mean answer of each group; not a number where it gave none."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.asarray(self.totals / self.n)
+
+    @cached_property
+    def disagreement(self) -> Floats:
+        """The mean distance between the answers of two people: steps of the scale, or the share that differ."""
+        people = self.counts[:, 0, :].astype(np.float64) if self.groups else np.zeros((len(self.items), 1))
+        n = people.sum(axis=1)
+        apart = np.einsum("ic,cd,id->i", people, self._distances(), people, optimize=True)
+        return np.asarray(np.divide(apart, n * (n - 1), out=np.full(len(n), np.nan), where=n > 1))
+
+    @cached_property
+    def ambiguity(self) -> Floats:
+        """The entropy of people's answers, from 0 (all alike) to 1 (all answers equally often)."""
+        people = self.counts[:, 0, :] if self.groups else np.zeros((len(self.items), 2))
+        n = people.sum(axis=1, keepdims=True)
+        shares = np.divide(people, n, out=np.zeros(people.shape), where=n > 0)
+        logs = np.log(shares, out=np.zeros_like(shares), where=shares > 0)
+        entropy = -(shares * logs).sum(axis=1) / np.log(max(people.shape[1], 2))
+        return np.where(n[:, 0] > 1, entropy, np.nan)
+
+    def distance(self, group: int) -> Floats:
+        """How far a group's distribution is from the first's: steps of the scale (Wasserstein), or the share moved."""
+        n = self.n
+        both = (n[:, 0] > 0) & (n[:, group] > 0)
+        shares = np.divide(self.counts, n[:, :, None], out=np.zeros(self.counts.shape), where=n[:, :, None] > 0)
+        one, two = shares[:, 0, :], shares[:, group, :]
+        if self.question.scale.ordered:
+            order = np.argsort(self.codes)
+            steps = np.diff(self.codes[order])
+            apart = np.abs(np.cumsum((one - two)[:, order], axis=1)[:, :-1]) @ steps
+        else:
+            apart = np.abs(one - two).sum(axis=1) / 2
+        return np.where(both, apart, np.nan)
+
+    def _distances(self) -> Floats:
+        if self.question.scale.ordered:
+            return np.asarray(np.abs(self.codes[:, None] - self.codes[None, :]))
+        return np.asarray(1.0 - np.eye(len(self.codes)))
+
+    def picture(self, place: int) -> list[dict[str, Any]]:
+        """The distribution of each group that answered about an item."""
+        return [
+            {"group": name, "counts": self.counts[place, at].tolist(), "mean": _number(self.means[place, at])}
+            for at, name in enumerate(self.groups)
+            if self.counts[place, at].any()
+        ]
+
+
+def answers_of(question: Question) -> tuple[Floats, tuple[str, ...], tuple[str, ...]]:
+    """Codes, names and short names of the answers to a question; of equal parts on a continuous scale."""
+    scale = question.scale
+    if scale.options:
+        names = tuple(option.name for option in scale.options)
+        return np.array(scale.codes), names, tuple(map(show_code, scale.codes)) if scale.ordered else names
+    low, high = scale.ends
+    edges = np.linspace(low, high, BINS + 1)
+    middles = (edges[:-1] + edges[1:]) / 2
+    names = tuple(show_code(round(float(middle), 2)) for middle in middles)
+    return middles, names, names
+
+
+def _places(values: pl.Series, known: pl.Series) -> Ints:
+    """Where each value is among those known."""
+    return values.cast(pl.Enum(known)).to_physical().to_numpy().astype(np.int64)
+
+
+def _values(column: pl.Series) -> list[str]:
+    """The most frequent values of a trait."""
+    counts = column.drop_nulls().value_counts(sort=True)
+    return counts[column.name].head(GROUPS).to_list()
+
+
+def _columns(value: Floats, question: Question, codes: Floats) -> Ints:
+    """The answer, or the part of a continuous scale, that each value is; of those missing, the first."""
+    filled = np.nan_to_num(value)
+    if question.scale.options:
+        order = np.argsort(codes)
+        return np.asarray(order[np.clip(np.searchsorted(codes[order], filled), 0, len(codes) - 1)])
+    low, high = question.scale.ends
+    return np.clip(((filled - low) / (high - low) * BINS).astype(np.int64), 0, BINS - 1)
+
+
+def _number(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None

@@ -1,0 +1,343 @@
+"""What the page asks, answered with plain data: items, raters, comparisons, measures, runs and maps."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import numpy as np
+import polars as pl
+
+from vantage.corpora import Corpus
+from vantage.corpora.schema import PEOPLE as PERSON_KINDS
+from vantage.errors import InputError, nearest
+from vantage.instruments import Question
+from vantage.view.distributions import Distributions, answers_of
+from vantage.view.opening import Opened
+
+if TYPE_CHECKING:
+    from vantage.view.calls import Calls
+    from vantage.view.raters import RaterTable
+
+# What only some views need is imported when they are opened: the first page comes sooner.
+T = TypeVar("T")
+VIEWS: Final = (
+    "overview",
+    "items",
+    "item",
+    "raters",
+    "rater",
+    "compare",
+    "measures",
+    "measure",
+    "runs",
+    "calls",
+    "map",
+)
+"""What a page may ask for; each is a method of `Explorer`."""
+SIZE: Final = 50
+"""Rows of a page."""
+LARGEST: Final = 500
+TEXT: Final = 400
+"""Characters of a text in a list."""
+SORTS: Final = ("disagreement", "ambiguity", "distance", "declined", "answers", "mean", "item")
+FEW: Final = 60
+"""Columns with at most so many different values can be chosen from."""
+
+
+@dataclass
+class Explorer:
+    """One or several opened paths; reads them again when their files have changed."""
+
+    opened: Sequence[Opened]
+    read: Callable[[], Corpus | None]
+    _stamp: object = None
+    _corpus: Corpus | None = None
+    _known: dict[Any, Any] = field(default_factory=dict)
+    _lock: threading.RLock = field(default_factory=threading.RLock)
+
+    @property
+    def corpus(self) -> Corpus:
+        """The judgments as they are now."""
+        self.refresh()
+        if self._corpus is None:
+            raise InputError("there are no judgments here, only stored calls", remedy="look at the runs")
+        return self._corpus
+
+    @property
+    def calls_of(self) -> Calls:
+        """The stored calls of all paths."""
+        from vantage.view.calls import Calls
+
+        return Calls([one.store for one in self.opened if one.store is not None])
+
+    def refresh(self) -> str:
+        """Reads the files again where they have changed; the stamp of what is shown."""
+        with self._lock:
+            stamp = tuple(one.stamp() for one in self.opened)
+            if stamp != self._stamp:
+                self._corpus, self._known, self._stamp = self.read(), {}, stamp
+        return f"{hash(stamp) & 0xFFFFFFFF:08x}"
+
+    def once(self, key: Any, compute: Callable[[], T]) -> T:
+        """A value that is computed once for the files as they are."""
+        with self._lock:
+            if key not in self._known:
+                self._known[key] = compute()
+            value: T = self._known[key]
+            return value
+
+    def overview(self) -> dict[str, Any]:
+        """What there is: sizes, questions, groups and columns to choose from."""
+        stamp = self.refresh()
+        base = {
+            "stamp": stamp,
+            "paths": [{"name": one.name, "report": one.report is not None} for one in self.opened],
+            "runs": self.calls_of.count(),
+        }
+        if self._corpus is None:
+            return {**base, "judgments": 0, "questions": [], "items": 0, "raters": 0}
+        corpus = self._corpus
+        kinds = corpus.raters["kind"].cast(pl.String)
+        models = corpus.raters.filter(~kinds.is_in(PERSON_KINDS))
+        judged = set(corpus.judgments["question"].unique())
+        return {
+            **base,
+            **corpus.sizes,
+            "name": corpus.about.name,
+            "questions": [self._question(q) for q in corpus.questions if q.id in judged],
+            "kinds": dict(kinds.value_counts().sort("count", descending=True).iter_rows()),
+            "models": models["rater"].head(200).to_list(),
+            "conditions": corpus.judgments["condition"].unique().sort().to_list(),
+            "traits": {name: self._values(corpus.raters, name) for name in corpus.traits},
+            "columns": {
+                name: self._values(corpus.items, name) for name in corpus.items.columns if name not in ("item", "text")
+            },
+        }
+
+    def items(
+        self,
+        question: str = "",
+        search: str = "",
+        sort: str = "disagreement",
+        rater: str = "",
+        condition: str | None = None,
+        trait: str = "",
+        where: Mapping[str, str] | None = None,
+        only: Sequence[str] = (),
+        descending: bool = True,
+        page: int = 0,
+        size: int = SIZE,
+    ) -> dict[str, Any]:
+        """Items with the distribution of their answers, searched, filtered and sorted."""
+        asked, counts = self.question(question), self.distributions(question, trait, condition)
+        items = self.corpus.items
+        kept = np.ones(len(items), dtype=bool)
+        for name, value in (where or {}).items():
+            kept &= self._equal(items, name, value)
+        if only:
+            kept &= items["item"].is_in(list(only)).to_numpy()
+        if search:
+            texts = [pl.col(name) for name in items.columns if items.schema[name] == pl.String]
+            literal = search.casefold()
+            hits = pl.any_horizontal(text.str.to_lowercase().str.contains(literal, literal=True) for text in texts)
+            kept &= items.select(hits.fill_null(False)).to_series().to_numpy()
+        places = np.flatnonzero(kept)
+        order, distance = self._order(counts, sort, rater)
+        if order is not None:
+            values = order[places]
+            known = np.isfinite(values)
+            ranked = np.argsort(-values[known] if descending else values[known], kind="stable")
+            places = np.concatenate([places[known][ranked], places[~known]])
+        elif not descending:
+            places = places[::-1]
+        size = min(max(size, 1), LARGEST)
+        shown = places[page * size : (page + 1) * size]
+        return {
+            "question": self._question(asked),
+            "groups": counts.groups,
+            "total": len(places),
+            "page": page,
+            "size": size,
+            "rows": [self._item_row(int(place), counts, distance) for place in shown],
+        }
+
+    def item(self, item: str, trait: str = "") -> dict[str, Any]:
+        """Everything about one item: its columns, its distributions, and every judgment with its rater."""
+        corpus = self.corpus
+        at = self._place(item)
+        own = corpus.judgments.filter(pl.col("item") == item).join(corpus.raters, on="rater", how="left")
+        asked = [question for question in corpus.questions if question.id in set(own["question"])]
+        pictures = {q.id: self.distributions(q.id, trait, None).picture(at) for q in asked}
+        return {
+            "item": {name: value for name, value in corpus.items.row(at, named=True).items() if value is not None},
+            "questions": [self._question(question) for question in asked],
+            "pictures": pictures,
+            "judgments": [_plain(row) for row in own.sort("question", "rater", "sample").to_dicts()],
+            "neighbours": {
+                name: corpus.items["item"][place]
+                for name, place in (("previous", at - 1), ("next", at + 1))
+                if 0 <= place < len(corpus.items)
+            },
+        }
+
+    def raters(self, question: str = "", page: int = 0, size: int = LARGEST, **how: Any) -> dict[str, Any]:
+        """Raters of every kind with their consistency, severity and what is conspicuous."""
+        return self._raters(question).page(page, size, **how)
+
+    def rater(self, rater: str, question: str = "") -> dict[str, Any]:
+        """One rater: traits, quality, use of the scale, and their answers against the others'."""
+        counts = self.distributions(question, "", None)
+        return self._raters(question).one(rater, self.question(question), counts)
+
+    def compare(self, one: str, other: str, question: str = "", size: int = SIZE) -> dict[str, Any]:
+        """Two groups of raters: the overall difference, and the items on which they part."""
+        from vantage.view.comparing import compared
+
+        return compared(self.corpus, self.question(question), one, other, size)
+
+    def measures(self) -> list[dict[str, Any]]:
+        """The measures with their options."""
+        from vantage.view.measuring import listed
+
+        return listed()
+
+    def measure(self, name: str, options: Mapping[str, str] | None = None) -> dict[str, Any]:
+        """A measure as reports show it, with the command and the Python line that reproduce it."""
+        from vantage.view.measuring import measured
+
+        folder = next((one.folder or one.path for one in self.opened if one.read is not None), None)
+        key = ("measure", name, tuple(sorted((options or {}).items())))
+        return self.once(key, lambda: measured(self.corpus, name, options or {}, str(folder or "FOLDER")))
+
+    def runs(self) -> dict[str, Any]:
+        """The runs of the stores: calls, cost, speed, failures by reason, replies by rule."""
+        self.refresh()
+        return self.calls_of.summary(self._corpus)
+
+    def calls(self, item: str = "", rater: str = "", run: int | None = None, page: int = 0) -> dict[str, Any]:
+        """Stored calls with prompt and reply: of an item, of a rater, of a run."""
+        return self.calls_of.calls(item=item, rater=rater, run=run, page=page)
+
+    def map(self, kind: str = "raters", question: str = "", x: str = "", y: str = "") -> dict[str, Any]:
+        """Points with their intervals: raters, items by two questions, or both on one scale."""
+        from vantage.view import mapping
+
+        corpus = self.corpus
+        key = ("map", kind, question, x, y)
+        if kind == "raters":
+            return self._raters(question).map()
+        if kind == "items":
+            return self.once(key, lambda: mapping.by_two(corpus, *self._two(x, y)))
+        if kind == "wright":
+            return self.once(key, lambda: mapping.one_scale(corpus, self.question(question)))
+        raise InputError(f"there is no map '{kind}'", remedy=nearest(kind, ("raters", "items", "wright")))
+
+    def question(self, name: str) -> Question:
+        """A question by its id; the first that was judged where none is named."""
+        if name:
+            return self.corpus.question(name)
+        judged = set(self.corpus.judgments["question"].unique())
+        first = next((question for question in self.corpus.questions if question.id in judged), None)
+        if first is None:
+            raise InputError("the corpus has no judgments", remedy="collect some, or ask a model")
+        return first
+
+    def distributions(self, question: str, trait: str, condition: str | None) -> Distributions:
+        """The counts of answers to a question."""
+        asked = self.question(question)
+        if trait and trait not in self.corpus.traits:
+            raise InputError(f"raters have no trait '{trait}'", remedy=nearest(trait, self.corpus.traits))
+        key = ("distributions", asked.id, trait, condition)
+        return self.once(key, lambda: Distributions.of(self.corpus, asked, trait=trait, condition=condition))
+
+    def _two(self, x: str, y: str) -> tuple[Question, Question]:
+        """The questions of the two axes: those named, or the first two whose answers have an order."""
+        judged = set(self.corpus.judgments["question"].unique())
+        ordered = [one for one in self.corpus.questions if one.id in judged and one.scale.ordered]
+        if len(ordered) < 2:
+            raise InputError("a map of items needs two questions whose answers have an order", remedy="map the raters")
+        return self.corpus.question(x) if x else ordered[0], self.corpus.question(y) if y else ordered[1]
+
+    def _raters(self, question: str) -> RaterTable:
+        from vantage.view.raters import RaterTable
+
+        asked = self.question(question)
+        return self.once(("raters", asked.id), lambda: RaterTable.of(self.corpus, asked))
+
+    def _order(self, counts: Distributions, sort: str, rater: str) -> tuple[Any, Any]:
+        """The number that items are sorted by, and the distance of the chosen rater from the first group."""
+        group = counts.groups.index(rater) if rater in counts.groups else min(1, len(counts.groups) - 1)
+        key = ("distance", counts.question.id, counts.groups, group)
+        apart = self.once(key, lambda: counts.distance(group)) if group > 0 else None
+        if sort not in SORTS:
+            raise InputError(f"items cannot be sorted by '{sort}'", remedy=nearest(sort, SORTS))
+        order: dict[str, Callable[[], Any]] = {
+            "disagreement": lambda: counts.disagreement,
+            "ambiguity": lambda: counts.ambiguity,
+            "distance": lambda: apart if apart is not None else np.full(len(counts.items), np.nan),
+            "mean": lambda: counts.means[:, 0],
+            "declined": lambda: counts.declined.astype(np.float64),
+            "answers": lambda: counts.n.sum(axis=1).astype(np.float64),
+            "item": lambda: None,
+        }
+        return order[sort](), apart
+
+    def _item_row(self, place: int, counts: Distributions, distance: Any) -> dict[str, Any]:
+        row = self.corpus.items.row(place, named=True)
+        text = str(row.get("text") or "")
+        return {
+            "item": row["item"],
+            "text": text[:TEXT] + ("…" if len(text) > TEXT else ""),
+            "pictures": counts.picture(place),
+            "disagreement": _finite(counts.disagreement[place]),
+            "ambiguity": _finite(counts.ambiguity[place]),
+            "distance": None if distance is None else _finite(distance[place]),
+            "declined": int(counts.declined[place]),
+            "columns": {k: str(v)[:80] for k, v in row.items() if k not in ("item", "text") and v is not None},
+        }
+
+    def _place(self, item: str) -> int:
+        places = self.once("places", lambda: {id_: at for at, id_ in enumerate(self.corpus.items["item"])})
+        if item not in places:
+            raise InputError(f"there is no item '{item}'", remedy="search for it in the list of items")
+        return places[item]
+
+    @staticmethod
+    def _equal(items: pl.DataFrame, name: str, value: str) -> Any:
+        if name not in items.columns:
+            raise InputError(f"items have no column '{name}'", remedy=nearest(name, items.columns))
+        return (items[name].cast(pl.String) == value).fill_null(value == "").to_numpy()
+
+    @staticmethod
+    def _values(frame: pl.DataFrame, name: str) -> list[str]:
+        """The different values of a column, where they are few."""
+        column = frame[name]
+        if column.dtype.is_nested():
+            return []
+        values = column.drop_nulls().cast(pl.String).unique()
+        return values.sort().to_list() if len(values) <= FEW else []
+
+    @staticmethod
+    def _question(question: Question) -> dict[str, Any]:
+        codes, labels, ticks = answers_of(question)
+        return {
+            "id": question.id,
+            "title": question.title,
+            "ask": question.ask,
+            "scale": question.scale.describe(),
+            "ordered": question.scale.ordered,
+            "labels": labels,
+            "ticks": ticks,
+            "codes": codes.tolist(),
+        }
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def _plain(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if value is not None and name != "item"}

@@ -1,0 +1,124 @@
+"""The explorer as one file that opens from disk: the same page, with the judgments inside."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+
+from vantage.errors import InputError
+from vantage.view.app import asset, finite
+from vantage.view.explorer import Explorer
+
+LARGEST: Final = 50_000
+"""Judgments of a file; of more, whole items are drawn at random, and the page says so."""
+TRAIT_VALUES: Final = 6
+"""Traits with at most so many values are compared in the file."""
+COMPARED: Final = 12
+"""At most so many comparisons are computed for the file."""
+
+
+def export(explorer: Explorer, file: str | Path | None = None, *, seed: int = 0) -> str:
+    """The page with everything it shows; written to `file` where one is given."""
+    explorer.refresh()
+    sampled = _sample(explorer, seed)
+    text = _page(data_of(sampled[0]) | {"sampled": sampled[1]})
+    if file is not None:
+        place = Path(file)
+        if not place.parent.is_dir():
+            raise InputError("there is no such folder", file=place.parent, remedy="make it first")
+        place.write_text(text, "utf-8")
+    return text
+
+
+def data_of(explorer: Explorer) -> dict[str, Any]:
+    """What the page would ask a server for, question by question; judgments as columns, each text once."""
+    corpus, overview = explorer.corpus, explorer.overview()
+    questions = [question["id"] for question in overview["questions"]]
+    judgments = corpus.judgments.drop("scores", strict=False)
+    columns: dict[str, Any] = {}
+    for name in judgments.columns:
+        series = judgments[name]
+        if series.dtype.is_nested():
+            continue
+        values = series.cast(pl.String) if series.dtype == pl.Enum else series
+        if values.dtype == pl.String:
+            words = values.unique(maintain_order=True).drop_nulls()
+            places = values.replace_strict(
+                words, pl.int_range(len(words), eager=True), default=None, return_dtype=pl.Int64
+            )
+            columns[name] = {"words": words.to_list(), "places": places.to_list()}
+        else:
+            columns[name] = values.to_list()
+    ordered = [question["id"] for question in overview["questions"] if question["ordered"]]
+    return {
+        "overview": overview,
+        "items": {id_: explorer.items(id_, size=10**9)["rows"] for id_ in questions},
+        "texts": {row["item"]: _whole(row) for row in corpus.items.iter_rows(named=True)},
+        "raters": {id_: explorer.raters(id_, size=10**9) for id_ in questions},
+        "judgments": columns,
+        "compare": _comparisons(explorer, questions),
+        "maps": {f"raters {id_}": explorer.map("raters", id_) for id_ in ordered}
+        | ({"items": explorer.map("items")} if len(ordered) > 1 else {}),
+    }
+
+
+def _whole(row: dict[str, Any]) -> dict[str, str]:
+    return {name: str(value) for name, value in row.items() if value is not None}
+
+
+def _comparisons(explorer: Explorer, questions: list[str]) -> list[dict[str, Any]]:
+    """People against each model, and the groups of each trait, as far as the file has room."""
+    overview = explorer.overview()
+    pairs = [(f"rater={name}", "people") for name in overview["models"]]
+    for trait, values in overview["traits"].items():
+        if 2 <= len(values) <= TRAIT_VALUES:
+            pairs += [(f"{trait}={values[0]}", f"{trait}={other}") for other in values[1:]]
+    results: list[dict[str, Any]] = []
+    for one, other in pairs:
+        for question in questions:
+            if len(results) >= COMPARED:
+                return results
+            try:
+                results.append(explorer.compare(one, other, question, size=25))
+            except InputError:
+                continue  # the groups have no item in common, or no answers
+    return results
+
+
+def _sample(explorer: Explorer, seed: int) -> tuple[Explorer, dict[str, int] | None]:
+    """The explorer of whole items drawn at random, where there are too many judgments for one file."""
+    corpus = explorer.corpus
+    count = len(corpus.judgments)
+    if count <= LARGEST:
+        return explorer, None
+    sizes = corpus.judgments.group_by("item").len().sort("item")
+    order = np.random.default_rng(seed).permutation(len(sizes))
+    kept = order[np.cumsum(sizes["len"].to_numpy()[order]) <= LARGEST]
+    drawn = corpus.filter(pl.col("item").is_in(sizes["item"].gather(kept).implode()))
+    shown = Explorer([], lambda: drawn)
+    return shown, {"judgments": len(drawn.judgments), "of": count, "items": len(drawn.items), "of_items": len(sizes)}
+
+
+def _page(data: dict[str, Any]) -> str:
+    script, style = asset("view.js"), asset("view.css")
+    # No text can end the element that holds the data.
+    inside = json.dumps(finite(data), ensure_ascii=False, separators=(",", ":"), default=str).replace("<", "\\u003c")
+    policy = (
+        f"default-src 'none'; script-src 'sha256-{_digest(script)}'; style-src 'sha256-{_digest(style)}'; "
+        "img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
+    page = asset("view.html")
+    page = page.replace('<link rel="stylesheet" href="view.css">', f"<style>{style}</style>")
+    page = page.replace("<!-- policy -->", f'<meta http-equiv="content-security-policy" content="{policy}">')
+    holder = f'<script type="application/json" id="data">{inside}</script>'
+    return page.replace('<script src="view.js" defer></script>', f"{holder}<script>{script}</script>")
+
+
+def _digest(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")

@@ -1,0 +1,131 @@
+"""Raters: people, models and personas in one table, with their quality, and one of them against the others."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+
+from vantage.corpora import Corpus
+from vantage.errors import InputError, nearest
+from vantage.instruments import Question
+from vantage.measures.reliability.rater_quality import rater_quality
+from vantage.view.distributions import Distributions, answers_of
+
+ANSWERS: Final = 200
+"""How many answers of one rater are listed, those farthest from the others first."""
+SORTS: Final = ("flags", "estimate", "bias", "spread", "answers", "rater")
+NUMBERS: Final = ("estimate", "low", "high", "bias", "spread", "agreement", "top_share", "opt_outs", "seconds")
+
+
+@dataclass(frozen=True, slots=True)
+class RaterTable:
+    """The quality of every rater about one question."""
+
+    corpus: Corpus
+    question: Question
+    frame: pl.DataFrame
+
+    @classmethod
+    def of(cls, corpus: Corpus, question: Question) -> RaterTable:
+        """Consistency, severity and flags where the scale has an order; counts alone where it has none."""
+        own = corpus.filter(question=question.id)
+        counts = own.judgments.group_by("rater").agg(
+            pl.len().alias("judgments"), pl.col("value").count().alias("answers")
+        )
+        raters = own.raters.join(counts, on="rater", how="left", maintain_order="left")
+        if question.scale.ordered and own.judgments["rater"].n_unique() > 1:
+            quality = rater_quality(own, kinds="all", include_excluded=True)
+            columns = ["rater", "flags", *(name for name in NUMBERS if name in quality.columns)]
+            raters = raters.join(quality.select(columns), on="rater", how="left", maintain_order="left")
+        for name in NUMBERS:
+            if name not in raters.columns:
+                raters = raters.with_columns(pl.lit(None, pl.Float64).alias(name))
+        if "flags" not in raters.columns:
+            raters = raters.with_columns(pl.lit([], pl.List(pl.String)).alias("flags"))
+        return cls(corpus, question, raters.with_columns(pl.col("kind").cast(pl.String)))
+
+    def page(
+        self, page: int, size: int, *, search: str = "", kind: str = "", sort: str = "flags", descending: bool = True
+    ) -> dict[str, Any]:
+        """Raters of a page, searched, filtered and sorted."""
+        if sort not in SORTS:
+            raise InputError(f"raters cannot be sorted by '{sort}'", remedy=nearest(sort, SORTS))
+        frame = self.frame
+        if kind:
+            frame = frame.filter(pl.col("kind") == kind)
+        if search:
+            frame = frame.filter(pl.col("rater").str.to_lowercase().str.contains(search.casefold(), literal=True))
+        order = (
+            [pl.col("flags").list.len().fill_null(0), -pl.col("estimate").fill_null(1.0)] if sort == "flags" else [sort]
+        )
+        frame = frame.sort(*order, "rater", descending=[*([descending] * len(order)), False], nulls_last=True)
+        rows = [self._row(row) for row in frame.slice(page * size, size).iter_rows(named=True)]
+        return {"total": len(frame), "page": page, "size": size, "rows": rows, "traits": self.corpus.traits}
+
+    def one(self, rater: str, question: Question, counts: Distributions) -> dict[str, Any]:
+        """A rater with the use of the scale and the answers that are farthest from the others'."""
+        mine = self.frame.filter(pl.col("rater") == rater)
+        if mine.is_empty():
+            raise InputError(f"there is no rater '{rater}'", remedy="choose one from the list of raters")
+        judged = self.corpus.judgments.filter(pl.col("rater") == rater, pl.col("question") == question.id)
+        codes, labels, ticks = answers_of(question)
+        given = judged["value"].drop_nulls().to_numpy()
+        use = np.histogram(given, _edges(codes))[0].tolist() if len(given) else [0] * len(codes)
+        means = pl.DataFrame({"item": counts.items, "others": counts.means[:, 0] if counts.groups else np.nan})
+        rows = judged.join(means, on="item", how="left").join(self.corpus.items, on="item", how="left")
+        rows = rows.with_columns((pl.col("value") - pl.col("others").fill_nan(None)).alias("apart"))
+        rows = rows.sort(pl.col("apart").abs(), descending=True, nulls_last=True)
+        shown = [
+            name for name in ("item", "text", "value", "status", "others", "apart", "rationale") if name in rows.columns
+        ]
+        return {
+            **self._row(mine.row(0, named=True)),
+            "question": question.id,
+            "labels": labels,
+            "ticks": ticks,
+            "use": use,
+            "others_use": counts.counts[:, 0, :].sum(axis=0).tolist() if counts.groups else [],
+            "total": len(rows),
+            "listed": rows.select(shown).head(ANSWERS).fill_nan(None).to_dicts(),
+        }
+
+    def map(self) -> dict[str, Any]:
+        """Severity against consistency; raters without either have no point."""
+        known = self.frame.drop_nulls(["bias", "estimate"])
+        points = [
+            {
+                "id": row["rater"],
+                "label": row["rater"],
+                "group": row["kind"],
+                "x": row["bias"],
+                "y": row["estimate"],
+                "y_low": row["low"],
+                "y_high": row["high"],
+                "note": "; ".join(row["flags"] or []),
+            }
+            for row in known.iter_rows(named=True)
+        ]
+        return {
+            "title": f"Raters of {self.question.title or self.question.id}",
+            "x": "Severity: mean difference from the other raters",
+            "y": "Consistency: correlation with the other raters",
+            "of": "rater",
+            "points": points,
+            "left_out": len(self.frame) - len(points),
+        }
+
+    def _row(self, row: dict[str, Any]) -> dict[str, Any]:
+        quality = {name: row[name] for name in ("rater", "kind", "judgments", "answers", *NUMBERS)}
+        known = {*quality, "flags"}
+        traits = {name: str(value) for name, value in row.items() if name not in known and value is not None}
+        return {**quality, "flags": row["flags"] or [], "traits": traits}
+
+
+def _edges(codes: np.ndarray[Any, Any]) -> list[float]:
+    """The borders between the answers, so that a histogram counts each."""
+    ordered = np.sort(codes)
+    middle = (ordered[:-1] + ordered[1:]) / 2
+    return [-np.inf, *middle.tolist(), np.inf]

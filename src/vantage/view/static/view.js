@@ -1,0 +1,599 @@
+"use strict";
+// The explorer. Every text of items, raters and replies reaches the page as a text node, never as markup.
+// What is asked is answered by the server, or in an exported file by `inside`, with the same shapes.
+
+const $ = (id) => document.getElementById(id);
+let data = null; // what an exported file holds
+let overview = null;
+let drawn = 0; // the number of the last view that began to be drawn
+
+// ---- elements
+
+function h(name, attributes, ...children) {
+  const svg = ["svg", "g", "rect", "circle", "line", "text", "title"].includes(name);
+  const element = svg ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
+  for (const [key, value] of Object.entries(attributes || {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (key.startsWith("on")) element.addEventListener(key.slice(2), value);
+    else element.setAttribute(key, value === true ? "" : value);
+  }
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  return element;
+}
+
+const number = (value, digits = 2) =>
+  value === null || value === undefined ? "–" : Number(value).toFixed(digits).replace("-", "−");
+const count = (value) => Number(value || 0).toLocaleString("en");
+const counted = (value, one, several) => `${count(value)} ${value === 1 ? one : several || one + "s"}`;
+
+function address(view, given) {
+  const pairs = Object.entries(given || {}).filter(([, value]) => value !== "" && value !== null && value !== undefined && value !== false);
+  const query = new URLSearchParams(pairs).toString();
+  return `#/${view}${query ? "?" + query : ""}`;
+}
+const link = (view, given, text, more) => h("a", { href: address(view, given), ...more }, text);
+
+// ---- asking
+
+async function ask(view, given) {
+  if (data) return inside[view](given || {});
+  const pairs = Object.entries(given || {}).filter(([, value]) => value !== "" && value !== null && value !== undefined);
+  const response = await fetch(`/api/${view}?${new URLSearchParams(pairs)}`);
+  if (!response.headers.get("content-type")?.includes("json")) throw new Error(await response.text());
+  const answer = await response.json();
+  if (!response.ok) throw new Error(answer.problem);
+  return answer;
+}
+
+const asked = (given) => given.question || overview.questions[0]?.id;
+function column(name) {
+  const stored = data.judgments[name];
+  if (!stored) return () => null;
+  return stored.words ? (row) => (stored.places[row] === null ? null : stored.words[stored.places[row]]) : (row) => stored[row];
+}
+function rowsWhere(name, value) {
+  const stored = data.judgments[name], wanted = stored.words.indexOf(value), rows = [];
+  for (let row = 0; row < stored.places.length; row++) if (stored.places[row] === wanted) rows.push(row);
+  return rows;
+}
+function byNumber(rows, name, descending) {
+  const value = (row) => (row[name] === null || row[name] === undefined ? null : row[name]);
+  return rows.slice().sort((a, b) => {
+    const [x, y] = [value(a), value(b)];
+    if (x === null || y === null) return (x === null) - (y === null);
+    return (typeof x === "string" ? x.localeCompare(y) : x - y) * (descending ? -1 : 1);
+  });
+}
+const inside = {
+  overview: () => data.overview,
+  items(given) {
+    const question = data.overview.questions.find((one) => one.id === asked(given));
+    let rows = data.items[question.id];
+    const words = (given.search || "").toLowerCase();
+    if (words) rows = rows.filter((row) => Object.values(data.texts[row.item]).some((text) => text.toLowerCase().includes(words)));
+    for (const [name, value] of Object.entries(given)) {
+      if (name.startsWith("where.")) rows = rows.filter((row) => (data.texts[row.item][name.slice(6)] || "") === value);
+    }
+    if (given.only) rows = rows.filter((row) => [].concat(given.only).includes(row.item));
+    const sort = given.sort || "disagreement";
+    const value = { mean: (row) => row.pictures[0]?.mean, answers: (row) => row.pictures.reduce((sum, one) => sum + one.counts.reduce((a, b) => a + b, 0), 0) }[sort];
+    if (value) rows = rows.map((row) => ({ ...row, [sort]: value(row) }));
+    rows = byNumber(rows, sort, sort === "item" ? given.descending === "false" : given.descending !== "false");
+    const page = Number(given.page || 0), size = 50;
+    return { question, total: rows.length, page, size, rows: rows.slice(page * size, (page + 1) * size) };
+  },
+  item(given) {
+    const text = data.texts[given.item];
+    if (!text) throw new Error(`There is no item '${given.item}'.`);
+    const names = Object.keys(data.judgments).filter((name) => name !== "item"), get = Object.fromEntries(names.map((name) => [name, column(name)]));
+    const raters = new Map(Object.values(data.raters).flatMap((part) => part.rows).map((row) => [row.rater, row]));
+    const judgments = rowsWhere("item", given.item).map((row) => {
+      const one = Object.fromEntries(names.map((name) => [name, get[name](row)]).filter(([, value]) => value !== null));
+      const rater = raters.get(one.rater);
+      return { ...one, kind: rater?.kind, ...(rater?.traits || {}) };
+    });
+    const questions = data.overview.questions.filter((question) => judgments.some((one) => one.question === question.id));
+    const pictures = Object.fromEntries(questions.map((question) => [question.id, data.items[question.id].find((row) => row.item === given.item)?.pictures || []]));
+    const ids = Object.keys(data.texts), place = ids.indexOf(given.item);
+    return { item: text, questions, pictures, judgments, neighbours: { previous: ids[place - 1], next: ids[place + 1] } };
+  },
+  raters(given) {
+    const all = data.raters[asked(given)], words = (given.search || "").toLowerCase();
+    let rows = all.rows.filter((row) => (!given.kind || row.kind === given.kind) && row.rater.toLowerCase().includes(words));
+    if (given.sort && given.sort !== "flags") rows = byNumber(rows, given.sort, given.descending !== "false");
+    return { ...all, rows, total: rows.length };
+  },
+  rater(given) {
+    const id = asked(given), question = data.overview.questions.find((one) => one.id === id);
+    const row = data.raters[id].rows.find((one) => one.rater === given.rater);
+    if (!row) throw new Error(`There is no rater '${given.rater}'.`);
+    const [of, item, value, status, why] = ["question", "item", "value", "status", "rationale"].map(column);
+    const items = new Map(data.items[id].map((one) => [one.item, one]));
+    const mine = rowsWhere("rater", given.rater).filter((one) => of(one) === id).map((one) => {
+      const others = items.get(item(one))?.pictures[0]?.mean ?? null, own = value(one);
+      const apart = own === null || others === null ? null : own - others;
+      return { item: item(one), text: data.texts[item(one)]?.text, value: own, status: status(one), others, apart, rationale: why(one), size: apart === null ? null : Math.abs(apart) };
+    });
+    const nearest = (one) => question.codes.reduce((best, code, at) => (Math.abs(code - one) < Math.abs(question.codes[best] - one) ? at : best), 0);
+    const use = question.codes.map(() => 0), others = question.codes.map(() => 0);
+    mine.forEach((one) => { if (one.value !== null) use[nearest(one.value)]++; });
+    data.items[id].forEach((one) => one.pictures[0]?.counts.forEach((times, at) => { others[at] += times; }));
+    return { ...row, question: id, labels: question.labels, use, others_use: others, total: mine.length, ticks: question.ticks, listed: byNumber(mine, "size", true).slice(0, 200) };
+  },
+  compare(given) {
+    const stored = data.compare.find((one) => one.one === given.one && one.other === given.other && one.question === asked(given));
+    if (!stored) throw new Error("This comparison is not in the file. Run vantage view on the corpus to compare any two groups.");
+    return stored;
+  },
+  map: (given) => data.maps[given.kind === "items" ? "items" : `raters ${asked(given)}`],
+};
+
+// ---- pictures
+
+function picture(one, question, place, wide) {
+  const { labels, ticks } = question;
+  const most = Math.max(...one.counts, 1), n = one.counts.reduce((a, b) => a + b, 0);
+  const step = wide ? Math.min(34, 320 / labels.length) : Math.min(16, 150 / labels.length), high = wide ? 90 : 34;
+  const said = labels.map((label, at) => (one.counts[at] ? `${label}: ${one.counts[at]}` : "")).filter(Boolean).join(", ");
+  const width = step * labels.length;
+  const svg = h("svg", { width, height: high + 14, viewBox: `0 0 ${width} ${high + 14}`, role: "img", "aria-label": `${one.group}, ${counted(n, "answer")}: ${said || "none"}` },
+    one.counts.map((times, at) => {
+      const tall = (times / most) * high;
+      return h("rect", { class: "bar", x: at * step + 1, y: high - tall, width: step - 2, height: tall }, h("title", {}, `${labels[at]}: ${times}`));
+    }),
+    h("line", { class: "rule", x1: 0, x2: width, y1: high + .5, y2: high + .5 }),
+    ticks.every((tick) => tick.length * 6 < step)
+      ? ticks.map((tick, at) => h("text", { x: at * step + step / 2, y: high + 11, "text-anchor": "middle", "font-size": 10 }, tick))
+      : [h("text", { x: 0, y: high + 11, "font-size": 10 }, ticks[0].slice(0, 12)), h("text", { x: width, y: high + 11, "text-anchor": "end", "font-size": 10 }, ticks[ticks.length - 1].slice(0, 12))]);
+  const mean = one.mean === null || one.mean === undefined ? "" : `, mean ${number(one.mean)}`;
+  return h("div", { class: `picture c${Math.min(place, 7)}` }, svg, h("span", { title: one.group }, h("b", {}, one.group), ` ${count(n)}${mean}`));
+}
+const pictures = (list, question, wide) => h("div", { class: `pictures${wide ? " large" : ""}` }, list.map((one, place) => picture(one, question, place, wide)));
+
+function table(heads, rows, caption) {
+  return h("div", { class: "wide", tabindex: "0", role: "region", "aria-label": caption || "Table" },
+    h("table", {}, caption ? h("caption", { class: "caption" }, caption) : null,
+      h("thead", {}, h("tr", {}, heads.map((head) => h("th", { scope: "col", class: head.number ? "number" : null }, head.title || head)))),
+      h("tbody", {}, rows.map((row) => h("tr", {}, row.map((cell, at) => h("td", { class: heads[at].number ? "number" : null }, cell ?? "–")))))));
+}
+
+function save(name, text, type) {
+  const blob = text instanceof Blob ? text : new Blob([text], { type });
+  const anchor = h("a", { href: URL.createObjectURL(blob), download: name });
+  anchor.click();
+  setTimeout(() => URL.revokeObjectURL(anchor.href), 1000);
+}
+function csv(rows) {
+  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  // A cell that a spreadsheet would run as a formula is made text.
+  const cell = (value) => {
+    const plain = value === null || value === undefined ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);
+    const safe = typeof value === "string" && /^[=+\-@\t\r]/.test(plain) ? `'${plain}` : plain;
+    return /[",\n\r]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  };
+  return [names.join(","), ...rows.map((row) => names.map((name) => cell(row[name])).join(","))].join("\r\n");
+}
+const button = (text, act, more) => h("button", { type: "button", onclick: act, ...more }, text);
+const csvButton = (name, rows) => button("CSV", () => save(`${name}.csv`, csv(rows), "text/csv"));
+
+function scatter(map, chosen) {
+  const narrow = window.innerWidth < 700, W = narrow ? 480 : 1000, H = narrow ? 460 : 620, left = 70, bottom = 50, top = 20, right = 20;
+  const points = map.points;
+  if (!points.length) return h("p", {}, "There is nothing to draw.");
+  const groups = [...new Set(points.map((one) => one.group))];
+  const ends = (axis) => {
+    const values = points.flatMap((one) => [one[axis], one[`${axis}_low`], one[`${axis}_high`]]).filter((value) => Number.isFinite(value));
+    const low = Math.min(...values), high = Math.max(...values), room = (high - low || 1) * .06;
+    return [low - room, high + room];
+  };
+  const whole = { x: map.columns ? [-.5, map.columns.length - .5] : ends("x"), y: ends("y") };
+  let shown = structuredClone(whole);
+  const X = (value) => left + ((value - shown.x[0]) / (shown.x[1] - shown.x[0])) * (W - left - right);
+  const Y = (value) => H - bottom - ((value - shown.y[0]) / (shown.y[1] - shown.y[0])) * (H - top - bottom);
+  const svg = h("svg", { viewBox: `0 0 ${W} ${H}`, role: "img", "aria-label": `${map.title}: ${counted(points.length, "point")}. The table below has the same values.` });
+  const status = h("p", { class: "note", role: "status" }, "Hover a point to see it, press it to open it, or drag a box to list what is inside.");
+  const listed = h("div", {});
+  let current = points, boxed = false;
+  const ticks = ([low, high]) => {
+    const step = 10 ** Math.floor(Math.log10((high - low) / 4)), size = [1, 2, 5, 10].map((one) => one * step).find((one) => (high - low) / one <= 6);
+    return Array.from({ length: 40 }, (_, at) => (Math.ceil(low / size) + at) * size).filter((value) => value <= high);
+  };
+  function place(one, at) {
+    // Points of one column of a Wright map are spread sideways, so that they do not hide each other.
+    return map.columns ? one.x + (((at * 0.618) % 1) - .5) * .7 : one.x;
+  }
+  const within = (low, high) => ({ x1: X(low), y1: Y(low), x2: X(high), y2: Y(high) });
+  function draw() {
+    svg.replaceChildren();
+    ticks(shown.y).forEach((value) => svg.append(h("line", { class: "rule", x1: left, x2: W - right, y1: Y(value), y2: Y(value) }), h("text", { x: left - 8, y: Y(value) + 4, "text-anchor": "end", "font-size": 13 }, number(value, 1))));
+    if (map.columns) map.columns.forEach((name, at) => svg.append(h("text", { x: X(at), y: H - 18, "text-anchor": "middle", "font-size": 15 }, name)));
+    else ticks(shown.x).forEach((value) => svg.append(h("line", { class: "rule", y1: top, y2: H - bottom, x1: X(value), x2: X(value) }), h("text", { x: X(value), y: H - bottom + 18, "text-anchor": "middle", "font-size": 13 }, number(value, 1))));
+    svg.append(h("text", { x: (W + left) / 2, y: H - 8, "text-anchor": "middle", "font-size": 14 }, map.x), h("text", { x: 16, y: H / 2, "text-anchor": "middle", "font-size": 14, transform: `rotate(-90 16 ${H / 2})` }, map.y));
+    if (map.diagonal) svg.append(h("line", { class: "diagonal", ...within(Math.max(shown.x[0], shown.y[0]), Math.min(shown.x[1], shown.y[1])) }));
+    points.forEach((one, at) => {
+      const x = X(place(one, at)), y = Y(one.y);
+      if (x < left || x > W - right || y < top || y > H - bottom) return;
+      const colour = `c${groups.indexOf(one.group) % 8}`;
+      if (points.length <= 400) {
+        if (Number.isFinite(one.y_low)) svg.append(h("line", { class: `error ${colour}`, x1: x, x2: x, y1: Y(one.y_low), y2: Y(one.y_high) }));
+        if (Number.isFinite(one.x_low)) svg.append(h("line", { class: `error ${colour}`, y1: y, y2: y, x1: X(one.x_low), x2: X(one.x_high) }));
+      }
+      if (points.length <= 40 && one.label.length <= 24) svg.append(h("text", { class: colour, x: x + 8, y: y - 7, "font-size": 11 }, one.label));
+      const said = `${one.label}: ${map.columns ? "" : number(one.x) + ", "}${number(one.y)}${one.note ? "; " + one.note : ""}`;
+      svg.append(h("circle", { class: colour, cx: x, cy: y, r: points.length > 400 ? 3.5 : 6, "data-id": one.id, onmouseenter: () => { status.textContent = said; }, onclick: (event) => { event.stopPropagation(); chosen(one); } }, h("title", {}, said)));
+    });
+  }
+  function list() {
+    listed.replaceChildren(h("details", { open: boxed },
+      h("summary", {}, boxed ? `${counted(current.length, "point")} in the box` : `All ${counted(points.length, "point")} as a table`),
+      table(["", "group", ...(map.columns ? [] : [{ title: "x", number: true }]), { title: "y", number: true }, "remarks"],
+        current.slice(0, 200).map((one) => [link(one.of || map.of, { [one.of || map.of]: one.id }, one.label), one.group, ...(map.columns ? [] : [number(one.x)]), number(one.y), one.note || "–"])),
+      current.length > 200 ? h("p", { class: "note" }, `The first 200 of ${count(current.length)}.`) : null));
+  }
+  const where = (event) => { const box = svg.getBoundingClientRect(); return [((event.clientX - box.left) / box.width) * W, ((event.clientY - box.top) / box.height) * H]; };
+  let start = null, box = null;
+  svg.addEventListener("pointerdown", (event) => { if (event.target.tagName !== "circle") { start = where(event); box = h("rect", { class: "box" }); svg.append(box); svg.setPointerCapture(event.pointerId); } });
+  svg.addEventListener("pointermove", (event) => {
+    if (!start) return;
+    const end = where(event);
+    Object.entries({ x: Math.min(start[0], end[0]), y: Math.min(start[1], end[1]), width: Math.abs(start[0] - end[0]), height: Math.abs(start[1] - end[1]) }).forEach(([name, value]) => box.setAttribute(name, value));
+  });
+  svg.addEventListener("pointerup", (event) => {
+    if (!start) return;
+    const end = where(event), [x0, x1] = [start[0], end[0]].sort((a, b) => a - b), [y0, y1] = [start[1], end[1]].sort((a, b) => a - b);
+    box.remove();
+    start = null;
+    boxed = x1 - x0 >= 6;
+    current = !boxed ? points : points.filter((one, at) => X(place(one, at)) >= x0 && X(place(one, at)) <= x1 && Y(one.y) >= y0 && Y(one.y) <= y1);
+    list();
+  });
+  const zoom = (factor, at) => {
+    for (const axis of map.columns ? ["y"] : ["x", "y"]) {
+      const [low, high] = shown[axis], middle = at ? at[axis] : (low + high) / 2;
+      shown[axis] = [middle - (middle - low) * factor, middle + (high - middle) * factor];
+    }
+    draw();
+  };
+  svg.addEventListener("wheel", (event) => {
+    event.preventDefault();
+    const [x, y] = where(event);
+    zoom(event.deltaY > 0 ? 1.2 : 1 / 1.2, { x: shown.x[0] + ((x - left) / (W - left - right)) * (shown.x[1] - shown.x[0]), y: shown.y[0] + ((H - bottom - y) / (H - top - bottom)) * (shown.y[1] - shown.y[0]) });
+  }, { passive: false });
+  function asSvg() {
+    const copy = svg.cloneNode(true), mine = getComputedStyle(svg);
+    copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+    copy.setAttribute("font-family", "sans-serif");
+    copy.querySelectorAll("circle, line, text").forEach((one, at) => {
+      const style = getComputedStyle(svg.querySelectorAll("circle, line, text")[at]);
+      one.setAttribute("fill", one.tagName === "line" ? "none" : style.fill);
+      one.setAttribute("stroke", one.tagName === "text" ? "none" : style.stroke);
+    });
+    copy.insertBefore(h("rect", { width: W, height: H, fill: mine.backgroundColor }), copy.firstChild);
+    return new XMLSerializer().serializeToString(copy);
+  }
+  function png() {
+    const image = new Image();
+    image.onload = () => {
+      const canvas = h("canvas", { width: W * 2, height: H * 2 });
+      canvas.getContext("2d").drawImage(image, 0, 0, W * 2, H * 2);
+      canvas.toBlob((blob) => save("map.png", blob));
+    };
+    image.src = `data:image/svg+xml;charset=utf-8,${encodeURIComponent(asSvg())}`;
+  }
+  draw();
+  list();
+  return h("div", { class: "map" },
+    groups.length > 1 ? h("p", { class: "legend" }, groups.map((name, at) => h("span", { class: `c${at % 8}` }, `● ${name}`))) : null,
+    svg, status,
+    map.left_out ? h("p", { class: "note" }, `${counted(map.left_out, "point")} could not be drawn, for want of answers or of room.`) : null,
+    h("div", { class: "tools" }, button("Zoom in", () => zoom(1 / 1.5)), button("Zoom out", () => zoom(1.5)), button("Show all", () => { shown = structuredClone(whole); current = points; boxed = false; draw(); list(); }),
+      button("SVG", () => save("map.svg", asSvg(), "image/svg+xml")), button("PNG", png), csvButton("map", points)),
+    listed);
+}
+
+// ---- controls
+
+function select(name, title, options, value) {
+  return h("label", {}, title, h("select", { name }, options.map(([key, text]) => h("option", { value: key, selected: String(key) === String(value ?? "") }, text))));
+}
+const field = (name, title, value, more) => h("label", {}, title, h("input", { name, value: value ?? "", autocomplete: "off", ...more }));
+
+// A form whose values are the address: every change is a new entry of the history.
+function controls(view, given, parts, kept) {
+  const apply = (form) => {
+    const values = Object.fromEntries([...new FormData(form)].filter(([name]) => !name.startsWith("_")));
+    const [name, value] = [form.elements._column?.value, form.elements._value?.value];
+    if (name) values[`where.${name}`] = value;
+    location.hash = address(view, { ...kept, ...values }).slice(1);
+  };
+  const form = h("form", { class: "controls", onsubmit: (event) => { event.preventDefault(); apply(form); }, onchange: (event) => {
+    if (event.target.name === "_column" && event.target.value) {
+      form.elements._value.value = "";
+      $("values").replaceChildren(...(overview.columns[event.target.value] || []).map((value) => h("option", { value })));
+      form.elements._value.focus();
+    } else if (event.target.type !== "search") apply(form);
+  } }, parts);
+  let waiting = 0;
+  form.addEventListener("input", (event) => {
+    if (event.target.type !== "search") return;
+    clearTimeout(waiting);
+    waiting = setTimeout(() => apply(form), 300);
+  });
+  return form;
+}
+const questionSelect = (given) => overview.questions.length > 1 ? select("question", "Question", overview.questions.map((one) => [one.id, one.title || one.id]), asked(given)) : null;
+
+function pages(view, given, total, page, size) {
+  if (total <= size) return null;
+  const to = Math.min((page + 1) * size, total);
+  return h("p", { class: "pages" }, page > 0 ? link(view, { ...given, page: page - 1 }, "← Previous", { rel: "prev" }) : null,
+    `${count(page * size + 1)}–${count(to)} of ${count(total)}`, to < total ? link(view, { ...given, page: page + 1 }, "Next →", { rel: "next" }) : null);
+}
+
+// ---- views
+
+const SORTS = [["disagreement", "Disagreement"], ["ambiguity", "Ambiguity"], ["distance", "Distance people – model"], ["declined", "Refusals and other gaps"], ["answers", "Number of answers"], ["mean", "Mean answer"], ["item", "Order of the corpus"]];
+
+const views = {
+  async items(given) {
+    const answer = await ask("items", given), question = answer.question, filters = Object.keys(given).filter((name) => name.startsWith("where."));
+    const columns = Object.keys(overview.columns || {});
+    const form = controls("items", given, [
+      questionSelect(given), field("search", "Search", given.search, { type: "search" }), select("sort", "Sort by", SORTS, given.sort || "disagreement"),
+      overview.models?.length > 1 && !data ? select("rater", "Model", [["", "the first"], ...overview.models.map((name) => [name, name])], given.rater) : null,
+      !data && Object.keys(overview.traits || {}).length ? select("trait", "People by", [["", "all together"], ...Object.keys(overview.traits).map((name) => [name, name])], given.trait) : null,
+      !data && overview.conditions?.length > 1 ? select("condition", "Condition", [["", "all"], ...overview.conditions.filter(Boolean).map((name) => [name, name])], given.condition) : null,
+      columns.length ? select("_column", "Filter by column", [["", "none"], ...columns.map((name) => [name, name])], filters[0]?.slice(6)) : null,
+      columns.length ? field("_value", "equal to", filters.length ? given[filters[0]] : "", { list: "values" }) : null,
+      h("datalist", { id: "values" }, (overview.columns?.[filters[0]?.slice(6)] || []).map((value) => h("option", { value }))),
+      select("descending", "Order", [["true", "highest first"], ["false", "lowest first"]], given.descending || "true"),
+    ], given.only ? { only: given.only } : {});
+    return [h("h1", {}, "Items"), form, h("p", { class: "note" }, wording(question), ` · ${question.scale}`),
+      answer.total ? null : h("p", {}, "No item matches. Change the search or the filter."),
+      h("ol", { class: "rows" }, answer.rows.map((row) => h("li", {},
+        h("div", {}, link("item", { item: row.item, question: question.id }, h("span", { class: "text", dir: "auto" }, row.text || row.item)), h("span", { class: "facts" }, row.item)),
+        pictures(row.pictures, question),
+        h("div", { class: "facts" }, facts(row))))),
+      pages("items", given, answer.total, answer.page, answer.size),
+      h("div", { class: "tools" }, csvButton("items", answer.rows))];
+  },
+
+  async item(given) {
+    const answer = await ask("item", { item: given.item, trait: given.trait }), item = answer.item, rest = Object.entries(item).filter(([name]) => !["item", "text", "conversation"].includes(name));
+    const step = (name, text) => answer.neighbours[name] ? link("item", { item: answer.neighbours[name], question: given.question }, text, { rel: name === "previous" ? "prev" : "next" }) : null;
+    return [h("h1", {}, `Item ${item.item}`), ...said(item),
+      rest.length ? h("dl", {}, rest.map(([name, value]) => [h("dt", {}, name), h("dd", { dir: "auto" }, String(value))])) : null,
+      h("p", { class: "pages" }, step("previous", "← Previous item"), step("next", "Next item →")),
+      !data && Object.keys(overview.traits || {}).length ? controls("item", given, [select("trait", "People by", [["", "all together"], ...Object.keys(overview.traits).map((name) => [name, name])], given.trait)], { item: given.item, question: given.question }) : null,
+      answer.judgments.length ? null : h("p", {}, "Nobody has judged this item yet."),
+      ...answer.questions.map((question) => h("section", {}, h("h2", {}, question.title || question.id), h("p", { class: "note" }, wording(question, item), ` · ${question.scale}`),
+        pictures(answer.pictures[question.id], question, true), judged(answer.judgments.filter((one) => one.question === question.id), question, item)))];
+  },
+
+  async raters(given) {
+    const answer = await ask("raters", given), kinds = Object.keys(overview.kinds || {});
+    const form = controls("raters", given, [questionSelect(given), field("search", "Search", given.search, { type: "search" }),
+      kinds.length > 1 ? select("kind", "Kind", [["", "all"], ...kinds.map((kind) => [kind, kind])], given.kind) : null,
+      select("sort", "Sort by", [["flags", "What is conspicuous"], ["estimate", "Consistency"], ["bias", "Severity"], ["answers", "Number of answers"], ["rater", "Name"]], given.sort || "flags"),
+      select("descending", "Order", [["true", "highest first"], ["false", "lowest first"]], given.descending || "true")]);
+    return [h("h1", {}, "Raters"), h("p", { class: "note" }, "Consistency is the correlation with the other raters of the same items, with a 95 % interval; severity is the mean difference from them."), form,
+      h("p", {}, link("map", { kind: "raters", question: given.question }, "Show them on a map")),
+      table(["rater", "kind", { title: "answers", number: true }, { title: "consistency", number: true }, { title: "severity", number: true }, { title: "spread", number: true }, "traits", "what is conspicuous"],
+        answer.rows.map((row) => [link("rater", { rater: row.rater, question: asked(given) }, row.rater), row.kind, count(row.answers), interval(row), number(row.bias), number(row.spread), Object.entries(row.traits).filter(([, value]) => value !== "").map(([name, value]) => `${name} ${value}`).join(", ") || "–", row.flags.length ? h("span", { class: "flag" }, row.flags.join("; ")) : "–"]), "Raters"),
+      pages("raters", given, answer.total, answer.page, answer.size), h("div", { class: "tools" }, csvButton("raters", answer.rows))];
+  },
+
+  async rater(given) {
+    const answer = await ask("rater", given);
+    return [h("h1", {}, answer.rater), controls("rater", given, [questionSelect(given)], { rater: given.rater }),
+      answer.flags.length ? h("p", { class: "problem" }, `Conspicuous: ${answer.flags.join("; ")}.`) : h("p", {}, "Nothing about this rater is conspicuous."),
+      h("dl", {}, [["kind", answer.kind], ...Object.entries(answer.traits), ["answers", `${count(answer.answers)} of ${counted(answer.judgments, "judgment")}`], ["consistency", interval(answer)], ["severity", number(answer.bias)], ["spread", number(answer.spread)], ["most frequent answer", answer.top_share === null ? "–" : `${number(100 * answer.top_share, 0)} %`], ["seconds per judgment (median)", number(answer.seconds, 1)]].map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])),
+      h("h2", {}, "Use of the scale"), pictures([{ group: answer.rater, counts: answer.use }, { group: "others", counts: answer.others_use }].filter((one) => one.counts.length), answer, true),
+      h("h2", {}, "Answers, those farthest from the others first"),
+      table(["item", { title: "answer", number: true }, { title: "others' mean", number: true }, { title: "difference", number: true }, "reason"],
+        answer.listed.map((one) => [link("item", { item: one.item, question: answer.question }, h("span", { dir: "auto" }, (one.text || one.item).slice(0, 160))), one.value === null ? one.status : number(one.value, 0), number(one.others), number(one.apart), h("span", { dir: "auto" }, one.rationale || "–")]), "Answers"),
+      answer.total > answer.listed.length ? h("p", { class: "note" }, `The first ${answer.listed.length} of ${counted(answer.total, "judgment")}.`) : null,
+      h("div", { class: "tools" }, csvButton("rater", answer.listed))];
+  },
+
+  async compare(given) {
+    const groups = data ? [...new Set(data.compare.flatMap((one) => [one.one, one.other]))] : ["people", ...Object.keys(overview.kinds || {}).map((kind) => `kind=${kind}`), ...(overview.models || []).map((name) => `rater=${name}`),
+      ...Object.entries(overview.traits || {}).flatMap(([name, values]) => values.map((value) => `${name}=${value}`)), ...(overview.conditions || []).filter(Boolean).map((name) => `condition=${name}`)];
+    if (groups.length < 2) return [h("h1", {}, "Compare"), h("p", {}, "There is only one group of raters.")];
+    const first = data ? data.compare[0] : null;
+    const one = given.one || (first ? first.one : overview.models?.length ? `rater=${overview.models[0]}` : groups[groups.length - 1]), other = given.other || (first ? first.other : "people");
+    const form = controls("compare", given, [select("one", "Group", groups.map((name) => [name, groupName(name)]), one), select("other", "against", groups.map((name) => [name, groupName(name)]), other), questionSelect(given)]);
+    const head = [h("h1", {}, "Compare"), form];
+    let answer;
+    try { answer = await ask("compare", { one, other, question: asked(given) }); } catch (error) { return [...head, h("p", { class: "problem" }, error.message)]; }
+    const side = (rows, title) => h("section", {}, h("h2", {}, title), rows.length ? h("ol", { class: "rows" }, rows.map((row) => h("li", {},
+      h("div", {}, link("item", { item: row.item, question: answer.question }, h("span", { class: "text", dir: "auto" }, row.text || row.item))),
+      h("div", { class: "facts" }, h("b", {}, number(row.difference)), row.low === null || row.low === undefined ? "" : ` (${number(row.low)} to ${number(row.high)})`, row.mean === undefined ? "" : h("div", {}, `${number(row.mean)} against ${number(row.mean_other)}`))))) : h("p", {}, "None."));
+    return [...head, h("p", {}, answer.sentence), answer.points.length ? scatter({ title: `${groupName(one)} against ${groupName(other)}`, x: groupName(other), y: groupName(one), of: "item", diagonal: true, points: answer.points.map((point) => ({ id: point.item, label: point.item, group: "items", x: point.x, y: point.y })) }, (point) => { location.hash = address("item", { item: point.id, question: answer.question }); }) : null,
+      h("p", { class: "note" }, "Intervals of single items are 95 % intervals of that item alone; with many items some lie away from zero by chance."),
+      answer.unit === "points" ? h("div", { class: "two" }, side(answer.higher, `${groupName(one)} higher`), side(answer.lower, `${groupName(one)} lower`)) : side(answer.higher, "Most different"),
+      h("div", { class: "tools" }, csvButton("comparison", [...answer.higher, ...answer.lower]))];
+  },
+
+  async measures(given) {
+    if (data) return [h("h1", {}, "Measures"), h("p", {}, "A file holds no measures. Run vantage view on the corpus, or vantage measure.")];
+    const list = await ask("measures"), chosen = list.find((one) => one.name === (given.name || "alpha")) || list[0], families = [...new Set(list.map((one) => one.family))];
+    const { name: _, ...options } = given;
+    const form = h("form", { class: "controls", onsubmit: (event) => { event.preventDefault(); location.hash = address("measures", Object.fromEntries(new FormData(form))).slice(1); } },
+      h("label", {}, "Measure", h("select", { name: "name", onchange: (event) => { location.hash = address("measures", { name: event.target.value }).slice(1); } }, families.map((family) => h("optgroup", { label: family }, list.filter((one) => one.family === family).map((one) => h("option", { value: one.name, selected: one === chosen }, one.name)))))),
+      chosen.options.map((option) => field(option.name, option.name.replaceAll("_", " ") + (option.needed ? " (needed)" : ""), options[option.name] ?? (option.name === "by" ? "question" : ""), { placeholder: option.default || option.takes, title: option.takes, required: option.needed })), h("button", {}, "Measure"));
+    const head = [h("h1", {}, "Measures"), h("p", { class: "note" }, chosen.summary), form];
+    if (!Object.keys(options).length) return head;
+    try {
+      const answer = await ask("measure", { name: chosen.name, ...Object.fromEntries(Object.entries(options).map(([name, value]) => [`options.${name}`, value])) });
+      const result = h("div", {});
+      result.innerHTML = answer.html; // made and escaped by the templates of reports
+      return [...head, h("h2", {}, answer.title), ...answer.sentences.map((sentence) => h("p", {}, sentence)), answer.left_out ? h("p", { class: "note" }, answer.left_out) : null, result,
+        h("h2", {}, "Reproduce it"), copyable(answer.command), copyable(answer.python), h("div", { class: "tools" }, csvButton(answer.measure, answer.rows))];
+    } catch (error) { return [...head, h("p", { class: "problem" }, error.message)]; }
+  },
+
+  async map(given) {
+    const kinds = [["raters", "Raters: severity and consistency"], ...(overview.questions.filter((one) => one.ordered).length > 1 ? [["items", "Items by two questions"]] : []), ...(data ? [] : [["wright", "Raters and items on one scale"]])];
+    const kind = given.kind || "raters", names = overview.questions.filter((one) => one.ordered).map((one) => [one.id, one.title || one.id]);
+    const form = controls("map", given, [select("kind", "Map", kinds, kind), kind === "items" && !data ? [select("x", "Across", names, given.x || names[0]?.[0]), select("y", "Up", names, given.y || names[1]?.[0])] : kind === "items" ? null : questionSelect(given)]);
+    const head = [h("h1", {}, "Maps"), form];
+    try {
+      const map = await ask("map", { kind, question: kind === "items" ? "" : asked(given), x: kind === "items" ? given.x : "", y: kind === "items" ? given.y : "" });
+      return [...head, h("h2", {}, map.title), scatter(map, (point) => { const of = point.of || map.of; location.hash = address(of, { [of]: point.id, question: asked(given) }); })];
+    } catch (error) { return [...head, h("p", { class: "problem" }, error.message)]; }
+  },
+
+  async runs(given) {
+    const answer = await ask("runs");
+    if (!answer.runs.length) return [h("h1", {}, "Runs"), h("p", {}, "No calls are stored beside what you opened.")];
+    const time = (value) => new Date(value * 1000).toLocaleString();
+    const calls = given.run ? await ask("calls", { run: given.run, page: given.page }) : null;
+    return [h("h1", {}, "Runs"),
+      table([{ title: "run", number: true }, "state", "changed", "model", ...["requests", "stored", "failed", "missing", "retries", "ms per call", "tokens in", "tokens out", "cost"].map((title) => ({ title, number: true }))],
+        answer.runs.map((row) => [link("runs", { run: row.run }, String(row.run)), row.state, time(row.changed), row.model, count(row.requests), count(row.stored), count(row.failed), count(row.missing), count(row.retries), number(row.milliseconds, 0), count(row.prompt_tokens), count(row.completion_tokens), row.cost === null ? "not known" : number(row.cost, 4)]), "Runs"),
+      answer.failures.length ? [h("h2", {}, "Failures by reason"), table(["reason", { title: "calls", number: true }], answer.failures.map(([reason, times]) => [reason, count(times)]), "Failures")] : null,
+      answer.rules.length ? [h("h2", {}, "Replies by the rule that read them"), table(["rater", "rule", "status", { title: "replies", number: true }], answer.rules.map((row) => [row.rater, row.rule, row.status, count(row.replies)]), "Rules")] : null,
+      calls ? [h("h2", {}, `Calls of run ${given.run}`), ...calls.calls.map(call), calls.more || given.page > 0 ? h("p", { class: "pages" }, given.page > 0 ? link("runs", { ...given, page: given.page - 1 }, "← Previous") : null, calls.more ? link("runs", { ...given, page: Number(given.page || 0) + 1 }, "Next →") : null) : null] : null].flat(2);
+  },
+};
+
+const groupName = (group) => group.startsWith("rater=") ? group.slice(6) : group.startsWith("kind=") ? `every ${group.slice(5)}` : group.replace("=", ": ");
+// The question as it is asked about an item; without one, its fields are left open.
+const wording = (question, item) => (question.ask || question.title).replaceAll(/\{(\w+)\}/g, (_, name) => item?.[name] ?? `[${name}]`);
+const interval = (row) => row.estimate === null || row.estimate === undefined ? "–" : h("span", {}, number(row.estimate), row.low === null ? "" : h("span", { class: "interval" }, ` ${number(row.low)} to ${number(row.high)}`));
+const facts = (row) => [["disagreement", row.disagreement], ["ambiguity", row.ambiguity], ["distance of the model", row.distance]].filter(([, value]) => value !== null).map(([name, value]) => h("div", {}, `${name} `, h("b", {}, number(value)))).concat(row.declined ? [h("div", {}, `${counted(row.declined, "judgment")} without an answer`)] : []);
+const copyable = (text) => h("div", { class: "tools" }, h("pre", {}, text), button("Copy", (event) => { navigator.clipboard.writeText(text); event.target.textContent = "Copied"; }));
+
+// The text of an item: turns of a conversation as such, anything else as it is.
+function said(item) {
+  const turns = (text) => { const lines = String(text).split("\n").filter(Boolean).map((line) => /^([^:\n]{1,30}): (.+)$/.exec(line)); return lines.length > 1 && lines.every(Boolean) ? lines.map((line) => [line[1], line[2]]) : null; };
+  const parts = [];
+  for (const name of ["conversation", "text"]) {
+    if (item[name] === undefined) continue;
+    const spoken = turns(item[name]);
+    parts.push(spoken ? h("ol", { class: "dialogue" }, spoken.map(([who, words]) => h("li", { dir: "auto" }, h("b", {}, who), " ", words))) : h("blockquote", { class: "said", dir: "auto" }, String(item[name])));
+  }
+  return parts.length ? parts : [h("p", { class: "note" }, "The item has no text.")];
+}
+
+const KNOWN = ["question", "rater", "kind", "condition", "sample", "value", "status", "rationale", "reply", "rule", "presentation", "thinking", "finish", "excluded"];
+function judged(rows, question, item) {
+  const label = (row) => row.value === undefined ? row.status : question.labels[question.codes.indexOf(row.value)] ?? number(row.value);
+  const extra = [["condition", (row) => row.condition], ["sample", (row) => row.sample], ["presentation", (row) => row.presentation]].filter(([name]) => new Set(rows.map((row) => row[name] ?? "")).size > 1);
+  return table(["rater", "kind", "answer", ...extra.map(([name]) => name), "traits", "reason", "reply"], rows.map((row) => [
+    link("rater", { rater: row.rater, question: question.id }, row.rater), row.kind, h("b", {}, label(row)), ...extra.map(([, get]) => String(get(row) ?? "–")),
+    Object.entries(row).filter(([name, value]) => !KNOWN.includes(name) && (typeof value === "string" || typeof value === "number") && String(value).length < 40 && value !== "" && name in (overview.traits || {})).map(([name, value]) => `${name} ${value}`).join(", ") || "–",
+    h("span", { dir: "auto" }, row.rationale || "–"), row.reply ? reply(row, item) : "–"]), `Judgments about ${question.title || question.id}`);
+}
+
+function reply(row, item) {
+  const details = h("details", {}, h("summary", {}, row.rule || "show"));
+  details.addEventListener("toggle", async () => {
+    if (!details.open || details.childElementCount > 1) return;
+    if (row.thinking) details.append(h("h3", {}, "Thinking"), h("pre", { dir: "auto" }, row.thinking));
+    if (data) { details.append(h("pre", { dir: "auto" }, row.reply)); return; }
+    const key = { item: item.item, question: row.question, rater: row.rater, condition: row.condition ?? "", sample: row.sample };
+    try {
+      const shown = await ask("evidence", key), parts = [];
+      let at = 0;
+      for (const [start, end] of shown.spans) { parts.push(shown.reply.slice(at, start), h("mark", {}, shown.reply.slice(start, end))); at = end; }
+      details.append(h("pre", { dir: "auto" }, ...parts, shown.reply.slice(at)), h("p", { class: "note" }, `Rule ${row.rule}; marked are the words without which it would be read differently.`), wrong(key, shown.answers));
+      const calls = await ask("calls", { item: item.item, rater: row.rater });
+      details.append(...calls.calls.filter((one) => !one.question || one.question === row.question).slice(0, 4).map(call));
+    } catch (error) { details.append(h("p", { class: "problem" }, error.message)); }
+  });
+  return details;
+}
+
+function wrong(key, answers) {
+  const choice = h("select", { "aria-label": "What the reply means" }, h("option", { value: "" }, "it means …"), answers.map(([code, text]) => h("option", { value: code }, text)));
+  const status = h("span", { class: "note", role: "status" });
+  const send = async () => {
+    if (!choice.value) { status.textContent = "Choose what it means."; return; }
+    const response = await fetch("/api/marks", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ ...key, meant: choice.value }) });
+    const answer = await response.json();
+    status.textContent = response.ok ? `Marked; the judgments are unchanged (${counted(answer.marks, "mark")} in marks.jsonl).` : answer.problem;
+  };
+  return h("div", { class: "tools" }, "Read wrongly? ", choice, button("Mark", send), status);
+}
+
+function call(one) {
+  return h("details", {}, h("summary", {}, `${one.item || ""} ${one.question || ""} ${one.step || ""}, sample ${one.sample}: ${one.finish}`),
+    ...(one.messages || []).flatMap((message) => [h("h3", {}, message.role), h("pre", { dir: "auto" }, message.content)]),
+    one.thinking ? [h("h3", {}, "thinking"), h("pre", { dir: "auto" }, one.thinking)] : null,
+    h("h3", {}, one.error ? "error" : "reply"), h("pre", { dir: "auto" }, one.error || one.reply || JSON.stringify(one.scores)));
+}
+
+// ---- the page
+
+const NAMES = [["items", "Items"], ["raters", "Raters"], ["compare", "Compare"], ["measures", "Measures"], ["map", "Maps"], ["runs", "Runs"]];
+
+function parsed() {
+  const [view, query] = location.hash.replace(/^#\/?/, "").split("?");
+  const given = {};
+  for (const [name, value] of new URLSearchParams(query)) given[name] = name in given ? [].concat(given[name], value) : value;
+  return [views[view] ? view : overview.questions.length ? "items" : "runs", given];
+}
+
+function notice() {
+  const sizes = overview.judgments ? `${counted(overview.items, "item")}, ${counted(overview.raters, "rater")}, ${counted(overview.judgments, "judgment")}` : "Stored calls, no judgments";
+  const part = data?.sampled ? ` A random sample: ${count(data.sampled.items)} of ${counted(data.sampled.of_items, "item")} with ${count(data.sampled.judgments)} of ${counted(data.sampled.of, "judgment")}.` : "";
+  const reports = data ? [] : overview.paths.flatMap((path, at) => (path.report ? [" ", h("a", { href: `/report/${at}` }, `Report of ${path.name}`)] : []));
+  $("notice").replaceChildren(`${sizes}.${part}`, ...reports);
+}
+
+async function show(again) {
+  const mine = ++drawn, [view, given] = parsed(), focused = document.activeElement?.name, at = document.activeElement?.selectionStart;
+  $("nav").replaceChildren(...NAMES.filter(([name]) => name !== "runs" || (overview.runs && !data)).filter(([name]) => name === "runs" || overview.questions.length).map(([name, title]) => link(name, {}, title, name === view || (view === "item" && name === "items") || (view === "rater" && name === "raters") ? { "aria-current": "page" } : {})));
+  $("main").setAttribute("aria-busy", "true");
+  let parts;
+  try { parts = await views[view](given); } catch (error) { parts = [h("h1", {}, "This cannot be shown"), h("p", { class: "problem" }, error.message)]; }
+  if (mine !== drawn) return; // somebody has gone on meanwhile
+  $("main").replaceChildren(...parts.flat(3).filter((part) => part !== null && part !== undefined && part !== false));
+  $("main").removeAttribute("aria-busy");
+  document.title = `${$("main").querySelector("h1")?.textContent || "Vantage"} · ${overview.name || "Vantage"}`;
+  const field = focused && $("main").querySelector(`[name="${CSS.escape(focused)}"]`);
+  if (field) { field.focus(); if (at !== null && at !== undefined && field.setSelectionRange) try { field.setSelectionRange(at, at); } catch { /* a select has no selection */ } }
+  else if (!again) { window.scrollTo(0, 0); $("main").focus({ preventScroll: true }); }
+}
+
+async function follow() {
+  const busy = ["INPUT", "SELECT"].includes(document.activeElement?.tagName) || $("main").querySelector("details[open]");
+  if (document.visibilityState !== "visible" || busy) return;
+  try {
+    const now = await ask("overview");
+    if (now.stamp === overview.stamp) return;
+    overview = now;
+    notice();
+    await show(true);
+  } catch (error) { $("notice").textContent = `The server does not answer (${error.message}). Run vantage view again.`; }
+}
+
+// Inside a frame of a notebook an address such as #/items would be taken for one of the notebook itself.
+document.addEventListener("click", (event) => {
+  const anchor = event.target.closest?.("a[href^='#/']");
+  if (!anchor || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  location.hash = anchor.getAttribute("href");
+});
+
+document.addEventListener("keydown", (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || ["INPUT", "SELECT", "TEXTAREA"].includes(event.target.tagName)) return;
+  const wanted = { j: "next", n: "next", k: "prev", p: "prev" }[event.key];
+  const target = wanted && $("main").querySelector(`a[rel="${wanted}"]`);
+  if (target) target.click();
+  if (event.key === "/") { const search = $("main").querySelector("input[type=search]"); if (search) { event.preventDefault(); search.focus(); } }
+});
+
+async function begin() {
+  const holder = $("data");
+  if (holder) data = JSON.parse(holder.textContent);
+  try { overview = await ask("overview"); } catch (error) { $("main").replaceChildren(h("h1", {}, "This cannot be shown"), h("p", { class: "problem" }, error.message)); return; }
+  $("name").textContent = overview.name || (overview.paths || []).map((path) => path.name).join(", ") || "Vantage";
+  notice();
+  window.addEventListener("hashchange", () => show());
+  await show();
+  if (!data) setInterval(follow, 3000);
+}
+document.addEventListener("DOMContentLoaded", begin);

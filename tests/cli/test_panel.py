@@ -1,0 +1,154 @@
+"""`vantage panel` and `vantage plan` on a corpus folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.cli.run import Done, run
+from vantage import Corpus, demo_corpus
+from vantage.corpora.bundled import planted_corpus
+
+Vantage = Callable[..., Done]
+
+
+@pytest.fixture(scope="module")
+def rated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return planted_corpus().write(tmp_path_factory.mktemp("corpora") / "rated")
+
+
+@pytest.fixture
+def vantage(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Vantage:
+    return lambda *words: run(capsys, monkeypatch, *words)
+
+
+def test_panel_prints_votes_and_sentences_from_them(vantage: Vantage, rated: Path) -> None:
+    result = vantage("panel", rated, "--question", "competence")
+    assert result.code == 0
+    assert "2 models carry 2.4 effective votes about competence (2.1 to 2.8)." in result.out
+    assert "The cheapest sufficient panel about competence is model-a + model-b." in result.out
+    data = json.loads(vantage("panel", rated, "--json").out)
+    assert {row["question"] for row in data["summary"]} == {"trust", "competence"}
+    assert [row["size"] for row in data["votes"]] == [1, 2, 1, 2]
+
+
+def test_panel_draws_the_matrix_and_adds_the_panel_as_a_rater(vantage: Vantage, rated: Path, tmp_path: Path) -> None:
+    figure = tmp_path / "matrix.svg"
+    assert vantage("panel", rated, "--question", "trust", "--show", "matrix", "--figure", figure).code == 0
+    assert "model-b" in figure.read_text(encoding="utf-8")
+    words = (
+        "panel",
+        rated,
+        "--question",
+        "competence",
+        "--add",
+        "jury",
+        "--answer",
+        "median",
+        "--out",
+        tmp_path / "out",
+    )
+    assert vantage(*words).code == 0
+    assert "jury" in Corpus.read(tmp_path / "out").raters["rater"].to_list()
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--raters", "model-a"), "at least two models"),
+        (("--question", "honesty"), "honesty"),
+        (("--prices", "model-a"), "write --prices RATER=PRICE"),
+        (("--figure", "x.svg"), "pass --show matrix or --show votes"),
+        (("--add", "jury", "--question", "competence"), "pass --out FOLDER"),
+        (("--question", "trust", "--add", "jury", "--out", "x"), "is model-a alone"),
+    ],
+)
+def test_panel_ends_bad_input_with_a_sentence(vantage: Vantage, rated: Path, words: tuple[str, ...], says: str) -> None:
+    result = vantage("panel", rated, *words)
+    assert result.code == 2
+    assert says in result.err
+
+
+def test_plan_prints_the_frontier_the_choice_what_it_assumes_and_settings(vantage: Vantage, rated: Path) -> None:
+    words = (
+        "plan",
+        rated,
+        "--goal",
+        "mean",
+        "--question",
+        "trust",
+        "--target",
+        "0.3",
+        "--budget",
+        "2000",
+        "--price",
+        "0.12",
+    )
+    out = vantage(*words).out
+    assert "It is the cheapest design that reaches the target." in out
+    assert "With model-a judging 10,000 items" in out
+    assert "Assumes normal effects of items and raters that are crossed" in out
+    settings = yaml.safe_load(vantage(*words, "--settings").out)
+    assert set(settings) == {"raters", "batch"}
+    data = json.loads(vantage(*words, "--json").out)
+    assert sum(row["chosen"] for row in data["frontier"]) == 1
+    assert data["choice"][0]["cost"] <= 2000
+
+
+def test_plan_writes_a_page_and_a_figure(vantage: Vantage, tmp_path: Path) -> None:
+    words = (
+        "plan",
+        "--components",
+        "0.5,0.2,0.8",
+        "--goal",
+        "groups",
+        "--delta",
+        "0.4",
+        "--budget",
+        "100",
+        "--price",
+        "0.12",
+    )
+    result = vantage(*words, "--out", tmp_path / "plan", "--figure", tmp_path / "frontier.svg")
+    assert result.code == 0
+    assert "does not reach the target" in result.out
+    page = (tmp_path / "plan" / "report.html").read_text(encoding="utf-8")
+    assert "The frontier" in page
+    assert "power to find the difference between groups of raters" in page
+    assert (tmp_path / "plan" / "settings.yaml").exists()
+    assert (tmp_path / "frontier.svg").exists()
+
+
+def test_plan_during_says_whether_to_stop(vantage: Vantage, rated: Path) -> None:
+    words = ("plan", "--during", rated, "--question", "trust", "--goal", "reliability")
+    assert "Stop: the target is reached." in vantage(*words).out
+    more = vantage("plan", "--during", rated, "--question", "trust", "--goal", "mean", "--target", "0.1")
+    assert "Go on: some" in more.out
+    assert "covers a little less" in more.out
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--prevalence", "0.3", "--goal", "mean", "--target", "0.1", "--budget", "1"), "buys 1 answers"),
+        (("--during",), "no corpus given"),
+        (("--components", "a,b"), "write three numbers"),
+        ((), "a plan rests on one of three things"),
+    ],
+)
+def test_plan_ends_bad_input_with_a_sentence(vantage: Vantage, words: tuple[str, ...], says: str) -> None:
+    result = vantage("plan", *words)
+    assert result.code == 2
+    assert says in result.err
+
+
+def test_a_small_pilot_is_refused_with_what_is_missing(vantage: Vantage, tmp_path: Path) -> None:
+    corpus = demo_corpus()
+    corpus.filter(item=corpus.items["item"].head(5).to_list()).write(tmp_path / "small")
+    result = vantage("plan", tmp_path / "small", "--question", "trust")
+    assert result.code == 2
+    assert "take 14 items or more" in result.err

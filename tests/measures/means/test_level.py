@@ -1,0 +1,69 @@
+"""The mean answer and the share of an answer: definitions, intervals, groups of people and wrong answers."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from vantage import demo_corpus
+from vantage.errors import InputError
+from vantage.measures import mean, prevalence
+from vantage.measures.intervals import wilson
+
+
+def test_every_item_counts_once() -> None:
+    frame = {"item": ["a"] * 9 + ["b"], "rater": [*range(9), 0], "value": [1.0] * 9 + [0.0]}
+    assert mean(frame, ci="none")["estimate"][0] == 0.5
+    assert prevalence(frame, ci="none")["estimate"][0] == 0.5
+
+
+def test_intervals_over_items_are_the_normal_one_and_wilsons() -> None:
+    value = (np.random.default_rng(0).random(80) < 0.3).astype(float)
+    frame = pl.DataFrame({"item": range(80), "rater": "ann", "value": value})
+    row = mean(frame).row(0, named=True)
+    reach = 1.959963984540054 * value.std() / 80**0.5
+    assert (row["low"], row["high"]) == pytest.approx((value.mean() - reach, value.mean() + reach), abs=1e-9)
+    share = prevalence(frame).row(0, named=True)
+    assert (share["low"], share["high"]) == pytest.approx(wilson(value.sum(), 80, 0.95))
+    nobody = prevalence(frame.with_columns(value=pl.lit(0.0)), value=1).row(0, named=True)
+    assert nobody["estimate"] == 0
+    assert nobody["high"] > 0.03
+
+
+def test_raters_are_part_of_the_interval() -> None:
+    rng = np.random.default_rng(0)
+    item, rater = (grid.ravel() for grid in np.indices((50, 15)))
+    value = rng.normal(size=50)[item] + 2 * rng.normal(size=15)[rater] + rng.normal(size=750)
+    frame = pl.DataFrame({"item": item, "rater": rater, "value": value})
+    both, items, raters = (mean(frame, ci=ci).row(0, named=True) for ci in ("auto", "items", "raters"))
+    width = {row["over"]: row["high"] - row["low"] for row in (both, items, raters)}
+    assert width["both"] > width["raters"] > 2 * width["items"]
+
+
+def test_groups_of_people_and_answers_in_words() -> None:
+    corpus = demo_corpus()
+    apart = mean(corpus, between="gender", values=["woman", "man"], by="question")
+    each = mean(corpus, by=["question", "gender"])
+    for question, between, estimate in apart.select("question", "between", "estimate").iter_rows():
+        first, second = between.split(" − ")
+        values = dict(each.filter(question=question).select("gender", "estimate").iter_rows())
+        assert estimate == pytest.approx(values[first] - values[second])
+    frame = pl.DataFrame({"item": [1, 2, 3], "rater": "a", "value": ["yes", "no", "yes"], "question": "q"})
+    import vantage
+
+    made = vantage.corpus(frame)
+    assert prevalence(made, value="yes", ci="none")["estimate"][0] == pytest.approx(2 / 3)
+    with pytest.raises(InputError, match="there is no answer 'yess'; did you mean 'yes'"):
+        prevalence(made, value="yess")
+    with pytest.raises(InputError, match="say whose share is meant with value"):
+        prevalence(corpus, by="question")
+    with pytest.raises(InputError, match="the scale has no answer 9"):
+        prevalence(corpus, value=9, by="question")
+    with pytest.raises(InputError, match="a mean means nothing"):
+        mean(made)
+
+
+def test_empty_groups_have_a_reason() -> None:
+    frame = {"item": [1], "rater": [1], "value": [None]}
+    assert mean(frame)["reason"].to_list() == ["no item has an answer"]

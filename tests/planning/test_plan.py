@@ -1,0 +1,308 @@
+"""Plans: closed forms against simulation and brute force, what came true on sub-samples, budgets and bad input."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import vantage
+from benchmarks.calibration import dices
+from benchmarks.planning import Case, compared, goals, wcsent
+from vantage.collect.study import AnnotationStudy
+from vantage.corpora.bundled import planted_corpus
+from vantage.errors import InputError
+from vantage.measures.intervals import wilson
+from vantage.planning.during import during
+from vantage.planning.goals import TARGETS
+from vantage.planning.model import RatingModel, alphas, component_model, latent_share, prevalence_model
+from vantage.planning.pilot import Pilot
+from vantage.planning.plan import plan, settings_of
+from vantage.planning.precision import Layout, difference_power, mean_variance, mean_width, power, reliability
+from vantage.planning.simulated import passes
+
+VARIANCES = np.array([[0.5, 0.2, 0.8]])
+
+
+def table(rng: np.random.Generator, layout: Layout, tables: int) -> Any:
+    """Answers with the variances above: tables × items × answers, and who gave each answer."""
+    who = np.arange(layout.answers).reshape(layout.items, layout.per_item) % layout.raters
+    item = np.sqrt(0.5) * rng.normal(size=(tables, layout.items, 1))
+    rater = np.sqrt(0.2) * rng.normal(size=(tables, layout.raters))[:, who]
+    return item + rater + np.sqrt(0.8) * rng.normal(size=(tables, layout.items, layout.per_item)), who
+
+
+def test_the_variance_of_a_mean_with_crossed_raters_is_that_of_simulated_tables() -> None:
+    layout = Layout(40, 4, 16)
+    answers, _ = table(np.random.default_rng(0), layout, 40_000)
+    variance, _ = mean_variance(VARIANCES, layout)
+    assert variance[0] == pytest.approx(0.5 / 40 + 0.2 / 16 + 0.8 / 160, rel=1e-12)
+    assert answers.mean(axis=(1, 2)).var() == pytest.approx(variance[0], rel=0.02)
+
+
+def test_two_means_with_crossed_raters_have_the_power_of_simulated_tests() -> None:
+    """Raters of two groups judge the same items; half of the items are of one kind."""
+    layout, delta = Layout(30, 20, 20), 0.6
+    answers, who = table(np.random.default_rng(1), layout, 4000)
+    first = who[0] < 10
+    answers = answers + delta * first
+    means = answers.mean(axis=1)
+    apart = means[:, first].mean(axis=1) - means[:, ~first].mean(axis=1)
+    pooled = np.sqrt((means[:, first].var(axis=1, ddof=1) + means[:, ~first].var(axis=1, ddof=1)) / 10)
+    found = float((np.abs(apart / pooled) > 2.1009).mean())  # t with 18 degrees of freedom
+    planned = float(difference_power(VARIANCES, layout, delta, 0.95, between="raters")[0])
+    assert planned == pytest.approx(found, abs=0.02)
+    assert apart.var() == pytest.approx(4 * 0.2 / 20 + 4 * 0.8 / 600, rel=0.05)
+    answers, _ = table(np.random.default_rng(2), layout, 4000)
+    means = answers.mean(axis=2)
+    apart = means[:, :15].mean(axis=1) - means[:, 15:].mean(axis=1)
+    assert apart.var() == pytest.approx(4 * 0.5 / 30 + 4 * 0.8 / 600, rel=0.05)
+
+
+@pytest.mark.parametrize("between", ["raters", "items"])
+def test_the_variance_of_two_means_is_that_of_the_whole_covariance_matrix(between: str) -> None:
+    """cᵀ(σ²ᵢ ZᵢZᵢᵀ + σ²ᵣ ZᵣZᵣᵀ + σ²ₑ I)c for every rater judging every item, without any formula."""
+    layout, delta = Layout(12, 8, 8), 0.7
+    item, rater = (grid.ravel() for grid in np.indices((12, 8)))
+    by_item, by_rater = (np.eye(size)[code] for size, code in ((12, item), (8, rater)))
+    covariance = 0.5 * by_item @ by_item.T + 0.2 * by_rater @ by_rater.T + 0.8 * np.eye(96)
+    first = rater < 4 if between == "raters" else item < 6
+    contrast = np.where(first, 1, -1) / 48
+    variance = contrast @ covariance @ contrast
+    freedom = 6.0 if between == "raters" else 10.0
+    exact = power(delta, np.array([variance]), np.array([freedom]), 0.95)[0]
+    assert difference_power(VARIANCES, layout, delta, 0.95, between=between)[0] == pytest.approx(exact, rel=1e-9)
+    mean = np.full(96, 1 / 96)
+    assert mean_variance(VARIANCES, layout)[0][0] == pytest.approx(mean @ covariance @ mean, rel=1e-9)
+
+
+def test_power_is_that_of_published_tables() -> None:
+    """Cohen (1988): two groups of 64 and d = 0.5 have a power of .80, of 26 and d = 0.8 too."""
+    for n, d in ((64, 0.5), (26, 0.8), (394, 0.2)):
+        assert power(d, np.array([2 / n]), np.array([2.0 * n - 2]), 0.95)[0] == pytest.approx(0.80, abs=0.01)
+
+
+@pytest.mark.parametrize(("share", "n"), [(0.3, 400), (0.05, 80), (0.5, 1000)])
+def test_the_width_of_a_share_is_wilsons(share: float, n: int) -> None:
+    low, high = wilson(share * n, n, 0.95)
+    width = mean_width(np.array([[0.0, 0.0, share * (1 - share)]]), Layout(n, 1, n), 0.95, share=share)[0]
+    assert width == pytest.approx(high - low, rel=1e-9)
+
+
+def test_reliability_is_that_of_the_decision_study() -> None:
+    corpus = vantage.demo_corpus()
+    read = Pilot.of(corpus, "trust", None)
+    parts = read.components
+    found = vantage.measures.d_study(corpus, by="question", raters=[4], ci="none").filter(question="trust")
+    planned = reliability(np.array([[parts.item, parts.rater, parts.residual]]), Layout(10, 4, 4))[0]
+    assert planned == pytest.approx(found["dependability"][0], rel=1e-9)
+
+
+def test_simulated_answers_have_the_components_that_were_asked_for() -> None:
+    codes, shares = [1.0, 2.0, 3.0, 4.0], [0.4, 0.3, 0.2, 0.1]
+    model = RatingModel.of_shares(codes, shares, "ordinal", item=0.0, rater=0.0)
+    item, rater = (latent_share(model.codes, model.cuts, one) for one in (0.4, 0.1))
+    model = RatingModel(model.codes, "ordinal", model.cuts, item, rater)
+    made = model.answers(np.random.default_rng(3), items=1500, per_item=10, raters=300)
+    frame = pl.DataFrame(
+        {
+            "item": np.repeat(np.arange(1500), 10),
+            "rater": np.arange(15_000) % 300,
+            "value": model.codes[made.astype(int)].ravel(),
+        }
+    )
+    found = vantage.measures.components(frame, ci="none")["variance"].to_list()
+    assert found[0] == pytest.approx(0.4, rel=0.1)
+    assert found[1] == pytest.approx(0.1, rel=0.25)  # of 300 raters
+    assert frame["value"].mean() == pytest.approx(2.0, abs=0.06)
+
+
+def test_answers_without_an_order_agree_as_often_as_those_of_the_pilot() -> None:
+    rng = np.random.default_rng(4)
+    truth = RatingModel.of_shares([0.0, 1.0, 2.0], [0.5, 0.3, 0.2], "nominal", item=0.5, rater=0.1)
+    made = truth.answers(rng, items=800, per_item=4, raters=40)
+    item, answer = (grid.ravel() for grid in np.indices(made.shape))
+    frame = pl.DataFrame({"item": item, "rater": (item * 4 + answer) % 40, "value": made.ravel()})
+    model = Pilot.of(frame.with_columns(question=pl.lit("")), None, "nominal").model
+    assert model.item == pytest.approx(0.5, abs=0.06)
+    assert model.rater == pytest.approx(0.1, abs=0.05)
+
+
+@pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
+def test_alpha_of_many_tables_is_that_of_the_measure(level: Any) -> None:
+    model = RatingModel.of_shares([1.0, 2.0, 4.0], [0.5, 0.3, 0.2], "ordinal", item=0.4, rater=0.1)
+    tables = model.answers(np.random.default_rng(5), items=40, per_item=3, raters=9, tables=2)
+    found = alphas(tables, level, model.codes)
+    for one, made in zip(found, tables, strict=True):
+        exact = vantage.measures.alpha(model.codes[made.astype(int)].T, level=level, ci="none")["estimate"][0]
+        assert one == pytest.approx(exact, rel=1e-9)
+
+
+@pytest.mark.parametrize("nominal", [True, False])
+def test_the_simulated_alternative_annotator_test_is_the_real_one(nominal: bool) -> None:
+    rng = np.random.default_rng(6)
+    for spread in (0.3, 1.0, 3.0):
+        values = np.rint(rng.normal(size=(60, 1)) + rng.normal(size=(60, 5)) * [0.7, 0.7, 0.7, 0.7, spread])
+        item, rater = (grid.ravel() for grid in np.indices(values.shape))
+        kind = np.where(rater == 4, "model", "person")
+        frame = pl.DataFrame({"item": item, "rater": rater, "kind": kind, "value": values.ravel()})
+        found = vantage.measures.alt_test(frame, alignment="accuracy" if nominal else "rmse", epsilon=0.2, ci="none")
+        assert passes(values, 0.2, nominal=nominal) == found["passes"][0]
+
+
+@pytest.mark.parametrize("goal", [name for name in TARGETS if name not in ("models", "alt-test")])
+def test_the_chosen_design_is_the_cheapest_of_its_frontier(goal: Any) -> None:
+    options = {"target": 0.15} if goal == "mean" else {"delta": 0.15} if goal in ("groups", "items") else {}
+    made = plan(prevalence=0.3, agreement=0.4, goal=goal, price=0.5, **options)
+    cheapest = made.frontier.sort("cost", "per_item").row(0, named=True)
+    assert (made.chosen.items, made.chosen.per_item) == (cheapest["items"], cheapest["per_item"])
+    assert made.frontier["chosen"].sum() == 1
+    width = goal in ("alpha", "mean")
+    reached = made.frontier["value"] <= made.target if width else made.frontier["value"] >= made.target
+    assert reached.all()
+    assert (made.frontier["cost"] == made.frontier["answers"] * 0.5).all()
+    assert any(one.startswith("0.5 for each answer") for one in made.assumes)
+
+
+def test_a_budget_buys_the_best_design_it_can() -> None:
+    made = plan(prevalence=0.3, goal="mean", target=0.01, budget=120, price=0.12)
+    assert (made.budgeted["cost"] <= 120).all()
+    assert made.choice["value"][0] == made.budgeted["value"].min()
+    assert made.choice["verdict"][0].startswith("The budget of 120 does not reach the target")
+    enough = plan(prevalence=0.3, goal="mean", target=0.2, budget=2000, price=0.12)
+    assert enough.choice["cost"][0] < 2000
+    assert enough.choice["verdict"][0] == "It is the cheapest design that reaches the target."
+
+
+def test_a_model_saves_answers_as_prediction_powered_inference_says() -> None:
+    """r² of the items' means, M/(M + n): the closed form of PPI++ for means."""
+    corpus = planted_corpus()
+    made = plan(corpus, goal="mean", question="trust", target=0.4, model_items=5000)
+    rows = {row["rater"]: row for row in made.powered.to_dicts()}
+    assert rows["model-a"]["saved"] > rows["model-b"]["saved"] > 0
+    read = Pilot.of(corpus, "trust", None)
+    parts, chosen = read.components, made.chosen
+    reduced = read.explained("model-a") * 5000 / (5000 + chosen.items) / chosen.items
+    plain = parts.item / chosen.items + parts.rater / chosen.raters + parts.residual / chosen.answers
+    assert rows["model-a"]["worth"] == pytest.approx(chosen.answers * (plain / (plain - reduced) - 1), rel=1e-6)
+
+
+def test_two_models_are_ranked_by_their_distance_from_people() -> None:
+    made = plan(planted_corpus(), goal="models", question="trust")
+    assert made.choice["value"][0] >= 0.8
+    assert any("model-a and model-b lie" in one for one in made.assumes)
+    harder = plan(planted_corpus(), goal="models", question="trust", delta=0.1)
+    assert harder.chosen.answers > made.chosen.answers
+
+
+@pytest.mark.slow
+def test_two_hundred_designs_are_simulated_and_counted() -> None:
+    steps: list[int] = []
+    made = plan(prevalence=0.3, goal="alt-test", simulations=5, advance=steps.append)
+    assert sum(steps) == 200
+    assert made.chosen.raters == made.chosen.per_item
+    assert made.choice["value"][0] >= 0.8
+
+
+def test_during_stops_when_the_target_is_reached_and_says_what_is_missing_if_not() -> None:
+    corpus = planted_corpus()
+    width = vantage.measures.alpha(corpus, by="question", seed=0).filter(question="trust")
+    now = float(width["high"][0] - width["low"][0])
+    done = during(corpus, goal="alpha", question="trust", target=now + 0.01).row(0, named=True)
+    assert (done["stop"], done["missing"], done["value"]) == (True, 0, pytest.approx(now))
+    more = during(corpus, goal="alpha", question="trust", target=now / 2).row(0, named=True)
+    assert not more["stop"]
+    assert more["missing"] > more["answers"]  # half the width takes about four times as much
+    assert "covers a little less" in more["caveat"]
+    assert "looks again and again" in during(corpus, goal="groups", delta=1.0, question="trust")["caveat"][0]
+    strict = during(corpus, goal="mean", question="trust", target=0.1, looks=5).row(0, named=True)
+    assert strict["value"] > during(corpus, goal="mean", question="trust", target=0.1)["value"][0]
+    assert strict["caveat"] == ""
+
+
+def test_the_settings_are_lines_of_a_study_file(tmp_path: Path) -> None:
+    vantage.demo_corpus().write(tmp_path / "corpus")
+    for layout in (Layout(30, 3, 9), Layout(2000, 4, 4)):
+        head = "id: planned\ntitle: Planned\ncorpus: corpus\ninstrument: warmth-competence\n"
+        file = tmp_path / "study.yaml"
+        file.write_text(head + settings_of(layout) + "\n", encoding="utf-8")
+        study = AnnotationStudy.load(file).plan
+        assert study.raters == layout.per_item
+        own = study.batch.size * study.batch.per_participant
+        assert own * layout.raters >= layout.answers
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"prevalence": 0.3, "goal": "mean", "target": 0.1, "budget": 1, "price": 0.12}, "buys 8 answers at 0.12"),
+        ({"prevalence": 0.3, "goal": "mean"}, "has no target"),
+        ({"prevalence": 0.3, "goal": "groups"}, "pass delta"),
+        ({"prevalence": 1.3}, "prevalence 1.3 is not between"),
+        ({"components": [0.4, 0.1]}, "2 components were given"),
+        ({"components": [0.4, -0.1, 0.5]}, "none below 0"),
+        ({}, "rests on one of three things"),
+        ({"prevalence": 0.3, "goal": "models"}, "needs a pilot"),
+        ({"prevalence": 0.3, "goal": "width"}, "goal 'width' is not known"),
+        ({"prevalence": 0.3, "goal": "reliability", "target": 1.2}, "target 1.2 is not possible"),
+        ({"prevalence": 0.3, "price": 0}, "price and budget must be above 0"),
+        (
+            {"prevalence": 0.3, "agreement": 0.01, "goal": "reliability", "most_per_item": 5},
+            "no design with up to 5 answers per item",
+        ),
+    ],
+)
+def test_bad_input_is_one_sentence(options: dict[str, Any], says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        plan(**options)
+
+
+def test_a_pilot_that_is_too_small_says_how_large_one_is_needed() -> None:
+    corpus = vantage.demo_corpus()
+    few = corpus.filter(item=corpus.items["item"].head(8).to_list())
+    with pytest.raises(InputError, match=r"8 items have answers from two raters.*take 14 items or more"):
+        plan(few, question="trust")
+    one = corpus.filter(rater=["r1", "r2"])
+    with pytest.raises(InputError, match=r"2 raters judged several items.*three raters or more"):
+        plan(one, question="trust")
+    with pytest.raises(InputError, match="name one: "):
+        plan(corpus)
+    with pytest.raises(InputError, match="did you mean 'trust'"):
+        plan(corpus, question="trusts")
+    with pytest.raises(InputError, match="two models are ranked, and there are 0"):
+        plan(corpus, question="trust", goal="models")
+
+
+def test_a_person_who_answered_twice_counts_once() -> None:
+    corpus = vantage.demo_corpus()
+    once = corpus.judgments.filter(question="trust").select("item", "rater", "value")
+    twice = pl.concat([once.with_columns(sample=pl.lit(0)), once.with_columns(sample=pl.lit(1))])
+    found = [plan(frame, goal="mean", target=0.5, level="ordinal").chosen for frame in (once, twice)]
+    assert found[0] == found[1]
+
+
+def test_typed_in_components_are_those_of_the_answers() -> None:
+    model, parts = component_model(0.4, 0.1, 0.5)
+    assert (model.item, model.rater, parts.total) == (0.4, 0.1, 1.0)
+    model, parts = prevalence_model(0.2, 0.5, 0.1)
+    tables = model.answers(np.random.default_rng(7), items=4000, per_item=2, raters=800, tables=1)
+    assert alphas(tables, "nominal", model.codes)[0] == pytest.approx(0.5, abs=0.05)
+    assert tables.mean() == pytest.approx(0.2, abs=0.02)
+
+
+@pytest.mark.data
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "case"), [("dices", Case(100, 10, 40)), ("wcsent", Case(200, 5))], ids=["DICES-350", "W&C-Sent"]
+)
+def test_widths_come_true_on_sub_samples(name: str, case: Case) -> None:
+    """A fast version of benchmarks/planning.py, whose figures are in docs/plan.md."""
+    whole = dices() if name == "dices" else wcsent()
+    if whole is None:
+        pytest.skip("the data are not here")
+    found = compared(whole, case, goals(whole), 12)
+    for predicted, realised in found.values():
+        assert predicted == pytest.approx(realised, rel=0.15)

@@ -1,0 +1,58 @@
+"""The page of a plan, and the section on panels of a corpus report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import vantage
+from vantage.corpora.bundled import planted_corpus
+from vantage.report.overview import CorpusAnalysis, overview, panel_figures
+from vantage.report.planning import curve_figure, frontier_figure, plan_report
+
+
+def test_the_frontier_marks_the_chosen_design_and_the_budget() -> None:
+    made = vantage.plan(prevalence=0.3, goal="mean", target=0.2, price=0.12, budget=100)
+    figure = frontier_figure(made, 100)
+    assert figure.data["chosen"].sum() == 1
+    assert figure.options["reference"] == 100
+    assert "budget of 100" in figure.caption
+    drawn = figure.draw()
+    rings = [one for one in drawn.axes[0].collections if one.get_label() == "chosen"]
+    assert rings[0].get_offsets()[0].tolist() == [made.chosen.per_item, made.choice["cost"][0]]  # type: ignore[index]
+    assert frontier_figure(made, 1e6).options["reference"] is None
+
+
+def test_where_no_design_reaches_the_target_the_budget_is_drawn() -> None:
+    made = vantage.plan(components=[0.5, 0.4, 0.1], raters=4, goal="mean", target=0.01, budget=100)
+    assert made.frontier.is_empty()
+    assert frontier_figure(made, 100).options["y"] == "value"
+    assert "no design that was looked at does" in made.choice["verdict"][0]
+
+
+def test_a_plan_is_written_as_a_page(tmp_path: Path) -> None:
+    made = vantage.plan(planted_corpus(), question="trust", goal="mean", target=0.4)
+    page = plan_report(made).write(tmp_path / "plan").read_text(encoding="utf-8")
+    for words in ("The frontier", "What more items bring", "With the help of a model", "Assumes normal effects"):
+        assert words in page
+    assert "@article{westfall2014" in (tmp_path / "plan" / "references.bib").read_text(encoding="utf-8")
+    assert curve_figure(made).data["chosen"].sum() == 1
+    assert vantage.report.Report.read(tmp_path / "plan").result.findings
+
+
+def test_a_corpus_with_people_and_two_models_has_a_matrix_per_question() -> None:
+    corpus = planted_corpus()
+    figures = panel_figures(CorpusAnalysis(corpus, None, 0))
+    assert figures is not None
+    assert [figure.name for figure in figures] == ["panel-matrix-1", "panel-matrix-3"]  # type: ignore[union-attr]
+    alone = corpus.filter(rater=[name for name in corpus.raters["rater"] if name != "model-b"])
+    assert panel_figures(CorpusAnalysis(alone, None, 0)) is None
+
+
+@pytest.mark.slow
+def test_the_report_says_how_many_votes_the_models_carry() -> None:
+    result = overview(planted_corpus())
+    section = next(one for one in result.sections if one.title == "Models as a panel")
+    assert any("2 models carry 2.4 effective votes about competence" in one.text for one in section.findings)
+    assert {"panel", "panel-votes"} <= {table.name for table in result.tables}

@@ -1,0 +1,39 @@
+"""Captions and columns: what intervals are over is said once, or row by row where rows differ."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from vantage.measures import registry
+from vantage.measures.agreement.pairwise import difference
+from vantage.report.parts import Table
+from vantage.report.views import present
+
+
+def judged(raters: int, question: str) -> pl.DataFrame:
+    rater, item = (grid.ravel() for grid in np.indices((raters, 20)))
+    value = np.random.default_rng(raters).integers(0, 5, len(item)).astype(float)
+    return pl.DataFrame({"item": item, "rater": rater, "value": value}).with_columns(question=pl.lit(question))
+
+
+def shown(data: pl.DataFrame) -> Table:
+    frame = difference(data, by="question", resamples=50)
+    part = present(frame, registry()["difference"].view, name="difference", by=["question"]).parts[0]
+    assert isinstance(part, Table)
+    return part
+
+
+def test_rows_that_differ_in_their_target_say_so_themselves() -> None:
+    mixed = shown(pl.concat([judged(12, "a"), judged(5, "b")]))
+    assert "95 % intervals (over items and raters or items: see each row)" in mixed.caption
+    assert "over" in [head.column for head in mixed.heads()]
+    assert dict(mixed.frame.select("question", "over").rows()) == {"a": "both", "b": "items"}
+
+
+def test_one_target_is_said_in_the_caption_with_the_reason() -> None:
+    few = shown(judged(5, "b"))
+    assert few.caption.endswith("over items (50 resamples), since fewer than ten raters judged several items each.")
+    assert not {"over", "reason"} & {head.column for head in few.heads()}
+    many = shown(judged(12, "a"))
+    assert many.caption.endswith("with 95 % intervals over items and raters (50 resamples).")

@@ -1,0 +1,258 @@
+"""What the page shows, against brute force and the measures of the product."""
+
+from __future__ import annotations
+
+import json
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.stats import wasserstein_distance
+
+from tests.view.conftest import HOSTILE
+from vantage import demo_corpus
+from vantage.corpora import Corpus
+from vantage.errors import InputError
+from vantage.instruments import Instrument
+from vantage.measures import rater_quality
+from vantage.runs import store
+from vantage.runs.audit import Case
+from vantage.runs.marks import Mark, add, filled_in, marks, write_fixture
+from vantage.scales import Scale
+from vantage.view.app import parameters
+from vantage.view.evidence import evidence
+from vantage.view.explorer import Explorer
+from vantage.view.exporting import LARGEST, export
+from vantage.view.opening import STORE, open_path, open_paths
+
+
+def rows(answer: dict[str, Any]) -> list[dict[str, Any]]:
+    return list(answer["rows"])
+
+
+def test_distributions_are_those_of_the_judgments(explorer: Explorer, corpus: Corpus) -> None:
+    answers = corpus.judgments.filter(pl.col("question") == "warm").drop_nulls("value")
+    for row in explorer.items("warm", size=500)["rows"]:
+        mine = answers.filter(pl.col("item") == row["item"])
+        people = mine.filter(pl.col("rater") != "m1")["value"].to_list()
+        shown = {one["group"]: one for one in row["pictures"]}
+        assert shown["people"]["counts"] == [people.count(code) for code in range(1, 6)]
+        assert shown["people"]["mean"] == pytest.approx(np.mean(people))
+        apart = np.mean([abs(a - b) for a, b in combinations(people, 2)])
+        assert row["disagreement"] == pytest.approx(apart)
+        shares = np.array([people.count(code) for code in range(1, 6)]) / len(people)
+        entropy = -sum(s * np.log(s) for s in shares if s) / np.log(5)
+        assert row["ambiguity"] == pytest.approx(entropy)
+        model = mine.filter(pl.col("rater") == "m1")["value"].to_list()
+        if model:
+            assert row["distance"] == pytest.approx(wasserstein_distance(people, model))
+        else:
+            assert (row["distance"], row["declined"]) == (None, 1)
+
+
+def test_a_nominal_question_counts_pairs_that_differ(explorer: Explorer, corpus: Corpus) -> None:
+    for row in explorer.items("fair", size=500)["rows"]:
+        own = corpus.judgments.filter(pl.col("question") == "fair", pl.col("item") == row["item"])["value"].to_list()
+        assert row["disagreement"] == pytest.approx(np.mean([a != b for a, b in combinations(own, 2)]))
+
+
+def test_items_are_searched_filtered_and_sorted(explorer: Explorer) -> None:
+    assert [row["item"] for row in rows(explorer.items("warm", search="KIND"))] == ["a"]
+    assert {row["item"] for row in rows(explorer.items("warm", where={"topic": "law"}))} == set("bdf")
+    assert [row["item"] for row in rows(explorer.items("warm", only=["c", "e"], sort="item"))] == ["c", "e"]
+    for sort in ("disagreement", "ambiguity", "distance", "mean", "declined", "answers"):
+        up = [row["item"] for row in rows(explorer.items("warm", sort=sort, descending=False))]
+        assert sorted(up) == list("abcdef")
+    falling = [row["disagreement"] for row in rows(explorer.items("warm"))]
+    assert falling == sorted(falling, reverse=True)
+    page = explorer.items("warm", size=2, page=2, sort="item")
+    assert ([row["item"] for row in rows(page)], page["total"]) == (["e", "f"], 6)
+
+
+def test_people_by_a_trait(explorer: Explorer, corpus: Corpus) -> None:
+    row = next(one for one in explorer.items("warm", trait="home")["rows"] if one["item"] == "b")
+    shown = {one["group"]: sum(one["counts"]) for one in row["pictures"]}
+    assert shown == {"people": 5, "home = north": 2, "home = south": 2, f"home = {HOSTILE}": 1}
+
+
+def test_everything_about_an_item(explorer: Explorer) -> None:
+    shown = explorer.item("b")
+    assert len(shown["judgments"]) == 11
+    model = next(one for one in shown["judgments"] if one["rater"] == "m1")
+    assert (model["status"], model["kind"], "value" in model) == ("refused", "model", False)
+    assert shown["neighbours"] == {"previous": "a", "next": "c"}
+    assert explorer.item("e")["item"] == {"item": "e", "topic": "tea"}  # no text, and nothing invented
+
+
+def test_raters_are_those_of_the_measure(explorer: Explorer, corpus: Corpus) -> None:
+    quality = rater_quality(corpus.filter(question="warm"), kinds="all")
+    known = {row["rater"]: row for row in quality.iter_rows(named=True)}
+    shown = explorer.raters("warm")
+    assert {row["rater"] for row in shown["rows"]} == set(known)
+    for row in shown["rows"]:
+        assert row["estimate"] == known[row["rater"]]["estimate"]
+        assert row["flags"] == known[row["rater"]]["flags"]
+    one = explorer.rater("ann", "warm")
+    assert sum(one["use"]) == one["answers"] == 6
+    assert one["listed"][0]["apart"] == max((row["apart"] for row in one["listed"]), key=abs)
+
+
+def test_a_comparison_is_the_paired_difference(explorer: Explorer, corpus: Corpus) -> None:
+    shown = explorer.compare("rater=m1", "people", "warm")
+    answers = corpus.judgments.filter(pl.col("question") == "warm").drop_nulls("value")
+    people = answers.filter(pl.col("rater") != "m1").group_by("item").agg(pl.col("value").mean())
+    both = answers.filter(pl.col("rater") == "m1").join(people, on="item", suffix="_people")
+    apart = (both["value"] - both["value_people"]).to_numpy()
+    assert (shown["items"], shown["difference"]) == (5, pytest.approx(apart.mean()))
+    half = 2.7764451051977934 * apart.std(ddof=1) / np.sqrt(5)  # t with four degrees of freedom
+    assert shown["high"] == pytest.approx(apart.mean() + half)
+    assert ("cannot be told apart" in shown["sentence"]) is bool(abs(apart.mean()) <= half)
+    assert all(row["difference"] > 0 for row in shown["higher"])
+    nominal = explorer.compare("home=north", "home=south", "fair")
+    assert 0 <= nominal["difference"] <= 1
+    with pytest.raises(InputError, match="no column 'hme'"):
+        explorer.compare("hme=north", "people", "warm")
+    with pytest.raises(InputError, match="no answers"):
+        explorer.compare("home=west", "people", "warm")
+
+
+def test_a_measure_is_the_one_of_reports_and_can_be_reproduced(explorer: Explorer, tmp_path: Path) -> None:
+    shown = explorer.measure("alpha", {"by": "question", "resamples": "50"})
+    assert shown["command"].split()[:3] == ["vantage", "measure", "alpha"]
+    assert "--by question" in shown["command"]
+    assert shown["python"] == "vantage.measures.alpha(corpus, resamples=50, by=['question'])"
+    assert "<table" in shown["html"]
+    assert "<svg" in shown["html"]
+    names = [one["name"] for one in explorer.measures()]
+    assert {"alpha", "ambiguity", "rater-quality"} <= set(names)
+    with pytest.raises(InputError, match="a whole number"):
+        explorer.measure("alpha", {"resamples": "many"})
+
+
+def test_maps(explorer: Explorer) -> None:
+    raters = explorer.map("raters", "warm")
+    assert {point["id"] for point in raters["points"]} <= {"ann", "bob", "cid", "dee", HOSTILE, "m1"}
+    with pytest.raises(InputError, match="two questions"):
+        explorer.map("items")
+    demo = Explorer([], demo_corpus)
+    points = demo.map("items")["points"]
+    assert len(points) == 30
+    assert all(point["x_low"] <= point["x"] <= point["x_high"] for point in points if point["x_low"] is not None)
+    assert {point["of"] for point in demo.map("wright", "trust")["points"]} == {"rater", "item"}
+
+
+def test_the_words_that_decide_how_a_reply_is_read() -> None:
+    question = Instrument.of_questions("try", "Try", {"warm": Scale.points(1, 5)}).questions[0]
+    for reply, marked in (
+        ("I would say 2 at first. Rating: 5", ["5"]),
+        ('{"rating": 4, "reason": "3 of us smiled"}', ["4"]),
+        ("4", ["4"]),
+    ):
+        shown = evidence(reply, question)
+        words = " ".join(reply[start:end] for start, end in shown["spans"])
+        assert all(word in words for word in marked), (reply, shown)
+    refused = evidence("I'm sorry, but I cannot rate this text.", question)
+    assert refused["status"] == "refused"
+    assert refused["spans"]
+    assert evidence("Nothing to read here.", question)["value"] is None
+    assert evidence("", question)["spans"] == []
+    long = evidence("word " * 5000 + "Rating: 3", question)
+    assert long["value"] == 3
+
+
+def test_marks_never_change_judgments(corpus: Corpus, tmp_path: Path) -> None:
+    folder = corpus.write(tmp_path / "corpus")
+    mark = Mark("a", "warm", "m1", "", 0, "I would say 2 at first. Rating: 5", "5", "2", at=0.0)
+    add(folder, corpus, mark)
+    add(folder, corpus, Mark("a", "warm", "m1", "", 0, "same", "5", "3", at=1.0))
+    assert [one.meant for one in marks(folder)] == ["3"]  # the last one counts
+    assert Corpus.read(folder).judgments.equals(corpus.judgments)
+    with pytest.raises(InputError, match="'9' is no answer"):
+        add(folder, corpus, Mark("a", "warm", "m1", "", 0, "", "5", "9"))
+    assert write_fixture(folder, corpus, tmp_path / "f.csv") == 1
+    assert (tmp_path / "f.csv").read_text("utf-8").splitlines()[1].endswith(",same,5,3")
+    drawn = [Case((item, "warm", "m1", "", "0"), "m", "r", 1.0, "warm", "", "5") for item in "ab"]
+    assert [case.meant for case in filled_in(drawn, folder)] == ["3", ""]
+    (folder / "marks.jsonl").write_text("nonsense\n", "utf-8")
+    with pytest.raises(InputError, match="no mark"):
+        marks(folder)
+
+
+def test_files_that_change_are_read_again(explorer: Explorer, corpus: Corpus, tmp_path: Path) -> None:
+    before = explorer.overview()
+    assert explorer.overview()["stamp"] == before["stamp"]
+    corpus.filter(pl.col("item") != "f").write(tmp_path / "corpus")
+    after = explorer.overview()
+    assert after["stamp"] != before["stamp"]
+    assert (before["items"], after["items"]) == (6, 5)
+    assert explorer.items("warm")["total"] == 5
+
+
+def test_several_paths_keep_their_raters_apart(corpus: Corpus, tmp_path: Path) -> None:
+    corpus.write(tmp_path / "one")
+    changed = corpus.judgments.with_columns(
+        pl.when(pl.col("rater") == "m1").then(1.0).otherwise("value").alias("value")
+    )
+    changed = changed.with_columns(
+        pl.when(pl.col("rater") == "m1")
+        .then(pl.lit("answered"))
+        .otherwise(pl.col("status").cast(pl.String))
+        .alias("status")
+    )
+    Corpus(corpus.items, corpus.raters, changed, corpus.instruments).write(tmp_path / "two")
+    both = Explorer(*open_paths([tmp_path / "one", tmp_path / "two"]))
+    assert both.overview()["traits"]["source"] == ["one", "two"]
+    shown = both.compare("rater=m1 (one)", "rater=m1 (two)", "warm")
+    assert shown["difference"] == pytest.approx(4.0)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda folder: folder / "nowhere", "no such file"),
+        (lambda folder: folder, "no corpus, no run and no study"),
+        (lambda folder: _file(folder / "notes.txt"), "neither a run store nor a study file"),
+    ],
+)
+def test_what_cannot_be_opened(make: object, message: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=message):
+        open_path(make(tmp_path))  # type: ignore[operator]
+
+
+def _file(path: Path) -> Path:
+    path.write_text("x", "utf-8")
+    return path
+
+
+def test_the_store_has_the_name_that_is_looked_for() -> None:
+    assert store.NAME == STORE
+
+
+def test_a_file_holds_a_visible_sample_of_too_many(monkeypatch: pytest.MonkeyPatch, explorer: Explorer) -> None:
+    whole = _data(export(explorer))
+    assert whole["sampled"] is None
+    assert len(whole["judgments"]["value"]) == len(explorer.corpus.judgments) <= LARGEST
+    monkeypatch.setattr("vantage.view.exporting.LARGEST", 40)
+    part = _data(export(explorer))
+    assert part["sampled"] == {"judgments": 33, "of": 66, "items": 3, "of_items": 6}
+    assert len(part["judgments"]["value"]) == 33
+
+
+def _data(page: str) -> dict[str, Any]:
+    inside = page.split('<script type="application/json" id="data">')[1].split("</script>", maxsplit=1)[0]
+    return dict(json.loads(inside))
+
+
+def test_no_text_ends_the_element_that_holds_the_data(explorer: Explorer) -> None:
+    page = export(explorer)
+    assert "<img src=x" not in page
+    assert page.count("<script") == 2
+
+
+def test_requests_are_read_strictly() -> None:
+    assert parameters([("condition", ""), ("search", "")]) == {"condition": ""}
+    with pytest.raises(ValueError, match="invalid literal"):
+        parameters([("page", "many")])
