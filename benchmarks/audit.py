@@ -97,7 +97,7 @@ def true_effects(planted: dict[str, float]) -> dict[str, float]:
     plain = BiasedRater(noise=NOISE)
     once = plain.probabilities(truth, SCALE, "direction=plain labels=numbers order=up")
     people = float(np.mean(np.einsum("ni,ij,nj->n", once, distance, once)))
-    return {**shift, "test–retest": apart(BiasedRater(noise=NOISE, **planted)) - people}
+    return {**shift, "test–retest": apart(BiasedRater("model", noise=NOISE, **planted)) - people}
 
 
 def replicated(name: str, seeds: int) -> Iterator[dict[str, float | str | bool]]:
