@@ -5,7 +5,7 @@ People are one card together, models have one each. Judgments without a presenta
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
@@ -46,7 +46,11 @@ class Outcome:
         if scale is None:
             codes = tuple(values.drop_nulls().unique().sort().to_list())
             return cls(codes, ordered=True, ends=(codes[0], codes[-1]) if codes else (0.0, 1.0))
-        return cls(tuple(sorted(scale.codes)), scale.ordered or len(scale.codes) == 2, scale.ends)
+        if not _ordered(scale):
+            # Codes of nominal scales stand for places here, so that questions with other options can be pooled.
+            places = tuple(float(place) for place in range(len(scale.codes)))
+            return cls(places, ordered=False, ends=(places[0], places[-1]))
+        return cls(tuple(sorted(scale.codes)), ordered=True, ends=scale.ends)
 
     @property
     def shares(self) -> bool:
@@ -74,9 +78,12 @@ class Outcome:
         """The scale in words."""
         if not self.ordered:
             return "nominal"
-        if len(self.codes) == 2:
-            return "two options"
-        return " to ".join(show_code(end) for end in self.ends)
+        count, span = len(self.codes), " to ".join(show_code(end) for end in self.ends)
+        if count == 2:
+            return f"two options, {span}"
+        if not count:
+            return f"{span}, continuous"
+        return span if count == self.ends[1] - self.ends[0] + 1 else f"{span}, {count} options"
 
     def scored(self, values: Floats) -> Floats:
         """Answers as numbers: codes, or 100 where the last of two or the first of several options was chosen."""
@@ -163,6 +170,7 @@ def cards(data: Judgments, rater: str | Sequence[str] = ()) -> Iterator[Card]:
         if name not in (*everyone, *frame["rater"].unique()):
             raise InputError(f"there is no rater '{name}'", remedy=nearest(name, list(everyone)))
     scales = scales_of(data)
+    frame = _placed(frame, scales)
     questions = frame["question"].unique().sort().to_list()
     grouped: dict[tuple[Any, ...], list[str]] = {}
     for question in questions:
@@ -180,6 +188,16 @@ def cards(data: Judgments, rater: str | Sequence[str] = ()) -> Iterator[Card]:
             others = others.clear() if name == CROWD else others.filter(pl.col("value").is_not_null())
             outcome = Outcome.of(scales.get(asked[0]), frame.filter(pl.col("question").is_in(asked))["value"])
             yield Card(name, outcome, answered, part, others)
+
+
+def _placed(frame: pl.DataFrame, scales: Mapping[str, Scale]) -> pl.DataFrame:
+    """The frame with answers on nominal scales as places of their options: 0 is the first one."""
+    value = pl.col("value")
+    for question, scale in scales.items():
+        if not _ordered(scale):
+            places = {code: float(place) for place, code in enumerate(scale.codes)}
+            value = pl.when(pl.col("question") == question).then(pl.col("value").replace(places)).otherwise(value)
+    return frame.with_columns(value)
 
 
 def _ordered(scale: Scale) -> bool:
