@@ -152,7 +152,7 @@ class Document:
         if self.problems:
 
             def line(note: str) -> int:
-                return int(found[1]) if (found := re.match(r"line (\d+)", note)) else 0
+                return int(match[1]) if (match := re.match(r"line (\d+)", note)) else 0
 
             raise Problems(self.file, sorted(self.problems, key=line))
 

@@ -47,8 +47,8 @@ class Plugin:
     @property
     def package(self) -> str:
         """The package and its version."""
-        found = self.point.dist
-        return f"{found.name} {found.version}" if found else self.point.module
+        package = self.point.dist
+        return f"{package.name} {package.version}" if package else self.point.module
 
     def error(self, problem: str, remedy: str) -> InputError:
         """What is wrong with it, naming the package and the entry point."""
@@ -61,8 +61,8 @@ def installed(kind: str) -> tuple[Plugin, ...]:
     """The plugins of a kind, such as `measures`, by name; nothing of theirs is imported."""
     from importlib.metadata import entry_points
 
-    found = map(Plugin, entry_points(group=f"vantage.{kind}"))
-    return tuple(sorted(found, key=lambda plugin: (plugin.name, plugin.package)))
+    plugins = map(Plugin, entry_points(group=f"vantage.{kind}"))
+    return tuple(sorted(plugins, key=lambda plugin: (plugin.name, plugin.package)))
 
 
 class Plugins(Generic[T]):
@@ -96,13 +96,13 @@ class Plugins(Generic[T]):
 
     def working(self) -> dict[str, T]:
         """Everything that plugins add, by name; each plugin that cannot be used is a warning."""
-        found: dict[str, T] = {}
+        usable: dict[str, T] = {}
         for plugin, loaded in self.tried():
             if isinstance(loaded, InputError):
                 warnings.warn(str(loaded), PluginWarning, stacklevel=2)
             else:
-                found[plugin.name] = loaded
-        return found
+                usable[plugin.name] = loaded
+        return usable
 
     def tried(self) -> Iterator[tuple[Plugin, T | InputError]]:
         """Each plugin with what it adds, or with why it cannot be used."""
@@ -119,11 +119,11 @@ class Plugins(Generic[T]):
         if rivals:
             raise plugin.error(f"has a name that {rivals[0]} uses too", "uninstall one of the two packages")
         try:
-            found = plugin.point.load()
+            loaded = plugin.point.load()
         except (Exception, SystemExit) as error:
-            told = " ".join(f"{type(error).__name__}: {error}".split())
-            raise plugin.error(f"cannot be imported ({told})", "update or uninstall the package") from error
+            reason = " ".join(f"{type(error).__name__}: {error}".split())
+            raise plugin.error(f"cannot be imported ({reason})", "update or uninstall the package") from error
         try:
-            return self._accept(plugin.name, found)
+            return self._accept(plugin.name, loaded)
         except (TypeError, ValueError) as error:
             raise plugin.error(str(error).rstrip("."), "update or uninstall the package") from error

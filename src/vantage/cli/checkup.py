@@ -51,16 +51,22 @@ class Notice:
 
 def installation() -> Iterator[Notice]:
     """Python, Vantage and the packages that it cannot do without."""
-    told = f"Python {platform.python_version()} on {platform.system()} {platform.machine()}"
+    python = f"Python {platform.python_version()} on {platform.system()} {platform.machine()}"
     if sys.version_info[:2] < OLDEST:
-        yield Notice("python", "problem", told, f"install Python {'.'.join(map(str, OLDEST))} or newer")
+        yield Notice("python", "problem", python, f"install Python {'.'.join(map(str, OLDEST))} or newer")
     else:
-        yield Notice("python", "fine", told)
+        yield Notice("python", "fine", python)
     yield Notice("vantage", "fine", f"Vantage {__version__}")
     wanted = requirements().get("", {})
-    wrong = [(name, least, found) for name, least in wanted.items() if not _enough(found := _version(name), least)]
-    for name, least, found in wrong:
-        has = f"{name} is not installed" if found is None else f"{name} is {found}, and {least} or newer is needed"
+    wrong = [
+        (name, least, installed) for name, least in wanted.items() if not _enough(installed := _version(name), least)
+    ]
+    for name, least, installed in wrong:
+        has = (
+            f"{name} is not installed"
+            if installed is None
+            else f"{name} is {installed}, and {least} or newer is needed"
+        )
         yield Notice("packages", "problem", has, f"run: pip install --upgrade '{name}>={least}'")
     if not wrong:
         shown = ", ".join(f"{name} {_version(name)}" for name in ("polars", "numpy", "scipy", "matplotlib"))
@@ -76,8 +82,8 @@ def extras() -> Iterator[Notice]:
         if not wanted:
             continue
         if missing:
-            told = f"{purpose}: {', '.join(missing)} not installed"
-            yield Notice(f"extra {extra}", "absent", told, f"to use it, run: pip install 'vantage[{extra}]'")
+            absence = f"{purpose}: {', '.join(missing)} not installed"
+            yield Notice(f"extra {extra}", "absent", absence, f"to use it, run: pip install 'vantage[{extra}]'")
         else:
             yield Notice(f"extra {extra}", "fine", f"{purpose}: {', '.join(f'{n} {_version(n)}' for n in wanted)}")
 
@@ -93,10 +99,10 @@ def plugins() -> Iterator[Notice]:
 
     registries: tuple[Plugins[Any], ...] = (INSTRUMENTS, READERS, MODELS, MEASURES, CHARTS, STUDIES)
     for registry in registries:
-        for plugin, found in registry.tried():
+        for plugin, outcome in registry.tried():
             part = f"plugin {registry.what} {plugin.name}"
-            if isinstance(found, InputError):
-                yield Notice(part, "problem", str(found))
+            if isinstance(outcome, InputError):
+                yield Notice(part, "problem", str(outcome))
             else:
                 yield Notice(part, "fine", f"{plugin.package} ({plugin.point.value})")
 
@@ -119,10 +125,10 @@ def models() -> Iterator[Notice]:
             yield Notice(f"model {name}", state, str(error))
     cached = sorted(folder.name for folder in _hub().glob("models--*") if folder.is_dir())
     names = [name.removeprefix("models--").replace("--", "/") for name in cached]
-    told = (
+    summary = (
         f"{len(names)} in the cache: {', '.join(names[:8])}{' …' * (len(names) > 8)}" if names else "none in the cache"
     )
-    yield Notice("models of the hub", "fine" if names else "absent", told)
+    yield Notice("models of the hub", "fine" if names else "absent", summary)
     key = "set" if os.environ.get("OPENAI_API_KEY") else "not set; endpoints that need no key work without it"
     yield Notice("OPENAI_API_KEY", "fine" if key == "set" else "absent", key)
 
@@ -131,8 +137,8 @@ def gpu() -> Iterator[Notice]:
     """Whether there is a graphics card, and whether PyTorch can use it."""
     cards = _cards()
     if _version("torch") is None:
-        told = f"{', '.join(cards)}, but PyTorch is not installed" if cards else "none found"
-        yield Notice("gpu", "absent", told, "to use it, run: pip install 'vantage[local]'" if cards else "")
+        summary = f"{', '.join(cards)}, but PyTorch is not installed" if cards else "none found"
+        yield Notice("gpu", "absent", summary, "to use it, run: pip install 'vantage[local]'" if cards else "")
         return
     try:
         import torch  # type: ignore[import-not-found, unused-ignore]
@@ -146,8 +152,8 @@ def gpu() -> Iterator[Notice]:
     elif torch.backends.mps.is_available():
         yield Notice("gpu", "fine", f"Apple graphics (PyTorch {torch.__version__})")
     elif cards:
-        told = f"{', '.join(cards)} is there, but PyTorch {torch.__version__} cannot use it"
-        yield Notice("gpu", "problem", told, "install the build of torch for your driver")
+        summary = f"{', '.join(cards)} is there, but PyTorch {torch.__version__} cannot use it"
+        yield Notice("gpu", "problem", summary, "install the build of torch for your driver")
     else:
         yield Notice("gpu", "absent", f"none found; PyTorch {torch.__version__} uses the processor")
 
@@ -164,11 +170,11 @@ def places(folder: Path) -> Iterator[Notice]:
             yield Notice(part, "problem", f"{place} cannot be written to ({reason})", "choose another folder")
             continue
         free = shutil.disk_usage(place).free
-        told = f"{place} can be written to, {free / 2**30:,.1f} GiB are free"
+        space = f"{place} can be written to, {free / 2**30:,.1f} GiB are free"
         if free < NEEDED_SPACE:
-            yield Notice(part, "problem", told, "make room before a long run")
+            yield Notice(part, "problem", space, "make room before a long run")
         else:
-            yield Notice(part, "fine", told)
+            yield Notice(part, "fine", space)
 
 
 def database(address: str) -> Iterator[Notice]:
@@ -214,15 +220,15 @@ def requirements() -> dict[str, dict[str, str]]:
     """What Vantage itself (under an empty name) and each extra need: packages and the oldest versions that will do."""
     from packaging.requirements import Requirement
 
-    found: dict[str, dict[str, str]] = {}
+    by_extra: dict[str, dict[str, str]] = {}
     for line in requires("vantage") or []:
         wanted = Requirement(line)
         least = next((part.version for part in wanted.specifier if part.operator in (">=", "==")), "0")
         for extra in ("", *EXTRAS):
             alone = wanted.marker is None or "extra" not in str(wanted.marker)
             if (extra == "" or not alone) and (wanted.marker is None or wanted.marker.evaluate({"extra": extra})):
-                found.setdefault(extra, {})[wanted.name] = least
-    return found
+                by_extra.setdefault(extra, {})[wanted.name] = least
+    return by_extra
 
 
 def _version(package: str) -> str | None:
@@ -232,10 +238,10 @@ def _version(package: str) -> str | None:
         return None
 
 
-def _enough(found: str | None, least: str) -> bool:
+def _enough(installed: str | None, least: str) -> bool:
     from packaging.version import Version
 
-    return found is not None and Version(found) >= Version(least)
+    return installed is not None and Version(installed) >= Version(least)
 
 
 def _hub() -> Path:

@@ -226,14 +226,14 @@ def validate(folder: Folder, as_json: Json = False) -> None:
     """Check a corpus folder and report every kind of problem in it."""
     from vantage.corpora.validate import problems
 
-    found = problems(folder)
+    faults = problems(folder)
     if as_json:
-        print_json([{"problem": problem} for problem in found])
-    elif found:
-        typer.echo("\n".join(found), err=True)
+        print_json([{"problem": problem} for problem in faults])
+    elif faults:
+        typer.echo("\n".join(faults), err=True)
     else:
         typer.echo(f"{folder}: no problems")
-    if found:
+    if faults:
         raise typer.Exit(2)
 
 

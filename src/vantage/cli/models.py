@@ -71,12 +71,12 @@ def profiles(
     from vantage.runs.store import RunStore
 
     with RunStore(store, read_only=True) as opened:
-        found: list[ModelProfile] = kept(opened)
-    if not found and not as_json:
+        known: list[ModelProfile] = kept(opened)
+    if not known and not as_json:
         typer.echo("There are no profiles in this store.")
         return
     columns = ("model", "probed", "schema", "logprobs", "thinks", "window", "repeats", "tokens_per_second")
-    rows = [profile.as_dict() for profile in found]
+    rows = [profile.as_dict() for profile in known]
     print_rows([row if as_json else {name: row[name] for name in columns} for row in rows], as_json=as_json)
 
 

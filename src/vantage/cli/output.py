@@ -41,11 +41,11 @@ def print_rows(rows: Sequence[dict[str, Any]], *, as_json: bool = False, title: 
     from rich.table import Table
     from rich.text import Text
 
-    told = _told(rows)
+    columns = _told(rows)
     console = Console(soft_wrap=False)
     style: dict[str, Any] = {"title_justify": "left", "title_style": "bold", "header_style": "bold"}
     table = Table(title=title or None, box=None, pad_edge=False, **style)
-    for position, name in enumerate(told):
+    for position, name in enumerate(columns):
         numeric = all(isinstance(row[name], int | float) or row[name] is None for row in rows)
         longest = max(len(_cell(name, row[name])) for row in rows)
         justify: Any = "right" if numeric else "left"
@@ -58,17 +58,17 @@ def print_rows(rows: Sequence[dict[str, Any]], *, as_json: bool = False, title: 
             overflow="fold",
         )
     for row in rows:
-        table.add_row(*(Text(_cell(name, row[name])) for name in told))
+        table.add_row(*(Text(_cell(name, row[name])) for name in columns))
     least = Measurement.get(console, console.options.update(width=10_000), table).minimum
     if not console.is_terminal:
-        console.width = max(120, least + 2 * len(told))
+        console.width = max(120, least + 2 * len(columns))
     if least <= console.width:
         console.print(table)
         return
     # A table that does not fit is told row by row, so that nothing is cut off.
     for row in rows:
         facts = Table(box=None, pad_edge=False, show_header=False, title=title or None, **style)
-        for name in told:
+        for name in columns:
             facts.add_row(Text(name.replace("_", " "), style="bold"), Text(_cell(name, row[name])))
         console.print(facts, "")
 

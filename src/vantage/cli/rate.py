@@ -353,8 +353,8 @@ class _Asking:
         rows = summaries(outcome)
         if self.as_json:
             tally = outcome.tally.as_dict()
-            told = {"run": outcome.run, "store": str(where), "complete": outcome.complete, "summary": tally}
-            print_json({**told, "raters": rows})
+            summary = {"run": outcome.run, "store": str(where), "complete": outcome.complete, "summary": tally}
+            print_json({**summary, "raters": rows})
         else:
             _print_outcome(rows, outcome, where, self.to)
         if outcome.interrupted or outcome.tally.ended:
@@ -377,9 +377,9 @@ class _Asking:
             finally:
                 model.close()
             keep(store, raters[0], profile)
-        found = [suited(rater, profile, max_tokens=self.max_tokens) for rater in raters]
-        notes = list(dict.fromkeys(note for _, told in found for note in told))
-        return [rater for rater, _ in found], notes
+        suited_raters = [suited(rater, profile, max_tokens=self.max_tokens) for rater in raters]
+        notes = list(dict.fromkeys(note for _, hints in suited_raters for note in hints))
+        return [rater for rater, _ in suited_raters], notes
 
 
 def _print_outcome(rows: list[dict[str, Any]], outcome: Outcome, store: Path, to: Path) -> None:

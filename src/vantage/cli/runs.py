@@ -54,16 +54,16 @@ def show_(
     from vantage.runs.store import RunStore
 
     with RunStore(store, read_only=True) as opened:
-        found = record(opened, run)
-        some, row = list(stored(opened, run=run, limit=calls)), _row(opened, found)
+        record_ = record(opened, run)
+        some, row = list(stored(opened, run=run, limit=calls)), _row(opened, record_)
     if as_json:
-        told = {"plan": found.plan, "summary": found.summary, "calls": some}
-        print_json({**row, **told})
+        details = {"plan": record_.plan, "summary": record_.summary, "calls": some}
+        print_json({**row, **details})
         return
     for name, value in row.items():
         typer.echo(f"{name.replace('_', ' ')}: {show(value)}")
     typer.echo("")
-    for part in found.plan["parts"]:
+    for part in record_.plan["parts"]:
         typer.echo("\n".join(f"  {key}: {show(value)}" for key, value in part.items() if value not in ("", [])))
         typer.echo("")
     for call in some:
@@ -90,15 +90,15 @@ def cost(
     if by not in ("run", "model", "sitting"):
         raise InputError(f"there is no ledger by '{by}'", remedy=nearest(by, ["run", "model", "sitting"]))
     with RunStore(store, read_only=True) as opened:
-        told = rows(ledger(opened, run, read_prices(prices) if prices else None), by)
+        entries = rows(ledger(opened, run, read_prices(prices) if prices else None), by)
     if as_json:
-        print_json(told)
+        print_json(entries)
         return
-    if not told:
+    if not entries:
         typer.echo("There are no calls in this store.")
         return
-    print_rows([{**_dated(row), "cost": "not known" if row["cost"] is None else row["cost"]} for row in told])
-    if any(row["cost"] is None for row in told):
+    print_rows([{**_dated(row), "cost": "not known" if row["cost"] is None else row["cost"]} for row in entries])
+    if any(row["cost"] is None for row in entries):
         typer.echo(
             "\nPrices come from a file of yours: --prices FILE, with lines such as  openai:NAME: {input: 1, output: 4}"
         )
@@ -152,15 +152,15 @@ def gc(
     with RunStore(store) as opened:
         numbers = [int(word) for word in dropped]
         if keep is not None:
-            oldest_first = [found.id for found in sorted(records(opened), key=lambda r: r.changed)]
+            oldest_first = [one.id for one in sorted(records(opened), key=lambda r: r.changed)]
             numbers += [number for number in oldest_first[: len(oldest_first) - keep] if number not in numbers]
         cleaned = clean(opened, numbers, dry_run=dry_run)
     if as_json:
         print_json(asdict(cleaned))
         return
     verb = "Would remove" if dry_run else "Removed"
-    told = f"{show(cleaned.runs)} runs, {show(cleaned.calls)} calls, {show(cleaned.failures)} failures"
-    typer.echo(f"{verb} {told}, {show(cleaned.texts)} texts")
+    counts = f"{show(cleaned.runs)} runs, {show(cleaned.calls)} calls, {show(cleaned.failures)} failures"
+    typer.echo(f"{verb} {counts}, {show(cleaned.texts)} texts")
     if cleaned.bytes_after is not None:
         typer.echo(f"{show(cleaned.bytes_before)} bytes became {show(cleaned.bytes_after)}")
 
@@ -275,7 +275,7 @@ def _row(store: RunStore, record: RunRecord) -> dict[str, Any]:
     # From the stored calls, since a run that was killed has written no summary.
     spent = totals(ledger(store, record.id))
     parts, summary = record.plan["parts"], record.summary
-    told = {key: summary.get(key, 0) for key in ("sent", "stored", "failed", "missing")}
+    counts = {key: summary.get(key, 0) for key in ("sent", "stored", "failed", "missing")}
     return {
         "run": record.id,
         "changed": datetime.fromtimestamp(record.changed).astimezone().isoformat(sep=" ", timespec="seconds"),
@@ -283,7 +283,7 @@ def _row(store: RunStore, record: RunRecord) -> dict[str, Any]:
         "rater": parts[0]["rater"] if len(parts) == 1 else f"{len(parts)} raters of {parts[0]['model']}",
         "instrument": parts[0]["instrument"],
         "requests": sum(part["requests"] for part in parts),
-        **told,
+        **counts,
         **{name: spent[name] for name in ("prompt_tokens", "completion_tokens", "cost")},
     }
 

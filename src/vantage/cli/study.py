@@ -112,13 +112,13 @@ def parse_options(study: Study[Any], given: list[str], words: list[str]) -> dict
     from vantage.measures.option_text import convert
 
     known = {entry.name.replace("_", "-"): entry for entry in study.described()}
-    found: dict[str, Any] = {}
+    options: dict[str, Any] = {}
 
     def take(flag: str, value: str) -> None:
         entry = known.get(flag.replace("_", "-"))
         if entry is None:
             raise InputError(f"study '{study.name}' has no option --{flag}", remedy=nearest(flag, list(known)))
-        found[entry.name] = convert(value, entry.type, f"--{flag}")
+        options[entry.name] = convert(value, entry.type, f"--{flag}")
 
     for flag, value in pairs(given, "--set", comma=False).items():
         take(flag, value)
@@ -138,7 +138,7 @@ def parse_options(study: Study[Any], given: list[str], words: list[str]) -> dict
             else:
                 value = words.pop(0) if words else ""
         take(flag, value)
-    return found
+    return options
 
 
 @contextmanager
@@ -186,8 +186,10 @@ def finished(report: Report, out: Path, *, as_json: bool = False) -> None:
         findings = [
             {"finding": one.text, "evidence": [asdict(part) for part in one.evidence]} for one in report.result.findings
         ]
-        told = {"report": str(out / "report.html"), "findings": findings, "warnings": list(report.result.warnings)}
-        print_json({**told, "missing": report.record.missing, "tables": [table.name for table in report.result.tables]})
+        summary = {"report": str(out / "report.html"), "findings": findings, "warnings": list(report.result.warnings)}
+        print_json(
+            {**summary, "missing": report.record.missing, "tables": [table.name for table in report.result.tables]}
+        )
         return
     for place, finding in enumerate(report.result.findings, 1):
         typer.echo(f"{place}. {printable(finding.text)}")
@@ -196,26 +198,26 @@ def finished(report: Report, out: Path, *, as_json: bool = False) -> None:
     typer.echo(f"\nThe report: {out / 'report.html'}")
 
 
-def _preview(found: Preview, *, as_json: bool) -> None:
+def _preview(forecast_of: Preview, *, as_json: bool) -> None:
     from dataclasses import asdict
 
     from vantage.cli.forecasts import print_estimate, shown
 
-    forecast = found.forecast
+    forecast = forecast_of.forecast
     if as_json:
         rows = [{"model": one.model, "style": one.style, "raters": n, **_numbers(one)} for one, n in forecast.by_style]
-        told = {"study": found.study, **_numbers(forecast.total), "asked": rows}
-        print_json({**told, "trained": [asdict(one) for one in found.trained], "notes": found.notes})
+        totals = {"study": forecast_of.study, **_numbers(forecast.total), "asked": rows}
+        print_json({**totals, "trained": [asdict(one) for one in forecast_of.trained], "notes": forecast_of.notes})
         return
     rows = [{"model": one.model, "style": one.style, "raters": n, **shown(one)} for one, n in forecast.by_style]
     if len(rows) > 1:
         rows.append({"model": "together", "style": "", "raters": len(forecast.estimates), **shown(forecast.total)})
     if not rows:
-        typer.echo(f"Study {found.study} asks no model as it is given here.\n")
-    if found.trained:
-        print_rows([{"trained": one.rater, "learns from": one.learns} for one in found.trained])
+        typer.echo(f"Study {forecast_of.study} asks no model as it is given here.\n")
+    if forecast_of.trained:
+        print_rows([{"trained": one.rater, "learns from": one.learns} for one in forecast_of.trained])
         typer.echo()
-    print_estimate(rows, found.notes)
+    print_estimate(rows, forecast_of.notes)
 
 
 def _numbers(one: Estimate) -> dict[str, Any]:

@@ -388,11 +388,11 @@ class Corpus:
             if table and column in self._columns(table):
                 sources[wanted] = (table, keys[table], column)
                 continue
-            found = next((name for name in keys if wanted in self._columns(name)), None)
-            if found is None:
+            holder = next((name for name in keys if wanted in self._columns(name)), None)
+            if holder is None:
                 known = list(dict.fromkeys(c for name in keys for c in self._columns(name)))
                 raise InputError(f"the corpus has no column '{wanted}'", remedy=nearest(wanted, known))
-            sources[wanted] = (found, keys[found], wanted)
+            sources[wanted] = (holder, keys[holder], wanted)
         return sources
 
     def _table(self, name: str) -> pl.DataFrame:
@@ -427,18 +427,18 @@ class Corpus:
         assert self.folder is not None  # noqa: S101
         path = storage.file(self.folder, f"{name}.parquet")
         try:
-            found = pl.read_parquet_schema(path)
+            types = pl.read_parquet_schema(path)
         except (pl.exceptions.PolarsError, OSError) as error:
             raise _unreadable(path, error) from None
         for column, dtype in schema.TABLES[name].items():
             wanted = pl.String if isinstance(dtype, pl.Enum) else dtype
-            if column not in found:
+            if column not in types:
                 raise InputError(
                     f"the {name} table has no column '{column}'", file=path, remedy="import the data again"
                 )
-            if not _same_family(found[column], wanted):
+            if not _same_family(types[column], wanted):
                 raise InputError(
-                    f"the column holds {found[column]}, not {wanted}",
+                    f"the column holds {types[column]}, not {wanted}",
                     file=path,
                     column=column,
                     remedy="import the data again",
@@ -462,14 +462,14 @@ class Plots:
 
     def agreement(self, by: str = "question", measure: str = "alpha", **options: Any) -> Any:
         """A measure of agreement for each group, with its interval."""
-        found = import_module("vantage.measures").registry()
-        if measure not in found:
-            raise InputError(f"there is no measure '{measure}'", remedy=nearest(measure, list(found)))
-        result = found[measure].function(self.corpus, by=by, **options)
+        measures = import_module("vantage.measures").registry()
+        if measure not in measures:
+            raise InputError(f"there is no measure '{measure}'", remedy=nearest(measure, list(measures)))
+        result = measures[measure].function(self.corpus, by=by, **options)
         figure = import_module("vantage.report.parts").Figure
-        caption = f"{found[measure].summary.split(':')[0].split(';')[0].rstrip('.')}, by {by}."
-        told = f"One point per {by} with its interval."
-        return figure("agreement", caption, told, "points", result, {"category": by, "label": measure})
+        caption = f"{measures[measure].summary.split(':')[0].split(';')[0].rstrip('.')}, by {by}."
+        alt = f"One point per {by} with its interval."
+        return figure("agreement", caption, alt, "points", result, {"category": by, "label": measure})
 
     def wright(self, question: str) -> Any:
         """The Wright map of a question: people, models and items on one scale, or a sentence why there is none."""
@@ -538,9 +538,9 @@ def _read_manifest(manifest: Document) -> tuple[tuple[Instrument, ...], About]:
     known = set(About.__dataclass_fields__)
     if not isinstance(about, Mapping) or not set(about) <= known:
         raise InputError("the part 'about' has keys that are not known", file=manifest.file)
-    told: dict[str, Any] = {k: tuple(map(str, v)) if isinstance(v, list) else str(v) for k, v in about.items()}
+    fields: dict[str, Any] = {k: tuple(map(str, v)) if isinstance(v, list) else str(v) for k, v in about.items()}
     instruments = tuple(Instrument.from_document(d, file=manifest.file) for d in data["instruments"])
-    return instruments, About(**told)
+    return instruments, About(**fields)
 
 
 def _stacked(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
@@ -592,12 +592,12 @@ def _still_used(key: str, before: pl.DataFrame, after: pl.DataFrame) -> pl.Expr:
     return ~pl.col(key).is_in(lost.implode())
 
 
-def _same_family(found: pl.DataType, wanted: Any) -> bool:
+def _same_family(dtype: pl.DataType, wanted: Any) -> bool:
     if wanted == pl.String:
-        return found in (pl.String, pl.Null) or isinstance(found, pl.Categorical | pl.Enum)
+        return dtype in (pl.String, pl.Null) or isinstance(dtype, pl.Categorical | pl.Enum)
     if wanted == pl.Float64:
-        return found.is_numeric() or found == pl.Null
-    return found.is_integer()
+        return dtype.is_numeric() or dtype == pl.Null
+    return dtype.is_integer()
 
 
 def _unreadable(path: Path, error: Exception) -> InputError:

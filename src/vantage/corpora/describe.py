@@ -23,7 +23,7 @@ def describe(corpus: Corpus) -> dict[str, Any]:
     (30, 9, 'trust')
     """
     items, raters, judgments = corpus.items, corpus.raters, corpus.judgments
-    told: dict[str, Any] = {
+    description: dict[str, Any] = {
         "name": corpus.about.name,
         "title": corpus.about.title,
         "source": corpus.about.source,
@@ -34,8 +34,8 @@ def describe(corpus: Corpus) -> dict[str, Any]:
         "judgments": len(judgments),
     }
     if "target" in items.columns:
-        told["targets"] = items["target"].drop_nulls().n_unique()
-    return told | {
+        description["targets"] = items["target"].drop_nulls().n_unique()
+    return description | {
         "judgments_per_item": _spread(judgments, "item", len(items)),
         "judgments_per_rater": _spread(judgments, "rater", len(raters)),
         "items_without_judgments": len(items) - judgments["item"].n_unique(),
@@ -60,8 +60,8 @@ def _question(corpus: Corpus, judgments: pl.DataFrame, question: str) -> dict[st
     values = part["value"].drop_nulls()
     counts: dict[str, int] | None = None
     if scale.options:
-        found = dict(values.value_counts().iter_rows())
-        counts = {show_code(code): found.get(code, 0) for code in scale.codes}
+        counted = dict(values.value_counts().iter_rows())
+        counts = {show_code(code): counted.get(code, 0) for code in scale.codes}
     return {
         "question": question,
         "scale": scale.describe(),
@@ -92,21 +92,21 @@ def _counts(column: pl.Series) -> dict[str, int]:
 
 
 def _column(column: pl.Series) -> dict[str, Any]:
-    told: dict[str, Any] = {"missing": column.null_count()}
+    summary: dict[str, Any] = {"missing": column.null_count()}
     if column.dtype.is_nested():
-        return told
+        return summary
     known = column.drop_nulls()
-    told["distinct"] = known.n_unique()
-    if column.dtype.is_numeric() and told["distinct"] > SHOWN:
-        return told | {"min": known.min(), "median": known.median(), "max": known.max()}
+    summary["distinct"] = known.n_unique()
+    if column.dtype.is_numeric() and summary["distinct"] > SHOWN:
+        return summary | {"min": known.min(), "median": known.median(), "max": known.max()}
     if column.dtype.is_numeric():
-        found = known.cast(pl.Float64).value_counts().sort(column.name)
-        return told | {"counts": {show_code(value): count for value, count in found.iter_rows()}}
+        counted = known.cast(pl.Float64).value_counts().sort(column.name)
+        return summary | {"counts": {show_code(value): count for value, count in counted.iter_rows()}}
     counts = _counts(known)
-    told["counts"] = dict(list(counts.items())[:SHOWN])
+    summary["counts"] = dict(list(counts.items())[:SHOWN])
     if len(counts) > SHOWN:
-        told["others"] = sum(list(counts.values())[SHOWN:])
-    return told
+        summary["others"] = sum(list(counts.values())[SHOWN:])
+    return summary
 
 
 def _repeated_texts(items: pl.DataFrame) -> dict[str, Any]:

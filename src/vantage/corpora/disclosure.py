@@ -63,19 +63,18 @@ def guard(corpus: Corpus, *, k: int = K, strict: bool = False, allow_unique: boo
     `strict` refuses a corpus that singles out people; `allow_unique` says that it is meant, which a note of the corpus
     then records.
     """
-    found = risk(corpus, k)
-    if found is None:
+    disclosed = risk(corpus, k)
+    if disclosed is None:
         return corpus, ""
     if allow_unique:
         made = corpus.merge()
-        note = (
-            f"{found.people:,} of {found.of:,} raters share their traits with fewer than {k} people; allowed on export."
-        )
+        few = f"{disclosed.people:,} of {disclosed.of:,} raters"
+        note = f"{few} share their traits with fewer than {k} people; allowed on export."
         made.about = replace(corpus.about, notes=(*corpus.about.notes, note))
         return made, ""
     if strict:
-        raise InputError(str(found).rstrip("."), remedy="or pass --allow-unique where they agreed to it")
-    return corpus, str(found)
+        raise InputError(str(disclosed).rstrip("."), remedy="or pass --allow-unique where they agreed to it")
+    return corpus, str(disclosed)
 
 
 def _at_risk(people: pl.DataFrame, traits: Sequence[str], k: int) -> int:

@@ -140,14 +140,14 @@ def known(column: pl.Series) -> pl.Series:
         return column.fill_nan(None) if column.dtype.is_float() else column
     stripped = column.str.strip_chars()
     missing = stripped.str.to_lowercase().is_in(list(MISSING))
-    told = stripped.set(missing.fill_null(False), None)
-    if told.null_count() == len(told):
-        return told
+    values = stripped.set(missing.fill_null(False), None)
+    if values.null_count() == len(values):
+        return values
     for dtype in (pl.Int64, pl.Float64):
-        numbers = told.cast(dtype, strict=False)
-        if numbers.null_count() == told.null_count():
+        numbers = values.cast(dtype, strict=False)
+        if numbers.null_count() == values.null_count():
             return numbers
-    return told
+    return values
 
 
 def snake_case(name: str) -> str:

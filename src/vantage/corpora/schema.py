@@ -70,8 +70,8 @@ def _cast_or_explain(name: str, series: pl.Series, dtype: Any) -> pl.Series:
         return series.cast(dtype, strict=False)
     index = wrong.arg_max() or 0
     wanted = f"one of {', '.join(dtype.categories)}" if isinstance(dtype, pl.Enum) else _type_name(dtype)
-    found = series[index]
-    raise InputError(f"{_quote(found)} is not {wanted}", column=series.name, **in_table(name, index))
+    value = series[index]
+    raise InputError(f"{_quote(value)} is not {wanted}", column=series.name, **in_table(name, index))
 
 
 def faults(
@@ -107,8 +107,8 @@ def faults(
 
 def _where(rows: pl.LazyFrame, wrong: pl.Expr) -> tuple[int, int]:
     """The first row (from 0) for which something holds, and how many there are."""
-    found = rows.with_row_index("__index").filter(wrong).select(pl.col("__index").min(), pl.len())
-    first, count = found.collect(engine="streaming").row(0)
+    matching = rows.with_row_index("__index").filter(wrong).select(pl.col("__index").min(), pl.len())
+    first, count = matching.collect(engine="streaming").row(0)
     return first, count
 
 
@@ -169,13 +169,13 @@ def _value_faults(
             index, _ = _where(rows, wrong)
             yield _fault(problem, column="value", at=place("judgments", index))
             return
-    for question, found, state in seen.iter_rows():
+    for question, code, state in seen.iter_rows():
         scale = scales.get(question)
         if scale is None:
             continue
-        if found is not None and not scale.holds(found):
-            where = (pl.col("question") == question) & (value == found)
-            problem = f"{show_code(found)} is not on the scale of question '{question}', which is {scale.describe()}"
+        if code is not None and not scale.holds(code):
+            where = (pl.col("question") == question) & (value == code)
+            problem = f"{show_code(code)} is not on the scale of question '{question}', which is {scale.describe()}"
             remedy = "correct the value or choose another instrument"
         elif state in ("ambiguous", "not_mentioned") and state not in [o.status for o in scale.opt_outs]:
             where = (pl.col("question") == question) & (pl.col("status") == state)

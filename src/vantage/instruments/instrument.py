@@ -611,8 +611,8 @@ def _scale_data(scale: Scale) -> dict[str, Any]:
     if scale.range is not None:
         data |= {"from": scale.range[0], "to": scale.range[1], "continuous": True}
     else:
-        told = ({"code": _whole(o.code), "label": o.label, "description": o.description} for o in scale.shown)
-        data["options"] = [{key: value for key, value in option.items() if value != ""} for option in told]
+        options = ({"code": _whole(o.code), "label": o.label, "description": o.description} for o in scale.shown)
+        data["options"] = [{key: value for key, value in option.items() if value != ""} for option in options]
     if scale.opt_outs:
         data["opt_outs"] = {o.status: o.label for o in scale.opt_outs}
     if scale.bands:
@@ -628,11 +628,11 @@ def _escaped(text: str) -> str:
     return text.replace("{", "{{").replace("}", "}}")
 
 
-def _accepted(name: str, found: Any) -> Instrument:
-    if not isinstance(found, str | Path):
+def _accepted(name: str, loaded: Any) -> Instrument:
+    if not isinstance(loaded, str | Path):
         raise TypeError("is not the path of an instrument file")
     try:
-        instrument = Instrument.load(Path(found))
+        instrument = Instrument.load(Path(loaded))
     except InputError as error:
         raise ValueError(f"is not a valid instrument ({error})") from None
     if instrument.id != name:

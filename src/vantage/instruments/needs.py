@@ -18,14 +18,14 @@ def named_fields(instrument: Instrument, questions: Sequence[str] = (), conditio
     {'target': 'trust'}
     """
     fields = {field.name for field in instrument.fields}
-    found: dict[str, str] = {}
+    named: dict[str, str] = {}
     for question in instrument.questions:
         if not questions or question.id in questions:
             wording = question.ask_in.get(condition, question.ask)
             for _, name, _, _ in Formatter().parse(wording):
                 if name in fields:
-                    found.setdefault(str(name), question.id)
-    return found
+                    named.setdefault(str(name), question.id)
+    return named
 
 
 def check_items(

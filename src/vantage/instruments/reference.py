@@ -49,8 +49,8 @@ def _table(model: type[BaseModel]) -> str:
     rows = ["| key | value | default | meaning |", "| --- | --- | --- | --- |"]
     for key, field in model.model_fields.items():
         # A key without a sentence of its own leads to a part that has one.
-        told = field.description or next((part.__doc__ or "" for part in _parts(field.annotation)), "")
-        meaning = " ".join(told.split()).replace("|", "\\|")
+        text = field.description or next((part.__doc__ or "" for part in _parts(field.annotation)), "")
+        meaning = " ".join(text.split()).replace("|", "\\|")
         rows.append(f"| `{field.alias or key}` | {_value(field.annotation)} | {_default(field)} | {meaning} |")
     return "\n".join(rows)
 

@@ -143,16 +143,16 @@ class Sheet:
         rows = self.corpus.judgments.filter(pl.col("question") == source, pl.col("rater").is_in(kinds.implode()))
         if self.condition:
             rows = rows.filter(pl.col("condition") == self.condition)
-        found: dict[str, dict[str, int]] = {}
+        by_item: dict[str, dict[str, int]] = {}
         counts = rows.group_by("item", "value", "status").len().sort("item", "value", "status")
         words = {(c.value, c.status): c.word for c in choices(question.scale)}
         for item, value, status, count in counts.iter_rows():
             banded = self.style.coarse and value is not None
             word = known.scale.band(value) if banded else words.get((value, status))
             if word is not None:
-                told = found.setdefault(item, {})
-                told[word] = told.get(word, 0) + count
-        return found
+                times = by_item.setdefault(item, {})
+                times[word] = times.get(word, 0) + count
+        return by_item
 
 
 def plain_name(text: str) -> str:

@@ -41,8 +41,8 @@ class Log:
     @property
     def ours(self) -> Mapping[str, Any]:
         """What Vantage wrote into the task; nothing for another task."""
-        told = (self.head.get("metadata") or {}).get("vantage")
-        return told if isinstance(told, Mapping) else {}
+        metadata = (self.head.get("metadata") or {}).get("vantage")
+        return metadata if isinstance(metadata, Mapping) else {}
 
     @property
     def model(self) -> str:
@@ -67,11 +67,11 @@ def read(
 
 def _files(path: Path) -> list[Path]:
     if path.is_dir():
-        found = sorted(file for file in path.iterdir() if file.suffix == ".eval")
-        found = found or sorted(file for file in path.iterdir() if file.suffix == ".json" and _is_log(file))
-        if not found:
+        files = sorted(file for file in path.iterdir() if file.suffix == ".eval")
+        files = files or sorted(file for file in path.iterdir() if file.suffix == ".json" and _is_log(file))
+        if not files:
             raise InputError("the folder has no logs of Inspect", file=path, remedy="name a .eval or .json log")
-        return found
+        return files
     if not path.is_file():
         raise InputError("there is no such file or folder", file=path, remedy="check the path")
     return [path]
@@ -91,10 +91,10 @@ def _corpus(path: Path, named: str | Instrument | None, question: str | None, co
     for place, sample in enumerate(log.samples, 1):
         if not isinstance(sample, Mapping) or "id" not in sample:
             raise InputError("this sample has no id", file=path, row=place, remedy="this is no log of Inspect")
-        told = _mapping(sample.get("metadata"))
-        asked = _question(instrument, question or (str(told["question"]) if "question" in told else None), path)
-        id_ = str(told.get("item", sample["id"]))
-        shown = told.get("shown")
+        metadata = _mapping(sample.get("metadata"))
+        asked = _question(instrument, question or (str(metadata["question"]) if "question" in metadata else None), path)
+        id_ = str(metadata.get("item", sample["id"]))
+        shown = metadata.get("shown")
         items.setdefault(id_, {"item": id_, **(shown if isinstance(shown, Mapping) else {"text": _input(sample)})})
         completion = _completion(sample)
         reply = read_reply(completion, [asked], _words(items[id_]), lettered=True)[asked.id]
@@ -184,8 +184,8 @@ def _completion(sample: Mapping[str, Any]) -> Completion:
     choices = output.get("choices")
     first = _mapping(choices[0]) if isinstance(choices, list) and choices else {}
     if error or (not first and not output.get("completion")):
-        told = _mapping(error).get("message") or output.get("error") or "there is no reply"
-        return Completion("", "failed", error=str(told))
+        message = _mapping(error).get("message") or output.get("error") or "there is no reply"
+        return Completion("", "failed", error=str(message))
     text = output.get("completion") or _text(_mapping(first.get("message")).get("content"))
     return Completion(_attached(str(text), sample), FINISHED.get(str(first.get("stop_reason")), "stop"))
 

@@ -70,7 +70,7 @@ def _task(sheet: Sheet, question: Question, name: str, asked: Sequence[Asked]) -
     words = [choice.word for choice in choices(question.scale)]
     if scoring and not words:
         raise InputError(f"question '{question.id}' has no options to compare", remedy="use another style than scoring")
-    told: dict[str, Any] = {
+    task: dict[str, Any] = {
         "task": name,
         "custom_dataset": _Function("load"),
         "dataset_kwargs": {"file": f"{name}.jsonl"},
@@ -87,13 +87,13 @@ def _task(sheet: Sheet, question: Question, name: str, asked: Sequence[Asked]) -
         "metadata": {"version": _version(sheet)},
     }
     if not scoring:
-        told["generation_kwargs"] = {"until": [], "do_sample": False, "temperature": 0.0, "max_gen_toks": 512}
+        task["generation_kwargs"] = {"until": [], "do_sample": False, "temperature": 0.0, "max_gen_toks": 512}
     if sheet.style.shots:
-        told |= {
+        task |= {
             "num_fewshot": sheet.style.shots,
             "fewshot_config": {"sampler": "first_n", "samples": _shots(question, asked)},
         }
-    return told
+    return task
 
 
 def _document(asked: Asked) -> dict[str, Any]:
@@ -110,13 +110,13 @@ def _document(asked: Asked) -> dict[str, Any]:
 
 def _shots(question: Question, asked: Sequence[Asked]) -> list[dict[str, Any]]:
     """The worked examples, which the harness shows in the same order before every item."""
-    found = {entry.messages[1:-1] for entry in asked}
-    if len(found) > 1:
+    prefixes = {entry.messages[1:-1] for entry in asked}
+    if len(prefixes) > 1:
         raise InputError(
             f"an item is itself a worked example of question '{question.id}', so that others would be shown with it",
             remedy="leave few-shot out, or export the other items",
         )
-    turns = found.pop()
+    turns = prefixes.pop()
     pairs = zip(turns[::2], turns[1::2], strict=True)
     return [{"prompt": user.content, "target": answer.content} for user, answer in pairs]
 

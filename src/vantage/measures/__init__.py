@@ -82,10 +82,10 @@ def _loaded() -> "dict[str, Measure]":
     return REGISTRY
 
 
-def _accepted(name: str, found: Any) -> "Measure":
+def _accepted(name: str, function: Any) -> "Measure":
     from vantage.measures.base import REGISTRY
 
-    if name in REGISTRY and REGISTRY[name].function is found:
+    if name in REGISTRY and REGISTRY[name].function is function:
         return REGISTRY[name]
     raise TypeError(f"is not a function with @measure('{name}', …)")
 

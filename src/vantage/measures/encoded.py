@@ -46,8 +46,8 @@ class Coded:
         base = int(self.size.max()) + 1
         if base**columns > EXACT:
             table = np.bincount(self.unit * columns + column, minlength=len(self.size) * columns)
-            found, multiplicity = np.unique(table.reshape(-1, columns), axis=0, return_counts=True)
-            return found.astype(np.float64), multiplicity
+            patterns, multiplicity = np.unique(table.reshape(-1, columns), axis=0, return_counts=True)
+            return patterns.astype(np.float64), multiplicity
         # A row of counts is written as one number, whose digits to a large enough base are the counts.
         digit = base ** np.arange(columns - 1, -1, -1)
         keys = np.bincount(self.unit, weights=digit.astype(np.float64)[column])
@@ -142,11 +142,11 @@ class Encoded:
     def moments(self, *, ordinal: bool, kinds: bool) -> dict[Key, Moments]:
         """The moments of each group, of the values or of their mid-ranks; for any number of values."""
         none, middle = np.zeros(0), centre(self.values)
-        found = dict.fromkeys(self._silent(), Moments(none, none, none, none, none.astype(np.int64)))
+        moments = dict.fromkeys(self._silent(), Moments(none, none, none, none, none.astype(np.int64)))
         for key, part in self.parts.items():
             x = part.midranks(self.values) if ordinal else part.value - middle
-            found[key] = part.moments(x, kinds=kinds)
-        return found
+            moments[key] = part.moments(x, kinds=kinds)
+        return moments
 
     def summary(self, *, paired: bool) -> dict[Key, dict[str, Any]]:
         """Items, raters and questions of each group; where `paired`, those of units with two answers."""
@@ -154,14 +154,14 @@ class Encoded:
 
     def _rests_on(self, part: Coded, paired: bool) -> dict[str, Any]:
         kept = (part.size >= 2)[part.unit] if paired else None
-        found: dict[str, Any] = {"raters": len(_present(part.rater, kept))}
+        counts: dict[str, Any] = {"raters": len(_present(part.rater, kept))}
         if part.item is not None:
-            found["items"] = len(_present(part.item, kept))
+            counts["items"] = len(_present(part.item, kept))
         if self.questions:
-            found["questions"] = sorted(
+            counts["questions"] = sorted(
                 self.questions if part.question is None else [self.questions[i] for i in _present(part.question, kept)]
             )
-        return found
+        return counts
 
     def _silent(self) -> Iterable[Key]:
         """The groups that may have no answer at all."""
@@ -183,11 +183,11 @@ def _split(part: Coded, frame: pl.DataFrame, by: list[str]) -> dict[Key, Coded]:
     group = encode(frame, by)
     order = np.argsort(group, kind="stable")
     begin = np.flatnonzero(np.diff(group[order], prepend=-1))
-    found = {}
+    parts = {}
     for key, rows in zip(frame.select(by)[order[begin]].iter_rows(), np.split(order, begin[1:]), strict=True):
         item, question = (None if codes is None else codes[rows] for codes in (part.item, part.question))
-        found[key] = Coded(dense(part.unit[rows])[0], part.value[rows], part.rater[rows], item, question)
-    return found
+        parts[key] = Coded(dense(part.unit[rows])[0], part.value[rows], part.rater[rows], item, question)
+    return parts
 
 
 def _present(codes: Ints, kept: NDArray[np.bool_] | None) -> list[int]:

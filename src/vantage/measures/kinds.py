@@ -42,10 +42,10 @@ class Selection:
         """One line for a person, empty where nobody was left out."""
         if not self.counts:
             return ""
-        told = ", ".join(f"{count:,} {_several(why, count)}" for why, count in self.counts.items())
+        reasons = ", ".join(f"{count:,} {_several(why, count)}" for why, count in self.counts.items())
         flags = [*(["--kinds all"] if set(self.counts) - {EXCLUDED} else [])]
         flags += ["--include-excluded"] if EXCLUDED in self.counts else []
-        return f"Left out: {told}; to use them too, pass {' '.join(flags)}."
+        return f"Left out: {reasons}; to use them too, pass {' '.join(flags)}."
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,21 +72,21 @@ def selected(data: Judgments, kinds: Kinds, *, include_excluded: bool, pools: bo
     'Left out: 1 model; to use them too, pass --kinds all.'
     """
     corpus = data if _is_corpus(data) else None
-    found = corpus.raters if corpus is not None else to_polars(data)
-    if found is None:
+    rows = corpus.raters if corpus is not None else to_polars(data)
+    if rows is None:
         return Selection(data)
-    schema, given = found.collect_schema(), data if corpus is not None else found
+    schema, given = rows.collect_schema(), data if corpus is not None else rows
     if "rater" not in schema or not {"kind", EXCLUDED} & set(schema):
         return Selection(given)
-    why = _why(found.lazy(), kinds, include_excluded=include_excluded, pools=pools).alias("__why")
-    out = found.lazy().select("rater", why).filter(pl.col("__why").is_not_null()).unique().collect()
+    why = _why(rows.lazy(), kinds, include_excluded=include_excluded, pools=pools).alias("__why")
+    out = rows.lazy().select("rater", why).filter(pl.col("__why").is_not_null()).unique().collect()
     if out.is_empty():
         return Selection(given)
     counts = dict(sorted(out["__why"].value_counts().iter_rows()))
     if corpus is not None:
         part: Any = _Part(corpus, out["rater"])
         return Selection(part, counts, lambda by: corpus.with_columns_of(by).lazy().join(out.lazy(), on="rater"))
-    kept, rest = found.filter(why.is_null()), found.lazy().with_columns(why).filter(pl.col("__why").is_not_null())
+    kept, rest = rows.filter(why.is_null()), rows.lazy().with_columns(why).filter(pl.col("__why").is_not_null())
     return Selection(kept, counts, lambda _: rest)
 
 

@@ -124,12 +124,12 @@ class Answers:
         """Every two cells of a unit; no list names a cell twice on the same side."""
         last = np.searchsorted(self.cell_unit, self.cell_unit, side="right")
         left = np.arange(len(last))
-        found = []
+        pairs = []
         step = 1
         while len(left := left[left + step < last[left]]):
-            found.append((left, left + step))
+            pairs.append((left, left + step))
             step += 1
-        return found
+        return pairs
 
     @cached_property
     def givers(self) -> csr_array:
@@ -292,13 +292,13 @@ def rater_interval(
         bounds = over_raters.widened(replicates, estimate, units, bootstrap.confidence, limits)
         return bootstrap.stated(bounds)
     rng = np.random.default_rng(bootstrap.seed)
-    found = []
+    drawn = []
     for count in blocks(width, bootstrap.resamples):
         times = np.empty((raters, count))
         for index in range(count):
             times[:, index] = np.bincount(rng.integers(0, raters, raters), minlength=raters)
-        found.append(statistic(times, every))
-    replicates = np.concatenate(found)
+        drawn.append(statistic(times, every))
+    replicates = np.concatenate(drawn)
     if centred:
         replicates = moved(replicates, estimate)
     if bootstrap.method == "percentile":
@@ -310,13 +310,13 @@ def rater_interval(
 
 def _over_items(statistic: Weighted, bootstrap: Bootstrap, raters: int, units: int, width: int) -> Floats:
     """The statistic of every resample of units, with all raters."""
-    everyone, found = np.ones((raters, 1)), []
+    everyone, drawn = np.ones((raters, 1)), []
     for block in weights(units, bootstrap.resamples, bootstrap.seed):
         first = 0
         for count in blocks(width, len(block)):
-            found.append(statistic(everyone, np.ascontiguousarray(block[first : first + count].T)))
+            drawn.append(statistic(everyone, np.ascontiguousarray(block[first : first + count].T)))
             first += count
-    return np.concatenate(found)
+    return np.concatenate(drawn)
 
 
 def either_interval(
@@ -381,10 +381,10 @@ class Choice(Generic[How]):
         raters = query.group_by(["__all", *columns, "rater"]).agg(
             (item.min() != item.max()).alias("several"), pl.len().alias("rows")
         )
-        found = raters.group_by(["__all", *columns]).agg(pl.col("several", "rows").sum()).collect()
-        if found["rows"].sum() > AT_HAND:
+        sizes = raters.group_by(["__all", *columns]).agg(pl.col("several", "rows").sum()).collect()
+        if sizes["rows"].sum() > AT_HAND:
             return cls(unseen, {})
-        return cls(bootstrap, {tuple(key): int(n) for _, *key, n, _ in found.iter_rows()})
+        return cls(bootstrap, {tuple(key): int(n) for _, *key, n, _ in sizes.iter_rows()})
 
     def __getitem__(self, key: Mapping[str, Any]) -> How:
         return self.bootstrap.chosen(self.several.get(tuple(key.values()), 0))

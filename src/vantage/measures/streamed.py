@@ -177,8 +177,8 @@ class Streamed:
             return query(self.answered).collect(engine="streaming")
         share = pl.col("item").hash() % self.passes
         shares = [query(self.answered.filter(share == index)) for index in range(self.passes)]
-        found = pl.concat([part.collect(engine="streaming") for part in shares])
-        return found.group_by(kind).agg(pl.exclude(kind).sum())
+        counts = pl.concat([part.collect(engine="streaming") for part in shares])
+        return counts.group_by(kind).agg(pl.exclude(kind).sum())
 
     def _parts(self, frame: pl.DataFrame) -> dict[Key, pl.DataFrame]:
         return frame.partition_by(self.by, as_dict=True) if self.by else {(): frame}

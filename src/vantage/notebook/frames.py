@@ -83,8 +83,8 @@ def to_polars(data: Any) -> pl.DataFrame | pl.LazyFrame | None:
             made = data.to_polars()
             return made if isinstance(made, pl.DataFrame | pl.LazyFrame) else None
     except (pl.exceptions.PolarsError, TypeError, ValueError, OverflowError) as error:
-        told = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InputError(f"the frame cannot be read ({told})", remedy="give every column one type") from None
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError(f"the frame cannot be read ({reason})", remedy="give every column one type") from None
     return None
 
 

@@ -110,16 +110,16 @@ class _Users:
 
     def whole(self, statistic: Callable[[Floats], Floats]) -> float | None:
         """A statistic of the data as they are."""
-        found = float(statistic(np.ones((1, self.units)))[0])
-        return found if np.isfinite(found) else None
+        value = float(statistic(np.ones((1, self.units)))[0])
+        return value if np.isfinite(value) else None
 
     def interval(self, statistic: Callable[[Floats], Floats]) -> Bounds:
         """The interval of a statistic over the units."""
-        told = self.evaluation
-        if not told.resamples or self.units < 2:
+        evaluation = self.evaluation
+        if not evaluation.resamples or self.units < 2:
             return None, None
-        drawn = [statistic(block) for block in weights(self.units, told.resamples, told.seed)]
-        return percentile(np.concatenate(drawn), told.confidence, self.units)
+        drawn = [statistic(block) for block in weights(self.units, evaluation.resamples, evaluation.seed)]
+        return percentile(np.concatenate(drawn), evaluation.confidence, self.units)
 
     def _scored(self, tally: ClassCounts) -> tuple[Floats, Floats]:
         scores, used = tally.scored("gold")

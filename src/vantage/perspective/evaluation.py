@@ -69,8 +69,8 @@ class Evaluation:
         rows += self._rows({"level": "text", "trait": None}, self._averaged(texts), texts)
         for trait in self.traits:
             _, tally = self.tally(trait)
-            told = self._averaged(tally, resamples=0)
-            rows += self._rows({"level": "trait", "trait": trait}, told, tally)
+            mean = self._averaged(tally, resamples=0)
+            rows += self._rows({"level": "trait", "trait": trait}, mean, tally)
         return _frame(rows)
 
     @cached_property
@@ -97,13 +97,13 @@ class Evaluation:
 
     def f1(self, level: Level = "global", label: str | None = None, trait: str | None = None) -> float | None:
         """One F1: of a class by its name, or macro."""
-        found = self.summary.filter(pl.col("level") == level, pl.col("class") == (label or "macro"))
+        rows = self.summary.filter(pl.col("level") == level, pl.col("class") == (label or "macro"))
         if trait is not None:
-            found = found.filter(pl.col("trait") == trait)
-        if found.is_empty():
+            rows = rows.filter(pl.col("trait") == trait)
+        if rows.is_empty():
             known = self.summary["class"].unique().to_list()
             raise InputError(f"there is no '{label or 'macro'}' at level {level}", remedy=nearest(str(label), known))
-        value: float | None = found["f1"][0]
+        value: float | None = rows["f1"][0]
         return value
 
     def _repr_html_(self) -> str:
@@ -181,9 +181,9 @@ class Evaluation:
     def value_of_user(self, trait: str) -> Ints:
         """Which value of a trait each user has, in the order of the users (-1: it is not known)."""
         users, rater = self._grouped("rater")
-        found = np.full(len(users), -1, dtype=np.int64)
-        found[rater] = self._grouped(trait)[1]
-        return found
+        places = np.full(len(users), -1, dtype=np.int64)
+        places[rater] = self._grouped(trait)[1]
+        return places
 
     def _values(self, column: str) -> list[str]:
         return self._grouped(column)[0]
@@ -209,15 +209,15 @@ class Evaluation:
         rule: Undefined = "reference" if self.undefined == "reference" else "gold"
         return pooled(tally, rule, self.resamples, self.confidence, self.seed)
 
-    def _rows(self, key: dict[str, Any], told: Average, tally: ClassCounts) -> list[dict[str, Any]]:
+    def _rows(self, key: dict[str, Any], mean: Average, tally: ClassCounts) -> list[dict[str, Any]]:
         whole = [tally.rows.sum()] * 3, [tally.predicted.sum()] * 3
         gold, answered = [*tally.gold.sum(axis=0), *whole[0]], [*tally.predicted.sum(axis=0), *whole[1]]
         rows = []
         for n, name in enumerate(self.classes):
             known = SCORES[2:] if name == CLOSENESS else SCORES
-            scores = {score: _number(told.scores[n, s]) if score in known else None for s, score in enumerate(SCORES)}
-            low, high = told.bounds[n]
-            rest = {"low": low, "high": high, "spread": _number(told.spread[n]), "groups": int(told.groups[n])}
+            scores = {score: _number(mean.scores[n, s]) if score in known else None for s, score in enumerate(SCORES)}
+            low, high = mean.bounds[n]
+            rest = {"low": low, "high": high, "spread": _number(mean.spread[n]), "groups": int(mean.groups[n])}
             rows.append(
                 {**key, "class": name, **scores, **rest, "support": int(gold[n]), "predicted": int(answered[n])}
             )

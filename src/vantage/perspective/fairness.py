@@ -192,15 +192,15 @@ def _dealt(evaluation: Evaluation, column: int) -> dict[str, Floats]:
     _, tally = evaluation.tally("rater")
     users = len(tally.rows)
     rng = np.random.default_rng(evaluation.seed)
-    found: dict[str, list[Floats]] = {trait: [] for trait in codes}
+    dealt: dict[str, list[Floats]] = {trait: [] for trait in codes}
     for many in blocks(users * int(max(code.max() for code in codes.values()) + 1), PERMUTATIONS):
         order = rng.permuted(np.tile(np.arange(users), (many, 1)), axis=1)
         for trait, code in codes.items():
             values = int(code.max()) + 1
             member = (code[order][:, None, :] == np.arange(values)[None, :, None]).astype(np.float64)
             scores = tally.summed(member.reshape(-1, users)).scored("gold")[0][:, column, 2].reshape(many, values)
-            found[trait].append(scores.max(axis=1) - scores.min(axis=1))
-    return {trait: np.concatenate(parts) for trait, parts in found.items()}
+            dealt[trait].append(scores.max(axis=1) - scores.min(axis=1))
+    return {trait: np.concatenate(parts) for trait, parts in dealt.items()}
 
 
 def share_beyond(beyond: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> float:

@@ -75,10 +75,10 @@ def _verdict(drawn: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> dict[s
     most = counts.max(axis=0)
     tied = (counts == most).sum(axis=0) > 1
     verdicts = codes[counts.argmax(axis=0)][~tied]
-    found, times = np.unique(verdicts, return_counts=True)
+    labels, times = np.unique(verdicts, return_counts=True)
     mean = drawn.mean(axis=1)
-    told: dict[str, Any] = {"tied": float(tied.mean()), "vote": float(mean.mean())}
-    told |= {"low": float(np.quantile(mean, 0.025)), "high": float(np.quantile(mean, 0.975))}
-    if len(found) and times.max() > tied.sum():
-        told |= {"verdict": float(found[times.argmax()]), "share": float(times.max() / len(drawn))}
-    return told
+    row: dict[str, Any] = {"tied": float(tied.mean()), "vote": float(mean.mean())}
+    row |= {"low": float(np.quantile(mean, 0.025)), "high": float(np.quantile(mean, 0.975))}
+    if len(labels) and times.max() > tied.sum():
+        row |= {"verdict": float(labels[times.argmax()]), "share": float(times.max() / len(drawn))}
+    return row

@@ -59,14 +59,14 @@ def shared_task(
     )
     texts = texts.sort("item")
     gold = texts.select([f"gold_{n}" for n in range(len(codes))]).to_numpy()
-    told = texts.select([f"predicted_{n}" for n in range(len(codes))]).fill_null(0.0).to_numpy()
+    predicted = texts.select([f"predicted_{n}" for n in range(len(codes))]).fill_null(0.0).to_numpy()
     unanswered = (texts["answered"] == 0).to_numpy()
     scores = {
         "error_rate": texts["error_rate"].to_numpy(),
-        "manhattan": np.where(unanswered, 2.0, np.abs(gold - told).sum(axis=1)),
+        "manhattan": np.where(unanswered, 2.0, np.abs(gold - predicted).sum(axis=1)),
     }
     if asked.scale.ordered or len(codes) == 2:
-        area = np.abs(np.cumsum(gold - told, axis=1))[:, :-1] @ np.diff(codes)
+        area = np.abs(np.cumsum(gold - predicted, axis=1))[:, :-1] @ np.diff(codes)
         scores["absolute_distance"] = texts["absolute_distance"].to_numpy()
         scores["wasserstein"] = np.where(unanswered, length, area)
     how = Resampling("items" if resamples else "none", "percentile", max(1, resamples), confidence, seed)

@@ -79,12 +79,12 @@ def ablation(
     rows: list[dict[str, Any]] = []
     for size in range(1, len(names) + 1):
         for chosen in combinations(names, size):
-            told = vote({name: predictions[name] for name in chosen}, ties=ties, seed=seed)
-            found = evaluate(
-                told, people, question=question, traits=(), missing="wrong", resamples=resamples, seed=seed
+            votes = vote({name: predictions[name] for name in chosen}, ties=ties, seed=seed)
+            evaluation = evaluate(
+                votes, people, question=question, traits=(), missing="wrong", resamples=resamples, seed=seed
             )
-            overall = found.summary.filter(pl.col("level") == "global")
-            share = float(told["tied"].mean())  # type: ignore[arg-type]
+            overall = evaluation.summary.filter(pl.col("level") == "global")
+            share = float(votes["tied"].mean())  # type: ignore[arg-type]
             key = {"traits": " + ".join(chosen), "size": size, "ties": ties, "tied": share}
             rows += [
                 {**key, **row}
@@ -149,8 +149,8 @@ def alignment(predictions: pl.DataFrame, corpus: Corpus, trait: str, question: s
     known_trait(corpus, trait)
     users = corpus.raters.select("rater", pl.col(trait).cast(pl.String).alias("value_of")).drop_nulls()
     gold = people_pairs(corpus, question).select(*PAIR, pl.col("value").alias("gold"))
-    told = predictions.select(*PAIR, pl.col("value").cast(pl.Float64).fill_null(float("inf")).alias("told"))
-    frame = gold.join(told, on=PAIR).join(users, on="rater")
+    predicted = predictions.select(*PAIR, pl.col("value").cast(pl.Float64).fill_null(float("inf")).alias("told"))
+    frame = gold.join(predicted, on=PAIR).join(users, on="rater")
     frame = frame.filter(pl.col("value_of").n_unique().over("item") > 1)
     if frame.is_empty():
         raise InputError(f"no text was judged by users with two values of {trait}", remedy="choose another trait")

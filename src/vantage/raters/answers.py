@@ -38,7 +38,7 @@ def choices(scale: Scale, *, letters: bool = False) -> tuple[AnswerChoice, ...]:
     named = scale.called == "words" or (
         scale.called is None and (not scale.ordered or (len(scale.options) <= 4 and worded))
     )
-    found = [
+    offered = [
         AnswerChoice(o.label, o.description, o.code, "answered")
         if named or (lettered and worded)
         else AnswerChoice(show_code(o.code), o.label or o.description, o.code, "answered")
@@ -48,10 +48,10 @@ def choices(scale: Scale, *, letters: bool = False) -> tuple[AnswerChoice, ...]:
         AnswerChoice(o.status.replace("_", " "), _explained(o.label, o.status), None, o.status) for o in scale.opt_outs
     ]
     if not (letters or lettered):
-        return (*found, *declined)
+        return (*offered, *declined)
     return tuple(
         replace(c, word=letter, meaning=f"{c.word} ({c.meaning})" if c.meaning else c.word)
-        for letter, c in zip(ascii_uppercase, (*found, *declined), strict=False)
+        for letter, c in zip(ascii_uppercase, (*offered, *declined), strict=False)
     )
 
 
@@ -84,11 +84,11 @@ def words(scale: Scale, *, letters: bool = False) -> str:
         numbers = [f"a number from {low} to {high}"]
     else:
         numbers = []
-    told = [
+    quoted = [
         *numbers,
         *(f'"{c.word}"' if " " in c.word else c.word for c in choices(scale, letters=letters)),
     ]
-    return told[0] if len(told) == 1 else f"{', '.join(told[:-1])} or {told[-1]}"
+    return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"
 
 
 def answer_schema(questions: Sequence[Question], *, reason: bool, together: bool) -> Mapping[str, Any]:
@@ -112,12 +112,12 @@ def _one_of(scale: Scale) -> dict[str, Any]:
         number: dict[str, Any] = {"type": "number", "minimum": scale.range[0], "maximum": scale.range[1]}
         declined = [c.word for c in choices(scale)]
         return {"anyOf": [number, {"type": "string", "enum": declined}]} if declined else number
-    told = [_json_word(choice) for choice in choices(scale)]
+    spelt = [_json_word(choice) for choice in choices(scale)]
     # Strict servers want one type: codes beside opt-outs are written as text.
-    kinds = {type(word) for word in told}
+    kinds = {type(word) for word in spelt}
     if kinds <= {int, float}:
-        return {"type": "integer" if kinds == {int} else "number", "enum": told}
-    return {"type": "string", "enum": [str(word) for word in told]}
+        return {"type": "integer" if kinds == {int} else "number", "enum": spelt}
+    return {"type": "string", "enum": [str(word) for word in spelt]}
 
 
 def _json_word(choice: AnswerChoice) -> str | int | float:

@@ -175,19 +175,19 @@ class ChatRater:
 
     def row(self) -> dict[str, Any]:
         """The rater's row: what it is, how it was asked, and as whom."""
-        told: dict[str, Any] = {
+        row: dict[str, Any] = {
             "rater": self.id,
             "kind": "persona" if self.persona or self.user else "model",
             "model": self.model_name,
             "style": self.style_name,
         }
         if self.template:
-            told["template"] = self.template.digest
+            row["template"] = self.template.digest
         if self.user:
-            told["stands_for"] = self.user
+            row["stands_for"] = self.user
         if self.persona:
-            told |= self.persona.traits()
-        return told
+            row |= self.persona.traits()
+        return row
 
     def reply_tokens(self, questions: Sequence[Question]) -> int:
         """How long the reply to a first request is, typically: for an estimate of what asking will take."""
@@ -312,10 +312,10 @@ class ChatRater:
     def _trait(self, corpus: Corpus, trait: str) -> str:
         if trait not in corpus.traits:
             raise InputError(f"the raters have no trait '{trait}'", remedy=nearest(trait, corpus.traits))
-        found = corpus.raters.filter(pl.col("rater") == self.user)
-        if found.is_empty():
+        user = corpus.raters.filter(pl.col("rater") == self.user)
+        if user.is_empty():
             raise InputError(f"the corpus has no rater '{self.user}'", remedy="name one of its raters")
-        value = found[trait][0]
+        value = user[trait][0]
         if value is None:
             raise InputError(f"the {trait} of rater '{self.user}' is not known", remedy="choose another rater or trait")
         return str(value)
@@ -335,12 +335,12 @@ class _Shots:
         """The examples, with their answers on the scales as shown and none that is not offered there."""
         if presentation.shots == "none":
             return []
-        found = [
+        shots = [
             shown
             for shot in self._chosen(questions, item, presentation)
             if (shown := self._shown(shot, questions, presentation))
         ]
-        return found[::-1] if presentation.shots == "backward" else found
+        return shots[::-1] if presentation.shots == "backward" else shots
 
     def _chosen(
         self, questions: tuple[Question, ...], item: Mapping[str, Any], presentation: Presentation

@@ -114,11 +114,11 @@ class Conversations:
             why = yield Ask(asked, sample=call.repetition, step="why")
             reason = why.text.strip() or None if why.finish != "failed" else None
         for question in call.questions:
-            found, way = replies[question.id], call.presented(question.id)
-            if found.value is not None:
-                found = replace(found, value=way.decoded(question, found.value))
-            told = self._row(found, completion, reason or found.rationale, way=way)
-            rows.append((*self._key(call, question.id, call.sample), *told))
+            parsed, way = replies[question.id], call.presented(question.id)
+            if parsed.value is not None:
+                parsed = replace(parsed, value=way.decoded(question, parsed.value))
+            cells = self._row(parsed, completion, reason or parsed.rationale, way=way)
+            rows.append((*self._key(call, question.id, call.sample), *cells))
         return rows
 
     def _relevant(self, call: PlannedCall, rows: list[Row]) -> Generator[Ask, Completion, ParsedReply]:
@@ -205,12 +205,12 @@ class Conversations:
         key = self._key(call, question.id, call.sample)
         if not asked:
             return (*key, *self._row(reply, completion, None, way=way))
-        told = Completion(", ".join(f"{word} × {count}" for word, count in said.most_common()))
+        summary = Completion(", ".join(f"{word} × {count}" for word, count in said.most_common()))
         if 2 * refused > asked:
-            return (*key, *self._row(ParsedReply(None, "refused", None, "sampling"), told, None, way=way))
+            return (*key, *self._row(ParsedReply(None, "refused", None, "sampling"), summary, None, way=way))
         with np.errstate(divide="ignore"):
             scores = self._aligned(np.log(counts / asked).tolist(), question, way)
-        return (*key, *self._row(ParsedReply(None, "failed", None, "sampling"), told, None, scores, way))
+        return (*key, *self._row(ParsedReply(None, "failed", None, "sampling"), summary, None, scores, way))
 
     def _scored(
         self, completion: Completion, question: Question, way: Presentation = PLAIN, reasons: str | None = None

@@ -74,12 +74,12 @@ def minilm_folder() -> Path:
     from importlib.metadata import PackageNotFoundError, files
 
     try:
-        found = [Path(str(file.locate())) for file in files(MINILM) or () if file.name == "config.json"]
+        configs = [Path(str(file.locate())) for file in files(MINILM) or () if file.name == "config.json"]
     except PackageNotFoundError:
-        found = []
+        configs = []
     homes = [
         path.parent
-        for path in found
+        for path in configs
         if (path.parent / "tokenizer.json").exists() or (path.parent / "vocab.txt").exists()
     ]
     if not homes:

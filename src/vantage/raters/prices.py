@@ -39,11 +39,11 @@ def read_prices(path: str | Path) -> dict[str, Price]:
     A line `date: 2026-11-15` says when they were looked up; it goes into every run's ledger.
     """
     document = Document.read(path)
-    found = document.validate(Prices)
+    document_prices = document.validate(Prices)
     document.check()
-    told = found.root if found is not None else {}
-    when = told.pop("date", None)
-    prices = {model: price for model, price in told.items() if isinstance(price, dict)}
-    if wrong := [model for model in told if model not in prices]:
+    listed = document_prices.root if document_prices is not None else {}
+    when = listed.pop("date", None)
+    prices = {model: price for model, price in listed.items() if isinstance(price, dict)}
+    if wrong := [model for model in listed if model not in prices]:
         raise InputError(f"'{wrong[0]}' has a date and no price", file=path, remedy="write {input: …, output: …}")
     return {model: Price(**{"date": str(when), **price}) if when else price for model, price in prices.items()}

@@ -89,8 +89,8 @@ class Prompter:
 
     def answered(self, asked: Request, questions: Sequence[Question], reasons: str) -> Request:
         """The turn after the reasons, in which nothing but the answer is asked for."""
-        told = (Message("assistant", reasons.strip() or _NO_REASON), Message("user", self._now(questions)))
-        return Request((*asked.messages, *told), asked.sampling, tag=asked.tag)
+        turns = (Message("assistant", reasons.strip() or _NO_REASON), Message("user", self._now(questions)))
+        return Request((*asked.messages, *turns), asked.sampling, tag=asked.tag)
 
     def _now(self, questions: Sequence[Question]) -> str:
         return f"Now give your answer. {self._plainly(questions)}"
@@ -190,14 +190,16 @@ class Prompter:
 
     def answer(self, questions: Sequence[Question], shot: Shot) -> str:
         """A worked example's answers in the form that is asked for."""
-        told = {q.id: _written(q.scale, shot.answers[q.id], letters=self.letters(q)) for q in questions}
+        answers = {q.id: _written(q.scale, shot.answers[q.id], letters=self.letters(q)) for q in questions}
         reasons = {q.id: shot.reasons.get(q.id, "") for q in questions}
         if self.style.together:
             with_reason = self.style.reasoning or any(q.rationale == "required" for q in questions)
-            full = {q: {"reason": reasons[q], "answer": _json(a)} if with_reason else _json(a) for q, a in told.items()}
+            full = {
+                q: {"reason": reasons[q], "answer": _json(a)} if with_reason else _json(a) for q, a in answers.items()
+            }
             return json.dumps(full, ensure_ascii=False)
         (question,) = questions
-        answer, reason = told[question.id], reasons[question.id]
+        answer, reason = answers[question.id], reasons[question.id]
         with_reason = not self.style.scoring and (self.style.reasoning or question.rationale == "required")
         if self.style.json:
             parts = {"reason": reason} if with_reason else {}
@@ -240,8 +242,8 @@ def _json(word: str) -> str | int | float:
 
 
 def _anchors(scale: Scale) -> str:
-    told = [f"{c.word} = {c.meaning}" for c in choices(scale) if c.meaning]
-    return "; ".join(told)
+    anchors = [f"{c.word} = {c.meaning}" for c in choices(scale) if c.meaning]
+    return "; ".join(anchors)
 
 
 def _turns(content: Any) -> str:

@@ -48,7 +48,7 @@ def with_distributions(
 def _judged(rows: pl.DataFrame, scale: Scale, calibrate: bool, least_mass: float) -> pl.DataFrame:
     options = choices(scale)
     empty = [float("nan")] * len(options)
-    scores = np.array([empty if told is None else told for told in rows["scores"].to_list()], dtype=np.float64)
+    scores = np.array([empty if judged is None else judged for judged in rows["scores"].to_list()], dtype=np.float64)
     known = np.asarray(~np.isnan(scores).any(axis=1), dtype=np.bool_)
     mass = np.minimum(np.exp(scores).sum(axis=1), 1.0)
     enough = known & (mass > 0) & (np.nan_to_num(mass) >= least_mass)
@@ -60,13 +60,13 @@ def _judged(rows: pl.DataFrame, scale: Scale, calibrate: bool, least_mass: float
         )
     best = np.where(enough, np.argmax(np.where(np.isnan(chances), -1.0, chances), axis=1), -1)
     expected = _expected(chances, [option.value for option in options]) if scale.ordered else np.full(len(rows), np.nan)
-    told = list(zip(rows.iter_rows(named=True), known, enough, best, mass, strict=True))
+    judged = list(zip(rows.iter_rows(named=True), known, enough, best, mass, strict=True))
 
     def column(name: str, answer: Any, failure: Any) -> list[Any]:
         """What stands in a column: of an answer, of one with too little mass, and of a row without scores."""
         return [
             answer(row, options[n]) if fine else failure(row, share) if scored else row[name]
-            for row, scored, fine, n, share in told
+            for row, scored, fine, n, share in judged
         ]
 
     return rows.with_columns(
@@ -89,10 +89,10 @@ def mass_note(masses: pl.Series, least_mass: float) -> str:
     The options had 92 % of the probability in the median answer (lowest 20 %, tenth percentile 41 %); 1 of 4 had less
     than 50 % and counts as failed.
     """
-    told = masses.drop_nulls()
-    if told.is_empty():
+    known = masses.drop_nulls()
+    if known.is_empty():
         return ""
-    values = told.to_numpy()
+    values = known.to_numpy()
     tenth, median = np.quantile(values, [0.1, 0.5])
     low = int((values < least_mass).sum())
     under = f"; {low:,} of {len(values):,} had less than {least_mass:.0%} and counts as failed" if low else ""

@@ -50,9 +50,9 @@ def corpus_shots(training: Corpus, questions: Sequence[Question]) -> list[Shot]:
         by_item.setdefault(item, {})[question] = (value, reason or "")
     rows = {row["item"]: row for row in training.items.iter_rows(named=True)}
     return [
-        Shot(rows[item], {q: told[q][0] for q in ids}, {q: told[q][1] for q in ids})
-        for item, told in by_item.items()
-        if set(ids) <= set(told)
+        Shot(rows[item], {q: answered[q][0] for q in ids}, {q: answered[q][1] for q in ids})
+        for item, answered in by_item.items()
+        if set(ids) <= set(answered)
     ]
 
 

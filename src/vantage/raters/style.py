@@ -111,9 +111,9 @@ class Style:
     def name(self) -> str:
         """The parts in their fixed order; equal styles have equal names."""
         voice = self.voice
-        told = f"perspective:{self.trait}" if self.trait else ""
+        perspective = f"perspective:{self.trait}" if self.trait else ""
         shown = f"history:{self.neighbours}" if voice == "history" else ""
-        voiced = "+".join(filter(None, (told, shown))) or voice
+        voiced = "+".join(filter(None, (perspective, shown))) or voice
         parts = [
             f"few-shot:{self.shots}" if self.shots else "",
             "reasoning" if self.reasoning else "",

@@ -18,17 +18,17 @@ from vantage.runs.store import NAME, RunStore
 
 def asked_models(corpus: Corpus, folders: Iterable[Path | None] = ()) -> list[dict[str, Any]]:
     """One row per model of which anything is known: from the replies, and from audits and run stores in folders."""
-    found: dict[str, dict[str, Any]] = {}
+    rows_of: dict[str, dict[str, Any]] = {}
     for row in _thinking(corpus):
-        found.setdefault(row.pop("model"), {}).update(row)
+        rows_of.setdefault(row.pop("model"), {}).update(row)
     for folder in dict.fromkeys(place for place in folders if place is not None and place.is_dir()):
         for row in _audited(folder):
-            found.setdefault(row.pop("model"), {}).update(row)
+            rows_of.setdefault(row.pop("model"), {}).update(row)
         for row in _profiled(folder):
             name = str(row.pop("model"))
-            known = next((one for one in found if one == name or one.endswith(f":{name}")), name)
-            found.setdefault(known, {}).update(row)
-    return [{"model": model, **row} for model, row in sorted(found.items())]
+            known = next((one for one in rows_of if one == name or one.endswith(f":{name}")), name)
+            rows_of.setdefault(known, {}).update(row)
+    return [{"model": model, **row} for model, row in sorted(rows_of.items())]
 
 
 def _thinking(corpus: Corpus) -> list[dict[str, Any]]:
@@ -38,9 +38,9 @@ def _thinking(corpus: Corpus) -> list[dict[str, Any]]:
     model = pl.col("model").fill_null(pl.col("rater")) if "model" in corpus.raters.columns else pl.col("rater")
     models = corpus.raters.select("rater", model.alias("model"))
     words = pl.col("thinking").str.split(" ").list.len().filter(pl.col("thinking").is_not_null())
-    told = corpus.judgments.filter(pl.col("reply").is_not_null() if "reply" in corpus.judgments.columns else True)
+    answered = corpus.judgments.filter(pl.col("reply").is_not_null() if "reply" in corpus.judgments.columns else True)
     share = pl.col("thinking").is_not_null().mean().alias("thought")
-    rows = told.join(models, on="rater").group_by("model").agg(share, words.mean().alias("thinking_words"))
+    rows = answered.join(models, on="rater").group_by("model").agg(share, words.mean().alias("thinking_words"))
     return rows.filter(pl.col("thought") > 0).to_dicts()
 
 

@@ -30,8 +30,8 @@ def show(value: Any, digits: int | None = None) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{show(count)} {name}" for name, count in value.items() if count) or MISSING
     if isinstance(value, list | tuple):
-        told = [show(v, digits) for v in value]
-        return ", ".join(told) if any(one != MISSING for one in told) else MISSING
+        texts = [show(v, digits) for v in value]
+        return ", ".join(texts) if any(one != MISSING for one in texts) else MISSING
     return printable(str(value))
 
 

@@ -83,9 +83,9 @@ def compare(first: str | Path, second: str | Path, out: str | Path = "comparison
         alone=alone,
     )
     differing = [row["name"] for row in changed if row["differs"]]
-    told = f"The runs differ in {', '.join(differing)}." if differing else "The two runs have the same options."
+    summary = f"The runs differ in {', '.join(differing)}." if differing else "The two runs have the same options."
     return page, [
-        told,
+        summary,
         f"In both runs: {counted(len(tables), 'table')} and {counted(len(figures), 'figure')}.",
         *effects,
         *alone,
@@ -265,12 +265,12 @@ def _told(record: Record) -> dict[str, Any]:
 
 def _alone(reports: Sequence[Report], labels: Sequence[str]) -> list[str]:
     """What only one of the two runs has."""
-    told = []
+    notes = []
     for kind in ("tables", "figures"):
         names = [{part.name for part in getattr(report.result, kind)} for report in reports]
         only = [sorted(names[0] - names[1]), sorted(names[1] - names[0])]
-        told += [f"Only {labels[side]} has the {kind} {', '.join(only[side])}." for side in (0, 1) if only[side]]
-    return told
+        notes += [f"Only {labels[side]} has the {kind} {', '.join(only[side])}." for side in (0, 1) if only[side]]
+    return notes
 
 
 def _labels(folders: Sequence[Path]) -> list[str]:

@@ -139,14 +139,14 @@ class RecipeEngine:
         name, nothing = entry.called + suffix, Presented([])
         who, view = "", View(entry.title)
         if entry.function:
-            found = self.functions[entry.function](analysis)
-            if isinstance(found, list | tuple):
-                further += [one for one in found if isinstance(one, str)]
-                return Presented([one for one in found if not isinstance(one, str)])
-            if isinstance(found, Data):
-                self.facts |= found.facts
-                self.values |= found.facts
-            frame = found.frame if isinstance(found, Data) else found
+            result = self.functions[entry.function](analysis)
+            if isinstance(result, list | tuple):
+                further += [one for one in result if isinstance(one, str)]
+                return Presented([one for one in result if not isinstance(one, str)])
+            if isinstance(result, Data):
+                self.facts |= result.facts
+                self.values |= result.facts
+            frame = result.frame if isinstance(result, Data) else result
         else:
             # A corpus of the analysis by name.
             if entry.of != EVERYONE and not hasattr(analysis, entry.of):

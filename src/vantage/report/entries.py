@@ -27,10 +27,10 @@ class Says(BaseModel):
     def rule(self) -> Rule:
         """The rule that was given."""
         fact = Fact(self.fact) if isinstance(self.fact, str) else self.fact
-        found = self.against or self.extremes or fact
-        if found is None:
+        rule = self.against or self.extremes or fact
+        if rule is None:
             raise InputError("a sentence has no rule", remedy="use against, extremes or fact")
-        return found
+        return rule
 
 
 class Show(BaseModel):

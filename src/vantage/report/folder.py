@@ -115,13 +115,13 @@ def read_manifest(folder: Path) -> dict[str, Any]:
         data = json.loads(path.read_text("utf-8"))
     except (ValueError, OSError) as error:
         raise InputError(f"this cannot be read ({error})", file=path, remedy="run the study again") from None
-    found = data.get("format") if isinstance(data, dict) else None
-    if not isinstance(data, dict) or not isinstance(found, int):
+    version = data.get("format") if isinstance(data, dict) else None
+    if not isinstance(data, dict) or not isinstance(version, int):
         raise InputError("this is not the manifest of a study", file=path, remedy="run the study again")
-    if found > FORMAT:
+    if version > FORMAT:
         writer = data.get("written_by", "a newer Vantage")
         raise InputError(
-            f"the study has format {found} (written by {writer}), this Vantage reads format {FORMAT}",
+            f"the study has format {version} (written by {writer}), this Vantage reads format {FORMAT}",
             file=path,
             remedy="update Vantage",
         )
@@ -169,11 +169,11 @@ def _plain(value: Any) -> Any:
     """What JSON cannot hold as plain data: dataclasses by their fields, parts without their frames."""
     if not is_dataclass(value) or isinstance(value, type):
         return str(value)
-    told = {one.name: getattr(value, one.name) for one in fields(value) if one.name not in ("frame", "data")}
+    fields_of = {one.name: getattr(value, one.name) for one in fields(value) if one.name not in ("frame", "data")}
     if kind := next((name for name, part in _PARTS.items() if isinstance(value, part)), ""):
         rows = {"rows": len(value.frame)} if isinstance(value, Table) else {}
-        return {kind: told.pop("name"), **told, **rows}
-    return told
+        return {kind: fields_of.pop("name"), **fields_of, **rows}
+    return fields_of
 
 
 def _result(folder: Path, data: Mapping[str, Any]) -> Result:
@@ -197,15 +197,15 @@ def _finding(data: Mapping[str, Any]) -> Finding:
 
 def _part(folder: Path, data: Mapping[str, Any]) -> Part:
     kind = next(name for name in _PARTS if name in data)
-    told = {name: value for name, value in data.items() if name not in (kind, "rows")}
+    options = {name: value for name, value in data.items() if name not in (kind, "rows")}
     if kind == "dialogue":
-        turns = [tuple(turn.values() if isinstance(turn, Mapping) else turn) for turn in told.pop("turns")]
-        return Dialogue(data[kind], turns=turns, **told)
+        turns = [tuple(turn.values() if isinstance(turn, Mapping) else turn) for turn in options.pop("turns")]
+        return Dialogue(data[kind], turns=turns, **options)
     frame = _frame(folder / f"{kind}s" / f"{data[kind]}.parquet")
     if kind == "figure":
-        return Figure(data[kind], data=frame, **told)
-    columns = {name: _column(how) for name, how in told.pop("columns").items()}
-    return Table(data[kind], frame=frame, columns=columns, **told)
+        return Figure(data[kind], data=frame, **options)
+    columns = {name: _column(how) for name, how in options.pop("columns").items()}
+    return Table(data[kind], frame=frame, columns=columns, **options)
 
 
 def _column(data: Mapping[str, Any]) -> Column:

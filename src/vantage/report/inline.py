@@ -78,7 +78,7 @@ def _attributes(element: ET.Element, prefix: str) -> None:
 
 
 def _declarations(style: str) -> list[tuple[str, str]]:
-    found = []
+    declarations = []
     for declaration in style.split(";"):
         name, colon, value = (part.strip() for part in declaration.partition(":"))
         if not colon or name in ("font-family", "white-space"):
@@ -86,7 +86,7 @@ def _declarations(style: str) -> list[tuple[str, str]]:
         if name == "font":
             size = _FONT.fullmatch(value)
             if size:
-                found.append(("font-size", size[1]))
+                declarations.append(("font-size", size[1]))
         else:
-            found.append((name, value))
-    return found
+            declarations.append((name, value))
+    return declarations

@@ -41,8 +41,8 @@ def escaped(text: str) -> str:
 
 def latex(frame: pl.DataFrame) -> str:
     """A bare frame as a booktabs table; columns that say nothing in any row are left out."""
-    told = [name for name in frame.columns if any(show(v) not in ("–", "") for v in frame[name].to_list())]
-    frame = frame.select(told)
+    kept = [name for name in frame.columns if any(show(v) not in ("–", "") for v in frame[name].to_list())]
+    frame = frame.select(kept)
     align = "".join("r" if dtype.is_numeric() else "l" for dtype in frame.dtypes)
     heads = [escaped(show(name.replace("_", " "))) for name in frame.columns]
     rows = [[escaped(show(value)) for value in row] for row in frame.iter_rows()]

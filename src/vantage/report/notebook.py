@@ -34,8 +34,8 @@ def table(part: Table) -> Html:
     rows = [[_cell(cell.text, bold=cell.best) for cell in row] for row in part.rows(ROWS)]
     parts = [html.grid([head.title for head in heads], rows, numeric=[head.numeric for head in heads])]
     if len(part.frame) > ROWS:
-        told = f"The first {ROWS} of {counted(len(part.frame), 'row')}; all of them: .frame"
-        parts.append(html.line(told, faint=True))
+        line = f"The first {ROWS} of {counted(len(part.frame), 'row')}; all of them: .frame"
+        parts.append(html.line(line, faint=True))
     parts += [html.line(minus(note), faint=True) for note in part.notes]
     return html.block(minus(part.caption), *parts)
 

@@ -155,7 +155,7 @@ def corpus_report(corpus: Corpus, *, seed: int = 0) -> Report:
 
 def questions(analysis: CorpusAnalysis) -> Data:
     """The questions and how often they were judged."""
-    told = describe(analysis.corpus)
+    description = describe(analysis.corpus)
     rows = [
         {
             "question": question["question"],
@@ -165,12 +165,16 @@ def questions(analysis: CorpusAnalysis) -> Data:
             "mean": question["mean"],
             "not_answered": {s: n for s, n in question["statuses"].items() if s != "answered"} or None,
         }
-        for question in told["questions"]
+        for question in description["questions"]
     ]
     contents = ", ".join(
-        [counted(told["items"], "item"), counted(told["raters"], "rater"), counted(told["judgments"], "judgment")]
+        [
+            counted(description["items"], "item"),
+            counted(description["raters"], "rater"),
+            counted(description["judgments"], "judgment"),
+        ]
     )
-    notes = " ".join(str(note) for note in told["notes"]) or None
+    notes = " ".join(str(note) for note in description["notes"]) or None
     return Data(pl.DataFrame(rows, infer_schema_length=None), {"contents": contents, "corpus_notes": notes})
 
 
@@ -204,8 +208,8 @@ def statuses(analysis: CorpusAnalysis) -> pl.DataFrame | None:
 
 def disputed(analysis: CorpusAnalysis) -> pl.DataFrame | None:
     """The texts on which people differ most, each with its answers and reasons."""
-    found = analysis.units.filter(pl.col("apart") > 0)
-    return _texts(analysis, found.sort("apart", "n", *UNIT, descending=[True, True, False, False]).head(LISTED))
+    divided = analysis.units.filter(pl.col("apart") > 0)
+    return _texts(analysis, divided.sort("apart", "n", *UNIT, descending=[True, True, False, False]).head(LISTED))
 
 
 def undisputed(analysis: CorpusAnalysis) -> pl.DataFrame | None:
@@ -229,9 +233,9 @@ def near_people(analysis: CorpusAnalysis) -> pl.DataFrame | None:
             low, high = _t_interval(difference)
             mean = float(difference.mean())
             p = None if low is None else max(p_value(mean, low, high, 0.0, units=len(part)) or 0.0, _exchanged_p(part))
-            told = {"model": part["model"].mean(), "people": part["apart"].mean(), "difference": mean}
+            means = {"model": part["model"].mean(), "people": part["apart"].mean(), "difference": mean}
             rows.append(
-                {"question": question, "rater": name, **told, "low": low, "high": high, "items": len(part), "p": p}
+                {"question": question, "rater": name, **means, "low": low, "high": high, "items": len(part), "p": p}
             )
     return pl.DataFrame(rows, infer_schema_length=None).sort("question", "rater") if rows else None
 
@@ -240,7 +244,7 @@ def accuracies(analysis: CorpusAnalysis) -> pl.DataFrame | None:
     """Each model against the people's most frequent answer, and against their mean on ordered scales."""
     if analysis.beside is None:
         return None
-    found = []
+    frames = []
     for question in analysis.beside.questions:
         part = analysis.beside.filter(question=question.id)
         if _answered(part).filter(pl.col("rater").is_in(analysis.others)).is_empty():
@@ -248,12 +252,12 @@ def accuracies(analysis: CorpusAnalysis) -> pl.DataFrame | None:
         wanted: list[tuple[str, list[str]]] = [("mean", ["mae", "spearman"])] if question.scale.ordered else []
         wanted += [("majority", ["accuracy", "f1_macro"])] if question.scale.range is None else []
         for reference, metrics in wanted:
-            found.append(
+            frames.append(
                 accuracy(part, by=["question", "rater"], reference=reference, metric=metrics, seed=analysis.seed)
             )
-    if not found:
+    if not frames:
         return None
-    frame = pl.concat(found, how="diagonal_relaxed")
+    frame = pl.concat(frames, how="diagonal_relaxed")
     name = pl.when(pl.col("average").is_null()).then("metric").otherwise(pl.format("{} {}", "average", "metric"))
     return frame.with_columns(name.alias("metric")).select("question", "rater", "metric", "estimate", "low", "high")
 
@@ -272,16 +276,16 @@ def panel_figures(analysis: CorpusAnalysis) -> list[Part | str] | None:
 
 def far_from_people(analysis: CorpusAnalysis) -> pl.DataFrame | None:
     """The texts on which each model is furthest from people."""
-    found = []
+    frames = []
     for name, given in analysis.answers_of_others:
         both = _distances(analysis, given).with_columns((pl.col("model") - pl.col("apart")).alias("beyond"))
         top = both.filter(pl.col("beyond") > 0).sort("beyond", *UNIT, descending=[True, False, False]).head(LISTED // 2)
         if len(top):
-            told = _texts(analysis, top)
+            listed = _texts(analysis, top)
             answer = [_label(analysis, q, v) for q, v in top.select("question", "answer").iter_rows()]
-            assert told is not None  # noqa: S101 - there are rows
-            found.append(told.with_columns(pl.lit(name).alias("rater"), pl.Series("answer", answer)))
-    return pl.concat(found).select("rater", "text", "question", "answer", "answers") if found else None
+            assert listed is not None  # noqa: S101 - there are rows
+            frames.append(listed.with_columns(pl.lit(name).alias("rater"), pl.Series("answer", answer)))
+    return pl.concat(frames).select("rater", "text", "question", "answer", "answers") if frames else None
 
 
 def together(analysis: CorpusAnalysis) -> pl.DataFrame | None:
@@ -351,10 +355,10 @@ def traits(analysis: CorpusAnalysis) -> Data | list[str] | None:
             rows.append(_strongest(analysis, name, pl.concat(tested, how="diagonal_relaxed")))
         else:
             untested.append(name)
-    told = f"Not compared, since two to eight groups of five people are needed: {', '.join(untested)}."
+    note = f"Not compared, since two to eight groups of five people are needed: {', '.join(untested)}."
     if not rows:
-        return [told] if untested else None
-    return Data(pl.DataFrame(rows, infer_schema_length=None), {"untested": told if untested else None})
+        return [note] if untested else None
+    return Data(pl.DataFrame(rows, infer_schema_length=None), {"untested": note if untested else None})
 
 
 def rater_quality(analysis: CorpusAnalysis) -> pl.DataFrame | None:
@@ -365,13 +369,13 @@ def rater_quality(analysis: CorpusAnalysis) -> pl.DataFrame | None:
     if analysis.ordered is None:
         return None
     try:
-        found = each_rater(analysis.ordered, kinds="all")
+        quality = each_rater(analysis.ordered, kinds="all")
     except InputError:
         # Questions with different scales cannot be pooled.
-        found = each_rater(analysis.ordered, by="question", kinds="all")
+        quality = each_rater(analysis.ordered, by="question", kinds="all")
     usual = pl.col("estimate").median()
-    usual = usual.over("question") if "question" in found.columns else usual
-    return found.with_columns(pl.when(pl.col("high") >= 0).then(usual).alias("usual"))
+    usual = usual.over("question") if "question" in quality.columns else usual
+    return quality.with_columns(pl.when(pl.col("high") >= 0).then(usual).alias("usual"))
 
 
 def explained(analysis: CorpusAnalysis) -> pl.DataFrame | None:
@@ -470,7 +474,7 @@ def _distances(analysis: CorpusAnalysis, given: pl.DataFrame) -> pl.DataFrame:
     mine = given.group_by(UNIT).agg(pl.col("value").alias("answers"), pl.col("value").mode().min().alias("answer"))
     people = _answered(analysis.people).group_by(UNIT).agg(pl.col("value").alias("others"))
     rows = mine.join(people, on=UNIT).join(analysis.units, on=UNIT).sort(*UNIT)
-    found = []
+    moments_of = []
     for question, own, others in rows.select("question", "answers", "others").iter_rows():
         scale, values = analysis.corpus.question(question).scale, np.array(others)
         from_model = _distance(scale, np.array(own)[:, None], values).mean(axis=0)
@@ -478,8 +482,8 @@ def _distances(analysis: CorpusAnalysis, given: pl.DataFrame) -> pl.DataFrame:
         each = np.append(from_model.sum(), _distance(scale, values[:, None], values).sum(axis=1) + from_model)
         rest = each.sum() / 2 - each
         away = each / len(values) - rest / (len(values) * (len(values) - 1) / 2)
-        found.append((float(from_model.mean()), float((away**2).mean()), float((away**3).mean())))
-    moments = pl.DataFrame(found, schema=dict.fromkeys(("model", "squared", "cubed"), pl.Float64), orient="row")
+        moments_of.append((float(from_model.mean()), float((away**2).mean()), float((away**3).mean())))
+    moments = pl.DataFrame(moments_of, schema=dict.fromkeys(("model", "squared", "cubed"), pl.Float64), orient="row")
     return pl.concat([rows.select(*UNIT, "apart", "n", "answer"), moments], how="horizontal")
 
 
@@ -525,9 +529,9 @@ def _texts(analysis: CorpusAnalysis, units: pl.DataFrame) -> pl.DataFrame | None
             f"{_label(analysis, row['question'], value)} ×{n}" for value, n in counts.select("value", "n").iter_rows()
         )
         reasons = mine["rationale"].drop_nulls().unique(maintain_order=True).head(REASONS).to_list()
-        told = " · ".join(f"“{shortened(str(reason), 140)}”" for reason in reasons) or None
+        quoted = " · ".join(f"“{shortened(str(reason), 140)}”" for reason in reasons) or None
         text = texts.get(row["item"]) or row["item"]
-        rows.append({**row, "text": shortened(str(text), 280), "answers": spread, "reasons": told})
+        rows.append({**row, "text": shortened(str(text), 280), "answers": spread, "reasons": quoted})
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
@@ -588,10 +592,10 @@ def _by_trait(corpus: Corpus, trait: str, seed: int) -> pl.DataFrame | None:
         return None
     how: dict[str, Any] = {"unit": "rater", "paired": False, "correction": "none", "ci": "none", "seed": seed}
     try:
-        found = compare(grouped, between=trait, by="question", permutations=PERMUTATIONS, **how).drop_nulls("p")
+        compared = compare(grouped, between=trait, by="question", permutations=PERMUTATIONS, **how).drop_nulls("p")
     except InputError:
         return None
-    return found.with_columns(pl.max_horizontal("p", "p_permutation").alias("p")) if len(found) else None
+    return compared.with_columns(pl.max_horizontal("p", "p_permutation").alias("p")) if len(compared) else None
 
 
 def _strongest(analysis: CorpusAnalysis, trait: str, tested: pl.DataFrame) -> dict[str, Any]:

@@ -164,8 +164,8 @@ def _pixels(widths: Iterable[int], character: float, padding: float) -> float:
 def figure_view(figure: Figure, svg: str, prefix: str = "", base: str = "") -> dict[str, Any]:
     """A figure as the template shows it."""
     drawing = inline(svg, f"figure-{prefix}{figure.name}", printable(figure.in_words))
-    told = {"kind": "figure", "name": figure.name, "caption": figure.caption, "base": base}
-    return {**told, "drawing": Markup(drawing)}  # noqa: S704 - written by Matplotlib and taken apart by `inline`
+    view = {"kind": "figure", "name": figure.name, "caption": figure.caption, "base": base}
+    return {**view, "drawing": Markup(drawing)}  # noqa: S704 - written by Matplotlib and taken apart by `inline`
 
 
 def dialogue_view(dialogue: Dialogue) -> dict[str, Any]:
@@ -180,8 +180,8 @@ def dialogue_view(dialogue: Dialogue) -> dict[str, Any]:
         }
         for _, speaker, text, judged in dialogue.table().frame.iter_rows()
     ]
-    told = {"kind": "dialogue", "name": dialogue.name, "caption": dialogue.caption, "turns": turns}
-    return {**told, "total": len(turns), "base": "", "files": True}
+    view = {"kind": "dialogue", "name": dialogue.name, "caption": dialogue.caption, "turns": turns}
+    return {**view, "total": len(turns), "base": "", "files": True}
 
 
 def outcomes(record: Record) -> dict[str, Any] | None:
@@ -238,8 +238,8 @@ def _numbered(result: Result, drawings: Mapping[str, str]) -> tuple[dict[str, An
     for place, section in enumerate(result.sections, 1):
         slug = re.sub(r"[^a-z0-9]+", "-", section.title.lower()).strip("-")[:40]
         parts = [{**views[id(part)], "above": part is first} for part in section.parts]
-        told = {"title": section.title, "text": section.text, "findings": section.findings}
-        sections.append({**told, "parts": parts, "anchor": f"s{place}-{slug}"})
+        heading = {"title": section.title, "text": section.text, "findings": section.findings}
+        sections.append({**heading, "parts": parts, "anchor": f"s{place}-{slug}"})
     return views.get(id(first)), sections
 
 
@@ -264,12 +264,12 @@ def caveats(sentences: list[str]) -> dict[str, Any]:
 
 def _verdicts(tables: Iterable[Table]) -> dict[str, int]:
     """How many published figures were matched, differ, or cannot be recomputed."""
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for table in tables:
         if table.published:
             for verdict in table.frame["verdict"]:
-                found[verdict] = found.get(verdict, 0) + 1
-    return found
+                counts[verdict] = counts.get(verdict, 0) + 1
+    return counts
 
 
 def _file(name: str) -> str:

@@ -113,9 +113,9 @@ class Table(Shown):
 
     def __post_init__(self) -> None:
         check_name(self.name, "table")
-        told = {name: Column(how) if isinstance(how, str) else how for name, how in self.columns.items()}
-        object.__setattr__(self, "columns", told)
-        wanted = [*told, *self.shown, *self.keys, *(part for how in told.values() for part in how.folds)]
+        columns = {name: Column(how) if isinstance(how, str) else how for name, how in self.columns.items()}
+        object.__setattr__(self, "columns", columns)
+        wanted = [*columns, *self.shown, *self.keys, *(part for how in columns.values() for part in how.folds)]
         if missing := [name for name in wanted if name not in self.frame.columns]:
             raise InputError(f"table '{self.name}' has no column '{missing[0]}'")
 
@@ -355,7 +355,7 @@ def _cell(row: Mapping[str, Any], name: str, how: Column, best: Any) -> Cell:
         low, high = (row[end] for end in how.interval)
         if MISSING not in (ends := (cell_text(how, low), cell_text(how, high))):
             interval = f"[{', '.join(ends)}]"
-    elif how.spread and value is not None and (told := cell_text(how, row[how.spread])) != MISSING:
-        interval = f"± {told}"
+    elif how.spread and value is not None and (spread := cell_text(how, row[how.spread])) != MISSING:
+        interval = f"± {spread}"
     key = value if isinstance(value, int | float) and not isinstance(value, bool) else None
     return Cell(cell_text(how, value), interval, key, best is not None and value == best)

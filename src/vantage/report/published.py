@@ -76,12 +76,12 @@ class Published:
         return "matched" if abs(self.difference) <= allowed else "differs"
 
     def _number(self) -> tuple[float, int]:
-        found = _NUMBER.match(self.published.strip())
-        if not found or not (found[2] or found[3]):
+        match = _NUMBER.match(self.published.strip())
+        if not match or not (match[2] or match[3]):
             problem = f"'{self.published}' is not a number as a paper prints it"
             raise InputError(problem, remedy="write it like .60 or 1,316")
-        sign = -1.0 if found[1] else 1.0
-        whole, decimals = (found[2] or "0").replace(",", ""), found[3] or ""
+        sign = -1.0 if match[1] else 1.0
+        whole, decimals = (match[2] or "0").replace(",", ""), match[3] or ""
         return sign * float(f"{whole}.{decimals or 0}"), len(decimals)
 
 
@@ -156,11 +156,11 @@ class PrintedGroup(BaseModel):
     def _recomputed(self, frame: pl.DataFrame, at: Mapping[str, Any]) -> float | None:
         if self.column not in frame.columns or not set(self.keys) <= set(frame.columns):
             return None
-        found = frame
+        rows = frame
         for name, value in at.items():
             kept = pl.col(name).is_null() if value is None else pl.col(name).cast(pl.String) == str(value)
-            found = found.filter(kept)
-        return found[self.column][0] if len(found) else None
+            rows = rows.filter(kept)
+        return rows[self.column][0] if len(rows) else None
 
 
 class PublishedFigures(BaseModel):
@@ -194,16 +194,16 @@ class PublishedFigures(BaseModel):
     @classmethod
     def of(cls, document: Document) -> PublishedFigures:
         """A document as published figures."""
-        found = document.validate(cls)
-        for place, group in enumerate(found.published if found else ()):
+        figures = document.validate(cls)
+        for place, group in enumerate(figures.published if figures else ()):
             for number, figure in enumerate(group.figures):
                 printed = figure[len(group.keys)] if len(figure) > len(group.keys) else None
                 if not isinstance(printed, str):
                     loc = ("published", place, "figures", number)
                     document.problem(loc, "the printed figure must be in quotes, so that its digits count")
         document.check()
-        assert found is not None  # noqa: S101 - whatever keeps a document from being one was a problem
-        return found
+        assert figures is not None  # noqa: S101 - whatever keeps a document from being one was a problem
+        return figures
 
     def rows(self, frames: Mapping[str, pl.DataFrame]) -> list[Published]:
         """Every printed figure beside the recomputed one."""

@@ -80,15 +80,15 @@ class Record:
             "raters": len(corpus.raters),
             "judgments": len(judgments),
         }
-        found: dict[str, dict[str, int]] = {}
+        counts: dict[str, dict[str, int]] = {}
         kinds = dict(corpus.raters.select("rater", "kind").iter_rows())
         counted = judgments.group_by("rater", "status", maintain_order=True).len()
         for rater, status, count in counted.iter_rows():
             # People are counted together: a report has no use for a line per annotator.
             name = rater if kinds[rater] in ("model", "persona") else f"all raters of kind {kinds[rater]}"
-            row = found.setdefault(name, dict.fromkeys(STATUSES, 0))
+            row = counts.setdefault(name, dict.fromkeys(STATUSES, 0))
             row[status] += count
-        self.counts = found
+        self.counts = counts
 
     @property
     def unfinished(self) -> dict[str, tuple[int, int]]:
@@ -105,10 +105,10 @@ def now() -> str:
 
 def versions(further: Iterable[str] = ()) -> dict[str, str]:
     """The versions of Vantage, Python and the libraries that numbers and figures depend on."""
-    found = {"vantage": __version__, "python": platform.python_version()}
+    versions_of = {"vantage": __version__, "python": platform.python_version()}
     for library in (*LIBRARIES, *further):
         try:
-            found[library] = version(library)
+            versions_of[library] = version(library)
         except PackageNotFoundError:
             continue
-    return found
+    return versions_of

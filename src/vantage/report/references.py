@@ -18,7 +18,7 @@ ALWAYS: Final = ("holm1979",)
 def entries() -> dict[str, str]:
     """Every entry of the bundled bibliography, by its key."""
     text = resources.files("vantage.measures").joinpath("references.bib").read_text("utf-8")
-    return {found[1]: found[0] for found in _ENTRY.finditer(text)}
+    return {match[1]: match[0] for match in _ENTRY.finditer(text)}
 
 
 def bibtex(keys: Sequence[str]) -> str:
@@ -35,9 +35,9 @@ def cited(keys: Sequence[str]) -> list[str]:
     lines = []
     for key in keys:
         if key in entries():
-            told = {name: re.sub(r"[{}]", "", value) for name, value in _FIELD.findall(entries()[key])}
-            where = told.get("journal") or told.get("booktitle") or told.get("publisher", "")
-            volume = f" {told['volume']}" if "volume" in told else ""
-            authors = told["author"].replace(" and ", "; ")
-            lines.append(f"{authors} ({told['year']}). {told['title']}. {where}{volume}.")
+            fields = {name: re.sub(r"[{}]", "", value) for name, value in _FIELD.findall(entries()[key])}
+            where = fields.get("journal") or fields.get("booktitle") or fields.get("publisher", "")
+            volume = f" {fields['volume']}" if "volume" in fields else ""
+            authors = fields["author"].replace(" and ", "; ")
+            lines.append(f"{authors} ({fields['year']}). {fields['title']}. {where}{volume}.")
     return sorted(lines)

@@ -127,11 +127,11 @@ def decide(statements: Sequence[Statement]) -> list[list[Finding]]:
     """
     tests = [(p, 1 / len(one.tests)) for one in statements for p in one.tests]
     corrected = weighted_holm([p for p, _ in tests], [weight for _, weight in tests])
-    found, place = [], 0
+    findings, place = [], 0
     for one in statements:
-        found.append(one.write(corrected[place : place + len(one.tests)]))
+        findings.append(one.write(corrected[place : place + len(one.tests)]))
         place += len(one.tests)
-    return found
+    return findings
 
 
 def statement(rule: Rule, frame: pl.DataFrame, words: Words) -> Statement:
@@ -193,15 +193,15 @@ def _compared(
             f"against:{side}", row[rule.value], row.get(rule.low), row.get(rule.high), reference, p, words.name(row)
         )
         sides[side].append((row, words.result(row, rule, lost), (evidence,)))
-    found = []
+    findings = []
     for side, claims in sides.items():
         phrase = getattr(rule, side)
         # Rows that a phrase names in other words, such as two groups that were compared, have sentences of their own.
         apart: dict[str, Claims] = {}
         for claim in sorted(claims, key=partial(_place, rule, side)) if phrase else ():
             apart.setdefault(words.filled(phrase, claim[0], rows="…"), []).append(claim)
-        found += [_sentence(phrase, part, words, rule.label) for part in apart.values()]
-    return found
+        findings += [_sentence(phrase, part, words, rule.label) for part in apart.values()]
+    return findings
 
 
 def _place(rule: Against, side: str, claim: tuple[Row, str, tuple[Evidence, ...]]) -> float:
@@ -228,31 +228,31 @@ def _ranked(
     words: Words,
     corrected: Sequence[float | None],
 ) -> list[Finding]:
-    found, place = [], 0
+    findings, place = [], 0
     for part, orders in ends:
         p = list(corrected[place : place + len(orders)])
         place += len(orders)
         phrases = [rule.most, rule.least]
-        told: list[tuple[str, Row, Evidence]] = []
+        claims: list[tuple[str, Row, Evidence]] = []
         for side, value, row, other in zip(
             ("most", "least"), p, (part[0], part[-1]), (part[1], part[-2]), strict=False
         ):
             if value is not None and value < LEVEL:
                 kept = (row[rule.value], row[rule.low], row[rule.high], other[rule.value], value)
-                told.append(
+                claims.append(
                     (phrases[0 if side == "most" else 1], row, Evidence(f"extreme:{side}", *kept, words.name(row)))
                 )
-        for phrase, row, evidence in told:
+        for phrase, row, evidence in claims:
             text = words.filled(_OPTIONAL.sub(r"\1", phrase), row, rows=_bracketed(words, row, rule))
-            found.append(Finding(_ended(text), (evidence,)))
-        if rule.alike and not told:
+            findings.append(Finding(_ended(text), (evidence,)))
+        if rule.alike and not claims:
             span = " to ".join(words.shown(row, rule.value) for row in (part[-1], part[0]))
             evidence = Evidence(
                 "extreme:alike", part[0][rule.value], part[0][rule.low], part[0][rule.high], part[1][rule.value], p[0]
             )
             phrase = _OPTIONAL.sub(r"\1", rule.alike)
-            found.append(Finding(_ended(words.filled(phrase, part[0], range=span)), (evidence,)))
-    return found
+            findings.append(Finding(_ended(words.filled(phrase, part[0], range=span)), (evidence,)))
+    return findings
 
 
 def _selected(order: Sequence[Row], rule: Extremes, words: Words) -> float:
@@ -288,8 +288,8 @@ def _facts(rule: Fact, rows: Sequence[Row], words: Words) -> list[Finding]:
     if rule.row and known:
         listed = words.listed(list(dict.fromkeys(_stated(rule.row, row, words) for row, _ in known)))
         return [Finding(words.filled(rule.text, known[0][0], rows=listed), tuple(one for _, one in known))]
-    told = {words.filled(rule.text, row): evidence for row, evidence in known}
-    return [Finding(text, (evidence,)) for text, evidence in told.items()]
+    texts = {words.filled(rule.text, row): evidence for row, evidence in known}
+    return [Finding(text, (evidence,)) for text, evidence in texts.items()]
 
 
 def _stated(phrase: str, row: Row, words: Words) -> str:
@@ -318,8 +318,8 @@ def _ended(text: str) -> str:
 def _reference(rule: Against, row: Row, words: Words) -> float | None:
     if not isinstance(rule.reference, str):
         return rule.reference
-    found: float | None = row.get(rule.reference, words.values.get(rule.reference))
-    return found
+    reference: float | None = row.get(rule.reference, words.values.get(rule.reference))
+    return reference
 
 
 def _tested(rule: Against, row: Row, words: Words) -> float | None:

@@ -158,18 +158,18 @@ def assigned(groups: Sequence[Sequence[Any]], known: Mapping[str, str] | None = 
     >>> found["people"] == PEOPLE, len({found["a"], found["b"], found["c"]})
     (True, 3)
     """
-    told = [list(dict.fromkeys(map(str, names))) for names in groups]
-    found = dict(known or {})
-    new = dict.fromkeys(name for names in told for name in names if name and name not in found)
+    groups_of = [list(dict.fromkeys(map(str, names))) for names in groups]
+    palette = dict(known or {})
+    new = dict.fromkeys(name for names in groups_of for name in names if name and name not in palette)
     for name in sorted(new, key=lambda name: not _PEOPLE.fullmatch(name)):
-        taken = {found[other] for names in told if name in names for other in names if other in found}
-        used = Counter(found.values())
+        taken = {palette[other] for names in groups_of if name in names for other in names if other in palette}
+        used = Counter(palette.values())
         if _PEOPLE.fullmatch(name) and PEOPLE not in taken:
-            found[name] = PEOPLE
+            palette[name] = PEOPLE
         else:
             free = [c for c in _OTHERS if c not in taken] or [c for c in PALETTE if c not in taken] or _OTHERS
-            found[name] = min(free, key=lambda colour: used[colour])
-    return found
+            palette[name] = min(free, key=lambda colour: used[colour])
+    return palette
 
 
 def colours(names: Sequence[Any]) -> dict[Any, str]:
@@ -177,11 +177,11 @@ def colours(names: Sequence[Any]) -> dict[Any, str]:
     several = list(dict.fromkeys(names))
     if len(several) > len(PALETTE):
         return {name: colour_of(name) for name in several}
-    found = assigned([several], _REPORT.get())
+    colours_of = assigned([several], _REPORT.get())
     # Colours that the report gave to two names because they never meet must differ where they do.
-    if len({found[str(name)] for name in several if str(name)}) < sum(map(bool, map(str, several))):
-        found = assigned([several])
-    return {name: found.get(str(name), PALETTE[0]) for name in several}
+    if len({colours_of[str(name)] for name in several if str(name)}) < sum(map(bool, map(str, several))):
+        colours_of = assigned([several])
+    return {name: colours_of.get(str(name), PALETTE[0]) for name in several}
 
 
 def colour_of(name: Any) -> str:

@@ -93,8 +93,8 @@ def present(
     for number, how in enumerate(drawn):
         parts += _figures(dict(how), frame, name if not number else f"{name}-{number + 1}", text, view)
     if table:
-        told = [*by, *keys] or [c for c in frame.columns if frame.schema[c] == pl.String][:1]
-        keyed = [column for column in dict.fromkeys(told) if column in frame.columns]
+        names = [*by, *keys] or [c for c in frame.columns if frame.schema[c] == pl.String][:1]
+        keyed = [column for column in dict.fromkeys(names) if column in frame.columns]
         parts.insert(0, Table(name, text, frame, columns, shown, keyed, view.notes))
     words = Words(keys or by, view.symbol, columns, options.get("confidence") or 0.95, {**options, **(values or {})})
     rules = view.says if says is None else says

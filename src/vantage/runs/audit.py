@@ -95,7 +95,7 @@ def accuracies(cases: Sequence[Case], confidence: float = 0.95) -> list[Accuracy
 
     The interval is Wilson's (1927) at the size of a simple random sample of the same precision.
     """
-    found: list[Accuracy] = []
+    accuracies_of: list[Accuracy] = []
     for model in sorted({case.model for case in cases}):
         done = [case for case in cases if case.model == model and case.meant]
         if not done:
@@ -113,16 +113,16 @@ def accuracies(cases: Sequence[Case], confidence: float = 0.95) -> list[Accuracy
         effective = max(1, round(smooth * (1 - smooth) / variance)) if variance else len(done)
         low, high = wilson(right * effective, effective, confidence)
         invented = sum(_is_value(case.read) and case.read != case.meant for case in done)
-        found.append(Accuracy(model, len(done), round(total), right, low, high, invented))
-    return found
+        accuracies_of.append(Accuracy(model, len(done), round(total), right, low, high, invented))
+    return accuracies_of
 
 
 def save(folder: Path, cases: Sequence[Case]) -> None:
     """Writes an audit into its corpus folder, whole or not at all."""
-    told = {"cases": [asdict(case) for case in cases], "accuracy": [asdict(one) for one in accuracies(cases)]}
+    content = {"cases": [asdict(case) for case in cases], "accuracy": [asdict(one) for one in accuracies(cases)]}
     place = folder / NAME
     fresh = place.with_suffix(".new")
-    fresh.write_text(json.dumps(told, ensure_ascii=False, indent=1), "utf-8")
+    fresh.write_text(json.dumps(content, ensure_ascii=False, indent=1), "utf-8")
     fresh.replace(place)
 
 

@@ -39,7 +39,7 @@ def clean(store: RunStore, drop: Sequence[int] = (), *, dry_run: bool = False) -
         drop: The runs to forget. Calls that another run uses too stay.
         dry_run: Only counts.
     """
-    known = {found.id for found in records(store)}
+    known = {stored.id for stored in records(store)}
     if unknown := [number for number in drop if number not in known]:
         raise InputError(f"there is no run {unknown[0]}", file=store.path, remedy="see: vantage runs list")
     if store.claims.others():

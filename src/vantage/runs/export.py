@@ -59,7 +59,7 @@ def calls(
 ) -> Iterator[dict[str, Any]]:
     """Stored calls with their prompts, replies first, then failures: of one run, of one item, or all."""
     texts = _Texts(store)
-    told = "id, key, run, at, context, messages, item, question, sample, attempt, seed, tries, milliseconds"
+    columns = "id, key, run, at, context, messages, item, question, sample, attempt, seed, tries, milliseconds"
     reply = "finish, reply, scores, prompt_tokens, completion_tokens"
     left = limit
     for table, more in (("calls", reply), ("failures", "error")):
@@ -69,7 +69,7 @@ def calls(
         where += "" if item is None else " AND item = :item"
         last = 0
         while left is None or left > 0:
-            sql = f"SELECT {told}, {more} FROM {table} WHERE id > :last{where} ORDER BY id LIMIT :most"  # noqa: S608
+            sql = f"SELECT {columns}, {more} FROM {table} WHERE id > :last{where} ORDER BY id LIMIT :most"  # noqa: S608
             most = PART if left is None else min(left, PART)
             rows = store.connection.execute(sql, {"last": last, "run": run, "item": item, "most": most}).fetchall()
             if not rows:
@@ -108,12 +108,12 @@ class _Texts:
         failed = len(more) == 1
         finish, reply, scores, *tokens = ("failed", None, None, 0, 0) if failed else more
         thinking, category, cached, thought = self._details.get(key, ("", "", 0, 0))
-        told = {name: shared.get(name) for name in ("rater", "model", "instrument", "condition", "persona", "step")}
+        about = {name: shared.get(name) for name in ("rater", "model", "instrument", "condition", "persona", "step")}
         return {
             "key": key.hex(),
             "run": run,
             "at": datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds"),
-            **told,
+            **about,
             "version": str(shared.get("version", "")),
             "item": item,
             "question": question,

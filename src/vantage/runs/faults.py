@@ -13,22 +13,22 @@ class StoreError(InputError):
 
 def store_error(error: Exception, path: Path) -> StoreError:
     """The sentence for what SQLite or the system reports."""
-    told = str(error).lower()
-    if "full" in told or "disk i/o" in told or "no space" in told or "too large" in told:
+    message = str(error).lower()
+    if "full" in message or "disk i/o" in message or "no space" in message or "too large" in message:
         return StoreError(
             f"the store cannot grow ({error})",
             file=path,
             remedy="free some space and run the same command again; every reply acknowledged so far is kept",
         )
-    if "readonly" in told or "read-only" in told or "unable to open" in told or "permission" in told:
+    if "readonly" in message or "read-only" in message or "unable to open" in message or "permission" in message:
         return StoreError(
             f"the store cannot be written ({error})",
             file=path,
             remedy="name a place that can be written with --store",
         )
-    if "locked" in told or "busy" in told:
+    if "locked" in message or "busy" in message:
         return StoreError("another process holds the store", file=path, remedy="wait for it, or end it, and run again")
-    if "malformed" in told or "not a database" in told or "corrupt" in told:
+    if "malformed" in message or "not a database" in message or "corrupt" in message:
         return StoreError(
             f"the store is damaged ({error})",
             file=path,

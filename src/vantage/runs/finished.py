@@ -139,7 +139,7 @@ class FinishedParts:
             or len(set(part.asked)) < len(part.asked)
         ):
             return None
-        told: dict[str, Any] = {
+        facts: dict[str, Any] = {
             "vantage": __version__,
             "key": FORMAT,
             **described(rater, identity(rater)),
@@ -150,7 +150,7 @@ class FinishedParts:
             "questions": part.asked,
             "condition": part.condition,
         }
-        digest = blake2b(json.dumps(told, sort_keys=True, default=str).encode(), digest_size=SIZE)
+        digest = blake2b(json.dumps(facts, sort_keys=True, default=str).encode(), digest_size=SIZE)
         tables = [part.corpus.items]
         if style.shots and rater.training is not None:
             tables += [rater.training.items, rater.training.raters, rater.training.judgments]
@@ -183,15 +183,15 @@ class FinishedParts:
 
     def _numbers(self, keys: pl.Series) -> Numbers | None:
         """The numbers of calls by their keys, unless one of them was not answered."""
-        found = np.empty(len(keys), dtype=np.int64)
+        numbers = np.empty(len(keys), dtype=np.int64)
         for start in range(0, len(keys), _ROUND):
             part = keys.slice(start, _ROUND).to_list()
             sql = f"SELECT key, id FROM calls WHERE key IN ({placeholders(part)})"  # noqa: S608
             known = dict(self._store.select(sql, part))
             if any(key not in known for key in part):
                 return None
-            found[start : start + len(part)] = [known[key] for key in part]
-        return found
+            numbers[start : start + len(part)] = [known[key] for key in part]
+        return numbers
 
     def _content(self, table: pl.DataFrame) -> bytes:
         """A fingerprint of a table, worked out once for all raters that judge it."""

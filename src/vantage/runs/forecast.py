@@ -128,11 +128,11 @@ class Forecast:
     @property
     def by_style(self) -> list[tuple[Estimate, int]]:
         """One for each model and style, with the number of raters."""
-        found: dict[tuple[str, str], tuple[Estimate, int]] = {}
+        estimates: dict[tuple[str, str], tuple[Estimate, int]] = {}
         for one in self._found.values():
-            known = found.get((one.model, one.style))
-            found[one.model, one.style] = (one, 1) if known is None else (known[0] + one, known[1] + 1)
-        return list(found.values())
+            known = estimates.get((one.model, one.style))
+            estimates[one.model, one.style] = (one, 1) if known is None else (known[0] + one, known[1] + 1)
+        return list(estimates.values())
 
     @property
     def total(self) -> Estimate:

@@ -36,16 +36,16 @@ def identity(rater: ChatRater) -> dict[str, Any]:
     'api.example.org'
     """
     name = rater.model_name
-    told: dict[str, Any] = {"model": name}
-    told |= {key: rater.settings[key] for key in sorted(rater.settings) if key not in INDIFFERENT}
+    settings: dict[str, Any] = {"model": name}
+    settings |= {key: rater.settings[key] for key in sorted(rater.settings) if key not in INDIFFERENT}
     kind, _, argument = name.partition(":")
     if kind == "openai" or (rater.remote and rater.settings.get("base_url")):
-        told["endpoint"] = _endpoint(rater)
+        settings["endpoint"] = _endpoint(rater)
     elif kind in ("gguf", "recorded"):
-        told["content"] = _content(Path(argument).expanduser(), whole=kind == "recorded")
+        settings["content"] = _content(Path(argument).expanduser(), whole=kind == "recorded")
         # The same file under another path is the same model.
-        told["model"] = f"{kind}:{Path(argument).name}"
-    return told
+        settings["model"] = f"{kind}:{Path(argument).name}"
+    return settings
 
 
 def _endpoint(rater: ChatRater) -> str:
@@ -83,7 +83,7 @@ def _content(path: Path, *, whole: bool) -> str:
     return digest.hexdigest()
 
 
-def described(rater: ChatRater, told: Mapping[str, Any]) -> dict[str, Any]:
+def described(rater: ChatRater, settings: Mapping[str, Any]) -> dict[str, Any]:
     """A rater as a run's record tells it: the model and every option that an answer depends on."""
     return {
         "rater": rater.id,
@@ -98,5 +98,5 @@ def described(rater: ChatRater, told: Mapping[str, Any]) -> dict[str, Any]:
         "calibrates": rater.calibrates,
         **({"template": rater.template.digest} if rater.template else {}),
         **({"design": rater.design.described()} if rater.design else {}),
-        **told,
+        **settings,
     }

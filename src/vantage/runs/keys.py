@@ -43,11 +43,11 @@ class Keys:
     """Gives the calls of one rater and one instrument their keys."""
 
     def __init__(self, rater: ChatRater, instrument: Instrument, condition: str = "") -> None:
-        told = identity(rater)
+        settings = identity(rater)
         # A table of recorded answers looks them up by item and question, so these belong to what is asked.
-        self._tagged = str(told["model"]).startswith("recorded:")
+        self._tagged = str(settings["model"]).startswith("recorded:")
         self._shared: dict[str, Any] = {
-            **told,
+            **settings,
             "instrument": instrument.id,
             "version": instrument.version,
             "persona": rater.persona.id if rater.persona else "",
@@ -60,13 +60,13 @@ class Keys:
 
     def call(self, ask: Ask) -> KeyedCall:
         """The call that an ask amounts to."""
-        context, told = self._context(ask)
+        context, context_text = self._context(ask)
         texts, written = self._messages(ask.request.messages)
         own = f"{ask.request.sampling.seed} {ask.sample} {ask.attempt} {len(texts)}".encode()
         parts = [context, own, written]
         if self._tagged:
             parts.append(json.dumps(ask.request.tag).encode())
-        return KeyedCall(blake2b(b"".join(parts), digest_size=SIZE).digest(), ask, told, texts)
+        return KeyedCall(blake2b(b"".join(parts), digest_size=SIZE).digest(), ask, context_text, texts)
 
     def _messages(self, messages: tuple[Message, ...]) -> tuple[tuple[bytes, ...], bytes]:
         """The fingerprints of the messages' texts, and what of the messages goes into the key."""
@@ -90,8 +90,8 @@ class Keys:
             if ask.options:
                 hashed["options"] = list(ask.options)
             digest = blake2b(_json(hashed).encode("utf-8", "surrogatepass"), digest_size=SIZE).digest()
-            told = _json({**hashed, **self._also})
-            self._contexts[known] = (digest, (text_key(told), told))
+            text = _json({**hashed, **self._also})
+            self._contexts[known] = (digest, (text_key(text), text))
         return self._contexts[known]
 
     def _sampling(self, request: Request) -> dict[str, float | int]:
@@ -103,12 +103,12 @@ class Keys:
         }
 
     def _text(self, text: str) -> bytes:
-        found = self._texts.get(text)
-        if found is None:
+        digest = self._texts.get(text)
+        if digest is None:
             if len(self._texts) >= _REMEMBERED:
                 self._texts.clear()
-            found = self._texts[text] = text_key(text)
-        return found
+            digest = self._texts[text] = text_key(text)
+        return digest
 
 
 def text_key(text: str) -> bytes:

@@ -50,8 +50,8 @@ def ledger(store: RunStore, run: int | None = None, prices: Mapping[str, Price] 
     """All entries, or those of one run; prices that are given now replace those of the time."""
     sittings: dict[int, list[tuple[float, dict[str, Price]]]] = {}
     if store.has("sittings"):
-        for number, started, told in store.select("SELECT run, started, prices FROM sittings ORDER BY started"):
-            sittings.setdefault(number, []).append((started, json.loads(told)))
+        for number, started, prices_text in store.select("SELECT run, started, prices FROM sittings ORDER BY started"):
+            sittings.setdefault(number, []).append((started, json.loads(prices_text)))
     runs = [run] if run is not None else [row[0] for row in store.select("SELECT id FROM runs ORDER BY id")]
     entries: list[LedgerEntry] = []
     for number in runs:
@@ -66,8 +66,8 @@ def totals(entries: list[LedgerEntry]) -> dict[str, Any]:
     """The sums over entries; a cost that is not known for one makes the sum unknown."""
     costs = [entry.cost for entry in entries]
     names = ("calls", "failures", "prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_tokens")
-    told: dict[str, Any] = {name: sum(getattr(entry, name) for entry in entries) for name in names}
-    return {**told, "cost": None if None in costs else sum(cost for cost in costs if cost is not None)}
+    sums: dict[str, Any] = {name: sum(getattr(entry, name) for entry in entries) for name in names}
+    return {**sums, "cost": None if None in costs else sum(cost for cost in costs if cost is not None)}
 
 
 def rows(entries: list[LedgerEntry], by: str) -> list[dict[str, Any]]:
@@ -104,8 +104,8 @@ def _entries(
     costs: dict[str, float | None] = {}
     for body, in_batch, count, prompt, reply, cached, thought in calls:
         model = json.loads(unpacked(body))["model"]
-        told = sums.setdefault(model, [0] * 6)
-        sums[model] = [a + b for a, b in zip(told, (count, 0, prompt, reply, cached, thought), strict=True)]
+        counts = sums.setdefault(model, [0] * 6)
+        sums[model] = [a + b for a, b in zip(counts, (count, 0, prompt, reply, cached, thought), strict=True)]
         price, before = price_of(model, prices), costs.get(model, 0.0)
         share = BATCH_SHARE if in_batch else 1.0
         costs[model] = (
@@ -115,9 +115,9 @@ def _entries(
         sums.setdefault(json.loads(unpacked(body))["model"], [0] * 6)[1] += count
     return [
         LedgerEntry(
-            run, sitting, started, model, *_whole(told), cost=costs.get(model, 0.0), prices_of=_date(model, prices)
+            run, sitting, started, model, *_whole(counts), cost=costs.get(model, 0.0), prices_of=_date(model, prices)
         )
-        for model, told in sums.items()
+        for model, counts in sums.items()
     ]
 
 

@@ -21,8 +21,8 @@ def kept(store: RunStore, rater: ChatRater) -> ModelProfile | None:
     """The newest profile of a rater's model that the store has."""
     if not store.has("profiles"):
         return None
-    found = store.select("SELECT profile FROM profiles WHERE model = ? ORDER BY id DESC LIMIT 1", (_name(rater),))
-    return ModelProfile.of(json.loads(found[0][0])) if found else None
+    rows = store.select("SELECT profile FROM profiles WHERE model = ? ORDER BY id DESC LIMIT 1", (_name(rater),))
+    return ModelProfile.of(json.loads(rows[0][0])) if rows else None
 
 
 def keep(store: RunStore, rater: ChatRater, profile: ModelProfile) -> None:
@@ -35,7 +35,7 @@ def profiles(store: RunStore) -> list[ModelProfile]:
     """All profiles of a store, the oldest first."""
     if not store.has("profiles"):
         return []
-    return [ModelProfile.of(json.loads(told)) for (told,) in store.select("SELECT profile FROM profiles ORDER BY id")]
+    return [ModelProfile.of(json.loads(text)) for (text,) in store.select("SELECT profile FROM profiles ORDER BY id")]
 
 
 def suited(rater: ChatRater, profile: ModelProfile | None, *, max_tokens: int | None) -> tuple[ChatRater, list[str]]:

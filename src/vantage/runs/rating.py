@@ -94,8 +94,8 @@ def added(corpus: Corpus, *judged: JudgedPart) -> Corpus:
     rows = pl.concat([one.judgments for one in given], how="diagonal")
     if corpus.judgments.join(rows, on=list(KEY), how="semi").height:
         corpus = corpus._with(judgments=corpus.judgments.join(rows, on=list(KEY), how="anti", maintain_order="left"))
-    told = {one.rater.id: one.rater.row() for one in given}
-    new = [pl.DataFrame([told[id_]]) for id_ in told if id_ not in set(corpus.raters["rater"])]
+    rows_of = {one.rater.id: one.rater.row() for one in given}
+    new = [pl.DataFrame([rows_of[id_]]) for id_ in rows_of if id_ not in set(corpus.raters["rater"])]
     raters = pl.concat(new, how="diagonal_relaxed") if new else None
     return corpus.add(rows, raters, [instrument for one in given for instrument in one.part.instruments])
 
@@ -143,15 +143,15 @@ class RunEnded(VantageError):  # noqa: N818 - it is what happened, and not only 
 def _carried_out(
     plan: RunPlan, store: RunStore | str | Path | None, options: RunOptions | None, progress: Progress | None
 ) -> Outcome:
-    """Runs a plan for a caller in Python, who is told of `Ctrl-C` as usual once everything is stored."""
-    told = 0
+    """Runs a plan for a caller in Python, who gets `Ctrl-C` as usual once everything is stored."""
+    shown = 0
 
     def advance(tally: RunTally) -> None:
-        nonlocal told
+        nonlocal shown
         ended = tally.conversations
-        if progress is not None and ended > told:
-            progress(ended - told)
-            told = ended
+        if progress is not None and ended > shown:
+            progress(ended - shown)
+            shown = ended
 
     if isinstance(store, RunStore):
         opened: AbstractContextManager[RunStore] = nullcontext(store)

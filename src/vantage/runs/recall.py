@@ -58,12 +58,12 @@ def recall(
         rows = _rows(store, numbers)
         if len(rows) != len(numbers):
             return None
-        keys, runs, checks, *told = zip(*rows, strict=True)
-        if any(map(ne, map(checksum, keys, *told), checks)):
+        keys, runs, checks, *columns = zip(*rows, strict=True)
+        if any(map(ne, map(checksum, keys, *columns), checks)):
             raise store_error(sqlite3.DatabaseError("a reply is malformed"), store.path)
         digest.update(np.frombuffer(b"".join(keys), dtype=f"V{SIZE}")[places].tobytes())
         use(dict(zip(numbers.tolist(), runs, strict=True)))
-        tables.append(reader.table(start, places, [*told, _details(store, keys)]))
+        tables.append(reader.table(start, places, [*columns, _details(store, keys)]))
     return tables if digest.digest() == finished.keys else None
 
 
@@ -71,10 +71,10 @@ def _details(store: RunStore, keys: Sequence[bytes]) -> list[tuple[Any, ...] | N
     """What only some calls have, such as thinking, for each of these calls."""
     if not store.has("details"):
         return [None] * len(keys)
-    found: dict[bytes, tuple[Any, ...]] = {}
+    details: dict[bytes, tuple[Any, ...]] = {}
     for start in range(0, len(keys), _DETAILED):
-        found |= store.details(keys[start : start + _DETAILED])
-    return [found.get(key) for key in keys]
+        details |= store.details(keys[start : start + _DETAILED])
+    return [details.get(key) for key in keys]
 
 
 def _rows(store: RunStore, numbers: Numbers) -> list[Any]:
@@ -96,16 +96,16 @@ class _Reader:
         self.groups: list[Sequence[Question]] = [asked] if part.rater.parts.together else [[q] for q in asked]
         self._schema = dict(list(ROWS.items())[_KEY:])
 
-    def table(self, start: int, places: Numbers, told: Sequence[Sequence[Any]]) -> pl.DataFrame:
+    def table(self, start: int, places: Numbers, columns: Sequence[Sequence[Any]]) -> pl.DataFrame:
         """The judgments of consecutive requests of the plan.
 
         Args:
             start: The place of the first of them in the plan.
             places: Which of the calls each has.
-            told: Finishes, replies, scores and details of the calls.
+            columns: Finishes, replies, scores and details of the calls.
         """
         items, groups, samples = self.layout.places(start + np.arange(len(places)))
-        rows, which = self._read(places, items, groups, told)
+        rows, which = self._read(places, items, groups, columns)
         several = len(self.groups[0])
         spread = (which[:, None] * several + np.arange(several)).ravel()
         questions = pl.Series([question.id for group in self.groups for question in group], dtype=pl.String)
@@ -121,17 +121,17 @@ class _Reader:
         return pl.DataFrame(about).hstack(frame)
 
     def _read(
-        self, places: Numbers, items: Numbers, groups: Numbers, told: Sequence[Sequence[Any]]
+        self, places: Numbers, items: Numbers, groups: Numbers, columns: Sequence[Sequence[Any]]
     ) -> tuple[list[Row], Numbers]:
         """What different replies say, question by question, and which of these each request got."""
         # Equal replies get the number of the first of them.
         first: dict[Any, int] = {}
-        same = np.array([first.setdefault(one, number) for number, one in enumerate(zip(*told, strict=True))])
+        same = np.array([first.setdefault(one, number) for number, one in enumerate(zip(*columns, strict=True))])
         _, met, kinds = np.unique(same[places] * len(self.groups) + groups, return_index=True, return_inverse=True)
         rows: list[Row] = []
 
         def read(place: int) -> tuple[int, bool]:
-            finish, reply, scores, details = (column[places[place]] for column in told)
+            finish, reply, scores, details = (column[places[place]] for column in columns)
             completion = completion_of(finish, reply, scores, 0, 0)
             completion = completion if details is None else with_details(completion, *details)
             asked, number = self.groups[groups[place]], len(rows) // len(self.groups[0])

@@ -39,8 +39,8 @@ def begin(store: RunStore, plan: RunPlan) -> int:
         if row is not None:
             connection.execute("UPDATE runs SET changed = ?, state = 'running' WHERE id = ?", (now, row[0]))
             return int(row[0])
-        told = (key, now, now, plan.record(described), "running", "{}")
-        return int(connection.execute("INSERT INTO runs VALUES (NULL, ?, ?, ?, ?, ?, ?)", told).lastrowid or 0)
+        cells = (key, now, now, plan.record(described), "running", "{}")
+        return int(connection.execute("INSERT INTO runs VALUES (NULL, ?, ?, ?, ?, ?, ?)", cells).lastrowid or 0)
 
     return store.writer.do(write)
 
@@ -67,7 +67,7 @@ def records(store: RunStore) -> list[RunRecord]:
 
 def record(store: RunStore, run: int) -> RunRecord:
     """One run by its number."""
-    for found in records(store):
-        if found.id == run:
-            return found
+    for stored in records(store):
+        if stored.id == run:
+            return stored
     raise InputError(f"there is no run {run}", file=store.path, remedy="see: vantage runs list")

@@ -42,8 +42,8 @@ def recover(path: Path) -> str:
     kept = _aside(path)
     fresh.rename(path)
     saved, holes = counts["calls"]
-    told = "others could not be read and will be asked again" if holes else "and no other was found"
-    return f"The store was damaged: {saved:,} replies were saved, {told}; the damaged file is kept as {kept.name}."
+    rest = "others could not be read and will be asked again" if holes else "and no other was found"
+    return f"The store was damaged: {saved:,} replies were saved, {rest}; the damaged file is kept as {kept.name}."
 
 
 def _is_cut(path: Path) -> bool:
@@ -95,9 +95,9 @@ def _readable(old: sqlite3.Connection, table: str, holes: list[int]) -> Iterator
     while start <= last and silent < _SILENT:
         rows = _rows(old, table, start, start + _STRETCH - 1)
         if rows is None:
-            found = [_rows(old, table, id_, id_) for id_ in range(start, start + _STRETCH)]
-            rows = [row for one in found if one for row in one]
-            holes[0] += sum(one is None for one in found)
+            singles = [_rows(old, table, id_, id_) for id_ in range(start, start + _STRETCH)]
+            rows = [row for one in singles if one for row in one]
+            holes[0] += sum(one is None for one in singles)
         silent = 0 if rows else silent + 1
         if rows:
             yield rows

@@ -61,7 +61,7 @@ def reparse(corpus: Corpus) -> Reparsed:
     )
     others = pl.col("rule").is_in(ELSEWHERE).fill_null(value=False)
     rows, left = replied.filter(~others), dict(replied.filter(others)["rule"].value_counts().sort("rule").iter_rows())
-    found = [(row, *_columns(reply)) for row, reply in _read(corpus, rows)]
+    readings = [(row, *_columns(reply)) for row, reply in _read(corpus, rows)]
     schema = {
         "__row": pl.UInt32,
         "value_now": pl.Float64,
@@ -69,7 +69,7 @@ def reparse(corpus: Corpus) -> Reparsed:
         "why": pl.String,
         "rule_now": pl.String,
     }
-    fresh = pl.DataFrame(found, schema=schema, orient="row")
+    fresh = pl.DataFrame(readings, schema=schema, orient="row")
     joined = judgments.with_row_index("__row").join(fresh, on="__row", how="left", maintain_order="left")
     known = pl.col("status_now").is_not_null()
     changed = known & (

@@ -178,7 +178,7 @@ class CallSource:
         self.store.claims.clear_dead()
         stored = self.store.lookup(list(self._away))
         self.tally.elsewhere += len(stored)
-        self.tell([(self._away.pop(key), found.completion) for key, found in stored.items()])
+        self.tell([(self._away.pop(key), reply.completion) for key, reply in stored.items()])
         self.hear()
         self._ready.extend(self._claimed(list(self._away.values())))
 
@@ -243,9 +243,9 @@ class CallSource:
                 turn.key = call.key
                 if heard := turn.heard.pop(call.key, None):
                     answered.append((turn, heard))
-                elif found := stored.get(call.key):
+                elif reply := stored.get(call.key):
                     self.tally.stored += 1
-                    answered.append((turn, found.completion))
+                    answered.append((turn, reply.completion))
                 elif call.key in self._waiting:
                     self._waiting[call.key].append(turn)
                 elif not turn.settled:

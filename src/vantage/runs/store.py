@@ -109,7 +109,7 @@ class RunStore:
 
     def lookup(self, keys: Sequence[bytes], *, failures: bool = False) -> dict[bytes, Stored]:
         """The calls among these that are answered and, if asked for, those that last failed."""
-        found: dict[bytes, Stored] = {}
+        replies: dict[bytes, Stored] = {}
         for start in range(0, len(keys), 500):
             part = keys[start : start + 500]
             rows = self.select(
@@ -118,25 +118,27 @@ class RunStore:
                 part,
             )
             details = self.details([row[0] for row in rows])
-            for key, id_, run, check, *told in rows:
-                if checksum(key, *told[:3]) != check:
+            for key, id_, run, check, *cells in rows:
+                if checksum(key, *cells[:3]) != check:
                     raise store_error(sqlite3.DatabaseError("a reply is malformed"), self.path)
-                completion = completion_of(*told)
-                found[key] = Stored(with_details(completion, *details[key]) if key in details else completion, id_, run)
-            if failures and (open_ := [key for key in part if key not in found]):
+                completion = completion_of(*cells)
+                replies[key] = Stored(
+                    with_details(completion, *details[key]) if key in details else completion, id_, run
+                )
+            if failures and (open_ := [key for key in part if key not in replies]):
                 rows = self.select(
                     f"SELECT key, error FROM failures WHERE key IN ({placeholders(open_)}) ORDER BY id",  # noqa: S608
                     open_,
                 )
-                found |= {key: Stored(Completion("", "failed", error=error), 0, 0) for key, error in rows}
-        return found
+                replies |= {key: Stored(Completion("", "failed", error=error), 0, 0) for key, error in rows}
+        return replies
 
     def details(self, keys: Sequence[bytes]) -> dict[bytes, tuple[Any, ...]]:
         """Thinking, category, cached and reasoning tokens of those among these calls that have any of them."""
         if not keys or not self.has("details"):
             return {}
-        told = "key, thinking, category, cached_tokens, reasoning_tokens"
-        sql = f"SELECT {told} FROM details WHERE key IN ({placeholders(keys)})"  # noqa: S608
+        columns = "key, thinking, category, cached_tokens, reasoning_tokens"
+        sql = f"SELECT {columns} FROM details WHERE key IN ({placeholders(keys)})"  # noqa: S608
         return {key: tuple(more) for key, *more in self.select(sql, keys)}
 
     def has(self, table: str) -> bool:

@@ -129,9 +129,9 @@ class Inserts:
                 failures.append((*asked, *drawn, error, *spent, checksum(call.key, error)))
                 continue
             scores = None if completion.scores is None else np.array(completion.scores, dtype="<f8").tobytes()
-            told = (_CODES[completion.finish], packed(completion.text), scores)
+            answer = (_CODES[completion.finish], packed(completion.text), scores)
             tokens = (completion.prompt_tokens, completion.completion_tokens)
-            calls.append((*asked, *drawn, *told, *tokens, *spent, checksum(call.key, *told)))
+            calls.append((*asked, *drawn, *answer, *tokens, *spent, checksum(call.key, *answer)))
             more = (completion.cached_tokens, completion.reasoning_tokens)
             if completion.thinking or completion.category or any(more):
                 details.append((call.key, packed(completion.thinking), completion.category, *more))
@@ -143,9 +143,9 @@ class Inserts:
 
     def _text(self, key: bytes, text: str) -> int:
         """The number of a text, which is added when it is new."""
-        found = self._ids.get(key)
-        if found is not None:
-            return found
+        id_ = self._ids.get(key)
+        if id_ is not None:
+            return id_
         if len(self._ids) >= _REMEMBERED:
             self._ids.clear()
         row = self.connection.execute("SELECT id FROM texts WHERE key = ?", (key,)).fetchone()
@@ -208,8 +208,8 @@ def is_sound(table: str, row: Sequence[Any]) -> bool:
             return isinstance(row[1], int) and isinstance(json.loads(row[4]), dict)
         if table == "batched":
             return len(row[1]) == SIZE and isinstance(row[2], int) and isinstance(row[3], int)
-        told = row[11:14] if table == "calls" else row[11:12]
-        return bool(checksum(row[1], *told) == row[-1])
+        answer = row[11:14] if table == "calls" else row[11:12]
+        return bool(checksum(row[1], *answer) == row[-1])
     except (TypeError, ValueError, zlib.error):
         return False
 
@@ -218,8 +218,8 @@ def completion_of(
     finish: str, reply: str | bytes, scores: bytes | None, prompt_tokens: int, completion_tokens: int
 ) -> Completion:
     """A reply as it came."""
-    told = None if scores is None else tuple(np.frombuffer(scores, dtype="<f8").tolist())
-    return Completion(unpacked(reply), FINISHES[finish], prompt_tokens, completion_tokens, scores=told)
+    logprobs = None if scores is None else tuple(np.frombuffer(scores, dtype="<f8").tolist())
+    return Completion(unpacked(reply), FINISHES[finish], prompt_tokens, completion_tokens, scores=logprobs)
 
 
 def with_details(completion: Completion, thinking: str | bytes, category: str, cached: int, thought: int) -> Completion:

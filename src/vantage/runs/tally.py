@@ -83,8 +83,8 @@ class RunTally:
         if price is None:
             self.cost = None
         elif self.cost is not None:
-            told = completion
-            self.cost += cost_of(price, told.prompt_tokens, told.completion_tokens, told.cached_tokens)
+            answer = completion
+            self.cost += cost_of(price, answer.prompt_tokens, answer.completion_tokens, answer.cached_tokens)
 
     def too_many_failed(self, fail_on: float | None) -> str:
         """Why to stop because of failures, in a sentence; empty when there is no reason to."""
@@ -94,11 +94,11 @@ class RunTally:
             return ""
         if fail_on >= 1 or fail_on == 0:
             over = self.failed > fail_on
-            told = f"{self.failed:,} requests failed, more than the {fail_on:,.0f} allowed"
+            reason = f"{self.failed:,} requests failed, more than the {fail_on:,.0f} allowed"
         else:
             over = self.sent >= ENOUGH and self.failed > fail_on * self.sent
-            told = f"{self.failed:,} of {self.sent:,} requests failed, more than the share of {fail_on:g} allowed"
-        return f"{told} by fail-on, so no more were sent." if over else ""
+            reason = f"{self.failed:,} of {self.sent:,} requests failed, more than the share of {fail_on:g} allowed"
+        return f"{reason} by fail-on, so no more were sent." if over else ""
 
     def as_dict(self) -> dict[str, Any]:
         """The counts as plain data."""
@@ -118,10 +118,10 @@ def discounted(price: Price, share: float) -> Price:
     >>> discounted({"input": 1.0, "output": 4.0}, BATCH_SHARE)
     {'input': 0.5, 'output': 2.0}
     """
-    told = Price(input=price["input"] * share, output=price["output"] * share)
+    reduced = Price(input=price["input"] * share, output=price["output"] * share)
     if "cached" in price:
-        told["cached"] = price["cached"] * share
-    return told
+        reduced["cached"] = price["cached"] * share
+    return reduced
 
 
 def cost_of(price: Price, prompt_tokens: int, completion_tokens: int, cached_tokens: int = 0) -> float:

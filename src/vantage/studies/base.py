@@ -147,12 +147,12 @@ def known() -> dict[str, Study[Any]]:
     return {**{name: find(name) for name in STUDIES}, **PLUGINS.working()}
 
 
-def _accepted(name: str, found: Any) -> Study[Any]:
-    if not isinstance(found, Study):
+def _accepted(name: str, study: Any) -> Study[Any]:
+    if not isinstance(study, Study):
         raise TypeError("is not a vantage.studies.Study")
-    if found.name != name:
-        raise ValueError(f"is a study with another name, '{found.name}'")
-    return found
+    if study.name != name:
+        raise ValueError(f"is a study with another name, '{study.name}'")
+    return study
 
 
 PLUGINS: Final[Plugins[Study[Any]]] = Plugins("studies", "study", lambda: STUDIES, _accepted)

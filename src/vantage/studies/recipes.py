@@ -71,8 +71,8 @@ def study_of(
     def analyse(corpus: Corpus, context: Context[O]) -> Result:
         analysis = prepare(corpus, context)
         with context.step("analysing", len(recipe.sections)) as moved:
-            told = tuple(warnings(analysis))
-            return recipe.result(analysis, functions, published=published, warnings=told, step=moved)
+            warned = tuple(warnings(analysis))
+            return recipe.result(analysis, functions, published=published, warnings=warned, step=moved)
 
     return Study(
         name,

@@ -243,12 +243,12 @@ READERS: dict[str, Reader] = {
 }
 
 
-def _accepted(name: str, found: Any) -> Reader:
-    if not isinstance(found, Reader):
+def _accepted(name: str, reader: Any) -> Reader:
+    if not isinstance(reader, Reader):
         raise TypeError("is not a vantage.corpora.readers.Reader")
-    if found.name != name:
-        raise ValueError(f"is a reader with another name, '{found.name}'")
-    return found
+    if reader.name != name:
+        raise ValueError(f"is a reader with another name, '{reader.name}'")
+    return reader
 
 
 PLUGINS: Plugins[Reader] = Plugins("readers", "reader", lambda: READERS, _accepted)
@@ -257,5 +257,5 @@ PLUGINS: Plugins[Reader] = Plugins("readers", "reader", lambda: READERS, _accept
 
 def load(reader: str, path: object, **options: object) -> Corpus:
     """Reads data in a known format: `vantage.load("wcsent", folder)`, or a frame: `vantage.load("table", frame)`."""
-    found = READERS.get(reader) or PLUGINS.find(reader)
-    return found(path, **options)
+    function = READERS.get(reader) or PLUGINS.find(reader)
+    return function(path, **options)

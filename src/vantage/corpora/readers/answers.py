@@ -157,9 +157,9 @@ def _looked_up(answer: GivenAnswer, label: str, scale: Scale) -> tuple[Status, f
     raise _misfit(answer, label, scale)
 
 
-def _misfit(answer: GivenAnswer, found: str, scale: Scale) -> InputError:
+def _misfit(answer: GivenAnswer, given: str, scale: Scale) -> InputError:
     return InputError(
-        f"'{found}', given by rater '{answer.rater}' for item '{answer.item}', is not an answer of question"
+        f"'{given}', given by rater '{answer.rater}' for item '{answer.item}', is not an answer of question"
         f" '{answer.question}', which is {scale.describe()}",
         file=answer.file,
         row=answer.row,

@@ -269,15 +269,15 @@ def _reply_files(folder: Path, replies: Replies) -> list[Path]:
 
 
 def _ratings_of_model(table: FileTable, questions: Sequence[str], *, raw: bool) -> pl.DataFrame:
-    told = re.fullmatch(r"(.+)_seed-(\d{1,9})", table.path.stem)
-    if not told:
+    match = re.fullmatch(r"(.+)_seed-(\d{1,9})", table.path.stem)
+    if not match:
         raise InputError(
             "the file name does not say which model and seed it is",
             file=table.path,
             remedy="name it MODEL_seed-NUMBER.csv",
         )
     _refuse_empty(table, "Reddit ID")
-    model, seed = MODELS.get(told[1].lower(), told[1]), int(told[2])
+    model, seed = MODELS.get(match[1].lower(), match[1]), int(match[2])
     return pl.concat(
         table.frame.select(
             pl.col("Reddit ID").alias("item"),

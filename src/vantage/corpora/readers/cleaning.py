@@ -194,8 +194,8 @@ class Cleaning:
     def noted(self, count: int, column: str, codes: Sequence[str]) -> None:
         """Notes how many cells of a column were read as missing."""
         if count:
-            told = ", ".join(dict.fromkeys(codes))
-            self.notes.append(f"{counted(count, 'cell')} of column '{column}' ({told}) read as missing.")
+            listed = ", ".join(dict.fromkeys(codes))
+            self.notes.append(f"{counted(count, 'cell')} of column '{column}' ({listed}) read as missing.")
 
     def also(self, codes: Sequence[str]) -> str:
         """The option that adds codes for "no answer" to those that were given."""
@@ -212,13 +212,13 @@ class Cleaning:
         known = _numbers([*self.missing, *self.valid])
         far = sorted({n for n in numbers.filter(among) if (n < low - gap or n > high + gap) and n not in known})
         if far:
-            told = [show_code(number) for number in far]
+            shown = [show_code(number) for number in far]
             raise Doubt(
-                f"{' and '.join(told)} {'lie' if far[1:] else 'lies'} far from the other values"
+                f"{' and '.join(shown)} {'lie' if far[1:] else 'lies'} far from the other values"
                 f" ({show_code(low)} to {show_code(high)}) and may mean that there is no answer",
                 **rows.at(where(far[0]), column),
-                remedy=f"pass {self.also(told)}, or --valid={','.join(told)} where that is what was answered",
-                settle={"missing": told},
+                remedy=f"pass {self.also(shown)}, or --valid={','.join(shown)} where that is what was answered",
+                settle={"missing": shown},
             )
 
     def trait(self, rows: FileRows, column: str, seen: pl.DataFrame) -> dict[Any, Any]:
@@ -374,11 +374,11 @@ def _ordered(words: Sequence[str], opt_outs: tuple[OptOut, ...]) -> Scale:
 
 def _numbered(words: Sequence[str]) -> dict[int, str] | None:
     """Codes and labels of answers such as "1 - not at all", "2", "3"; null for others."""
-    found = [match for word in words if (match := _NUMBERED.fullmatch(plain_id(word)))]
-    if not found or len(found) < len(words) or not any(match[2] for match in found):
+    matches = [match for word in words if (match := _NUMBERED.fullmatch(plain_id(word)))]
+    if not matches or len(matches) < len(words) or not any(match[2] for match in matches):
         return None
     codes: dict[int, str] = {}
-    for match in found:
+    for match in matches:
         code, label = int(match[1]), match[2] or ""
         if codes.get(code) and label and codes[code].casefold() != label.casefold():
             return None

@@ -141,19 +141,19 @@ def _extra(table: FileTable) -> dict[str, pl.Series]:
 
 
 def _comprehension(table: FileTable) -> pl.Series:
-    told = table.column(COMPREHENSION).cast(pl.String).str.to_lowercase()
+    words = table.column(COMPREHENSION).cast(pl.String).str.to_lowercase()
     coded = pl.select(
-        pl.when(told.str.contains("none of the above"))
+        pl.when(words.str.contains("none of the above"))
         .then(0.0)
-        .when(told.str.contains("nonsensical"))
+        .when(words.str.contains("nonsensical"))
         .then(1.0)
-        .when(told.str.contains("language other than english"))
+        .when(words.str.contains("language other than english"))
         .then(2.0)
-        .when(told.str.contains("not familiar"))
+        .when(words.str.contains("not familiar"))
         .then(3.0)
         .alias("comprehension")
     ).to_series()
-    wrong = coded.is_null() & told.is_not_null()
+    wrong = coded.is_null() & words.is_not_null()
     if wrong.any():
         index = wrong.arg_max() or 0
         raise InputError(

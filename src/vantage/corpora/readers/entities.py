@@ -58,10 +58,10 @@ def first_of_each(judgments: pl.DataFrame) -> tuple[pl.DataFrame, int]:
 
 def ids(table: FileTable, column: str, prefix: str = "") -> pl.Series:
     """A column of ids as text; whole numbers that were stored as fractions lose their ".0"."""
-    found = table.column(column)
-    if found.dtype.is_float():
-        found = found.fill_nan(None)
-    text = found.cast(pl.String).str.strip_chars().str.replace(r"^(\d+)\.0$", "${1}")
+    values = table.column(column)
+    if values.dtype.is_float():
+        values = values.fill_nan(None)
+    text = values.cast(pl.String).str.strip_chars().str.replace(r"^(\d+)\.0$", "${1}")
     empty = text.is_null() | (text == "")
     if empty.any():
         row = table.row(empty.arg_max() or 0)

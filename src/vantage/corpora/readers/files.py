@@ -53,8 +53,8 @@ def find(path: Path | str, *names: str) -> Path:
     if not path.exists():
         raise InputError("there is no such file or folder", file=path, remedy="check the path")
     for name in names:
-        if found := next((p for pattern in (name, f"*/{name}") for p in sorted(path.glob(pattern))), None):
-            return found
+        if file := next((p for pattern in (name, f"*/{name}") for p in sorted(path.glob(pattern))), None):
+            return file
     if not names:
         raise InputError("this is a folder, not a file", file=path, remedy="name a file inside it")
     raise InputError(f"the folder has no file {' or '.join(names)}", file=path, remedy="check the path")
@@ -149,11 +149,11 @@ def _member(path: Path) -> str:
                 n for n in archive.namelist() if Path(n).suffix.lower() in SUFFIXES and not n.startswith("__MACOSX")
             ]
     except (OSError, zipfile.BadZipFile) as error:
-        told = getattr(error, "strerror", None) or "this is not a zip file"
-        raise InputError(f"the file cannot be read ({told})", file=path, remedy="download it again") from None
+        reason = getattr(error, "strerror", None) or "this is not a zip file"
+        raise InputError(f"the file cannot be read ({reason})", file=path, remedy="download it again") from None
     if len(named) != 1:
-        told = f"{len(named)} tables ({', '.join(named[:5])})" if named else "no table"
-        raise InputError(f"the zip file has {told}", file=path, remedy="unpack it and name one file")
+        reason = f"{len(named)} tables ({', '.join(named[:5])})" if named else "no table"
+        raise InputError(f"the zip file has {reason}", file=path, remedy="unpack it and name one file")
     return named[0]
 
 

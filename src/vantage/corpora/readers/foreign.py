@@ -141,8 +141,8 @@ def _plain(name: str, column: Any) -> pl.Series:
 
 
 def _declared(ranges: Any) -> list[tuple[float, float]]:
-    found = [(r["lo"], r["hi"]) if isinstance(r, Mapping) else (r, r) for r in ranges]
-    return [(float(lo), float(hi)) for lo, hi in found if isinstance(lo, int | float) and isinstance(hi, int | float)]
+    bounds = [(r["lo"], r["hi"]) if isinstance(r, Mapping) else (r, r) for r in ranges]
+    return [(float(lo), float(hi)) for lo, hi in bounds if isinstance(lo, int | float) and isinstance(hi, int | float)]
 
 
 def _range(low: float, high: float) -> str:
@@ -152,17 +152,17 @@ def _range(low: float, high: float) -> str:
 def _r(path: Path) -> FileTable:
     pyreadr = _library("pyreadr", path, "tables")
     try:
-        found = pyreadr.read_r(str(path))
+        frames = pyreadr.read_r(str(path))
     except Exception as error:
         raise InputError(
             f"this is not an R data frame that can be read ({str(error) or type(error).__name__})",
             file=path,
             remedy="write it again with saveRDS(data.frame)",
         ) from None
-    if len(found) != 1:
-        named = ", ".join(str(name) for name in found) or "none"
-        raise InputError(f"the file has {len(found)} data frames ({named})", file=path, remedy="save one with saveRDS")
-    frame = to_polars(next(iter(found.values())))
+    if len(frames) != 1:
+        named = ", ".join(str(name) for name in frames) or "none"
+        raise InputError(f"the file has {len(frames)} data frames ({named})", file=path, remedy="save one with saveRDS")
+    frame = to_polars(next(iter(frames.values())))
     assert isinstance(frame, pl.DataFrame)  # noqa: S101
     if frame.is_empty():
         raise InputError("the data frame has no rows", file=path, remedy="check how it was made")

@@ -109,15 +109,15 @@ def _test(path: Path) -> pl.DataFrame:
 def _votes(path: Path, tweets: pl.DataFrame) -> list[pl.Series]:
     table = read_csv(find(path, "third-party*/english_task_a.csv"))
     table.require("text", "sarcasm_ref", "human_aggregated", "#humans_sarcasm")
-    told = pl.DataFrame([_unix(table.frame["text"]), _codes(table, "sarcasm_ref", 1)])
+    labels = pl.DataFrame([_unix(table.frame["text"]), _codes(table, "sarcasm_ref", 1)])
     asked = tweets.select("text", pl.col("author_sarcastic").alias("sarcasm_ref"))
-    if not told.equals(asked):
-        same = told.head(len(asked)).to_struct() == asked.head(len(told)).to_struct()
+    if not labels.equals(asked):
+        same = labels.head(len(asked)).to_struct() == asked.head(len(labels)).to_struct()
         index = (~same).arg_max() or 0 if not same.all() else len(same)
         raise InputError(
             "the votes are not in step with the test tweets",
             file=table.path,
-            row=table.row(min(index, len(told) - 1)),
+            row=table.row(min(index, len(labels) - 1)),
             remedy="download both files again",
         )
     return [

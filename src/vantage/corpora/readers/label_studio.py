@@ -132,9 +132,9 @@ def read(path: Path, *, instrument: str | Instrument | None = None) -> Corpus:
 def _corpus(project: _Project, known: Instrument | None) -> Corpus:
     answers, scales = _answers(project, known)
     if not answers:
-        found = ", ".join(project.left_out) or "nothing"
+        fields = ", ".join(project.left_out) or "nothing"
         raise InputError(
-            f"no field judges an item as a whole (there is: {found})",
+            f"no field judges an item as a whole (there is: {fields})",
             file=project.path,
             remedy="use choices, ratings or numbers",
         )

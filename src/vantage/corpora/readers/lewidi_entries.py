@@ -44,29 +44,29 @@ class LewidiEntry:
 
     def value(self, *names: str) -> Any:
         """What stands under one name, or under a name inside the part of another name."""
-        found: Any = self.data
+        value: Any = self.data
         for depth, name in enumerate(names, 1):
-            if not isinstance(found, Mapping) or name not in found:
+            if not isinstance(value, Mapping) or name not in value:
                 raise self.fault("this is missing", *names[:depth])
-            found = found[name]
-        return found
+            value = value[name]
+        return value
 
     def text(self, *names: str) -> str:
         """A value that has to be text."""
-        found = self.value(*names)
-        if not isinstance(found, str):
-            raise self.fault(f"'{found}' is not text", *names)
-        return found
+        value = self.value(*names)
+        if not isinstance(value, str):
+            raise self.fault(f"'{value}' is not text", *names)
+        return value
 
     def number(self, *names: str) -> float:
         """A value that has to be a finite number, or the text of one."""
-        found = self.value(*names)
+        value = self.value(*names)
         try:
-            number = float(found)
+            number = float(value)
         except (TypeError, ValueError, OverflowError):
             number = math.nan
         if not math.isfinite(number):
-            raise self.fault(f"'{found}' is not a number", *names)
+            raise self.fault(f"'{value}' is not a number", *names)
         return number
 
     def whole(self, *names: str) -> int:
@@ -143,8 +143,8 @@ class LewidiEntry:
                 if rater not in known:
                     yield item, question, rater, code
                 elif known[rater] != code:
-                    told = f"{show_code(known[rater])} and {show_code(code)}"
-                    raise self.fault(f"annotator '{rater}' has two answers, {told}")
+                    both = f"{show_code(known[rater])} and {show_code(code)}"
+                    raise self.fault(f"annotator '{rater}' has two answers, {both}")
                 known[rater] = code
 
     def judgments_2025(self, instrument: Instrument) -> Iterator[Judgment]:
@@ -221,15 +221,15 @@ def with_traits(raters: pl.DataFrame, path: Path, stem: str, columns: Mapping[st
         )
     rows = []
     for rater in raters["rater"]:
-        told = data.get(rater, data.get(rater.removeprefix("Ann"), {}))
-        traits = LewidiEntry(file, rater, told if isinstance(told, Mapping) else {}, "annotator")
-        rows.append({name: _trait(traits, column) if told else None for column, name in columns.items()})
+        profile = data.get(rater, data.get(rater.removeprefix("Ann"), {}))
+        traits = LewidiEntry(file, rater, profile if isinstance(profile, Mapping) else {}, "annotator")
+        rows.append({name: _trait(traits, column) if profile else None for column, name in columns.items()})
     frame = pl.DataFrame(rows, schema={name: pl.Int64 if name == "age" else pl.String for name in columns.values()})
     return raters.hstack(frame)
 
 
 def _trait(traits: LewidiEntry, column: str) -> str | int | None:
-    found = str(traits.value(column))
-    if found in MISSING:
+    value = str(traits.value(column))
+    if value in MISSING:
         return None
-    return traits.whole(column) if column == "Age" else found
+    return traits.whole(column) if column == "Age" else value

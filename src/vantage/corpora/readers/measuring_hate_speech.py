@@ -118,10 +118,10 @@ def _target_columns(table: FileTable, targets: str) -> list[str]:
 
 def _marks(table: FileTable, column: str) -> pl.Series:
     """A column of marks as true and false, however the file writes them."""
-    found = table.column(column)
-    if found.dtype == pl.Boolean:
-        return found
-    text = found.cast(pl.String).str.strip_chars().str.to_lowercase()
+    values = table.column(column)
+    if values.dtype == pl.Boolean:
+        return values
+    text = values.cast(pl.String).str.strip_chars().str.to_lowercase()
     marks = text.replace_strict(
         {**dict.fromkeys(_TRUE, True), **dict.fromkeys(_FALSE, False)}, default=None, return_dtype=pl.Boolean
     )
@@ -129,7 +129,7 @@ def _marks(table: FileTable, column: str) -> pl.Series:
     if wrong.any():
         index = wrong.arg_max() or 0
         raise InputError(
-            f"'{found[index]}' is neither true nor false",
+            f"'{values[index]}' is neither true nor false",
             file=table.path,
             row=table.row(index),
             column=column,

@@ -105,8 +105,8 @@ def _answers(
     """All answers, and the scales that the project's file implies."""
     several = _several(output, schemes)
     options = {
-        name: list(schemes[name].labels) if name in schemes and schemes[name].labels else sorted(found)
-        for name, found in several.items()
+        name: list(schemes[name].labels) if name in schemes and schemes[name].labels else sorted(labels)
+        for name, labels in several.items()
     }
     names = [scheme for record in output.records for scheme in record.labels]
     asked = list(dict.fromkeys(ask(name, known) for name in names))
@@ -229,8 +229,8 @@ def _scales(
         if scheme.kind in (*ONE, "select") and len(scheme.labels) > 1:
             yield name, scale_of_labels(scheme.labels)
         elif low is not None and high is not None and low < high:
-            found = numbers.get(name, [])
-            whole = high - low <= 100 and not any(number % 1 for number in (low, high, *found))
+            given = numbers.get(name, [])
+            whole = high - low <= 100 and not any(number % 1 for number in (low, high, *given))
             if scheme.kind == "likert" or whole:
                 yield name, Scale.points(int(low), int(high))
             else:
@@ -253,6 +253,6 @@ def _raters(output: Output, judgments: pl.DataFrame) -> pl.DataFrame:
     names = dict.fromkeys(name for traits in output.traits.values() for name in traits)
     for name in names:
         column = f"{name}_trait" if name in ("rater", "kind") else name
-        told = [output.traits.get(rater, {}).get(name) for rater in raters["rater"]]
-        raters = raters.with_columns(known_values(pl.Series(column, told, dtype=pl.String)))
+        values = [output.traits.get(rater, {}).get(name) for rater in raters["rater"]]
+        raters = raters.with_columns(known_values(pl.Series(column, values, dtype=pl.String)))
     return raters

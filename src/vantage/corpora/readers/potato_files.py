@@ -73,8 +73,8 @@ def sources(path: Path) -> list[Path]:
         return [path]
     for pattern in ("user_state.json", "annotated_instances.jsonl"):
         for depth in ("*", "*/*", "*/*/*"):
-            if found := sorted(path.glob(f"{depth}/{pattern}")):
-                return found
+            if files := sorted(path.glob(f"{depth}/{pattern}")):
+                return files
     return [find(path, "annotated_instances.tsv", "annotated_instances.csv", "user_state.json")]
 
 
@@ -183,10 +183,10 @@ def _seconds(behaviour: Mapping[str, Any]) -> float | None:
     """Time spent on an instance: milliseconds in Potato 2, "Time spent: 0d 0h 0m 5s" in Potato 1."""
     if (milliseconds := as_number(behaviour.get("total_time_ms"))) is not None:
         return milliseconds / 1000
-    told = re.search(r"(\d+)d (\d+)h (\d+)m (\d+)s", str(behaviour.get("time_string", "")))
-    if told is None:
+    match = re.search(r"(\d+)d (\d+)h (\d+)m (\d+)s", str(behaviour.get("time_string", "")))
+    if match is None:
         return None
-    days, hours, minutes, seconds = map(int, told.groups())
+    days, hours, minutes, seconds = map(int, match.groups())
     return float(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
 
 

@@ -306,8 +306,8 @@ def _first(frame: pl.DataFrame, column: str) -> Callable[[Any], int]:
 def _looked_up(judged: pl.LazyFrame, answers: pl.DataFrame, *columns: str) -> pl.LazyFrame:
     """Judgments with columns of the answers that they are."""
     keys = ["question", RAW] if answers["question"].n_unique() > 1 else [RAW]
-    found = answers.select(*keys, *columns).lazy()
-    return judged.join(found, on=keys, how="left", nulls_equal=True, maintain_order="left")
+    columns_of = answers.select(*keys, *columns).lazy()
+    return judged.join(columns_of, on=keys, how="left", nulls_equal=True, maintain_order="left")
 
 
 def _averaged(rows: FileRows, judged: pl.LazyFrame, answers: pl.DataFrame) -> pl.DataFrame:

@@ -38,11 +38,11 @@ def _free(name: str, taken: set[str]) -> str:
 
 
 def _column(name: str, values: list[Any]) -> pl.Series:
-    told = [value for value in values if value is not None]
-    if told and all(_turns(value) is not None for value in told):
+    known = [value for value in values if value is not None]
+    if known and all(_turns(value) is not None for value in known):
         return pl.Series(name, [_turns(value) for value in values], dtype=CONVERSATION)
-    kinds = {bool if isinstance(v, bool) else float if isinstance(v, int | float) else type(v) for v in told}
-    if kinds == {bool} or (kinds == {float} and all(abs(v) < 2**53 for v in told)):
+    kinds = {bool if isinstance(v, bool) else float if isinstance(v, int | float) else type(v) for v in known}
+    if kinds == {bool} or (kinds == {float} and all(abs(v) < 2**53 for v in known)):
         return pl.Series(name, values, strict=False)
     return pl.Series(name, [_text(value) for value in values], dtype=pl.String)
 

@@ -76,11 +76,11 @@ def _final_scores(folder: Path, key: pl.DataFrame) -> pl.DataFrame | None:
         ("test", "*Test*.csv"),
     ):
         parts += [
-            _scores(read_csv(found)).with_columns(pl.lit(split).alias("split"))
-            for found in sorted(folder.glob(pattern))[:1]
+            _scores(read_csv(file)).with_columns(pl.lit(split).alias("split"))
+            for file in sorted(folder.glob(pattern))[:1]
         ]
     if not parts:
-        parts = [_scores(read_csv(found)) for found in sorted(folder.glob("*Full*.csv"))[:1]]
+        parts = [_scores(read_csv(file)) for file in sorted(folder.glob("*Full*.csv"))[:1]]
     if not parts:
         return None
     scores = pl.concat(parts)

@@ -73,7 +73,7 @@ def description(corpus: Corpus, data: Path) -> dict[str, Any]:
     """The description of a corpus whose folder stands at `data`."""
     about = corpus.about
     languages = [code for code in re.split(r"[,;\s]+", about.language) if code]
-    told: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "@context": CONTEXT,
         "@type": "sc:Dataset",
         "conformsTo": list(SPECIFICATIONS),
@@ -90,19 +90,19 @@ def description(corpus: Corpus, data: Path) -> dict[str, Any]:
         "distribution": [_file(name, storage.file(data, f"{name}.parquet")) for name in TABLES],
         "recordSet": [_table(corpus, name) for name in TABLES],
     }
-    return {key: value for key, value in told.items() if value not in ("", [])}
+    return {key: value for key, value in fields.items() if value not in ("", [])}
 
 
-def _licence(told: str) -> str:
+def _licence(text: str) -> str:
     """The address of a known licence, or what people wrote."""
-    known = licence(told)["license"]
+    known = licence(text)["license"]
     if known == "cc0-1.0":
         return "https://creativecommons.org/publicdomain/zero/1.0/"
     if known.startswith("cc-"):
         kind, _, version = known.removeprefix("cc-").rpartition("-")
         return f"https://creativecommons.org/licenses/{kind}/{version}/"
     return {"mit": "https://spdx.org/licenses/MIT", "apache-2.0": "https://spdx.org/licenses/Apache-2.0"}.get(
-        known, told
+        known, text
     )
 
 
@@ -112,7 +112,7 @@ def _annotation(corpus: Corpus) -> dict[str, Any]:
     per_item = judgments.filter(pl.col("sample") == 0).group_by("item", "question").agg(pl.col("rater").n_unique())
     raters = per_item["rater"].to_list()
     kinds = corpus.raters["kind"].cast(pl.String).value_counts(sort=True).iter_rows()
-    told = {
+    fields = {
         "rai:dataAnnotationProtocol": [
             f"{question.id}: {question.ask} Scale: {question.scale.describe()}." for question in corpus.questions
         ],
@@ -123,7 +123,7 @@ def _annotation(corpus: Corpus) -> dict[str, Any]:
         ],
         "rai:personalSensitiveInformation": [f"trait of raters: {trait}" for trait in corpus.traits],
     }
-    return {key: value for key, value in told.items() if value}
+    return {key: value for key, value in fields.items() if value}
 
 
 def _file(name: str, path: Path) -> dict[str, Any]:
@@ -155,7 +155,7 @@ def _fields(table: str, frame: pl.DataFrame) -> Iterator[dict[str, Any]]:
         kind = _type(dtype)
         if kind is None:
             continue
-        told: dict[str, Any] = {
+        entry: dict[str, Any] = {
             "@type": "cr:Field",
             "@id": f"{table}/{column}",
             "name": f"{table}/{column}",
@@ -165,8 +165,8 @@ def _fields(table: str, frame: pl.DataFrame) -> Iterator[dict[str, Any]]:
         }
         other = {"item": "items", "rater": "raters"}.get(column)
         if table == "judgments" and other:
-            told["references"] = {"field": {"@id": f"{other}/{column}"}}
-        yield told
+            entry["references"] = {"field": {"@id": f"{other}/{column}"}}
+        yield entry
 
 
 def _type(dtype: pl.DataType) -> str | None:

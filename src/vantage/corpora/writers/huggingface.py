@@ -73,15 +73,15 @@ def _metadata(corpus: Corpus) -> dict[str, object]:
     }
 
 
-def licence(told: str) -> dict[str, str]:
+def licence(text: str) -> dict[str, str]:
     """The licence as the hub names it."""
-    plain = re.sub(r"[\s-]+", " ", told.strip().lower().replace("creative commons", "cc"))
+    plain = re.sub(r"[\s-]+", " ", text.strip().lower().replace("creative commons", "cc"))
     if not plain or plain.startswith(("not stated", "unknown", "see ")):
         return {"license": "unknown"}
     for name, identifier in LICENCES.items():
         if plain in (name.replace("-", " "), identifier.replace("-", " ")):
             return {"license": identifier}
-    return {"license": "other", "license_name": told}
+    return {"license": "other", "license_name": text}
 
 
 def _size(count: int) -> str:
@@ -109,12 +109,12 @@ def _body(corpus: Corpus) -> Iterator[str]:
     if about.notes:
         yield from ("## Notes", "", *(f"- {_cell(note)}" for note in about.notes), "")
     yield from ("## Source", "")
-    told = (
+    facts = (
         ("Published at", about.source),
         ("Licence", about.licence or "not stated"),
         ("Citation", about.citation),
     )
-    yield from (f"- {name}: {_cell(value)}" for name, value in told if value)
+    yield from (f"- {name}: {_cell(value)}" for name, value in facts if value)
     yield from (
         "",
         "## Use",
@@ -138,10 +138,10 @@ def _questions(corpus: Corpus) -> Iterator[tuple[str, ...]]:
         pl.col("value").is_not_null().sum().alias("answered"),
         pl.col("value").is_null().sum().alias("declined"),
     )
-    found = {row[0]: row[1:] for row in counts.iter_rows()}
+    tallies = {row[0]: row[1:] for row in counts.iter_rows()}
     for question in corpus.questions:
-        if question.id in found:
-            answered, declined = found[question.id]
+        if question.id in tallies:
+            answered, declined = tallies[question.id]
             yield question.id, question.ask, question.scale.describe(), f"{answered:,}", f"{declined:,}"
 
 

@@ -86,8 +86,8 @@ def documents(corpus: Corpus, kinds: str = "") -> dict[str, dict[str, Any]]:
         for item, given in answers.items():
             if question.id in given:
                 entry = _entry(items[item], question, given, groups)
-                if told := aside.get(item, {}).get(question.id):
-                    entry["other_info"]["other raters"] = {name: value for name, value, _ in told}
+                if further := aside.get(item, {}).get(question.id):
+                    entry["other_info"]["other raters"] = {name: value for name, value, _ in further}
                 if question is asked[0]:
                     entry |= _released(items[item], question.scale)
                 entry["lang"] = entry["lang"] or corpus.about.language

@@ -39,14 +39,14 @@ class DawidSkene:
     @property
     def labels(self) -> Floats:
         """The most probable value of each unit; the lowest of those that are equally probable."""
-        found: Floats = self.classes[self.posterior.argmax(axis=1)]
-        return found
+        labels: Floats = self.classes[self.posterior.argmax(axis=1)]
+        return labels
 
     @property
     def confidence(self) -> Floats:
         """The probability of each unit's label."""
-        found: Floats = self.posterior.max(axis=1)
-        return found
+        confidence: Floats = self.posterior.max(axis=1)
+        return confidence
 
     @property
     def competence(self) -> Floats:

@@ -89,13 +89,13 @@ def aggregate(
     """
     rule = _Rule(method, ties, rounding, coarse, neutral, seed)
     columns = names(by)
-    found = []
+    frames = []
     for part in parts(data, list(dict.fromkeys([*columns, "question"]))):
         units = rule.apply(part).with_columns(pl.col("value").alias("estimate"))
-        found.append(unit_table(units, part, columns, UNIT, ("value", "band", "share"), _ANSWERED))
-    if not found:
+        frames.append(unit_table(units, part, columns, UNIT, ("value", "band", "share"), _ANSWERED))
+    if not frames:
         return table([])
-    return pl.concat(found).sort(list(dict.fromkeys([*columns, *UNIT])), nulls_last=True)
+    return pl.concat(frames).sort(list(dict.fromkeys([*columns, *UNIT])), nulls_last=True)
 
 
 BANDS_VIEW: Final = View(
@@ -172,7 +172,7 @@ def soft_labels(data: Judgments, *, by: By = (), opt_outs: bool = False, smoothi
     status = pl.when(_ANSWERED).then(pl.lit("answered")).otherwise(pl.col("status").cast(pl.String))
     used = _ANSWERED | (pl.col("status").cast(pl.String).is_in(list(OPT_OUTS)) & opt_outs)
     own = ("code", "answer", "count", "share", "place")
-    found = []
+    frames = []
     for part in parts(data, list(dict.fromkeys([*columns, "question"]))):
         given = part.frame.filter(used).select(*UNIT, status=status, code="value")
         tallied = given.group_by([*UNIT, "code", "status"]).agg(pl.len().cast(pl.Int64).alias("count"))
@@ -185,11 +185,11 @@ def soft_labels(data: Judgments, *, by: By = (), opt_outs: bool = False, smoothi
             pl.when(total > 0).then(share).alias("estimate"),
             pl.when(total == 0).then(pl.lit("nobody gave an answer")).alias("reason"),
         )
-        found.append(unit_table(units, part, columns, UNIT, own, used))
-    if not found:
+        frames.append(unit_table(units, part, columns, UNIT, own, used))
+    if not frames:
         return table([])
     order = list(dict.fromkeys([*columns, *UNIT, "place"]))
-    return pl.concat(found).sort(order, nulls_last=True).drop("place")
+    return pl.concat(frames).sort(order, nulls_last=True).drop("place")
 
 
 COMPETENCE_VIEW: Final = View(
@@ -262,19 +262,19 @@ class _Rule:
             value, share, problem = self._values(named.ratings, scale, part)
         place = value if self.coarse or self.method == "signs" else self.bands(scale).place(value)
         unordered = scale is not None and not scale.ordered
-        found = named.units.with_columns(
+        frame = named.units.with_columns(
             pl.Series("value", value).fill_nan(None),
             pl.Series("band", [None] * len(value) if unordered else self.bands(scale).named(place), pl.String),
             pl.Series("share", share).fill_nan(None),
         )
         needed = ["value", "share"] if self.method in get_args(Model) else ["value"]
         missing = pl.any_horizontal(pl.col(needed).is_null())
-        found = found.with_columns(pl.when(missing).then(pl.lit(problem)).alias("reason"))
+        frame = frame.with_columns(pl.when(missing).then(pl.lit(problem)).alias("reason"))
         if not part.frame["value"].null_count():
-            return found
-        silent = part.frame.select(UNIT).unique().join(found, on=UNIT, how="anti", nulls_equal=True)
+            return frame
+        silent = part.frame.select(UNIT).unique().join(frame, on=UNIT, how="anti", nulls_equal=True)
         silent = silent.with_columns(pl.lit("nobody gave an answer").alias("reason"))
-        return pl.concat([found, silent], how="diagonal_relaxed") if len(silent) else found
+        return pl.concat([frame, silent], how="diagonal_relaxed") if len(silent) else frame
 
     def bands(self, scale: Scale | None) -> _Bands:
         """The bands that a value may fall into."""

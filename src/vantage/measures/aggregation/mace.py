@@ -55,9 +55,9 @@ class Mace:
     def posterior(self) -> Floats:
         """Units × classes: the probability of each class given all answers."""
         units, classes = len(self.labels), len(self.classes)
-        found = np.bincount(self.cell_unit, self.cell_probability, minlength=units)
+        mass = np.bincount(self.cell_unit, self.cell_probability, minlength=units)
         chosen = np.bincount(self.cell_unit, minlength=units)
-        rest = np.maximum(1 - found, 0) / np.maximum(classes - chosen, 1)
+        rest = np.maximum(1 - mass, 0) / np.maximum(classes - chosen, 1)
         posterior = np.repeat(rest[:, None], classes, axis=1)
         posterior[self.cell_unit, self.cell_answer] = self.cell_probability
         return posterior

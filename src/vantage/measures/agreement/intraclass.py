@@ -205,12 +205,12 @@ def _rows(group: Group, confidence: float, ci: str, seed: int) -> list[dict[str,
         form, averaged = int(name[4]), name[6] == "k"
         design = one_way if form == 1 else two_way
         if form > 1 and two_way is None and gaps is not None:
-            found = gaps.row(form, averaged, confidence)
+            result = gaps.row(form, averaged, confidence)
         elif design is None or isinstance(design, str):
-            found = {"reason": design}
+            result = {"reason": design}
         else:
-            found = _form(form, averaged, design, gaps, ci, confidence)
-        rows.append({**group.key, "form": name, **group.counts, **doubted(found, ratings.unit, ratings.value)})
+            result = _form(form, averaged, design, gaps, ci, confidence)
+        rows.append({**group.key, "form": name, **group.counts, **doubted(result, ratings.unit, ratings.value)})
     return rows
 
 

@@ -97,18 +97,18 @@ def pairwise(
     bootstrap = Bootstrap(ci, interval, resamples, confidence, seed, OVER)
     _check_over(over)
     rows: list[dict[str, Any]] = []
-    for found, given, how in counted_answers(data, by, bootstrap, paired=True):
-        row = found.row
-        if not found.counts.units:
+    for part, given, how in counted_answers(data, by, bootstrap, paired=True):
+        row = part.row
+        if not part.counts.units:
             rows.append({**row, "reason": ALONE})
             continue
-        counts = coarsened(found, coarse)[0].counts.canonical()
+        counts = coarsened(part, coarse)[0].counts.canonical()
         n = counts.size
         agreeing = (counts.mapped(np.square) - n) / 2
         statistic = _average(agreeing, n * (n - 1) / 2, over)
         answers = given
         if given is not None and coarse is not False:
-            names, column = coarse_columns(given.values, coarse, found.scale, found.questions)
+            names, column = coarse_columns(given.values, coarse, part.scale, part.questions)
             answers = given.merged(column, np.arange(len(names), dtype=np.float64))
         bounds = either_interval(how, counts, statistic, answers, _agreement_over_raters(over), limits=(0.0, 1.0))
         estimate = float(statistic(counts.weight)[0])
@@ -159,10 +159,10 @@ def difference(
     if sd not in ("sample", "population"):
         raise InputError(f"there is no {sd} standard deviation", remedy="use sample or population")
     rows: list[dict[str, Any]] = []
-    for found, answers, how in counted_answers(data, by, bootstrap, paired=True):
-        if found.counts.units and found.scale is not None:
-            found.level("interval")  # refuses differences of a nominal scale
-        counts = found.counts.canonical()
+    for part, answers, how in counted_answers(data, by, bootstrap, paired=True):
+        if part.counts.units and part.scale is not None:
+            part.level("interval")  # refuses differences of a nominal scale
+        counts = part.counts.canonical()
         n = counts.size
         apart = _average(_apart(counts), n * (n - 1) / 2, over)
         deviation = _average(_deviation(counts, sd), np.ones(len(n)), "items")
@@ -171,7 +171,7 @@ def difference(
             ("mean absolute difference", apart, _apart_over_raters(over), False),
             ("standard deviation", deviation, _deviation_over_raters(sd), True),
         ):
-            row = {**found.row, "statistic": name}
+            row = {**part.row, "statistic": name}
             if not counts.units:
                 rows.append({**row, "reason": ALONE})
                 continue

@@ -193,8 +193,8 @@ class Pairs:
         a, b = a[order], b[order]
         codes, pair = np.unique(code[order], return_inverse=True)
         raters = np.column_stack([codes // named.ratings.coders, codes % named.ratings.coders])
-        found = cls(pair, unit[a], column[a], column[b], values, raters.astype(np.int64), named.ratings.units)
-        return found, named.raters
+        pairs = cls(pair, unit[a], column[a], column[b], values, raters.astype(np.int64), named.ratings.units)
+        return pairs, named.raters
 
     @property
     def count(self) -> int:
@@ -284,12 +284,14 @@ def _averaged(group: Group, weights: Weights | None, own: bool, bootstrap: Boots
         return {**row, **_over_raters(pairs, weight, own, whole, bootstrap)}
 
     def statistic(weight: Floats) -> Floats:
-        found = []
+        estimates = []
         for rows in np.array_split(weight, -(-len(weight) * len(pairs.pair) // BLOCK_PAIRS)):
             kappa = of_pairs(np.ascontiguousarray(rows.T))
             defined = np.isfinite(kappa)
-            found.append(quotient(np.where(defined, kappa, 0.0).sum(axis=0), defined.sum(axis=0).astype(np.float64)))
-        return np.concatenate(found)
+            estimates.append(
+                quotient(np.where(defined, kappa, 0.0).sum(axis=0), defined.sum(axis=0).astype(np.float64))
+            )
+        return np.concatenate(estimates)
 
     shared = np.unique(pairs.unit)
     ones = np.ones(len(shared), dtype=np.int64)
@@ -355,21 +357,21 @@ def _pair_rows(
     rows = []
     for index in np.flatnonzero(items >= max(min_items, 1)).tolist():
         a, b = pairs.raters[index].tolist()
-        found = bool(np.isfinite(estimates[index]))
+        defined = bool(np.isfinite(estimates[index]))
         rows.append(
             {
                 **group.key,
                 "rater_a": names[a],
                 "rater_b": names[b],
-                "estimate": float(estimates[index]) if found else None,
-                "low": bounds[index][0] if found else None,
-                "high": bounds[index][1] if found else None,
-                "over": "items" if found and bounds[index][0] is not None else None,
+                "estimate": float(estimates[index]) if defined else None,
+                "low": bounds[index][0] if defined else None,
+                "high": bounds[index][1] if defined else None,
+                "over": "items" if defined and bounds[index][0] is not None else None,
                 "items": int(items[index]),
                 "raters": 2,
                 "judgments": 2 * int(items[index]),
                 "left_out": group.left_out,
-                "reason": None if found else undefined,
+                "reason": None if defined else undefined,
             }
         )
     return rows

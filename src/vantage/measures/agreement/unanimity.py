@@ -57,17 +57,17 @@ def unanimity(
     """
     bootstrap = Bootstrap(ci, interval, resamples, confidence, seed, OVER)
     rows: list[dict[str, Any]] = []
-    for found, given, how in counted_answers(data, by, bootstrap, paired=True):
-        if not found.counts.units:
-            rows.append({**found.row, "on": ANY, "unanimous": 0, "share": None, "reason": ALONE})
+    for part, given, how in counted_answers(data, by, bootstrap, paired=True):
+        if not part.counts.units:
+            rows.append({**part.row, "on": ANY, "unanimous": 0, "share": None, "reason": ALONE})
             continue
-        group, names = coarsened(found, coarse)
+        group, names = coarsened(part, coarse)
         counts = group.counts.canonical()
-        if coarse is False and found.scale is not None:
-            names = [found.scale.label(value) for value in counts.values.tolist()]
+        if coarse is False and part.scale is not None:
+            names = [part.scale.label(value) for value in counts.values.tolist()]
         answers = given
         if given is not None and coarse is not False:
-            _, coarser = coarse_columns(given.values, coarse, found.scale, found.questions)
+            _, coarser = coarse_columns(given.values, coarse, part.scale, part.questions)
             answers = given.merged(coarser, np.arange(len(names), dtype=np.float64))
         # A row of counts is unanimous on column c when all its answers lie there.
         kind, column, number = counts.cells()
@@ -81,7 +81,7 @@ def unanimity(
             value = None if wanted < 0 else float(counts.values[wanted])
             rows.append(
                 {
-                    **found.row,
+                    **part.row,
                     "on": name,
                     "unanimous": unanimous,
                     "share": unanimous / everyone if everyone else None,

@@ -107,10 +107,10 @@ def rationale_agreement(
     how = Resampling(ci, interval, resamples, confidence, seed)
     rows: list[dict[str, Any]] = []
     for part in parts(data, by, extra=_needed(data)):
-        told = _rationales(part)
-        actual = peer_pairs(told, direction)
-        kinds = _kinds(actual, told, draws, writer, with_itself, seed)
-        rows += _scored(part.key, kinds, likeness, how, len(part.frame) - len(told))
+        reasons = _rationales(part)
+        actual = peer_pairs(reasons, direction)
+        kinds = _kinds(actual, reasons, draws, writer, with_itself, seed)
+        rows += _scored(part.key, kinds, likeness, how, len(part.frame) - len(reasons))
     return table(rows, names(by))
 
 
@@ -162,10 +162,12 @@ def rationale_similarity(
         raise InputError("nothing says which raters are models", remedy="name them with the options models and people")
     rows: list[dict[str, Any]] = []
     for part in parts(data, by, extra=[*_needed(data), *(["kind"] if with_kind else [])]):
-        told = _rationales(part)
+        reasons = _rationales(part)
         kind = pl.col("kind").cast(pl.String) if with_kind else pl.lit("")
-        chosen = told.filter(pl.col("rater").is_in(models) if models is not None else kind.is_in(["model", "persona"]))
-        known = told.filter(pl.col("rater").is_in(people) if people is not None else kind == "person")
+        chosen = reasons.filter(
+            pl.col("rater").is_in(models) if models is not None else kind.is_in(["model", "persona"])
+        )
+        known = reasons.filter(pl.col("rater").is_in(people) if people is not None else kind == "person")
         for model in chosen["rater"].unique().sort():
             mine = chosen.filter(pl.col("rater") == model)
             left = part.frame.filter(pl.col("rater") == model)
@@ -232,5 +234,5 @@ def _scored(
 def _beyond(items: pl.Series, actual: Floats, others: pl.Series, chance: Floats, how: Resampling) -> dict[str, Any]:
     """How much more alike actual pairs are than those of a baseline, with its interval over items."""
     first = np.concatenate([np.ones(len(actual)), np.zeros(len(chance))])
-    found = difference_with_interval(pl.concat([items, others]), np.concatenate([actual, chance]), first, how)
-    return {"beyond": found["estimate"], "beyond_low": found["low"], "beyond_high": found["high"]}
+    difference = difference_with_interval(pl.concat([items, others]), np.concatenate([actual, chance]), first, how)
+    return {"beyond": difference["estimate"], "beyond_low": difference["low"], "beyond_high": difference["high"]}

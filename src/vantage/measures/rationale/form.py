@@ -57,8 +57,8 @@ def hedging(text: str) -> float | None:
     >>> hedging("They seem to feel guilty")
     0.2
     """
-    told = words(text)
-    return sum(word in HEDGES for word in told) / len(told) if told else None
+    tokens = words(text)
+    return sum(word in HEDGES for word in tokens) / len(tokens) if tokens else None
 
 
 @lru_cache(maxsize=16384)
@@ -70,10 +70,10 @@ def _words(text: str) -> tuple[str, ...]:
 @lru_cache(maxsize=1024)
 def _starts(source: str) -> dict[str, list[int]]:
     """Where each word of a source stands."""
-    found: dict[str, list[int]] = {}
+    places: dict[str, list[int]] = {}
     for place, word in enumerate(_words(source)):
-        found.setdefault(word, []).append(place)
-    return found
+        places.setdefault(word, []).append(place)
+    return places
 
 
 @lru_cache(maxsize=16384)
@@ -84,7 +84,7 @@ def fragments(text: str, source: str) -> tuple[int, ...]:
     (4,)
     """
     mine, theirs, starts = _words(text), _words(source), _starts(source)
-    found, here = [], 0
+    lengths, here = [], 0
     while here < len(mine):
         longest = 0
         for start in starts.get(mine[here], ()):
@@ -93,9 +93,9 @@ def fragments(text: str, source: str) -> tuple[int, ...]:
                 run += 1
             longest = max(longest, run)
         if longest:
-            found.append(longest)
+            lengths.append(longest)
         here += longest or 1
-    return tuple(found)
+    return tuple(lengths)
 
 
 def novelty(text: str, source: str, n: int = 2) -> float | None:
@@ -110,20 +110,20 @@ def novelty(text: str, source: str, n: int = 2) -> float | None:
 
 def coverage(text: str, source: str) -> float | None:
     """The share of words that belong to a run of words of the source (Grusky et al. 2018)."""
-    told = _words(text)
-    return sum(fragments(text, source)) / len(told) if told else None
+    tokens = _words(text)
+    return sum(fragments(text, source)) / len(tokens) if tokens else None
 
 
 def density(text: str, source: str) -> float | None:
     """The mean length of the run that a word belongs to (Grusky et al. 2018): high where long passages are copied."""
-    told = _words(text)
-    return sum(length**2 for length in fragments(text, source)) / len(told) if told else None
+    tokens = _words(text)
+    return sum(length**2 for length in fragments(text, source)) / len(tokens) if tokens else None
 
 
 def copied(text: str, source: str) -> float | None:
     """The longest run of words that is copied from the source, as a share of the text."""
-    told = _words(text)
-    return max(fragments(text, source), default=0) / len(told) if told else None
+    tokens = _words(text)
+    return max(fragments(text, source), default=0) / len(tokens) if tokens else None
 
 
 PROPERTIES: Final[dict[str, Callable[[str, str], float | None]]] = {
@@ -178,16 +178,16 @@ def rationale_form(
     how = Resampling(ci, interval, resamples, confidence, seed)
     rows: list[dict[str, Any]] = []
     for part in parts(data, by, extra=["rationale", *([source] if with_source else [])]):
-        told = part.frame.filter(pl.col("rationale").cast(pl.String).str.strip_chars().str.len_chars() > 0)
-        about = told[source].to_list() if with_source else [""] * len(told)
+        reasons = part.frame.filter(pl.col("rationale").cast(pl.String).str.strip_chars().str.len_chars() > 0)
+        about = reasons[source].to_list() if with_source else [""] * len(reasons)
         for name in properties:
             row: dict[str, Any] = {**part.key, "property": name}
             if name in OF_SOURCE and not with_source:
                 rows.append({**row, "reason": f"the items have no column '{source}'"})
                 continue
-            values = [PROPERTIES[name](text, str(s or "")) for text, s in zip(told["rationale"], about, strict=True)]
+            values = [PROPERTIES[name](text, str(s or "")) for text, s in zip(reasons["rationale"], about, strict=True)]
             known = np.array([value is not None for value in values], dtype=bool)
-            used = told.filter(pl.Series(known, dtype=pl.Boolean))
+            used = reasons.filter(pl.Series(known, dtype=pl.Boolean))
             if len(used):
                 numbers = np.array([value for value in values if value is not None], dtype=np.float64)
                 row |= mean_with_interval(used["item"], numbers, how)
@@ -204,5 +204,5 @@ def _source_ngrams(source: str, n: int) -> frozenset[tuple[str, ...]]:
     return frozenset(_ngrams(_words(source), n))
 
 
-def _ngrams(told: Sequence[str], n: int) -> list[tuple[str, ...]]:
-    return list(zip(*(told[i:] for i in range(n)), strict=False))
+def _ngrams(tokens: Sequence[str], n: int) -> list[tuple[str, ...]]:
+    return list(zip(*(tokens[i:] for i in range(n)), strict=False))

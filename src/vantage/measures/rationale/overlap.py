@@ -89,26 +89,26 @@ def bleu_scores(
         raise InputError(f"BLEU-{longest} counts no words", remedy="use 1 to 4")
     known = _known(references)
     matched, possible_matches, length, closest = _clipped(cut(candidate), [cut(text) for text in known], longest)
-    told = _required("sacrebleu.metrics").BLEU.compute_bleu(
+    score = _required("sacrebleu.metrics").BLEU.compute_bleu(
         matched, possible_matches, length, closest, smoothing, value, max_ngram_order=longest
     )
-    if not told.counts[0]:
+    if not score.counts[0]:
         return dict.fromkeys(lengths, 0.0)
     floor = {"floor": 0.1 if value is None else value, "add-k": 1.0}.get(smoothing, 0.0)
     scores: dict[int, float] = {}
     for n in lengths:
         share = list((weights or {}).get(n) or [1 / n] * n)
-        precisions = [p / 100 for p in told.precisions[:n]]
-        possible = [k for k in range(n) if told.totals[k]]
+        precisions = [p / 100 for p in score.precisions[:n]]
+        possible = [k for k in range(n) if score.totals[k]]
         if effective_order:
             precisions, share = [precisions[k] for k in possible], [1 / len(possible)] * len(possible)
         else:
             # An n-gram length that the text is too short for has one place, and no match in it.
-            precisions = [p if told.totals[k] else floor for k, p in enumerate(precisions)]
+            precisions = [p if score.totals[k] else floor for k, p in enumerate(precisions)]
         if min(precisions) <= 0:
             scores[n] = 0.0
         else:
-            scores[n] = float(told.bp * np.exp(np.dot(share, np.log(precisions))))
+            scores[n] = float(score.bp * np.exp(np.dot(share, np.log(precisions))))
     return scores
 
 
@@ -118,8 +118,8 @@ def rouge(candidate: str, references: str | Sequence[str], *, stem: bool = False
     >>> {name: round(score, 3) for name, score in rouge("the cat sat", ["a cat sat down", "dogs run"]).items()}
     {'rouge-1': 0.571, 'rouge-2': 0.4, 'rouge-l': 0.571}
     """
-    told = [_rouge(candidate, reference, stem) for reference in _known(references)]
-    return {name: max(scores) for name, scores in zip(ROUGE, zip(*told, strict=True), strict=True)}
+    scores_of = [_rouge(candidate, reference, stem) for reference in _known(references)]
+    return {name: max(scores) for name, scores in zip(ROUGE, zip(*scores_of, strict=True), strict=True)}
 
 
 def longest_common(one: Sequence[str], two: Sequence[str]) -> int:
@@ -219,11 +219,11 @@ def _rouge(candidate: str, reference: str, stem: bool) -> tuple[float, float, fl
     one = (Counter(mine) & Counter(theirs)).total()
     two = (Counter(pairwise(mine)) & Counter(pairwise(theirs))).total()
     fmeasure = _required("rouge_score.scoring").fmeasure
-    found = []
+    scores = []
     for shared, shorter in ((one, 0), (two, 1), (longest_common(theirs, mine), 0)):
         here, there = max(len(mine) - shorter, 1), max(len(theirs) - shorter, 1)
-        found.append(float(fmeasure(shared / here, shared / there)))
-    return found[0], found[1], found[2]
+        scores.append(float(fmeasure(shared / here, shared / there)))
+    return scores[0], scores[1], scores[2]
 
 
 def _required(module: str) -> Any:

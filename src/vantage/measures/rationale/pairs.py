@@ -49,24 +49,24 @@ def peer_pairs(rationales: pl.DataFrame, direction: Direction = "both") -> list[
     >>> [(pair.candidate, pair.references) for pair in peer_pairs(table, "ordered")]
     [('two', ('one',))]
     """
-    found = []
+    pairs = []
     for (item, question), rows in _by_unit(rationales).items():
         for later, (writer, text) in enumerate(rows):
             for earlier, (author, reference) in enumerate(rows):
                 if author != writer and (direction == "both" or earlier < later):
-                    found.append(Compared(item, question, text, (reference,), writer, (author,)))
-    return found
+                    pairs.append(Compared(item, question, text, (reference,), writer, (author,)))
+    return pairs
 
 
 def model_pairs(candidates: pl.DataFrame, references: pl.DataFrame) -> list[Compared]:
     """Every candidate rationale with all reference rationales for the same item and question."""
     known = _by_unit(references)
-    found = []
+    pairs = []
     for item, question, writer, text in _rows(candidates):
-        if told := known.get((item, question)):
-            texts, authors = tuple(text for _, text in told), tuple(author for author, _ in told)
-            found.append(Compared(item, question, text, texts, writer, authors))
-    return found
+        if reasons := known.get((item, question)):
+            texts, authors = tuple(text for _, text in reasons), tuple(author for author, _ in reasons)
+            pairs.append(Compared(item, question, text, texts, writer, authors))
+    return pairs
 
 
 def chance_pairs(
@@ -99,7 +99,7 @@ def chance_pairs(
     for item, question, who, text in sorted(_rows(pool)):
         shelves[question if kind == SAME_QUESTION else item].append((item, question, who, text))
     rng = np.random.default_rng(seed)
-    found = []
+    pairs = []
     for pair in actual:
         shelf = shelves[pair.question if kind == SAME_QUESTION else pair.item]
         usable = [
@@ -110,8 +110,8 @@ def chance_pairs(
         ]
         for place in rng.permutation(len(usable))[:draws]:
             who, text = usable[place]
-            found.append(Compared(pair.item, pair.question, text, pair.references, who, pair.authors))
-    return found
+            pairs.append(Compared(pair.item, pair.question, text, pair.references, who, pair.authors))
+    return pairs
 
 
 def texts_of(pairs: Sequence[Compared]) -> list[tuple[str, tuple[str, ...]]]:
@@ -129,8 +129,8 @@ def _fits(who: str, pair: Compared, writer: Writer) -> bool:
 
 
 def _rows(frame: pl.DataFrame) -> list[tuple[str, str, str, str]]:
-    told = frame.select("item", "question", "rater", pl.col("rationale").str.strip_chars())
-    return told.filter(pl.col("rationale").str.len_chars() > 0).rows()
+    rows = frame.select("item", "question", "rater", pl.col("rationale").str.strip_chars())
+    return rows.filter(pl.col("rationale").str.len_chars() > 0).rows()
 
 
 def _by_unit(frame: pl.DataFrame) -> Mapping[tuple[str, str], list[tuple[str, str]]]:

@@ -50,19 +50,19 @@ class Likeness:
 
     def scores(self, pairs: Sequence[Pair]) -> tuple[dict[str, Floats], dict[str, str]]:
         """The scores of every pair by metric, and why some metrics have none."""
-        found: dict[str, Floats] = {}
+        scores: dict[str, Floats] = {}
         reasons: dict[str, str] = {}
         for names, compute in self._parts():
             wanted = [name for name in self.metric if name in names]
             if not wanted:
                 continue
             try:
-                told = compute(pairs, wanted)
+                computed = compute(pairs, wanted)
             except InputError as error:
                 reasons |= dict.fromkeys(wanted, str(error))
             else:
-                found |= {name: told[name] for name in wanted}
-        return {name: found[name] for name in self.metric if name in found}, reasons
+                scores |= {name: computed[name] for name in wanted}
+        return {name: scores[name] for name in self.metric if name in scores}, reasons
 
     def _parts(self) -> list[tuple[tuple[str, ...], Callable[[Sequence[Pair], list[str]], dict[str, Floats]]]]:
         return [
@@ -74,11 +74,11 @@ class Likeness:
 
     def _bleu(self, pairs: Sequence[Pair], names: list[str]) -> dict[str, Floats]:
         lengths = [int(re.sub(r"\D", "", name)) for name in names]
-        told = [
+        scores = [
             bleu_scores(candidate, references, lengths, self.smoothing, None, self.weights, self.tokens)
             for candidate, references in pairs
         ]
-        return {name: np.array([one[n] for one in told]) for name, n in zip(names, lengths, strict=True)}
+        return {name: np.array([one[n] for one in scores]) for name, n in zip(names, lengths, strict=True)}
 
     def _embedding(self, pairs: Sequence[Pair]) -> dict[str, Floats]:
         assert self.encode is not None  # noqa: S101 - seen to in _with
@@ -90,8 +90,8 @@ class Likeness:
 
 
 def _rouge(pairs: Sequence[Pair], names: list[str]) -> dict[str, Floats]:
-    told = [rouge(candidate, references) for candidate, references in pairs]
-    return {name: np.array([one[name] for one in told]) for name in names}
+    scores = [rouge(candidate, references) for candidate, references in pairs]
+    return {name: np.array([one[name] for one in scores]) for name in names}
 
 
 def _with(

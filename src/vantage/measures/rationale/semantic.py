@@ -79,14 +79,14 @@ class BertScore:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
-                found = package.score(
+                scores = package.score(
                     texts, references, model_type=self.model, num_layers=self.layers, device=None, verbose=False
                 )
         except (KeyError, OSError, ValueError, AssertionError) as error:
             reason = " ".join(str(error).split())[:160].rstrip(".")
             problem = f"the encoder '{self.model}' cannot be used for BERTScore ({reason})"
             raise InputError(problem, remedy="name a Transformers encoder and its layers") from None
-        return (np.asarray(found[2].numpy(), dtype=np.float64) - self.baseline) / (1 - self.baseline)
+        return (np.asarray(scores[2].numpy(), dtype=np.float64) - self.baseline) / (1 - self.baseline)
 
 
 def unit(matrix: Floats) -> Floats:

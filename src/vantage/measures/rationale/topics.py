@@ -63,8 +63,8 @@ def topics(
     if count < 1 or fits < 1:
         raise InputError("topics need at least one topic and one fit", remedy="use count 3 and fits 5")
     ignored = STOP_WORDS | {word.casefold() for word in stop_words}
-    told = texts.drop_nulls("text")
-    split = told.partition_by(columns, as_dict=True, maintain_order=True) if columns else {(): told}
+    texts_of = texts.drop_nulls("text")
+    split = texts_of.partition_by(columns, as_dict=True, maintain_order=True) if columns else {(): texts_of}
     rows: list[dict[str, Any]] = []
     for key, part in split.items():
         head = dict(zip(columns, key, strict=True))
@@ -90,16 +90,16 @@ def npmi(top: Sequence[int], present: Floats) -> float | None:
     1.0
     """
     total = len(present)
-    told = []
+    values = []
     for i, first in enumerate(top):
         for second in top[i + 1 :]:
             joint = float((present[:, first] * present[:, second]).sum()) / total
             alone = float(present[:, first].mean()) * float(present[:, second].mean())
             if joint == 0:
-                told.append(-1.0)
+                values.append(-1.0)
             elif joint < 1:
-                told.append(float(np.log(joint / alone) / -np.log(joint)))
-    return float(np.mean(told)) if told else None
+                values.append(float(np.log(joint / alone) / -np.log(joint)))
+    return float(np.mean(values)) if values else None
 
 
 def _topics(
@@ -164,9 +164,9 @@ def _stability(tops: Sequence[Sequence[Sequence[int]]]) -> list[float | None]:
 
     if len(tops) < 2:
         return [None] * len(tops[0])
-    found = np.zeros((len(tops) - 1, len(tops[0])))
+    overlaps = np.zeros((len(tops) - 1, len(tops[0])))
     for number, other in enumerate(tops[1:]):
         alike = np.array([[len({*a} & {*b}) / len({*a} | {*b}) for b in other] for a in tops[0]])
         rows, columns = linear_sum_assignment(-alike)
-        found[number, rows] = alike[rows, columns]
-    return [float(mean) for mean in found.mean(axis=0)]
+        overlaps[number, rows] = alike[rows, columns]
+    return [float(mean) for mean in overlaps.mean(axis=0)]

@@ -162,13 +162,13 @@ def compare(
                 "units": len(sample.x) if design.paired else len(sample.x) + len(sample.y),
                 **counts(used, asked, unpaired=asked["value"].count() - len(used)),
             }
-            found = _compared(sample, tested, measured, permutations, how)
-            if tested == "mixed" and found["p"] is not None:
+            result = _compared(sample, tested, measured, permutations, how)
+            if tested == "mixed" and result["p"] is not None:
                 answered = used.filter(pl.col("value").is_not_null())
-                means, found["statistic"], found["p"] = two_groups(answered, pl.col(between) == first)
-                found |= {"first_mean": float(means[0]), "second_mean": float(means[1])}
-                found["difference"] = float(means[0] - means[1])
-            rows.append({**row, **design.judged(found, sample, (first, second), permutations, how)})
+                means, result["statistic"], result["p"] = two_groups(answered, pl.col(between) == first)
+                result |= {"first_mean": float(means[0]), "second_mean": float(means[1])}
+                result["difference"] = float(means[0] - means[1])
+            rows.append({**row, **design.judged(result, sample, (first, second), permutations, how)})
     for row, p in zip(rows, adjusted([row["p"] for row in rows], correction), strict=True):
         row["p_adjusted"] = p
     numbers = ("statistic", "p", "p_permutation", "p_adjusted")
@@ -220,28 +220,28 @@ class Comparison:
         return can_be_told(Design.of(answered.drop_nulls(self.between)))
 
     def judged(
-        self, found: dict[str, Any], sample: Sample, groups: tuple[Any, Any], permutations: int, how: Resampling
+        self, result: dict[str, Any], sample: Sample, groups: tuple[Any, Any], permutations: int, how: Resampling
     ) -> dict[str, Any]:
         """The row of a pair of groups, without what its design cannot give."""
-        found = {**found, "p_permutation": None, "over": self.over if found.get("low") is not None else None}
+        result = {**result, "p_permutation": None, "over": self.over if result.get("low") is not None else None}
         if not self.of_raters or (sample.paired and "rater" in self.unit):
-            return found
+            return result
         if "rater" not in self.unit:
             reason = (
                 f"no p-value: '{self.between}' does not vary within raters, and units other than raters would count "
                 "one rater's answers as independent; leave unit out"
             )
-            return {**found, "p": None, "statistic": None, "reason": reason}
+            return {**result, "p": None, "statistic": None, "reason": reason}
         few = [(str(g), len(s)) for g, s in zip(groups, (sample.x, sample.y), strict=True) if len(s) < FEW_RATERS]
         if few:
             counted = " and ".join(f"'{name}' has {n} rater{'s' if n != 1 else ''}" for name, n in few)
             reason = f"{counted}; a p-value and an interval need at least {FEW_RATERS} in each group"
             if any(n == 1 for _, n in few):
                 reason += ", or between='rater' to compare single raters on their items"
-            return {**found, **dict.fromkeys(("statistic", "p", "low", "high", "over")), "reason": reason}
-        if found["p"] is None:
-            return found
-        return {**found, "p_permutation": _permutation_p(sample, permutations, how.seed)}
+            return {**result, **dict.fromkeys(("statistic", "p", "low", "high", "over")), "reason": reason}
+        if result["p"] is None:
+            return result
+        return {**result, "p_permutation": _permutation_p(sample, permutations, how.seed)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -202,10 +202,10 @@ def _independent(asked: pl.DataFrame, both: pl.DataFrame, questions: tuple[str, 
     units = both.select("item", "condition").with_row_index("__unit")
     answers = asked.filter(pl.col("value").is_not_null()).join(units, on=["item", "condition"], how="semi")
     raters = answers.select("rater").unique().sort("rater").with_row_index("__rater")
-    found = [Covariance.of(answers.filter(pl.col("question") == q), units, raters) for q in questions]
-    if found[0] is None or found[1] is None:
+    covariances = [Covariance.of(answers.filter(pl.col("question") == q), units, raters) for q in questions]
+    if covariances[0] is None or covariances[1] is None:
         return None
-    return independent_items(found[0], found[1])
+    return independent_items(covariances[0], covariances[1])
 
 
 def _pair(

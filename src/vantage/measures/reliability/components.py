@@ -89,12 +89,12 @@ def components(
                 "levels": design.factors[i].levels if i < len(design.factors) else len(used),
                 **based_on,
             }
-            found: dict[str, Any] = {"reason": "the answers do not vary"}
+            result: dict[str, Any] = {"reason": "the answers do not vary"}
             if np.isfinite(share[i]):
-                found = {"estimate": float(share[i])}
+                result = {"estimate": float(share[i])}
                 if drawn is not None:
-                    found |= over.stated(interval_of(drawn[:, i], float(share[i]), confidence))
+                    result |= over.stated(interval_of(drawn[:, i], float(share[i]), confidence))
             if name == "item":
-                found = doubted(found, design.factors[0].code, design.value)
-            rows.append({**part.key, **row, **found})
+                result = doubted(result, design.factors[0].code, design.value)
+            rows.append({**part.key, **row, **result})
     return table(rows, names(by))

@@ -97,12 +97,12 @@ def needed_raters(
         about |= {"units": group.ratings.units, **group.counts}
         if group.ratings.units < 3:
             reason = "fewer than three items have two answers"
-            found: list[dict[str, Any]] = [{"k": k, "reason": reason} for k in range(1, up_to + 1)]
+            steps: list[dict[str, Any]] = [{"k": k, "reason": reason} for k in range(1, up_to + 1)]
         elif method == "prophecy":
-            found = _prophecy(group, target=target, up_to=up_to, how=chosen[group.key])
+            steps = _prophecy(group, target=target, up_to=up_to, how=chosen[group.key])
         else:
-            found = _subsample(group, target=target, up_to=up_to, how=chosen[group.key])
-        rows += [{**about, **doubted(row, group.ratings.unit, group.ratings.value)} for row in found]
+            steps = _subsample(group, target=target, up_to=up_to, how=chosen[group.key])
+        rows += [{**about, **doubted(row, group.ratings.unit, group.ratings.value)} for row in steps]
     return table(rows, by).with_columns(pl.col(NEEDED).cast(pl.Int64))
 
 
@@ -119,8 +119,8 @@ def raters_for(target: float, reliability: float | None) -> int | None:
 
 
 def _prophecy(group: Group, *, target: float, up_to: int, how: Bootstrap) -> list[dict[str, Any]]:
-    found = OneRater.of(group, how)
-    one, alone, low, high = found.reliability, found.consistent, found.low, found.high
+    single = OneRater.of(group, how)
+    one, alone, low, high = single.reliability, single.consistent, single.low, single.high
     if not np.isfinite(one):
         return [{"k": k, "reason": "the answers do not vary"} for k in range(1, up_to + 1)]
     # The more reliable one rater is, the fewer are needed: the bounds change places.
@@ -129,10 +129,10 @@ def _prophecy(group: Group, *, target: float, up_to: int, how: Bootstrap) -> lis
         {
             "k": k,
             **needed,
-            "rater_share": found.rater_share,
+            "rater_share": single.rater_share,
             "consistent": None if alone is None else stepped_up(alone, k),
             "estimate": stepped_up(one, k),
-            **found.how.stated((_stepped(low, k), _stepped(high, k))),
+            **single.how.stated((_stepped(low, k), _stepped(high, k))),
         }
         for k in range(1, up_to + 1)
     ]
@@ -149,23 +149,23 @@ def _subsample(group: Group, *, target: float, up_to: int, how: Bootstrap) -> li
     rng = np.random.default_rng(how.seed)
     units = {k: sum(len(a) for a in sizes if a.shape[1] >= 2 * k) for k in range(1, up_to + 1)}
     possible = [k for k in units if units[k] >= 3]
-    found = {k: np.full(resamples, np.nan) for k in possible}
+    estimates = {k: np.full(resamples, np.nan) for k in possible}
     for i in range(resamples):
         running = [np.cumsum(rng.permuted(answers, axis=1), axis=1) for answers in sizes]
         for k in possible:
             usable = [sums for sums in running if sums.shape[1] >= 2 * k]
             first = np.concatenate([sums[:, k - 1] for sums in usable])
             second = np.concatenate([sums[:, 2 * k - 1] - sums[:, k - 1] for sums in usable])
-            found[k][i] = pearson_rows(first[None], second[None], rounding_error(ratings.value))[0]
+            estimates[k][i] = pearson_rows(first[None], second[None], rounding_error(ratings.value))[0]
     rows: list[dict[str, Any]] = []
     for k, count in units.items():
         row: dict[str, Any] = {"k": k, "units": count}
-        if k not in found:
+        if k not in estimates:
             rows.append({**row, "reason": f"fewer than three items have {2 * k} answers"})
-        elif not np.isfinite(found[k]).any():
+        elif not np.isfinite(estimates[k]).any():
             rows.append({**row, "reason": "the means do not vary from item to item"})
         else:
-            low, high = percentile(found[k], how.confidence)
-            rows.append({**row, "estimate": float(np.nanmean(found[k])), "split_low": low, "split_high": high})
+            low, high = percentile(estimates[k], how.confidence)
+            rows.append({**row, "estimate": float(np.nanmean(estimates[k])), "split_low": low, "split_high": high})
     needed = next((row["k"] for row in rows if (row.get("estimate") or 0) >= target), None)
     return [{**row, "needed": needed} for row in rows]

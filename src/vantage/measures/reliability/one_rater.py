@@ -99,6 +99,6 @@ def _reliability(sums: Floats) -> Floats:
     size = (n - n_squared / n) / (units - 1)
     variance = between_ms + (size - 1) * within_ms
     defined &= variance > 1e-12 * squares / n
-    found = np.full(len(sums), np.nan)
-    reliability: Floats = np.divide(between_ms - within_ms, variance, out=found, where=defined)
+    undefined = np.full(len(sums), np.nan)
+    reliability: Floats = np.divide(between_ms - within_ms, variance, out=undefined, where=defined)
     return np.maximum(reliability, 0)

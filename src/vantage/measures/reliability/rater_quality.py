@@ -82,9 +82,9 @@ def rater_quality(
     for part in parts(data, by, extra=["seconds"] if timed else []):
         check_level(part.scale(), part.frame, "a correlation of raters")
         about = counts(part.answered, part.frame)
-        found = _with_interval(_profiles(part, correlation, timed))
+        quality = _with_interval(_profiles(part, correlation, timed))
         deviation = part.frame["value"].std()
-        flags = _flags(found, min_items, deviation if isinstance(deviation, float) else 0.0)
+        flags = _flags(quality, min_items, deviation if isinstance(deviation, float) else 0.0)
         missing = _left_out(part)
         profiles = [
             {
@@ -95,7 +95,7 @@ def rater_quality(
                 **row,
                 "left_out": missing.get(name, {}),
             }
-            for name, row, reasons in zip(found["rater"], found.rows(named=True), flags, strict=True)
+            for name, row, reasons in zip(quality["rater"], quality.rows(named=True), flags, strict=True)
         ]
         # Sorting keeps the order of names among equals.
         rows += sorted(profiles, key=lambda row: (-len(row["flags"]), row["reason"] or "", row["estimate"] or 0.0))
@@ -104,7 +104,7 @@ def rater_quality(
     return table(rows, by).with_columns(pl.col("flags").cast(pl.List(pl.String))).drop("run_chance", "asked")
 
 
-def _with_interval(found: pl.DataFrame) -> pl.DataFrame:
+def _with_interval(profiles: pl.DataFrame) -> pl.DataFrame:
     """The profiles with the 95 % interval of each correlation, by Fisher's (1915) transformation."""
     reach = 1.959964 / (pl.col("units") - 3).clip(1).sqrt()
     # A perfect correlation has no finite transform.
@@ -112,7 +112,7 @@ def _with_interval(found: pl.DataFrame) -> pl.DataFrame:
     known = pl.col("estimate").is_not_null() & (pl.col("units") > 3)
     ends = {"low": (centre - reach).tanh(), "high": (centre + reach).tanh()}
     stated = {**ends, "over": pl.lit("items")}
-    return found.with_columns(pl.when(known).then(end).alias(name) for name, end in stated.items())
+    return profiles.with_columns(pl.when(known).then(end).alias(name) for name, end in stated.items())
 
 
 def _is_timed(data: Judgments) -> bool:
@@ -127,11 +127,11 @@ def _is_timed(data: Judgments) -> bool:
 
 def _left_out(part: Part) -> dict[Any, dict[str, int]]:
     """How many judgments of each rater have no value, by status."""
-    found: dict[Any, dict[str, int]] = {}
+    by_rater: dict[Any, dict[str, int]] = {}
     unanswered = part.frame.filter(pl.col("value").is_null())
     for rater, status, n in unanswered.group_by("rater", "status").len().sort("rater", "status").iter_rows():
-        found.setdefault(rater, {})[status] = n
-    return found
+        by_rater.setdefault(rater, {})[status] = n
+    return by_rater
 
 
 def _profiles(part: Part, correlation: Correlation, timed: bool) -> pl.DataFrame:
@@ -271,38 +271,38 @@ _CHECKS: Final = (
 )
 
 
-def _flags(found: pl.DataFrame, min_items: int, deviation: float) -> list[list[str]]:
+def _flags(profiles: pl.DataFrame, min_items: int, deviation: float) -> list[list[str]]:
     """For each rater the reasons to look at them."""
-    flags: list[list[str]] = [[] for _ in range(len(found))]
-    known = np.flatnonzero(found["asked"].to_numpy() >= min_items)
-    told = {(int(i), column) for i in known for column in _always(found.row(int(i), named=True), flags[i])}
+    flags: list[list[str]] = [[] for _ in range(len(profiles))]
+    known = np.flatnonzero(profiles["asked"].to_numpy() >= min_items)
+    certain = {(int(i), column) for i in known for column in _always(profiles.row(int(i), named=True), flags[i])}
     for check in _CHECKS:
-        if check.column not in found.columns:
+        if check.column not in profiles.columns:
             continue
-        values = found[check.column].cast(pl.Float64).to_numpy()[known]
+        values = profiles[check.column].cast(pl.Float64).to_numpy()[known]
         if np.isfinite(values).sum() < 3:
             continue
         far, typical = check.standing_out(values, deviation if check.column == "bias" else 1.0)
         for i, value in zip(known[far].tolist(), values[far].tolist(), strict=True):
-            if (i, check.column) not in told:
+            if (i, check.column) not in certain:
                 flags[i].append(check.words.format(value, typical))
     return flags
 
 
 def _always(rater: Mapping[str, Any], flags: list[str]) -> list[str]:
     """Flags what needs no comparison with other raters; the columns that it has spoken of."""
-    told = []
+    columns = []
     if rater["high"] is not None and rater["high"] < 0:
         ends = f"{rater['low']:.2f} to {rater['high']:.2f}"
         flags.append(f"answers run against the others (r = {rater['estimate']:.2f}, 95 % CI {ends})")
-        told.append("estimate")
+        columns.append("estimate")
     if rater["top_share"] == 1 and rater["judgments"] > 1:
         flags.append(f"gave the same answer all {rater['judgments']} times")
-        told += ["top_share", "spread"]
+        columns += ["top_share", "spread"]
     elif rater["run_chance"] is not None and rater["run_chance"] < UNLIKELY:
         run, chance = rater["longest_run"], rater["expected_run"]
         flags.append(f"gave {run} equal answers in a row (by chance about {chance:.0f})")
-    return told
+    return columns
 
 
 def robust_z(values: Floats) -> Floats:

@@ -107,14 +107,14 @@ def split_half(
         rng = np.random.default_rng(seed)
         ratings = canonical(group).ratings
         if split == "annotations":
-            found = _by_annotation(ratings, aggregate, correlation, splits, rng)
+            correlations = _by_annotation(ratings, aggregate, correlation, splits, rng)
             sizes = np.bincount(ratings.unit).astype(np.float64)
-            product = np.full(len(found), np.mean((sizes // 2) * (sizes - sizes // 2) / sizes**2))
+            product = np.full(len(correlations), np.mean((sizes // 2) * (sizes - sizes // 2) / sizes**2))
         else:
-            found, product = _by_rater(ratings, aggregate, correlation, splits, rng)
+            correlations, product = _by_rater(ratings, aggregate, correlation, splits, rng)
         if spearman_brown:
-            found = whole_test(found, product)
-        defined = found[np.isfinite(found)]
+            correlations = whole_test(correlations, product)
+        defined = correlations[np.isfinite(correlations)]
         if len(defined) == 0:
             rows.append({**row, "reason": "the halves do not vary from item to item"})
             continue
@@ -159,9 +159,9 @@ def whole_test(half: Floats, product: Floats) -> Floats:
     """
     rest = np.maximum(1 - half**2, 0.0)
     above = half * (np.sqrt(half**2 + 4 * product * rest) - half)
-    found = np.full_like(half, np.nan)
-    np.divide(above, 2 * product * rest, out=found, where=rest > 1e-12)
-    return np.where((rest <= 1e-12) & (half > 0), 1.0, found)
+    stepped = np.full_like(half, np.nan)
+    np.divide(above, 2 * product * rest, out=stepped, where=rest > 1e-12)
+    return np.where((rest <= 1e-12) & (half > 0), 1.0, stepped)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,7 @@ def same_sizes(ratings: Ratings) -> list[Same]:
     points, place = np.unique(ratings.value, return_inverse=True)
     count = np.bincount(ratings.unit, minlength=ratings.units)
     start = np.cumsum(count) - count
-    found = []
+    sizes = []
     for size in np.flatnonzero(np.bincount(count)).tolist():
         block = np.sort(place.reshape(-1)[start[count == size][:, None] + np.arange(size)], axis=1)
         if len(points) ** size < 2**63:
@@ -195,8 +195,8 @@ def same_sizes(ratings: Ratings) -> list[Same]:
             sets = block[first]
         else:
             sets, row = np.unique(block, axis=0, return_inverse=True)
-        found.append(Same(points[sets], np.sort(row.reshape(-1))))
-    return found
+        sizes.append(Same(points[sets], np.sort(row.reshape(-1))))
+    return sizes
 
 
 def _by_annotation(
@@ -213,7 +213,7 @@ def _by_annotation(
         # Only the order of half-scores matters: with all of them known beforehand, ranking is counting.
         points = np.unique(np.concatenate([half.ravel() for halves in known for half in halves]))
         halvings = [(np.searchsorted(points, a), np.searchsorted(points, b)) for a, b in known]
-    found = []
+    drawn = []
     step = max(1, BLOCK_CELLS // ratings.units)
     for begin in range(0, splits, step):
         rows = min(step, splits - begin)
@@ -222,8 +222,8 @@ def _by_annotation(
         second = np.concatenate([part[1] for part in parts], axis=1)
         if correlation == "spearman":
             first, second = _ranks(first, points), _ranks(second, points)
-        found.append(pearson_rows(first, second, negligible))
-    return np.concatenate(found)
+        drawn.append(pearson_rows(first, second, negligible))
+    return np.concatenate(drawn)
 
 
 def _by_pattern(
@@ -294,7 +294,7 @@ def _by_rater(
     halves = _rater_means if aggregate == "mean" else _rater_medians
     negligible = rounding_error(ratings.value)
     sizes = np.bincount(ratings.unit, minlength=ratings.units)
-    found, products = [], []
+    correlations, products = [], []
     step = max(1, BLOCK_CELLS // ratings.units)
     for begin in range(0, splits, step):
         rows = min(step, splits - begin)
@@ -304,10 +304,10 @@ def _by_rater(
             a, b = first[None, both], second[None, both]
             if correlation == "spearman":
                 a, b = _ranks(a), _ranks(b)
-            found.append(pearson_rows(a, b, negligible)[0] if both.sum() > 2 else np.nan)
+            correlations.append(pearson_rows(a, b, negligible)[0] if both.sum() > 2 else np.nan)
             taken = np.bincount(ratings.unit, weights=who[ratings.coder], minlength=ratings.units)[both] / sizes[both]
             products.append(float(np.mean(taken * (1 - taken))) if both.any() else 0.25)
-    return np.array(found), np.array(products)
+    return np.array(correlations), np.array(products)
 
 
 def _rater_means(ratings: Ratings, chosen: Bools) -> tuple[Floats, Floats]:
@@ -380,5 +380,5 @@ def pearson_rows(first: Floats, second: Floats, negligible: float, weight: Float
     a, b = np.einsum("ij,ij->i", left, first), np.einsum("ij,ij->i", right, second)
     defined = (a > n * negligible) & (b > n * negligible)
     cross = np.einsum("ij,ij->i", left, second)
-    found: Floats = np.divide(cross, np.sqrt(a * b), out=np.full(len(n), np.nan), where=defined)
-    return found
+    correlations: Floats = np.divide(cross, np.sqrt(a * b), out=np.full(len(n), np.nan), where=defined)
+    return correlations

@@ -43,19 +43,19 @@ def variance_draws(design: Design, over: str = "both", *, draws: int = DRAWS, se
     ((2000, 3), True)
     """
     rng = np.random.default_rng(seed)
-    found: dict[str, Floats] = {}
+    by_name: dict[str, Floats] = {}
     factors = {factor.name: factor for factor in design.factors}
     item, rater = factors["item"], factors["rater"]
     unit, who, value = item.code, rater.code, design.value
     extra = np.zeros(draws)
     if pairs := factors.get("item × rater"):
         within, freedom = _around(value, pairs.code)
-        found["residual"] = within / _chi_squared(rng, freedom, draws)
+        by_name["residual"] = within / _chi_squared(rng, freedom, draws)
         sizes = np.bincount(pairs.code)
         first = np.unique(pairs.code, return_index=True)[1]
         value = np.bincount(pairs.code, weights=value) / sizes
         unit, who = unit[first], who[first]
-        extra = found["residual"] * float(np.mean(1 / sizes))
+        extra = by_name["residual"] * float(np.mean(1 / sizes))
     table = CrossedTable.of(unit, who, value, item.levels, rater.levels)
     traits = [factor for factor in design.factors if not factor.in_item and factor.name != "rater"]
     crossed = [factor for factor in design.factors if factor.in_item and factor.name not in ("item", "item × rater")]
@@ -70,18 +70,18 @@ def variance_draws(design: Design, over: str = "both", *, draws: int = DRAWS, se
     error = max(squares, 0.0) / _chi_squared(rng, max(freedom, 1.0), draws)
     for name, (sum_of_squares, degrees, per_variance) in between.items():
         mean_square = sum_of_squares / _chi_squared(rng, degrees, draws) if degrees > 0 else error
-        found[name] = np.maximum(mean_square - error, 0.0) * degrees / max(per_variance, 1e-300)
-    noise = error + sum((found[name] for name in between), np.zeros(draws))
+        by_name[name] = np.maximum(mean_square - error, 0.0) * degrees / max(per_variance, 1e-300)
+    noise = error + sum((by_name[name] for name in between), np.zeros(draws))
     if pairs is None:
-        found["residual"] = error
+        by_name["residual"] = error
     else:
-        found["item × rater"] = np.maximum(error - extra, 0.0)
+        by_name["item × rater"] = np.maximum(error - extra, 0.0)
     groups = [_of_raters(factor, rater) for factor in traits]
-    found["rater"] = table.rater_variance(noise, groups, rng if over != "items" else None)
+    by_name["rater"] = table.rater_variance(noise, groups, rng if over != "items" else None)
     for factor, group in zip(traits, groups, strict=True):
-        found[factor.name] = table.trait_variance(group, found["rater"], noise, rng)
-    found["item"] = table.item_variance(noise, rng if over != "raters" else None)
-    return np.column_stack([found[name] for name in design.names])
+        by_name[factor.name] = table.trait_variance(group, by_name["rater"], noise, rng)
+    by_name["item"] = table.item_variance(noise, rng if over != "raters" else None)
+    return np.column_stack([by_name[name] for name in design.names])
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,8 +219,8 @@ def _kurtosis(z: Floats, d: Floats, noise: float, freedom: float) -> float:
         return NORMAL
     typical = _solved(np.square(z), d, np.array([noise]), np.array([float(freedom)]))[0]
     standard = z / np.sqrt(np.maximum(d * typical + noise, 1e-300))
-    found = float(np.mean(standard**4) / max(float(np.mean(standard**2)) ** 2, 1e-300))
-    return float(np.clip(found, NORMAL, 30.0))  # short tails are not taken on trust from few effects
+    kurtosis = float(np.mean(standard**4) / max(float(np.mean(standard**2)) ** 2, 1e-300))
+    return float(np.clip(kurtosis, NORMAL, 30.0))  # short tails are not taken on trust from few effects
 
 
 def _around(value: Floats, code: Ints) -> tuple[float, float]:

@@ -149,15 +149,15 @@ def accuracy(
                 for others in (_of_group(frame, key) for frame in rest)
                 if (left := _persons(others, word))
             ]
-            found = Scores.of(rated, rules, group, items).rows(metrics, how, rated, scale, without)
+            scored = Scores.of(rated, rules, group, items).rows(metrics, how, rated, scale, without)
             if alone is not None:
-                found = [
+                scored = [
                     {**row, "ceiling": top}
-                    for row, top in zip(found, _ceilings(alone, key, rules, metrics), strict=True)
+                    for row, top in zip(scored, _ceilings(alone, key, rules, metrics), strict=True)
                 ]
             named = {"person": group[0]} if apart else {}
             stated = ({"missing": missing if m.classifies else "left_out"} for m in metrics)
-            rows += [{**key, **named, **said, **row} for said, row in zip(stated, found, strict=True)]
+            rows += [{**key, **named, **said, **row} for said, row in zip(stated, scored, strict=True)]
     return table(_columns_first(rows, names(by)), names(by))
 
 
@@ -202,13 +202,13 @@ def confusion(
             pl.col("item").n_unique().alias("items"),
             pl.col("rater").n_unique().alias("raters"),
         )
-        found = {(gold, value, state): counted for gold, value, state, *counted in cells.iter_rows()}
-        states = sorted({state for _, value, state in found if value is None})
+        counts = {(gold, value, state): counted for gold, value, state, *counted in cells.iter_rows()}
+        states = sorted({state for _, value, state in counts if value is None})
         for gold in [*codes, *off_scale]:
             total = known.filter(pl.col("gold") == gold).height
             pairs = [(value, "answered") for value in codes] + [(None, state) for state in states]
             for value, state in pairs:
-                n, items, judges = found.get((gold, value, state), (0, 0, 0))
+                n, items, judges = counts.get((gold, value, state), (0, 0, 0))
                 row: dict[str, Any] = {
                     "reference": shown(gold, scale),
                     "predicted": None if value is None else shown(value, scale),
@@ -232,9 +232,9 @@ def _ceilings(alone: pl.DataFrame, key: dict[str, Any], rules: Rules, metrics: S
         each = Scores.of(rated, rules, persons)
         if each.items:
             scores.append(each.values(np.ones((1, each.items)), metrics)[0])
-    found = np.array(scores).reshape(len(scores), len(metrics))
-    known = np.isfinite(found)
-    return [float(found[known[:, m], m].mean()) if known[:, m].any() else None for m in range(len(metrics))]
+    scored = np.array(scores).reshape(len(scores), len(metrics))
+    known = np.isfinite(scored)
+    return [float(scored[known[:, m], m].mean()) if known[:, m].any() else None for m in range(len(metrics))]
 
 
 def _persons(part: pl.DataFrame, reference: str | None) -> list[str | None]:

@@ -103,12 +103,12 @@ def one_against_the_others(
     judges = judges.filter(pl.col("value").is_not_null())
     everyone = judges["rater"].unique().sort()
     chosen = everyone[np.sort(np.random.default_rng(seed).permutation(len(everyone))[:most]).tolist()]
-    found = []
+    frames = []
     for person in chosen:
         mine, others = judges.filter(pl.col("rater") == person), judges.filter(pl.col("rater") != person)
         others = others.join(mine.select(keys).unique(), on=keys, how="semi", nulls_equal=True)
-        found.append(mine.join(_of_people(others, reference, keys, rounding), on=keys, how="left", nulls_equal=True))
-    return pl.concat(found) if found else judges.with_columns(gold=pl.lit(0.0), person=pl.lit("")).clear()
+        frames.append(mine.join(_of_people(others, reference, keys, rounding), on=keys, how="left", nulls_equal=True))
+    return pl.concat(frames) if frames else judges.with_columns(gold=pl.lit(0.0), person=pl.lit("")).clear()
 
 
 def under_test_and_judges(

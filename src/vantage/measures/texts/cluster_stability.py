@@ -84,15 +84,15 @@ def stability(clusters: Clusters, replicates: Floats, *, confidence: float = 0.9
     agreement = np.zeros(0)
     if usable.any():
         labels, centroids, _ = lloyd(replicates[usable], k, n_init=10, seed=seed)
-        agreement = np.array([adjusted_rand(clusters.labels, found) for found in labels])
-        for found, centres in zip(labels, centroids, strict=True):
+        agreement = np.array([adjusted_rand(clusters.labels, assigned) for assigned in labels])
+        for assigned, centres in zip(labels, centroids, strict=True):
             distance = np.linalg.norm(clusters.centroids[:, None] - centres[None], axis=2)
             mine, theirs = linear_sum_assignment(distance)
-            held += mine[np.argsort(theirs)][found] == clusters.labels
+            held += mine[np.argsort(theirs)][assigned] == clusters.labels
     tail = (1 - confidence) / 2
     low, high = np.quantile(replicates, [tail, 1 - tail], axis=0) if len(replicates) else (clusters.points,) * 2
     others = np.repeat(clusters.points[None], SEEDS, axis=0)
-    seeds = [adjusted_rand(clusters.labels, found) for found in lloyd(others, k, n_init=1, seed=seed + 1)[0]]
+    seeds = [adjusted_rand(clusters.labels, assigned) for assigned in lloyd(others, k, n_init=1, seed=seed + 1)[0]]
     share = held / len(agreement) if len(agreement) else np.full(len(held), np.nan)
     return Stability(agreement, share, low, high, np.array(seeds))
 
@@ -148,8 +148,8 @@ def rand_by_chance(
     chance = rows * columns / total if total else 0.0
     span = (rows + columns) / 2 - chance
     index = (together - chance) / span if span else np.ones(permutations)
-    found = adjusted_rand(one, two)
-    tails = [((index >= found - 1e-12).sum() + 1), ((index <= found + 1e-12).sum() + 1)]
+    observed = adjusted_rand(one, two)
+    tails = [((index >= observed - 1e-12).sum() + 1), ((index <= observed + 1e-12).sum() + 1)]
     return min(1.0, 2 * float(min(tails)) / (permutations + 1)), float(np.quantile(index, 0.95))
 
 

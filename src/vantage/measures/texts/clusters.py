@@ -235,9 +235,9 @@ def lloyd(sets: Floats, k: int, *, n_init: int = N_INIT, seed: int = 0) -> tuple
         # Centred, the squares that are subtracted stay small and exact.
         middle = sets[block].mean(axis=1, keepdims=True)
         starts = np.repeat(sets[block] - middle, n_init, axis=0)
-        found, centres, spread = _moved(starts, _plus_plus(starts, k, rng))
+        nearest, centres, spread = _moved(starts, _plus_plus(starts, k, rng))
         best = spread.reshape(-1, n_init).argmin(axis=1) + np.arange(0, len(starts), n_init)
-        labels[block], centroids[block], inertia[block] = found[best], centres[best] + middle, spread[best]
+        labels[block], centroids[block], inertia[block] = nearest[best], centres[best] + middle, spread[best]
     return labels, centroids, inertia
 
 

@@ -45,18 +45,18 @@ def composites(
         raise InputError(f"instrument '{instrument.id}' declares no scores", remedy="use one with aggregates")
     frame = judgments_frame(data, by).with_columns(pl.col("status").cast(pl.String))
     keys = [*KEY, *(column for column in by if column not in KEY)]
-    told = frame.select(*keys, "question", "value", "status")
+    answers = frame.select(*keys, "question", "value", "status")
     runs = frame.select(keys).unique(maintain_order=True)
-    found: list[pl.DataFrame] = []
+    scores: list[pl.DataFrame] = []
     for aggregate in instrument.aggregates:
-        score = _score(told, runs, keys, aggregate, instrument, members)
-        told = pl.concat([told, score])
-        found.append(score)
-    return pl.concat(found).select(*keys, "question", "value", "status")
+        score = _score(answers, runs, keys, aggregate, instrument, members)
+        answers = pl.concat([answers, score])
+        scores.append(score)
+    return pl.concat(scores).select(*keys, "question", "value", "status")
 
 
 def _score(
-    told: pl.DataFrame,
+    answers: pl.DataFrame,
     runs: pl.DataFrame,
     keys: Sequence[str],
     aggregate: Aggregate,
@@ -71,7 +71,7 @@ def _score(
     value = pl.col("value")
     for member in turned:
         value = pl.when(pl.col("question") == member).then(ends[member] - value).otherwise(value)
-    mine = told.filter(pl.col("question").is_in(list(aggregate.members))).with_columns(value.alias("value"))
+    mine = answers.filter(pl.col("question").is_in(list(aggregate.members))).with_columns(value.alias("value"))
     least = len(aggregate.members) if members == "all" else 1
     unanswered = pl.col("status").filter(pl.col("value").is_null())
     worst: pl.Expr = pl.lit("missing")
@@ -119,14 +119,14 @@ def item_means(data: Judgments, *, by: By = ("rater", "question")) -> pl.DataFra
     keys = [*columns, "item"]
     value = pl.col("value")
     mean = value.mean()
-    found = frame.group_by(keys).agg(
+    means = frame.group_by(keys).agg(
         mean.alias("mean"),
         value.var().alias("variance"),
         pl.when(mean != 0).then(value.std() / mean).alias("cv"),
         value.count().cast(pl.Int64).alias("runs"),
         value.null_count().cast(pl.Int64).alias("missing"),
     )
-    return found.sort(keys)
+    return means.sort(keys)
 
 
 def extremes(means: pl.DataFrame, *, by: By = ("rater", "question"), count: int = 10) -> pl.DataFrame:
@@ -144,7 +144,7 @@ def extremes(means: pl.DataFrame, *, by: By = ("rater", "question"), count: int 
         raise InputError(f"{count} items cannot be listed", remedy="ask for at least one")
     columns = by_columns(by)
     known = means.drop_nulls("mean").with_columns(pl.col("mean").round(9).alias("__rounded"))
-    found = []
+    frames = []
     for end, descending in (("highest", True), ("lowest", False)):
         ordered = known.sort([*columns, "__rounded", "item"], descending=[False] * len(columns) + [descending, False])
         ranked = ordered.with_columns(
@@ -159,8 +159,8 @@ def extremes(means: pl.DataFrame, *, by: By = ("rater", "question"), count: int 
         )
         tied = beyond.group_by(columns).agg(pl.len().cast(pl.Int64).alias("tied"))
         listed = listed.join(tied, on=columns, how="left", nulls_equal=True, maintain_order="left")
-        found.append(listed.with_columns(pl.lit(end).alias("end"), pl.col("tied").fill_null(0)))
-    stacked = pl.concat(found).drop("__rounded")
+        frames.append(listed.with_columns(pl.lit(end).alias("end"), pl.col("tied").fill_null(0)))
+    stacked = pl.concat(frames).drop("__rounded")
     own = [name for name in stacked.columns if name not in (*columns, "end", "place")]
     return stacked.select(*columns, "end", "place", *own)
 
@@ -205,22 +205,22 @@ def answer_replicates(
     weights = {score: question_weights(instrument, score) for score in scores}
     asked = [question for question in instrument.questions if any(question.id in w[0] for w in weights.values())]
     known = judgments.drop_nulls("probabilities").filter(pl.col("question").is_in([q.id for q in asked]))
-    told = {
+    chances_of = {
         (item, question): chances
         for item, question, chances in known.select("item", "question", "probabilities").iter_rows()
     }
-    items = sorted({item for item, _ in told if all((item, question.id) in told for question in asked)})
+    items = sorted({item for item, _ in chances_of if all((item, question.id) in chances_of for question in asked)})
     rng = np.random.default_rng(seed)
-    found = np.zeros((resamples, len(items), len(scores)))
-    found += np.array([weights[score][1] for score in scores])
+    replicates = np.zeros((resamples, len(items), len(scores)))
+    replicates += np.array([weights[score][1] for score in scores])
     for question in asked:
         codes = np.array(question.scale.codes)
         for place, item in enumerate(items):
-            chances = np.array(told[item, question.id][: len(codes)])
+            chances = np.array(chances_of[item, question.id][: len(codes)])
             drawn = rng.multinomial(runs, chances / chances.sum(), size=resamples) @ codes / runs
             for d, score in enumerate(scores):
-                found[:, place, d] += weights[score][0].get(question.id, 0.0) * drawn
-    return items, found
+                replicates[:, place, d] += weights[score][0].get(question.id, 0.0) * drawn
+    return items, replicates
 
 
 def question_weights(instrument: Instrument, score: str) -> tuple[dict[str, float], float]:

@@ -78,8 +78,8 @@ class Dictionary:
         """A dictionary from lists of words by dimension and direction (`high`, `low`, `neutral`), or plain lists."""
         signs = {"high": 1.0, "low": -1.0, "neutral": 0.0}
         rows: list[tuple[str, str, float | None]] = []
-        for dimension, told in dimensions.items():
-            sides = told if isinstance(told, Mapping) else {None: told}
+        for dimension, sides_of in dimensions.items():
+            sides = sides_of if isinstance(sides_of, Mapping) else {None: sides_of}
             for side, words in sides.items():
                 if side is not None and side not in signs:
                     raise InputError(
@@ -110,8 +110,8 @@ class Dictionary:
             table.require("word", "dimension", "direction")
             words, dimensions = table.frame["word"].to_list(), table.frame["dimension"].to_list()
             signs = [_sign(cell, path) for cell in _blank_na(table.frame["direction"].to_list())]
-            told = zip(words, dimensions, signs, strict=True)
-            return cls._made(path.name, [(str(w), str(d), sign) for w, d, sign in told if w and d], [])
+            entries = zip(words, dimensions, signs, strict=True)
+            return cls._made(path.name, [(str(w), str(d), sign) for w, d, sign in entries if w and d], [])
         members = [name for name in columns if name.endswith(" dictionary")]
         if "original word" not in columns or not members:
             raise InputError(
@@ -144,22 +144,22 @@ class Dictionary:
     @classmethod
     def _made(cls, name: str, rows: Iterable[tuple[str, str, float | None]], faults: Sequence[str]) -> Dictionary:
         """Entries by word in lower case; where two spellings of a word contradict each other, no direction is kept."""
-        found: dict[str, dict[str, float | None]] = {}
+        directions: dict[str, dict[str, float | None]] = {}
         conflicts = 0
         for word, dimension, direction in rows:
-            told = found.setdefault(plain(word), {})
-            if dimension in told and told[dimension] != direction:
+            sides = directions.setdefault(plain(word), {})
+            if dimension in sides and sides[dimension] != direction:
                 conflicts += 1
-                told[dimension] = None
+                sides[dimension] = None
             else:
-                told[dimension] = direction
-        found.pop("", None)
-        if not found:
+                sides[dimension] = direction
+        directions.pop("", None)
+        if not directions:
             raise InputError("the dictionary has no words", file=name, remedy="check the file")
         notes = [f"{len(faults)} defective cells were read as not given ({faults[0]}, …)."] if faults else []
         if conflicts:
             notes.append(f"{conflicts} words have two directions; they count without one.")
-        entries = {word: tuple(Entry(d, s) for d, s in told.items()) for word, told in found.items()}
+        entries = {word: tuple(Entry(d, s) for d, s in sides.items()) for word, sides in directions.items()}
         return cls(name, entries, tuple(notes))
 
     @cached_property
@@ -176,7 +176,7 @@ class Dictionary:
         """Per dimension: the share of the dictionary's words and their mean direction, as blind drawing would give."""
         rates: dict[str, tuple[float, float | None]] = {}
         for dimension in self.dimensions:
-            entries = [e for told in self.words.values() for e in told if e.dimension == dimension]
+            entries = [e for listed in self.words.values() for e in listed if e.dimension == dimension]
             signs = [entry.direction for entry in entries if entry.direction is not None]
             mean = sum(signs) / len(signs) if signs and dimension in self.directed else None
             rates[dimension] = (len(entries) / len(self.words), mean)
@@ -207,18 +207,18 @@ class Dictionary:
     def _find(self, word: str, parts: Sequence[PartOfSpeech], lemmatize: Lemmatize) -> Match | None:
         if word in self.words:
             return Match("exact", word, self.words[word])
-        if found := self._spelt(word):
-            return Match("variant", found, self.words[found])
+        if lemma_of := self._spelt(word):
+            return Match("variant", lemma_of, self.words[lemma_of])
         pieces = re.split(r"[\s-]+", word)
         before = word[: len(word) - len(pieces[-1])]
         for lemma in lemmatize(pieces[-1], parts):
-            if found := self._known(before + lemma):
-                return Match("lemma", found, self.words[found])
+            if lemma_of := self._known(before + lemma):
+                return Match("lemma", lemma_of, self.words[lemma_of])
         if len(pieces) > 1:
             head = pieces[-1]
             for form in (head, *lemmatize(head, parts)):
-                if found := self._known(form):
-                    return Match("head", found, self.words[found])
+                if lemma_of := self._known(form):
+                    return Match("head", lemma_of, self.words[lemma_of])
         return None
 
     def _known(self, word: str) -> str | None:
@@ -236,10 +236,10 @@ class Dictionary:
     @cached_property
     def _joined_words(self) -> dict[str, str]:
         """Entries by their letters alone; where several share them, the first in the alphabet."""
-        found: dict[str, str] = {}
+        joined: dict[str, str] = {}
         for word in sorted(self.words):
-            found.setdefault(_joined(word), word)
-        return found
+            joined.setdefault(_joined(word), word)
+        return joined
 
 
 def plain(word: str) -> str:

@@ -72,8 +72,8 @@ def text_diversity(
     for column in ("text", *columns):
         if column not in texts.columns:
             raise InputError(f"the texts have no column '{column}'", remedy=f"they have {', '.join(texts.columns)}")
-    told = texts.drop_nulls("text").filter(pl.col("text").str.contains(r"\w"))
-    split = told.partition_by(columns, as_dict=True, maintain_order=True) if columns else {(): told}
+    written = texts.drop_nulls("text").filter(pl.col("text").str.contains(r"\w"))
+    split = written.partition_by(columns, as_dict=True, maintain_order=True) if columns else {(): written}
     pools = {key: [words(text) for text in sorted(split[key]["text"].to_list())] for key in sorted(split, key=str)}
     drawn = min((len(pool) for pool in pools.values()), default=0) if size is None else size
     times = {n: {key: _times(pool, n) for key, pool in pools.items()} for n in (2, 3)}

@@ -40,12 +40,12 @@ def matched(keywords: pl.DataFrame, dictionary: Dictionary, *, lemmatize: Lemmat
     if "keyword" not in keywords.columns:
         raise InputError("the table has no column 'keyword'", remedy=f"it has {', '.join(keywords.columns)}")
     about = keywords["about"].to_list() if "about" in keywords.columns else [""] * len(keywords)
-    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    matches: dict[tuple[str, str], list[dict[str, Any]]] = {}
     rows: list[dict[str, Any]] = []
     for occurrence, (word, kind) in enumerate(zip(keywords["keyword"], about, strict=True)):
-        if (word, kind) not in found:
-            found[word, kind] = _told(word, dictionary, PARTS.get(kind, PARTS["traits"]), lemmatize)
-        rows += [{"occurrence": occurrence, **told} for told in found[word, kind]]
+        if (word, kind) not in matches:
+            matches[word, kind] = _told(word, dictionary, PARTS.get(kind, PARTS["traits"]), lemmatize)
+        rows += [{"occurrence": occurrence, **hits} for hits in matches[word, kind]]
     schema = {
         "occurrence": pl.Int64,
         **dict.fromkeys(("stage", "entry"), pl.String),
@@ -53,11 +53,11 @@ def matched(keywords: pl.DataFrame, dictionary: Dictionary, *, lemmatize: Lemmat
         "dimension": pl.String,
         "direction": pl.Float64,
     }
-    told = pl.DataFrame(rows, schema=schema)
+    hits = pl.DataFrame(rows, schema=schema)
     return (
         keywords.with_row_index("occurrence")
         .with_columns(pl.col("occurrence").cast(pl.Int64))
-        .join(told, on="occurrence", how="left", maintain_order="left")
+        .join(hits, on="occurrence", how="left", maintain_order="left")
     )
 
 
@@ -191,9 +191,9 @@ class _Draws:
             if mean is not None:
                 far = np.abs(by_chance - mean) >= abs(estimate - mean) - 1e-12
                 p = float((far.sum() + 1) / (len(by_chance) + 1))
-            told = {"estimate": float(estimate), "low": low, "high": high, "chance": mean, "p": p}
+            row = {"estimate": float(estimate), "low": low, "high": high, "chance": mean, "p": p}
             rows.append(
-                {**told, "chance_low": bounds[0] if varied else None, "chance_high": bounds[1] if varied else None}
+                {**row, "chance_low": bounds[0] if varied else None, "chance_high": bounds[1] if varied else None}
             )
         return rows
 
@@ -210,12 +210,12 @@ def _told(
 
 def _per_item(items: pl.DataFrame, mine: pl.DataFrame) -> Floats:
     """Per item: keywords of a dimension, the sum of their directions, and how many have one."""
-    told = mine.group_by("item").agg(
+    shares = mine.group_by("item").agg(
         pl.len().cast(pl.Float64).alias("count"),
         pl.col("direction").sum().alias("sum"),
         pl.col("direction").count().cast(pl.Float64).alias("directed"),
     )
-    joined = items.join(told, on="item", how="left", maintain_order="left")
+    joined = items.join(shares, on="item", how="left", maintain_order="left")
     return joined.select(pl.col("count", "sum", "directed").fill_null(0.0)).to_numpy()
 
 

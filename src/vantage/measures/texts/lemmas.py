@@ -32,8 +32,8 @@ def lemmas(word: str, parts: Sequence[PartOfSpeech] = ("ADJ", "NOUN", "VERB"), l
     """
     if not available(language) or not word:
         return []
-    found = _english(word) if language == "en" else _tagged(word, language)
-    ordered = [lemma for part in parts for lemma in found.get(part, ())]
+    forms = _english(word) if language == "en" else _tagged(word, language)
+    ordered = [lemma for part in parts for lemma in forms.get(part, ())]
     return [lemma for lemma in dict.fromkeys(ordered) if lemma != word]
 
 
@@ -41,21 +41,21 @@ def lemmas(word: str, parts: Sequence[PartOfSpeech] = ("ADJ", "NOUN", "VERB"), l
 def _english(word: str) -> dict[str, tuple[str, ...]]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        found = import_module("lemminflect").getAllLemmas(word)
-    return {part: tuple(forms) for part, forms in found.items()}
+        by_part = import_module("lemminflect").getAllLemmas(word)
+    return {part: tuple(forms) for part, forms in by_part.items()}
 
 
 @cache
 def _tagged(word: str, language: str) -> dict[str, tuple[str, ...]]:
     tagger = _tagger(language)
-    found: dict[str, tuple[str, ...]] = {}
+    forms: dict[str, tuple[str, ...]] = {}
     # German nouns have a capital, and a keyword in lower case may be one.
     for form in (word, word.capitalize()):
         lemma, tag = tagger.analyze(form)
         for part, tags in _TAGS.items():
             if tag.startswith(tags):
-                found[part] = (*found.get(part, ()), lemma.casefold())
-    return found
+                forms[part] = (*forms.get(part, ()), lemma.casefold())
+    return forms
 
 
 @cache

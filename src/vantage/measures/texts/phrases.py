@@ -101,7 +101,7 @@ def class_phrases(
     [('high', 'high wages', 2), ('low', 'poverty', 2)]
     """
     columns = [of] if isinstance(of, str) else list(of)
-    found: dict[tuple[Any, ...], tuple[Counter[str], Counter[str]]] = {}
+    counts: dict[tuple[Any, ...], tuple[Counter[str], Counter[str]]] = {}
     for key, mine in _classes(texts, columns, names):
         times: Counter[str] = Counter()
         in_texts: Counter[str] = Counter()
@@ -109,13 +109,13 @@ def class_phrases(
             given = Counter(phrases(text, longest=longest, stop_words=stop_words))
             times.update(given)
             in_texts.update(given.keys())
-        found[key] = times, in_texts
+        counts[key] = times, in_texts
     everywhere: Counter[str] = Counter()
-    for times, _ in found.values():
+    for times, _ in counts.values():
         everywhere.update(times)
-    mean = everywhere.total() / max(len(found), 1)
+    mean = everywhere.total() / max(len(counts), 1)
     rows: list[tuple[Any, ...]] = []
-    for key, (times, in_texts) in found.items():
+    for key, (times, in_texts) in counts.items():
         usable = _longest_only({p: n for p, n in times.items() if in_texts[p] >= least_texts})
         weight = {p: times[p] / times.total() * np.log1p(mean / everywhere[p]) for p in usable}
         best = sorted(weight, key=lambda p: (-weight[p], p))[:count]
@@ -173,14 +173,14 @@ def _classes(texts: pl.DataFrame, columns: Sequence[str], names: Names) -> list[
     for column in needed:
         if column not in texts.columns:
             raise InputError(f"the texts have no column '{column}'", remedy=f"they have {', '.join(texts.columns)}")
-    told = texts.drop_nulls(needed).with_columns(pl.col(columns).cast(pl.String))
+    classed = texts.drop_nulls(needed).with_columns(pl.col(columns).cast(pl.String))
     everywhere = () if isinstance(names, Mapping) else tuple(names)
     own = {item: tuple(given) for item, given in names.items()} if isinstance(names, Mapping) else {}
-    items = told["item"].cast(pl.String).to_list() if own else [""] * len(told)
-    clean = [masked(text, own.get(item, everywhere)) for text, item in zip(told["text"], items, strict=True)]
-    once = ["text", *columns, *(["item"] if "item" in told.columns else [])]
-    told = told.with_columns(pl.Series("text", clean, dtype=pl.String)).unique(once, maintain_order=True)
-    split = told.partition_by(columns, as_dict=True)
+    items = classed["item"].cast(pl.String).to_list() if own else [""] * len(classed)
+    clean = [masked(text, own.get(item, everywhere)) for text, item in zip(classed["text"], items, strict=True)]
+    once = ["text", *columns, *(["item"] if "item" in classed.columns else [])]
+    classed = classed.with_columns(pl.Series("text", clean, dtype=pl.String)).unique(once, maintain_order=True)
+    split = classed.partition_by(columns, as_dict=True)
     return [(key, split[key]["text"].to_list()) for key in sorted(split)]
 
 

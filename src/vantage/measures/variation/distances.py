@@ -135,12 +135,12 @@ def distance(
             units = cells.distances(metric_of)
             if per == "item":
                 infinite = "an answer of the first group never occurs in the second; pass smoothing"
-                found = cells.units.with_columns(
+                frame = cells.units.with_columns(
                     pl.Series("estimate", units).replace(np.inf, None),
                     pl.when(pl.Series(np.isinf(units))).then(pl.lit(infinite)).alias("reason"),
                     *(pl.lit(value).alias(key) for key, value in named.items()),
                 )
-                frames.append(unit_table(found.filter(~np.isnan(units)), part, by, keys, list(named), used))
+                frames.append(unit_table(frame.filter(~np.isnan(units)), part, by, keys, list(named), used))
             else:
                 unused = part.frame.filter(~used & pl.col("value").is_null())
                 row = _average(cells, units, metric_of, mine, unused, how)

@@ -350,8 +350,8 @@ def _without(
     answered: pl.DataFrame, units: Callable[[pl.DataFrame], pl.DataFrame], seed: int
 ) -> Callable[[], Iterator[UnitValues]]:
     """The units' estimates in the table without each rater in turn."""
-    found = (units(rest) for rest in without_raters(answered, seed))
-    return lambda: ((each["item"], each["estimate"].to_numpy()) for each in found)
+    frames = (units(rest) for rest in without_raters(answered, seed))
+    return lambda: ((each["item"], each["estimate"].to_numpy()) for each in frames)
 
 
 def _unit_entropy(used: pl.DataFrame) -> pl.DataFrame:

@@ -139,10 +139,10 @@ def _unknown(spec: str, kind: str, has_colon: bool) -> str:
     return f"There is no kind of model '{kind}'; write one of {', '.join(forms)}."
 
 
-def _accepted(name: str, found: Any) -> Callable[..., ChatModel]:
-    if not callable(found):
+def _accepted(name: str, factory: Any) -> Callable[..., ChatModel]:
+    if not callable(factory):
         raise TypeError("is neither a class nor a function that makes a model")
-    return cast(Callable[..., ChatModel], found)
+    return cast(Callable[..., ChatModel], factory)
 
 
 def _argument(model: Callable[..., ChatModel]) -> str:

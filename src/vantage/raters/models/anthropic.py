@@ -73,11 +73,11 @@ class AnthropicModel(RemoteModel):
         if system:
             cached = {"type": "text", "text": "\n\n".join(system), "cache_control": {"type": "ephemeral"}}
             body["system"] = [cached]
-        told = dict(self._parameters)
+        parameters = dict(self._parameters)
         if request.schema is not None:
             shape = {"format": {"type": "json_schema", "schema": _plain(request.schema)}}
-            told["output_config"] = {**shape, **(told.get("output_config") or {})}
-        return {name: value for name, value in {**body, **told}.items() if name not in self._left_out}
+            parameters["output_config"] = {**shape, **(parameters.get("output_config") or {})}
+        return {name: value for name, value in {**body, **parameters}.items() if name not in self._left_out}
 
     def read(self, answer: Any) -> Completion:
         """What a message says."""

@@ -76,17 +76,17 @@ class ChatProtocol:
         return Completion(text, finish, thinking=thinking, category=category, **usage(answer))
 
     def _top(self, choice: Any) -> list[tuple[str, float]]:
-        told = choice.get("logprobs") or {}
-        first = (told.get("content") or [{}])[0]
+        logprobs = choice.get("logprobs") or {}
+        first = (logprobs.get("content") or [{}])[0]
         top = [(str(t["token"]), float(t["logprob"])) for t in first.get("top_logprobs") or ()]
         if not top:
             raise ModelError("The endpoint answers without log-probabilities; use the style sampling or read replies.")
         return sorted(top, key=lambda one: -one[1])
 
 
-def raise_if_error(told: Any) -> None:
+def raise_if_error(answer: Any) -> None:
     """Raises for an error that came with the status of a success, as routers send it."""
-    error = told.get("error") if isinstance(told, Mapping) else None
+    error = answer.get("error") if isinstance(answer, Mapping) else None
     if not error:
         return
     code = error.get("code") if isinstance(error, Mapping) else None
@@ -111,11 +111,11 @@ def filter_category(choice: Mapping[str, Any]) -> str:
 
 def usage(answer: Any) -> dict[str, Any]:
     """The tokens that an answer took, as a completion keeps them."""
-    told = answer.get("usage") or {}
-    prompt, reply = told.get("prompt_tokens_details") or {}, told.get("completion_tokens_details") or {}
+    counts = answer.get("usage") or {}
+    prompt, reply = counts.get("prompt_tokens_details") or {}, counts.get("completion_tokens_details") or {}
     return {
-        "prompt_tokens": int(told.get("prompt_tokens") or 0),
-        "completion_tokens": int(told.get("completion_tokens") or 0),
+        "prompt_tokens": int(counts.get("prompt_tokens") or 0),
+        "completion_tokens": int(counts.get("completion_tokens") or 0),
         "cached_tokens": int(prompt.get("cached_tokens") or 0),
         "reasoning_tokens": int(reply.get("reasoning_tokens") or 0),
     }

@@ -38,7 +38,7 @@ def apart(text: str) -> tuple[str, str]:
     """
     if "<" not in text:
         return text, ""
-    thought = [found[2].strip() for found in _BLOCK.finditer(text)]
+    thought = [match[2].strip() for match in _BLOCK.finditer(text)]
     rest = _BLOCK.sub("", text)
     # A template may write the opening tag into the prompt, so that the reply has only the closing one.
     *before, last = _CLOSE.split(rest)

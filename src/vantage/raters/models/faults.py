@@ -93,19 +93,19 @@ class Fault:
         """
         if isinstance(body, (str, bytes)):
             body = _json(body)
-        told = body.get("error", body) if isinstance(body, Mapping) else body
-        if isinstance(told, str):
-            told = {"message": told}
+        error = body.get("error", body) if isinstance(body, Mapping) else body
+        if isinstance(error, str):
+            error = {"message": error}
         entries = _details(body)
-        if not isinstance(told, Mapping):
-            told = {}
-        said = told.get("message") or told.get("Message") or "; ".join(m for m, _, _ in entries if m) or message
-        codes = {str(told[key]) for key in ("code", "type", "status") if told.get(key)}
-        inner = told.get("innererror") or told.get("inner_error") or {}
+        if not isinstance(error, Mapping):
+            error = {}
+        said = error.get("message") or error.get("Message") or "; ".join(m for m, _, _ in entries if m) or message
+        codes = {str(error[key]) for key in ("code", "type", "status") if error.get(key)}
+        inner = error.get("innererror") or error.get("inner_error") or {}
         codes |= {str(inner["code"])} if isinstance(inner, Mapping) and inner.get("code") else set()
         codes |= {kind for _, _, kind in entries if kind}
-        named = str(told.get("param") or next((where for _, where, _ in entries if where), ""))
-        return cls(str(said), status, frozenset(codes), named, _category(told, inner), dict(headers))
+        named = str(error.get("param") or next((where for _, where, _ in entries if where), ""))
+        return cls(str(said), status, frozenset(codes), named, _category(error, inner), dict(headers))
 
     @property
     def filtered(self) -> bool:
@@ -141,8 +141,8 @@ class Fault:
             return None
         path = [step for step in re.split(r"[.\[\]]+", self.where) if step and step != "body" and not step.isdigit()]
         if path:
-            found = path[0] if path[0] in parameters else None
-            return None if found in LIMITS and self.too_long else found
+            parameter = path[0] if path[0] in parameters else None
+            return None if parameter in LIMITS and self.too_long else parameter
         if self.too_long:
             return None
         names = {name: [name, *_ALSO.get(name, ())] for name in parameters}
@@ -157,7 +157,7 @@ class Fault:
 
     def sentence(self, host: str, model: str, timeout: float, key_variable: str, tries: int) -> str:
         """What went wrong, in one sentence; the endpoint's words are kept, except where they may quote the key."""
-        told = " ".join(self.message.split())[:300].rstrip(".")
+        message = " ".join(self.message.split())[:300].rstrip(".")
         after = "" if tries == 1 else f" after {tries} tries"
         if self.late:
             return f"{host} did not answer within {timeout:g} seconds{after}."
@@ -167,12 +167,12 @@ class Fault:
             # Such messages often repeat a part of the key.
             return f"{host} refuses the key ({self.status}); check {key_variable}."
         if self.status == 404:
-            return f"{host} has no model '{model}' at this base URL (404: {told})."
+            return f"{host} has no model '{model}' at this base URL (404: {message})."
         if self.status == 429:
-            return f"{host} is at its limit{after} (429: {told})."
+            return f"{host} is at its limit{after} (429: {message})."
         if self.status >= 500:
-            return f"{host} failed{after} ({self.status}: {told})."
-        return f"{host} refuses the request ({self.status}: {told})."
+            return f"{host} failed{after} ({self.status}: {message})."
+        return f"{host} refuses the request ({self.status}: {message})."
 
 
 def of_client(error: Any) -> Fault:
@@ -201,10 +201,10 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     62.0
     """
     for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
-        told = headers.get(name)
-        if told is None:
+        value = headers.get(name)
+        if value is None:
             continue
-        seconds = _number(told) / unit if math.isfinite(_number(told)) else _until(told, headers.get("date"))
+        seconds = _number(value) / unit if math.isfinite(_number(value)) else _until(value, headers.get("date"))
         if math.isfinite(seconds):
             return min(max(seconds, 0.0), LONGEST_WAIT)
     waits = [
@@ -216,22 +216,22 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     return min(max(*waits, 0.0), LONGEST_WAIT) if waits else None
 
 
-def _number(told: str) -> float:
+def _number(text: str) -> float:
     try:
-        return float(told)
+        return float(text)
     except ValueError:
         return math.nan
 
 
-def _reset(told: str, now: str | None) -> float:
+def _reset(text: str, now: str | None) -> float:
     """Seconds until a rate limit is reset: a duration, a number of seconds, a moment."""
-    if re.fullmatch(rf"(?:{_DURATION.pattern})+", told):
-        return math.fsum(float(amount) * _SECONDS[unit] for amount, unit in _DURATION.findall(told))
-    seconds = _number(told)
+    if re.fullmatch(rf"(?:{_DURATION.pattern})+", text):
+        return math.fsum(float(amount) * _SECONDS[unit] for amount, unit in _DURATION.findall(text))
+    seconds = _number(text)
     if math.isfinite(seconds):
         # Some endpoints give the moment in milliseconds since 1970.
         return seconds if seconds < 1e6 else seconds / (1000 if seconds > 1e11 else 1) - time.time()
-    return _until(told, now)
+    return _until(text, now)
 
 
 def _until(date: str, now: str | None) -> float:
@@ -283,11 +283,11 @@ def _where(entry: Mapping[str, Any]) -> str:
     return re.sub(r"^(?:generation_?config)\.", "", str(entry.get("field") or ""), flags=re.IGNORECASE)
 
 
-def _category(told: Mapping[str, Any], inner: Any) -> str:
+def _category(error: Mapping[str, Any], inner: Any) -> str:
     """What a content filter objected to, as the provider calls it."""
     results = inner.get("content_filter_result") if isinstance(inner, Mapping) else None
     if isinstance(results, Mapping):
         return ", ".join(sorted(k for k, v in results.items() if isinstance(v, Mapping) and v.get("filtered")))
-    metadata = told.get("metadata")
+    metadata = error.get("metadata")
     reasons = metadata.get("reasons") if isinstance(metadata, Mapping) else None
     return ", ".join(map(str, reasons)) if isinstance(reasons, list) else ""

@@ -27,7 +27,7 @@ def first_tokens(top: Sequence[tuple[str, float]], options: Sequence[str]) -> li
     [-2.0, -0.4211..., -inf]
     """
     tokens = [(bare.casefold(), logprob) for token, logprob in top if (bare := token.strip(_AROUND))]
-    found: dict[str, float] = {}
+    chances: dict[str, float] = {}
     doubtful: list[tuple[str, float, list[str]]] = []
     for token, logprob in tokens:
         begun = [option for option in options if option.casefold().startswith(token)]
@@ -36,13 +36,13 @@ def first_tokens(top: Sequence[tuple[str, float]], options: Sequence[str]) -> li
             apart = [o for o in begun if any(len(t) > len(token) and o.casefold().startswith(t) for t, _ in tokens)]
             begun = [option for option in begun if option not in apart]
         if len(begun) == 1:
-            found[begun[0]] = float(np.logaddexp(found.get(begun[0], -math.inf), logprob))
+            chances[begun[0]] = float(np.logaddexp(chances.get(begun[0], -math.inf), logprob))
         elif begun:
             doubtful.append((token, logprob, begun))
     for token, logprob, begun in doubtful:
-        if math.exp(logprob) > _DOUBT * sum(map(math.exp, found.values())):
+        if math.exp(logprob) > _DOUBT * sum(map(math.exp, chances.values())):
             raise ModelError(
                 f"'{begun[0]}' and '{begun[1]}' begin with the same token '{token}', so the first token cannot tell "
                 "them apart; give the options letters, or use hf: or gguf:, which compare whole options."
             )
-    return [found.get(option, -math.inf) for option in options]
+    return [chances.get(option, -math.inf) for option in options]

@@ -56,12 +56,12 @@ class GeminiModel(RemoteModel):
                 raise ModelError(self.no_probabilities) from None
             raise
         completion = self._read(answer)
-        told = answer.candidates[0].logprobs_result if answer.candidates else None
+        result = answer.candidates[0].logprobs_result if answer.candidates else None
         if completion.finish == "filtered":
             return completion
-        if told is None or not told.top_candidates:
+        if result is None or not result.top_candidates:
             raise ModelError(self.no_probabilities)
-        top = [(str(one.token), float(one.log_probability)) for one in told.top_candidates[0].candidates]
+        top = [(str(one.token), float(one.log_probability)) for one in result.top_candidates[0].candidates]
         return Completion(
             top[0][0],
             prompt_tokens=completion.prompt_tokens,

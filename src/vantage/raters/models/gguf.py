@@ -180,13 +180,13 @@ class GGUFModel:
         return Completion(text or "", finish, usage.get("prompt_tokens", 0), usage.get("completion_tokens", 0))
 
     def _answer(self, body: dict[str, Any], request: Request, schema: Mapping[str, Any] | None) -> Any:
-        told = dict(body)
+        fields = dict(body)
         if schema is not None:
-            told["json_schema"] = dict(schema)
+            fields["json_schema"] = dict(schema)
         try:
             if not self._has_template:
-                return self._live.handle_completions({**told, "prompt": plain_prompt(request.messages)})
-            return self._live.handle_chat_completions({**told, "messages": turns(request.messages)})
+                return self._live.handle_completions({**fields, "prompt": plain_prompt(request.messages)})
+            return self._live.handle_chat_completions({**fields, "messages": turns(request.messages)})
         except (RuntimeError, ValueError) as error:
             if schema is None:
                 return {"error": {"message": str(error)}}
@@ -231,8 +231,8 @@ class GGUFModel:
         )
         if "error" in answer:
             raise ModelError(self._reason(answer["error"]))
-        told = answer["choices"][0]["logprobs"]
-        entries = [told["content"][0], *told["content"][0]["top_logprobs"]] if told else []
+        logprobs = answer["choices"][0]["logprobs"]
+        entries = [logprobs["content"][0], *logprobs["content"][0]["top_logprobs"]] if logprobs else []
         return {entry["id"]: entry["logprob"] for entry in entries}
 
     def _option_tokens(self, prompt: str, options: Sequence[str]) -> list[list[int]]:
@@ -253,12 +253,12 @@ class GGUFModel:
                 {"Content-Type": "application/json", "Authorization": f"Bearer {self._key}"},
             )
             answer = connection.getresponse()
-            told = json.loads(answer.read())
+            answer_of = json.loads(answer.read())
         finally:
             connection.close()
         if answer.status != 200:
-            raise ModelError(self._reason(told.get("error", {})))
-        return told
+            raise ModelError(self._reason(answer_of.get("error", {})))
+        return answer_of
 
 
 def _has_template(file: Path) -> bool:

@@ -247,18 +247,18 @@ class HuggingFaceModel:
     def _prompt(self, messages: Sequence[Message]) -> str:
         if not self._has_template:
             return plain_prompt(messages)
-        told = turns(messages)
+        chat = turns(messages)
         begun = bool(messages) and messages[-1].role == "assistant"
         how = {"tokenize": False, "add_generation_prompt": not begun, "continue_final_message": begun}
         refused = require("jinja2", "local").TemplateError
         try:
-            return str(self._tokenizer.apply_chat_template(told, **how))
+            return str(self._tokenizer.apply_chat_template(chat, **how))
         except refused:
             note_once(
                 self.notes,
                 f"The template of {self.name} has no system message; it opens the first question instead.",
             )
-            return str(self._tokenizer.apply_chat_template(_without_system(told), **how))
+            return str(self._tokenizer.apply_chat_template(_without_system(chat), **how))
 
     def _option_tokens(self, prompt: str, options: Sequence[str]) -> list[list[int]]:
         return option_tokens(self._tokens, prompt, options, "" if self._has_template else LEAD)

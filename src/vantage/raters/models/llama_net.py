@@ -94,8 +94,8 @@ class LlamaNet:
         logits = hidden @ self._out.T
         most = logits.max(axis=-1, keepdims=True)
         total = most + np.log(np.exp(logits - most).sum(axis=-1, keepdims=True, dtype=np.float64))
-        found = logits[..., list(tokens)] - total
-        return lambda: found
+        logprobs = logits[..., list(tokens)] - total
+        return lambda: logprobs
 
     def states(self, rows: Sequence[Tokens], last: int) -> Weights:
         """What is known behind each of the last tokens of each row: row × token × dimension."""
@@ -123,8 +123,8 @@ class LlamaNet:
             keys = _turned(self._split(normed @ layer.keys.T, rows, self._shared_heads), turn)
             values = self._split(normed @ layer.values.T, rows, self._shared_heads)
             added.append((keys[0], values[0]))
-            told = self._attended(queries, keys, values, past[number] if past is not None else None, barred)
-            hidden = hidden + told.reshape(rows * width, -1) @ layer.mix.T
+            attended = self._attended(queries, keys, values, past[number] if past is not None else None, barred)
+            hidden = hidden + attended.reshape(rows * width, -1) @ layer.mix.T
             if number + 1 == len(self._layers):
                 # Behind the attention of the last layer, only what is asked for is still of use.
                 hidden = hidden.reshape(rows, width, -1)[:, -last:].reshape(rows * last, -1)
@@ -148,13 +148,13 @@ class LlamaNet:
             earlier = np.exp(earlier - most)
         own = np.exp(own - most)
         total = own.sum(axis=-1, keepdims=True)
-        told = (own.reshape(rows, shared, group * width, width) @ values).reshape(rows, shared, group, width, size)
+        summed = (own.reshape(rows, shared, group * width, width) @ values).reshape(rows, shared, group, width, size)
         if past is not None:
             total = total + earlier.sum(axis=-1, keepdims=True)
             weighed = np.ascontiguousarray(earlier.swapaxes(0, 1)).reshape(shared, rows * group * width, -1) @ past[1]
-            told = told + weighed.reshape(shared, rows, group, width, size).swapaxes(0, 1)
-        found: Weights = (told / total).reshape(rows, self._heads, width, size).swapaxes(1, 2)
-        return found
+            summed = summed + weighed.reshape(shared, rows, group, width, size).swapaxes(0, 1)
+        attended: Weights = (summed / total).reshape(rows, self._heads, width, size).swapaxes(1, 2)
+        return attended
 
     def _split(self, flat: Weights, rows: int, heads: int) -> Weights:
         """Row × head × token × dimension."""

@@ -46,11 +46,11 @@ class MistralModel(RemoteModel):
 
     async def _read(self, request: Request, depth: int, options: Sequence[str]) -> Completion:
         while True:
-            told = self._body(request, depth)
+            body = self._body(request, depth)
             try:
-                answer = await self._client.chat.complete_async(**told)
+                answer = await self._client.chat.complete_async(**body)
             except errors_.MistralError as error:
-                if not self.leaves_out(self._fault(error), told):
+                if not self.leaves_out(self._fault(error), body):
                     raise
             else:
                 completion = ChatProtocol().read(answer.model_dump(mode="json", warnings=False), options)

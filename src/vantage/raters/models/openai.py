@@ -114,8 +114,8 @@ class OpenAIModel(RemoteModel):
             return await self._client.get("/models", cast_to=object)
 
         try:
-            told = self.wait(listed())
-            models = told.get("data") or []
+            listing = self.wait(listed())
+            models = listing.get("data") or []
             return next((one for one in models if one.get("id") == self._model), models[0] if len(models) == 1 else {})
         except (*self.errors, AttributeError, LookupError, TypeError, ValueError):
             return {}
@@ -162,9 +162,9 @@ class OpenAIModel(RemoteModel):
 
     def synchronous(self, headers: Mapping[str, str]) -> openai.OpenAI:
         """A client without retries for what is not a chat, such as batches; `{KEY}` in a header stands for the key."""
-        told = {name: value.format(KEY=self._key) for name, value in headers.items()}
+        filled = {name: value.format(KEY=self._key) for name, value in headers.items()}
         key, url, timeout = self._key or "none", self._url, self._timeout
-        return openai.OpenAI(api_key=key, base_url=url, timeout=timeout, max_retries=0, default_headers=told)
+        return openai.OpenAI(api_key=key, base_url=url, timeout=timeout, max_retries=0, default_headers=filled)
 
 
 class OpenRouterModel(OpenAIModel):

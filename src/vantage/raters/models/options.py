@@ -24,12 +24,12 @@ class Tokenise(Protocol):
 def option_tokens(tokenise: Tokenise, prompt: str, options: Sequence[str], lead: str) -> list[list[int]]:
     """The tokens of each option as they are written behind a prompt, whose end all requests share."""
     before = tokenise(prompt, prompt=True)
-    found = []
+    tokens = []
     for option in options:
         both = tokenise(prompt + lead + option, prompt=True)
         joined = both[: len(before)] == before
-        found.append(both[len(before) :] if joined else tokenise(lead + option))
-    return found
+        tokens.append(both[len(before) :] if joined else tokenise(lead + option))
+    return tokens
 
 
 class OptionTree:

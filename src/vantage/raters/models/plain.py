@@ -44,10 +44,10 @@ def plain_prompt(messages: Sequence[Message]) -> str:
     <BLANKLINE>
     Answer:
     """
-    told = [f"Answer: {defused(m.content)}" if m.role == "assistant" else defused(m.content) for m in messages]
+    parts = [f"Answer: {defused(m.content)}" if m.role == "assistant" else defused(m.content) for m in messages]
     if not messages or messages[-1].role != "assistant":
-        told.append("Answer:")
-    return "\n\n".join(told)
+        parts.append("Answer:")
+    return "\n\n".join(parts)
 
 
 def estimate_tokens(text: str) -> int:

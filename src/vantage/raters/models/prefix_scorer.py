@@ -111,8 +111,10 @@ class PrefixScorer:
             if not stopped()
         ]
         for rows, pending in asked:
-            for row, told in zip(rows, pending().tolist(), strict=True):
-                behind = {n: dict(zip(tokens, chances, strict=True)) for n, chances in zip(nodes, told, strict=True)}
+            for row, chances_of in zip(rows, pending().tolist(), strict=True):
+                behind = {
+                    n: dict(zip(tokens, chances, strict=True)) for n, chances in zip(nodes, chances_of, strict=True)
+                }
                 table[row] = tree.logprobs(behind)
 
 

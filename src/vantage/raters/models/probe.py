@@ -75,10 +75,10 @@ class ModelProfile:
         return asdict(self)
 
     @classmethod
-    def of(cls, told: dict[str, Any]) -> ModelProfile:
+    def of(cls, stored: dict[str, Any]) -> ModelProfile:
         """The profile that plain data tell."""
-        lists: dict[str, Any] = {name: tuple(told[name]) for name in ("rejects", "notes") if name in told}
-        return cls(**{**told, **lists})
+        lists: dict[str, Any] = {name: tuple(stored[name]) for name in ("rejects", "notes") if name in stored}
+        return cls(**{**stored, **lists})
 
 
 def probe(model: ChatModel, progress: Callable[[str], None] = lambda _: None) -> ModelProfile:
@@ -156,10 +156,10 @@ class _Probe:
         if answer.finish == "failed":
             return "refused"
         try:
-            told = json.loads(apart(answer.text)[0])
+            answer_of = json.loads(apart(answer.text)[0])
         except ValueError:
             return "asked for"
-        return "held" if isinstance(told, dict) and told.get("answer") in (1, 2, 3) else "asked for"
+        return "held" if isinstance(answer_of, dict) and answer_of.get("answer") in (1, 2, 3) else "asked for"
 
     def _first_token(self) -> tuple[int, First, float | None]:
         asked = (
@@ -181,9 +181,11 @@ class _Probe:
         if not isinstance(self.model, OpenAIModel):
             return None, {}
         self.calls += 1
-        told = self.model.described()
-        meta, price = (found if isinstance(found := told.get(name), dict) else {} for name in ("meta", "pricing"))
-        windows = [source.get(name) for source in (told, meta) for name in _WINDOWS]
+        description = self.model.described()
+        meta, price = (
+            entry if isinstance(entry := description.get(name), dict) else {} for name in ("meta", "pricing")
+        )
+        windows = [source.get(name) for source in (description, meta) for name in _WINDOWS]
         window = next((int(size) for size in windows if isinstance(size, int) and size > 0), None)
         names: Sequence[tuple[str, str]] = (("input", "prompt"), ("output", "completion"))
         try:

@@ -55,7 +55,7 @@ class RecordedModel:
             table.require(item, question)
         columns = [prompt] if self._by_prompt else [item, question]
         asked = zip(*(table.column(name).cast(pl.String) for name in columns), strict=True)
-        keys = [_digest(told[0] or "") if self._by_prompt else tuple(told) for told in asked]
+        keys = [_digest(key[0] or "") if self._by_prompt else tuple(key) for key in asked]
         self._replies = _by_sample(table, keys, sample, replies)
 
     def __repr__(self) -> str:
@@ -100,19 +100,19 @@ def _by_sample(
 ) -> dict[tuple[Hashable, int], str]:
     numbers = table.numbers(sample).to_list() if sample in table.frame.columns else [None] * len(keys)
     seen: Counter[Hashable] = Counter()
-    found: dict[tuple[Hashable, int], str] = {}
+    texts: dict[tuple[Hashable, int], str] = {}
     for row, (key, number, reply) in enumerate(zip(keys, numbers, replies, strict=True)):
         place = (key, seen[key] if number is None else int(number))
         seen[key] += 1
-        if place in found:
+        if place in texts:
             raise InputError(
                 f"sample {place[1]} of what is asked here is given twice",
                 file=table.path,
                 row=table.row(row),
                 remedy=f"number the samples in the column '{sample}'",
             )
-        found[place] = reply or ""
-    return found
+        texts[place] = reply or ""
+    return texts
 
 
 def _whole(messages: Sequence[Message]) -> str:

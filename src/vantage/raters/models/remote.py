@@ -227,11 +227,11 @@ class RemoteModel(ABC):
                 try:
                     return await self.attempt(request, options)
                 except Passing as fault:
-                    told = str(fault)
+                    message = str(fault)
                     if tries < self._tries:
                         await asyncio.sleep(_FIRST_WAIT * 2 ** (tries - 1) if fault.after is None else fault.after)
             return Completion(
-                "", "failed", error=told if self._tries == 1 else f"{told.rstrip('.')} (after {tries} tries)."
+                "", "failed", error=message if self._tries == 1 else f"{message.rstrip('.')} (after {tries} tries)."
             )
 
     def _submit(self, work: Coroutine[Any, Any, T]) -> Any:

@@ -74,10 +74,10 @@ class ResponsesProtocol:
 
 
 def _usage(answer: Any) -> dict[str, Any]:
-    told = answer.get("usage") or {}
+    counts = answer.get("usage") or {}
     return {
-        "prompt_tokens": int(told.get("input_tokens") or 0),
-        "completion_tokens": int(told.get("output_tokens") or 0),
-        "cached_tokens": int((told.get("input_tokens_details") or {}).get("cached_tokens") or 0),
-        "reasoning_tokens": int((told.get("output_tokens_details") or {}).get("reasoning_tokens") or 0),
+        "prompt_tokens": int(counts.get("input_tokens") or 0),
+        "completion_tokens": int(counts.get("output_tokens") or 0),
+        "cached_tokens": int((counts.get("input_tokens_details") or {}).get("cached_tokens") or 0),
+        "reasoning_tokens": int((counts.get("output_tokens_details") or {}).get("reasoning_tokens") or 0),
     }

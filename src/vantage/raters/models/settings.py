@@ -44,10 +44,10 @@ def checked(kind: str, model: Callable[..., Any], settings: Mapping[str, Any]) -
             raise ModelError(f"{article} {kind} model has no setting '{name}'; {clause}{stop}")
     kinds = {name: p.annotation for name, p in known.items()}
     written = {name: kind if isinstance(kind, str) else formatannotation(kind) for name, kind in kinds.items()}
-    told = {n: _fitting(n, v, written[n]) for n, v in settings.items() if n in known and n != "parameters"}
+    fitting = {n: _fitting(n, v, written[n]) for n, v in settings.items() if n in known and n != "parameters"}
     if passed or settings.get("parameters"):
-        told["parameters"] = {**(settings.get("parameters") or {}), **passed}
-    return told
+        fitting["parameters"] = {**(settings.get("parameters") or {}), **passed}
+    return fitting
 
 
 def _put(tree: dict[str, Any], path: Sequence[str], value: Any) -> None:

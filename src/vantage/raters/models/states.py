@@ -66,16 +66,16 @@ def states_of(
         read: From rows of tokens to the states behind the last so many of each.
         most: How many tokens a batch may have.
     """
-    found: NDArray[np.float64] | None = None
+    hidden: NDArray[np.float64] | None = None
     for chosen in _batches([len(row.tokens) for row in rows], most):
         last = max(len(rows[n].tokens) - rows[n].places[0] for n in chosen)
         states = read([rows[n].tokens for n in chosen], last)
         for n, mine in zip(chosen, states, strict=True):
             places = [place - len(rows[n].tokens) for place in rows[n].places]
-            if found is None:
-                found = np.zeros((len(rows), len(places), mine.shape[-1]))
-            found[n] = mine[places]
-    return np.zeros((0, 0, 0)) if found is None else found
+            if hidden is None:
+                hidden = np.zeros((len(rows), len(places), mine.shape[-1]))
+            hidden[n] = mine[places]
+    return np.zeros((0, 0, 0)) if hidden is None else hidden
 
 
 def _batches(lengths: Sequence[int], most: int) -> Iterator[list[int]]:

@@ -59,10 +59,10 @@ class TransformersNet:
             return False
         nodes, half = list(tree.nodes), len(prompt) // 2
         tokens = sorted({token for behind in tree.nodes.values() for token in behind})
-        found = self.following(self.extended(None, prompt[:half]), [prompt[half:]], nodes, tokens)()[0]
+        logprobs = self.following(self.extended(None, prompt[:half]), [prompt[half:]], nodes, tokens)()[0]
         whole = self.in_full(prompt, tree)
         gaps = [
-            abs(found[i, tokens.index(t)] - logprob) for i, n in enumerate(nodes) for t, logprob in whole[n].items()
+            abs(logprobs[i, tokens.index(t)] - logprob) for i, n in enumerate(nodes) for t, logprob in whole[n].items()
         ]
         # Rounding in half precision moves unlikely tokens by some tenths; a wrong past moves them by whole units.
         return bool(max(gaps) < (0.01 if self._net.dtype == self._torch.float32 else 1.0))
@@ -107,8 +107,8 @@ class TransformersNet:
                 self._tensor(ids), more + 1, attention_mask=mask, position_ids=on_device, **given
             ).logits.float()
             wanted = torch.tensor(list(tokens), device=self._net.device)
-            found = answer.index_select(2, wanted) - answer.logsumexp(dim=2, keepdim=True)
-        return lambda: found.double().cpu().numpy()
+            logprobs = answer.index_select(2, wanted) - answer.logsumexp(dim=2, keepdim=True)
+        return lambda: logprobs.double().cpu().numpy()
 
     def states(self, rows: Sequence[Tokens], last: int) -> Any:
         """What is known behind each of the last tokens of each row: row × token × dimension."""
@@ -120,23 +120,23 @@ class TransformersNet:
             # What fills up a row stands behind everything that is looked at, which cannot see it.
             answer = self._forward(self._tensor(ids), 1, use_cache=False, output_hidden_states=True)
             hidden = answer.hidden_states[-1].double().cpu().numpy()
-        found = np.zeros((len(rows), last, hidden.shape[-1]))
+        states = np.zeros((len(rows), last, hidden.shape[-1]))
         for n, row in enumerate(rows):
             mine = hidden[n, max(0, len(row) - last) : len(row)]
-            found[n, last - len(mine) :] = mine
-        return found
+            states[n, last - len(mine) :] = mine
+        return states
 
     def in_full(self, prompt: Tokens, tree: OptionTree) -> dict[Path, dict[int, float]]:
         """The same for one prompt without keeping anything, for models whose past cannot be shared."""
-        found: dict[Path, dict[int, float]] = {}
+        chances: dict[Path, dict[int, float]] = {}
         for head in tree.heads or ((),):
             with self._torch.inference_mode():
                 answer = self._forward(self._tensor([[*prompt, *head]]), len(head) + 1, use_cache=False)
                 logprobs = answer.logits[0].float().log_softmax(dim=-1)
             for depth in range(len(head) + 1):
                 behind = tree.nodes[head[:depth]]
-                found[head[:depth]] = dict(zip(behind, logprobs[depth, list(behind)].tolist(), strict=True))
-        return found
+                chances[head[:depth]] = dict(zip(behind, logprobs[depth, list(behind)].tolist(), strict=True))
+        return chances
 
     def _mask(self, start: int, width: int, written: Sequence[Path], real: Any, places: Any) -> Any:
         """Which token sees which, as what is added to the attention's scores."""

@@ -87,7 +87,7 @@ def scale_echoes(text: str, scale: Scale) -> list[Span]:
     ['On a scale from 1 to 9']
     """
     pattern = _echo_pattern(scale)
-    return [found.span() for found in pattern.finditer(text)]
+    return [match.span() for match in pattern.finditer(text)]
 
 
 @lru_cache(maxsize=256)

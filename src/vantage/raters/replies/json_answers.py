@@ -56,9 +56,9 @@ def answer_fields(data: Any, names: frozenset[str]) -> list[AnswerField]:
     named = [field for field in _walk(data, 0) if words(field.key) in names]
     if named:
         return [inner for field in named for inner in _opened(field)]
-    told = [field for field in _walk(data, 0) if _names_answer(field.key) and not isinstance(field.value, dict)]
-    if told:
-        return told
+    fields = [field for field in _walk(data, 0) if _names_answer(field.key) and not isinstance(field.value, dict)]
+    if fields:
+        return fields
     rest = [f for f in _walk(data, 0) if not (set(words(f.key).split()) & (_REASONS | _ASIDE))]
     return rest if len(rest) == 1 and not isinstance(rest[0].value, dict) else []
 

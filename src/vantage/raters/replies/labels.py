@@ -120,7 +120,7 @@ def wordings(scale: Scale) -> Wordings:
         head, colon, _ = option.label.rpartition(":")
         if colon and words(head):
             stems.add(words(head))
-    codes = {wording: found.pop() for wording, found in known.items() if len(found) == 1}
+    codes = {wording: codes_of.pop() for wording, codes_of in known.items() if len(codes_of) == 1}
     return Wordings(codes, _any_of(list(codes)), tuple(at_all), _any_of(sorted(stems)), frozenset(slot_only))
 
 
@@ -158,15 +158,15 @@ def read_letter(text: str, at: int, scale: Scale) -> Reading | None:
         return None
     if not lettered and not all(option.label for option in scale.options):
         return None
-    found = _LETTER.match(text, at)
-    if found is None:
+    match = _LETTER.match(text, at)
+    if match is None:
         return None
-    position = ord(found[1].casefold()) - ord("a")
+    position = ord(match[1].casefold()) - ord("a")
     if lettered and 0 <= position - len(scale.options) < len(scale.opt_outs):
-        return Reading("letter", found.end(), opt_out=scale.opt_outs[position - len(scale.options)].status)
+        return Reading("letter", match.end(), opt_out=scale.opt_outs[position - len(scale.options)].status)
     if not 0 <= position < len(scale.options):
         return None
-    return Reading("letter", found.end(), scale.shown[position].code)
+    return Reading("letter", match.end(), scale.shown[position].code)
 
 
 def read_typo(text: str, scale: Scale) -> Reading | None:
@@ -205,21 +205,21 @@ def mentions(text: str, scale: Scale) -> Iterator[Mention]:
     if known.pattern is not None:
         places = list(known.pattern.finditer(text))
         enumerated = _enumerated(text, places)
-        for found in places:
-            wording = words(found.group())
-            before = text[max(0, found.start() - _WINDOW) : found.start()]
+        for match in places:
+            wording = words(match.group())
+            before = text[max(0, match.start() - _WINDOW) : match.start()]
             if (
                 wording not in known.codes
                 or wording in known.slot_only
-                or found.start() in enumerated
+                or match.start() in enumerated
                 or _HEDGED.search(before)
                 or _UNREAL.search(before)
-                or explained(text, found.start(), found.end())
+                or explained(text, match.start(), match.end())
                 or ((coded := _CODED.search(before)) and float(coded[1]) != known.codes[wording])
             ):
                 continue
             negated = bool(_NEGATED.search(before))
-            if not negated and supposed(text, found.start(), found.end()):
+            if not negated and supposed(text, match.start(), match.end()):
                 continue
             single = " " not in wording
             if single and not negated and re.search(r"should be\W{0,3}$", before, re.IGNORECASE):
@@ -227,17 +227,17 @@ def mentions(text: str, scale: Scale) -> Iterator[Mention]:
             if single and not negated and not _STATED.search(before):
                 continue
             # "I agree that …" says something of another sentence, but speaks against "I disagree".
-            aside = single and not negated and not _SENTENCE_END.match(text, found.end())
-            weighed = aside or bool(_WEIGHED.search(before) or _ALSO_NOT.match(text, found.end()))
-            yield Mention(known.codes[wording], found.start(), found.end(), negated, weighed)
+            aside = single and not negated and not _SENTENCE_END.match(text, match.end())
+            weighed = aside or bool(_WEIGHED.search(before) or _ALSO_NOT.match(text, match.end()))
+            yield Mention(known.codes[wording], match.start(), match.end(), negated, weighed)
     for pattern, code in known.at_all:
-        for found in pattern.finditer(text):
+        for match in pattern.finditer(text):
             if not (
-                supposed(text, found.start(), found.end())
-                or supposed(text, found.end(), found.end())
-                or explained(text, found.start(), found.end())
+                supposed(text, match.start(), match.end())
+                or supposed(text, match.end(), match.end())
+                or explained(text, match.start(), match.end())
             ):
-                yield Mention(code, found.start(), found.end(), False, bool(_ALSO_NOT.match(text, found.end())))
+                yield Mention(code, match.start(), match.end(), False, bool(_ALSO_NOT.match(text, match.end())))
 
 
 def _enumerated(text: str, places: Sequence[re.Match[str]]) -> set[int]:
@@ -282,13 +282,13 @@ def is_negated(text: str, at: int) -> bool:
 
 
 def _named(text: str, at: int, known: Wordings) -> Reading | None:
-    found = known.pattern.match(text, at) if known.pattern is not None else None
-    wording = words(found.group()) if found is not None else ""
-    if found is None or wording not in known.codes:
+    match = known.pattern.match(text, at) if known.pattern is not None else None
+    wording = words(match.group()) if match is not None else ""
+    if match is None or wording not in known.codes:
         return None
-    if wording in {"no", "n", "y"} and not _AFTER_NO.match(text, found.end()):
+    if wording in {"no", "n", "y"} and not _AFTER_NO.match(text, match.end()):
         return None
-    return Reading("label", found.end(), known.codes[wording])
+    return Reading("label", match.end(), known.codes[wording])
 
 
 def _variants(label: str) -> set[str]:
@@ -299,11 +299,11 @@ def _variants(label: str) -> set[str]:
         label.partition(",")[0],
         re.sub(r"\([^()]{0,200}\)", " ", label),
     }
-    found = {words(part) for part in parts if words(part)}
-    for wording in list(found):
-        found.add(re.sub(r"\bnot at all (\w[\w ]*)$", r"not \1 at all", wording))
-        found.add(re.sub(r"\bnot (?!at all)(\w[\w ]*?) at all$", r"not at all \1", wording))
-    return found
+    variants = {words(part) for part in parts if words(part)}
+    for wording in list(variants):
+        variants.add(re.sub(r"\bnot at all (\w[\w ]*)$", r"not \1 at all", wording))
+        variants.add(re.sub(r"\bnot (?!at all)(\w[\w ]*?) at all$", r"not at all \1", wording))
+    return variants
 
 
 def _any_of(wordings_: list[str]) -> re.Pattern[str] | None:

@@ -104,8 +104,8 @@ class _Batch:
         self.name = re.compile(rf"(?:{each})(?!\w)", re.IGNORECASE) if names else re.compile(r"(?!)")
 
     def json(self, text: str) -> Iterator[_Entry]:
-        for found in find_json(text):
-            yield from self._within(found.data, 0)
+        for found_json in find_json(text):
+            yield from self._within(found_json.data, 0)
 
     def _within(self, data: Any, depth: int) -> Iterator[_Entry]:
         if depth > 4:
@@ -159,16 +159,16 @@ class _Batch:
 
     def numbered(self, text: str) -> list[_Entry]:
         """Answers under the numbers of the questions, where there is one for each, in order."""
-        found = [
+        numbered = [
             (int(number[1]), line[number.end() : _LONGEST_LINE])
             for line in text.split("\n")[:_LINES]
             if (number := _NUMBERED.match(line))
         ]
-        if [number for number, _ in found] != list(range(1, len(self.parsers) + 1)):
+        if [number for number, _ in numbered] != list(range(1, len(self.parsers) + 1)):
             return []
         entries = [
             _Entry(question, self._cell(question, line, "numbered"))
-            for question, (_, line) in zip(self.parsers, found, strict=True)
+            for question, (_, line) in zip(self.parsers, numbered, strict=True)
         ]
         return entries if all(entry.reply.rule.startswith("numbered") for entry in entries) else []
 

@@ -42,7 +42,7 @@ def find_json(text: str) -> list[Found]:
     >>> find_json('{"rating": 4, "reason": "They')[0].cut
     True
     """
-    found: list[Found] = []
+    objects: list[Found] = []
     at = 0
     for _ in range(_STARTS):
         starts = [start for bracket in "{[" if (start := text.find(bracket, at)) >= 0]
@@ -56,9 +56,9 @@ def find_json(text: str) -> list[Found]:
             at = start + 1
             continue
         if data:
-            found.append(Found(data, start, reader.at, reader.cut))
+            objects.append(Found(data, start, reader.at, reader.cut))
         at = max(reader.at, start + 1)
-    return found
+    return objects
 
 
 class _NotJsonError(Exception):

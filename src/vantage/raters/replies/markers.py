@@ -142,8 +142,8 @@ def _field(text: str, tag: re.Match[str]) -> tuple[str, bool]:
 
 def _judged(text: str, at: int, scale: Scale) -> Reading | None:
     """The first answer in the clause behind "I would rate …"."""
-    found = _CLAUSE.match(text, at)
-    clause = found.group() if found else ""
+    match = _CLAUSE.match(text, at)
+    clause = match.group() if match else ""
     if stop := _FULL_STOP.search(clause):
         clause = clause[: stop.start()]
     limit = at + len(clause)

@@ -85,14 +85,14 @@ def read_number(text: str, at: int, scale: Scale) -> Reading | None:
     """
     if _DATE.match(text, at):
         return None
-    if found := _RANGE.match(text, at):
-        return Reading("range", found.end())
-    found = _SLOT.match(text, at)
-    if found is None:
+    if match := _RANGE.match(text, at):
+        return Reading("range", match.end())
+    match = _SLOT.match(text, at)
+    if match is None:
         return _read_word(text, at, scale)
-    value = amount(found)
-    end = found.end()
-    if _other_sign(text, found, scale):
+    value = amount(match)
+    end = match.end()
+    if _other_sign(text, match, scale):
         return Reading("conflict", end)
     if percent := _PERCENT.match(text, end):
         if scale.range != (0.0, 100.0):
@@ -118,40 +118,40 @@ def has_range(text: str) -> bool:
     return _RANGE.search(text) is not None
 
 
-def amount(found: re.Match[str]) -> float:
+def amount(match: re.Match[str]) -> float:
     """The value of a match of `NUMBER`."""
-    return _sign(found) * _float(found["digits"])
+    return _sign(match) * _float(match["digits"])
 
 
-def _sign(found: re.Match[str]) -> float:
-    return _SIGNS.get((found["sign"] or "").strip(" *_)(").casefold().rstrip("-") or (found["sign"] or "").strip(), 1.0)
+def _sign(match: re.Match[str]) -> float:
+    return _SIGNS.get((match["sign"] or "").strip(" *_)(").casefold().rstrip("-") or (match["sign"] or "").strip(), 1.0)
 
 
-def _other_sign(text: str, found: re.Match[str], scale: Scale) -> bool:
+def _other_sign(text: str, match: re.Match[str], scale: Scale) -> bool:
     """Whether the words around a number without a sign speak of a negative one: "2 (negative)"."""
-    if found["sign"] or scale.ends[0] >= 0:
+    if match["sign"] or scale.ends[0] >= 0:
         return False
-    before, behind = text[max(0, found.start() - 14) : found.start()], text[found.end() : found.end() + 30]
+    before, behind = text[max(0, match.start() - 14) : match.start()], text[match.end() : match.end() + 30]
     return bool(_NEGATIVE_BEFORE.search(before) or _NEGATIVE_BEHIND.match(behind))
 
 
 def _read_word(text: str, at: int, scale: Scale) -> Reading | None:
-    found = _WORD_SLOT.match(text, at)
-    if found is None:
+    match = _WORD_SLOT.match(text, at)
+    if match is None:
         return None
-    value = WORDS[re.sub(r"[ -]", "-", found["word"].casefold())]
-    value *= _sign(found)
-    if _other_sign(text, found, scale):
-        return Reading("conflict", found.end())
-    if top := _OUT_OF.match(text, found.end()):
+    value = WORDS[re.sub(r"[ -]", "-", match["word"].casefold())]
+    value *= _sign(match)
+    if _other_sign(text, match, scale):
+        return Reading("conflict", match.end())
+    if top := _OUT_OF.match(text, match.end()):
         return _of(value, _float(top["top"]), top.end(), scale)
-    if top_word := re.compile(rf"\sout\sof\s({'|'.join(WORDS)})\b", re.IGNORECASE).match(text, found.end()):
+    if top_word := re.compile(rf"\sout\sof\s({'|'.join(WORDS)})\b", re.IGNORECASE).match(text, match.end()):
         return _of(value, WORDS[top_word[1].casefold()], top_word.end(), scale)
-    if tail := _RANGE_TAIL.match(text, found.end()):
+    if tail := _RANGE_TAIL.match(text, match.end()):
         return Reading("range", tail.end())
-    if not _AFTER_WORD.match(text, found.end()):
+    if not _AFTER_WORD.match(text, match.end()):
         return None
-    return _placed(value, "word", found.end(), scale)
+    return _placed(value, "word", match.end(), scale)
 
 
 def _of(value: float, top: float, end: int, scale: Scale) -> Reading:

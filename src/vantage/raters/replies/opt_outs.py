@@ -86,14 +86,14 @@ def read_opt_out(text: str, at: int, scale: Scale) -> Reading | None:
     'no-opt-out'
     """
     pattern, known = _names(scale)
-    found = pattern.match(text, at)
-    if found is None:
+    match = pattern.match(text, at)
+    if match is None:
         return None
     # "na" is a word of some languages and "NA" the answer; "n a" comes from "N/A" only.
-    if words(found.group()) == "na" and found.group() not in {"NA", "na", "Na"}:
+    if words(match.group()) == "na" and match.group() not in {"NA", "na", "Na"}:
         return None
-    status = known.get(words(found.group()))
-    return None if status is None else offered(status, "opt-out", found.end(), scale)
+    status = known.get(words(match.group()))
+    return None if status is None else offered(status, "opt-out", match.end(), scale)
 
 
 def phrase(sentence: str, scale: Scale) -> Reading | None:
@@ -106,17 +106,17 @@ def phrase(sentence: str, scale: Scale) -> Reading | None:
     """
     if _HYPOTHETICAL.search(sentence):
         return None
-    if found := _SILENT.search(sentence):
+    if match := _SILENT.search(sentence):
         statuses: tuple[OptOutStatus, ...] = ("not_mentioned", "ambiguous")
-    elif found := _UNTOLD.search(sentence):
+    elif match := _UNTOLD.search(sentence):
         statuses = ("ambiguous", "not_mentioned")
     else:
         return None
-    if _CONDITION.search(sentence, 0, found.end()) or _INFERRED.search(sentence, found.end()):
+    if _CONDITION.search(sentence, 0, match.end()) or _INFERRED.search(sentence, match.end()):
         return None
     has = [opt_out.status for opt_out in scale.opt_outs]
     status = next((status for status in statuses if status in has), None)
-    return Reading("phrase", found.end(), opt_out=status) if status else None
+    return Reading("phrase", match.end(), opt_out=status) if status else None
 
 
 def denies(text: str) -> bool:

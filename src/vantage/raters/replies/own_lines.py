@@ -44,15 +44,15 @@ def own_lines(text: str, scale: Scale) -> tuple[list[Reading], bool]:
     >>> [reading.value for reading in readings], listed
     ([4.0], False)
     """
-    found: list[Reading] = []
+    readings: list[Reading] = []
     for line in text.split("\n")[:_LINES]:
         if line.strip() and len(line) <= _LONGEST_LINE:
             reading = _own_line(line, scale)
             if reading is not None and reading.usable:
-                found.append(reading)
-    if len({reading.value for reading in found if reading.form == "label"}) > 1:
-        return [reading for reading in found if reading.form != "label"], True
-    return found, False
+                readings.append(reading)
+    if len({reading.value for reading in readings if reading.form == "label"}) > 1:
+        return [reading for reading in readings if reading.form != "label"], True
+    return readings, False
 
 
 def listed_lines(text: str) -> list[Span]:

@@ -98,29 +98,31 @@ class Parser:
         alone = [reading for line in lines if (reading := read_all(line, self.scale))]
         if any(not alone[0].same(other) for other in alone[1:]):
             return unparsed("cut")
-        found = [(n, reading) for n, reading in answers if reading is not None and reading.usable]
-        if not found and len(lines) == 1 and (whole := read_all(text, self.scale)) and whole.usable:
-            found = [(0, whole)]
-        if not found:
+        readings = [(n, reading) for n, reading in answers if reading is not None and reading.usable]
+        if not readings and len(lines) == 1 and (whole := read_all(text, self.scale)) and whole.usable:
+            readings = [(0, whole)]
+        if not readings:
             refused = self._free(text).status == "refused"
             return ParsedReply(None, "refused", None, "cut:refusal") if refused else unparsed("cut")
-        number, reading = found[-1]
+        number, reading = readings[-1]
         rest = "\n".join(lines[number + 1 :])
         if reading.value is not None and denies_answer(rest, self.question.ask, reading.value, self.scale):
             return unparsed("cut")
         last = re.split(r"[:=]", lines[-1])[-1].strip(" *_\"'`")
-        if (number == len(lines) - 1 and self._may_go_on(last)) or any(not reading.same(other) for _, other in found):
+        if (number == len(lines) - 1 and self._may_go_on(last)) or any(
+            not reading.same(other) for _, other in readings
+        ):
             return unparsed("cut")
         return reading.reply("cut", "\n".join(lines[:number]).strip() or None)
 
     def _answer_line(self, line: str) -> Reading | None:
         """The answer that a line announces and consists of: "Answer: 4", "**Trust:** -1"."""
         named = "|".join(re.escape(name) for name in sorted(self.names))
-        found = re.match(
+        match = re.match(
             rf"\W{{0,6}}(?:(?:my|the|final)\s){{0,2}}(?:{_MARKED}|{named})\b[*_\"']{{0,4}}\s?[:=]", line, re.I
         )
-        reading = read_all(line[found.end() :], self.scale) if found else None
-        if found and reading and reading.form in NUMERIC and is_named(self.scale) and RATED.match(found.group()):
+        reading = read_all(line[match.end() :], self.scale) if match else None
+        if match and reading and reading.form in NUMERIC and is_named(self.scale) and RATED.match(match.group()):
             return None
         return reading
 
@@ -159,16 +161,16 @@ class Parser:
         return _last(replies)
 
     def _json(self, text: str) -> ParsedReply | None:
-        return _last([reply for found in find_json(text) if (reply := self._object(found))])
+        return _last([reply for object_ in find_json(text) if (reply := self._object(object_))])
 
-    def _object(self, found: Found) -> ParsedReply | None:
-        fields = answer_fields(found.data, self.names)
+    def _object(self, object_: Found) -> ParsedReply | None:
+        fields = answer_fields(object_.data, self.names)
         if not fields:
-            if found.cut and isinstance(found.data, dict):
+            if object_.cut and isinstance(object_.data, dict):
                 return unparsed("truncated")
             return None
         final = [field for field in fields if field.final]
-        replies = [self.value(field.value, "json", reason_of(found.data)) for field in (final or fields)]
+        replies = [self.value(field.value, "json", reason_of(object_.data)) for field in (final or fields)]
         usable = [reply for reply in replies if reply.status != "unparsed"]
         if not usable:
             return replies[0]

@@ -54,7 +54,7 @@ def read_predicate(text: str, ask: str, scale: Scale) -> Reading | None:
     asked = _predicate(ask)
     if yes is None or no is None or not asked:
         return None
-    found: set[bool] = set()
+    answers: set[bool] = set()
     for sentence in _SENTENCE.finditer(text):
         clause = _REASON.split(sentence.group(), maxsplit=1)[0].strip(" \n.!,*_\"'")
         clause = _ANNOUNCED.sub("", clause)
@@ -66,10 +66,10 @@ def read_predicate(text: str, ask: str, scale: Scale) -> Reading | None:
         if not content or not all(any(_same_word(one, word) for word in asked) for one in content):
             continue
         denied = "not" in told or bool(_DENIED.search(clause))
-        found.add(not denied)
-    if len(found) != 1 or len(_said(text, asked)) > 1:
+        answers.add(not denied)
+    if len(answers) != 1 or len(_said(text, asked)) > 1:
         return None
-    return Reading("predicate", len(text), yes if found.pop() else no)
+    return Reading("predicate", len(text), yes if answers.pop() else no)
 
 
 def denies_answer(text: str, ask: str, answer: float, scale: Scale) -> bool:

@@ -159,12 +159,12 @@ class Prose:
         """Whether the next sentence names another option or says that there is nothing to rate, or the reverse."""
         if lead.value is None:
             return len(stated_labels(rest, self.scale)) == 1
-        found = SENTENCE.search(rest)
-        first = found.group() if found else ""
+        match = SENTENCE.search(rest)
+        first = match.group() if match else ""
         named = stated_labels(first, self.scale) if lead.form != "label" else set()
         if any(not agree(self.scale, lead.value, code) for code in named):
             return True
-        silent = phrase(first, self.scale) if found and found.start() < 8 else None
+        silent = phrase(first, self.scale) if match and match.start() < 8 else None
         can_be = any(opt_out.status == "not_mentioned" for opt_out in self.scale.opt_outs)
         return can_be and (silent is not None or denies(rest))
 

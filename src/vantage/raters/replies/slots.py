@@ -86,8 +86,8 @@ def read_all(text: str, scale: Scale) -> Reading | None:
 
 def closed(text: str, at: int) -> bool:
     """Whether nothing but punctuation follows."""
-    found = _CLOSING.match(text, at)
-    return found is not None and found.end() == len(text)
+    match = _CLOSING.match(text, at)
+    return match is not None and match.end() == len(text)
 
 
 def option_lists(text: str, scale: Scale) -> list[Span]:
@@ -98,16 +98,16 @@ def option_lists(text: str, scale: Scale) -> list[Span]:
     """
     spans: list[Span] = []
     codes: set[float] = set()
-    for found in _PAIR.finditer(text):
-        label = read_label(text, found.end(), scale) or _stemmed(text, found.end(), scale)
-        if label is not None and label.value is not None and label.value == amount(found):
-            spans.append((found.start(), label.end))
+    for match in _PAIR.finditer(text):
+        label = read_label(text, match.end(), scale) or _stemmed(text, match.end(), scale)
+        if label is not None and label.value is not None and label.value == amount(match):
+            spans.append((match.start(), label.end))
             codes.add(label.value)
-    for found in _LETTERED.finditer(text):
-        label = read_label(text, found.end(), scale)
-        position = ord(found[1]) - ord("A")
+    for match in _LETTERED.finditer(text):
+        label = read_label(text, match.end(), scale)
+        position = ord(match[1]) - ord("A")
         if label is not None and position < len(scale.options) and label.value == scale.shown[position].code:
-            spans.append((found.start(), label.end))
+            spans.append((match.start(), label.end))
             codes.add(label.value)
     return spans if len(codes) > 1 else []
 
@@ -119,8 +119,8 @@ def _stemmed(text: str, at: int, scale: Scale) -> Reading | None:
 
 
 def _undecorated(text: str, at: int) -> int:
-    found = _DECORATION.match(text, at)
-    return found.end() if found else at
+    match = _DECORATION.match(text, at)
+    return match.end() if match else at
 
 
 def _confirmed(text: str, reading: Reading, scale: Scale) -> Reading:

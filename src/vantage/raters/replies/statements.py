@@ -39,7 +39,7 @@ def stated_numbers(text: str, scale: Scale, ask: str = "") -> set[float]:
     >>> sorted(stated_numbers("It took 3 weeks, so a 4, not a 5.", Scale.points(1, 5)))
     [4.0]
     """
-    found: set[float] = set()
+    numbers: set[float] = set()
     read = 0
     for number in _NUMBER.finditer(text):
         at = number.start()
@@ -55,8 +55,8 @@ def stated_numbers(text: str, scale: Scale, ask: str = "") -> set[float]:
             or _RATED.search(text[max(0, at - 100) : at])
         )
         if rated and not is_negated(text, at) and not supposed(text, at, reading.end, ask):
-            found.add(reading.value)
-    return found
+            numbers.add(reading.value)
+    return numbers
 
 
 def stated_labels(text: str, scale: Scale) -> set[float]:
@@ -67,7 +67,7 @@ def stated_labels(text: str, scale: Scale) -> set[float]:
 
 def read_silence(text: str, ask: str, scale: Scale) -> Reading | None:
     """An opt-out in the writer's own words, at either end of a text or in a short one."""
-    sentences = [found.group() for found in SENTENCE.finditer(text) if found.group().strip()]
+    sentences = [match.group() for match in SENTENCE.finditer(text) if match.group().strip()]
     if len(text.split()) > _WORDS:
         sentences = [sentences[0], sentences[-1]] if sentences else []
     for sentence in sentences:

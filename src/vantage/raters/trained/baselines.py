@@ -99,9 +99,9 @@ class CountPredictor:
     def fit(cls, examples: Examples, how: str) -> CountPredictor:
         """Counts the labels."""
         labels = examples.labels[0]
-        found = cls(how, examples.people or People(), labels.question, labels.shares.sum(axis=0), {})
-        found.count(examples.instances, labels)
-        return found
+        predictor = cls(how, examples.people or People(), labels.question, labels.shares.sum(axis=0), {})
+        predictor.count(examples.instances, labels)
+        return predictor
 
     def count(self, instances: Instances, labels: Labels) -> None:
         """Adds more labels of the texts or the users."""

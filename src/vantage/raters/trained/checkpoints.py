@@ -20,13 +20,13 @@ def fingerprint(
 ) -> str:
     """What makes two trainings the same: data, encoders to start from, settings (but the device) and seed."""
     described = {key: value for key, value in asdict(settings).items() if key != "device"}
-    found = sha256(json.dumps([described, seed], sort_keys=True).encode())
+    digest = sha256(json.dumps([described, seed], sort_keys=True).encode())
     for state in starts:
         for key, value in sorted(state.items()):
-            found.update(key.encode() + value.numpy().tobytes())
+            digest.update(key.encode() + value.numpy().tobytes())
     for piece in learned_from:
-        found.update(piece)
-    return found.hexdigest()[:32]
+        digest.update(piece)
+    return digest.hexdigest()[:32]
 
 
 @dataclass
@@ -63,8 +63,8 @@ class Checkpoint:
         if self._state is None or self._tensors is None or not self._state.exists():
             return None
         try:
-            told = json.loads(self._state.read_text("utf-8"))
-            training, state = told.pop("training"), State(**told["state"])
+            stored = json.loads(self._state.read_text("utf-8"))
+            training, state = stored.pop("training"), State(**stored["state"])
         except (KeyError, TypeError, ValueError):
             raise InputError("this is no checkpoint", file=self._state, remedy="delete it to begin anew") from None
         if training != self.training:
@@ -100,19 +100,19 @@ def _write(path: Path, text: str) -> None:
 
 def optimizer_tensors(optimizer: Any) -> dict[str, Any]:
     """The moments of an optimizer as named tensors."""
-    found: dict[str, Any] = {}
+    tensors: dict[str, Any] = {}
     for number, values in optimizer.state_dict()["state"].items():
-        found |= {f"optimizer.{number}.{name}": value.detach().clone() for name, value in values.items()}
-    return found
+        tensors |= {f"optimizer.{number}.{name}": value.detach().clone() for name, value in values.items()}
+    return tensors
 
 
 def restore_optimizer(optimizer: Any, tensors: Mapping[str, Any]) -> None:
     """Puts the moments back."""
-    told = optimizer.state_dict()
+    state_dict = optimizer.state_dict()
     state: dict[int, dict[str, Any]] = {}
     for key, value in tensors.items():
         if key.startswith("optimizer."):
             _, number, name = key.split(".", 2)
             state.setdefault(int(number), {})[name] = value
-    told["state"] = state
-    optimizer.load_state_dict(told)
+    state_dict["state"] = state
+    optimizer.load_state_dict(state_dict)

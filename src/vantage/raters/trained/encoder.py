@@ -115,11 +115,11 @@ class EncoderPredictor:
             ]
             spreads[one.question.id], scores[one.question.id] = held_out(parts, by_label=people is not None)
         questions = tuple(one.question for one in whole.labels)
-        told: dict[str, Any] = {"held_out": scores, "members": histories}
+        history: dict[str, Any] = {"held_out": scores, "members": histories}
         if people is not None:
             texts = examples.instances.text[splits[0][1]]
-            told |= {"pairs": len(texts), "texts": len(np.unique(texts))}
-        return cls(settings, questions, outputs, spreads, tokenizer, network, members, method, people, told, notes)
+            history |= {"pairs": len(texts), "texts": len(np.unique(texts))}
+        return cls(settings, questions, outputs, spreads, tokenizer, network, members, method, people, history, notes)
 
     def about(self) -> dict[str, Any]:
         """The encoder, the settings, and how training went."""

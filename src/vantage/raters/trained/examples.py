@@ -129,13 +129,13 @@ def _judgments(corpus: Corpus, questions: Sequence[str], raters: Sequence[str], 
         if rater not in kinds:
             raise InputError(f"the corpus has no rater '{rater}'", remedy=nearest(rater, list(kinds)[:2000]))
     chosen = list(raters) or [rater for rater, kind in kinds.items() if kind in PEOPLE]
-    found = corpus.judgments.filter(
+    judged = corpus.judgments.filter(
         pl.col("question").is_in(list(questions)), pl.col("rater").is_in(chosen), pl.col("value").is_not_null()
     )
     if condition is not None:
-        found = found.filter(pl.col("condition") == condition)
+        judged = judged.filter(pl.col("condition") == condition)
     for question in questions:
-        mine = found.filter(pl.col("question") == question)
+        mine = judged.filter(pl.col("question") == question)
         if mine.is_empty():
             raise InputError(f"nobody answered question '{question}' here", remedy="check the corpus and its filters")
         if mine["rater"].n_unique() == 1 and not raters:
@@ -144,7 +144,7 @@ def _judgments(corpus: Corpus, questions: Sequence[str], raters: Sequence[str], 
                 f"rater '{only}' alone answered question '{question}', which says nothing about people in general",
                 remedy=f"name the rater to learn this one's answers on purpose (raters=['{only}'])",
             )
-    return found
+    return judged
 
 
 def _labels(
@@ -178,7 +178,7 @@ def _aggregated(rows: np.ndarray[Any, Any], values: Floats, count: int, target: 
     frame = pl.DataFrame({"row": rows, "value": values})
     if target == "majority" or (target == "individual" and not question.scale.ordered):
         counts = frame.group_by("row", "value").len().sort("row", "len", "value", descending=[False, True, False])
-        found = counts.group_by("row", maintain_order=True).first().select("row", "value")
+        scores = counts.group_by("row", maintain_order=True).first().select("row", "value")
     elif not question.scale.ordered:
         raise InputError(
             f"question '{question.id}' has a nominal scale, of which there is no {target}",
@@ -186,9 +186,9 @@ def _aggregated(rows: np.ndarray[Any, Any], values: Floats, count: int, target: 
         )
     else:
         how = pl.col("value").median() if target == "median" else pl.col("value").mean()
-        found = frame.group_by("row").agg(how)
+        scores = frame.group_by("row").agg(how)
     score = np.full(count, np.nan)
-    score[found["row"].to_numpy()] = found["value"].to_numpy()
+    score[scores["row"].to_numpy()] = scores["value"].to_numpy()
     return score
 
 

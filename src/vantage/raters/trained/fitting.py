@@ -118,11 +118,11 @@ def fit(
         if settings:
             raise InputError(f"a baseline has no setting '{next(iter(settings))}'", remedy="leave it out")
         predictor = ConstantPredictor.fit(learned, cast(Baseline, kind))
-    told = predictor.about()
-    about |= {"style": _style(kind, target, told), **told}
+    description = predictor.about()
+    about |= {"style": _style(kind, target, description), **description}
     part = Weighted(1.0, kind if kind in _DISTRIBUTIONS else "constant" if kind in BASELINES else "linear", predictor)
     used = instrument.coarse() if coarse else instrument
-    id_ = name or told["model"] + ("/coarse" if coarse else "")
+    id_ = name or description["model"] + ("/coarse" if coarse else "")
     return TrainedRater(id_, used, tuple(one.question for one in learned.labels), (part,), by_mean, about)
 
 
@@ -137,10 +137,10 @@ def _blend(
     return fit(corpus, questions, **both, **of_encoder).blended(probe, share, name)
 
 
-def _style(kind: Kind, target: Target, told: dict[str, Any]) -> str:
+def _style(kind: Kind, target: Target, about: dict[str, Any]) -> str:
     if kind in BASELINES:
         return f"{kind} of {target}"
-    loss = told["settings"]["loss"] if kind == "encoder" else kind
+    loss = about["settings"]["loss"] if kind == "encoder" else kind
     return f"{loss} on {target}"
 
 

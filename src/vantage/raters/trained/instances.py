@@ -85,11 +85,11 @@ class Instances:
 
 def fields_of(instruments: Iterable[Instrument], questions: Sequence[str]) -> tuple[Field, ...]:
     """What an item shows to those who answer the questions."""
-    found: dict[str, Field] = {}
+    fields: dict[str, Field] = {}
     for instrument in instruments:
         if {question.id for question in instrument.questions} & set(questions):
-            found |= {field.name: field for field in instrument.fields if field.name not in found}
-    return tuple(found.values())
+            fields |= {field.name: field for field in instrument.fields if field.name not in fields}
+    return tuple(fields.values())
 
 
 def reading(items: pl.DataFrame, fields: Sequence[Field]) -> ItemTexts:

@@ -69,14 +69,14 @@ class KernelRegression:
         """
         vectors = _scaled(views, self.centres, self.spreads)
         alike = _alike(vectors, self.vectors, _places(reading, self.targets), self.target)
-        found = {}
+        predictions = {}
         for question in questions:
             said = self.base[question.id] + alike @ self.parts[question.id]
             if question.scale.options:
-                found[question.id] = PredictedAnswers.of_shares(np.maximum(said, 1e-6), question.scale)
+                predictions[question.id] = PredictedAnswers.of_shares(np.maximum(said, 1e-6), question.scale)
             else:
-                found[question.id] = PredictedAnswers.of_numbers(said[:, 0], errors[question.id], question.scale)
-        return found
+                predictions[question.id] = PredictedAnswers.of_numbers(said[:, 0], errors[question.id], question.scale)
+        return predictions
 
     def save(self, file: Path) -> dict[str, Any]:
         """Writes the arrays into one file, without pickle; gives the rest as plain data."""

@@ -146,18 +146,18 @@ def outputs_of(network: Any, inputs: Inputs, settings: EncoderSettings, device: 
         weights, user = _head_weights(inputs)
     else:
         units, same = inputs.distinct()
-    found = np.zeros((len(units.text), network.outputs))
+    outputs = np.zeros((len(units.text), network.outputs))
     with torch.inference_mode(), half_precision(device, settings):
         for batch in units.in_order():
             texts, ids, place, rows = units.batch(batch, device)
             if inputs.method != "heads":
-                found[rows] = network(texts, ids, place).float().cpu().numpy()
+                outputs[rows] = network(texts, ids, place).float().cpu().numpy()
                 continue
             every = network.every_head(texts).float().softmax(-1).cpu().numpy()
             for unit, shares in zip(batch, every, strict=True):
                 mine = units.rows[unit]
-                found[mine] = np.log(np.maximum(weights[user[mine]] @ shares, 1e-300))
-    return np.asarray(found[same])
+                outputs[mine] = np.log(np.maximum(weights[user[mine]] @ shares, 1e-300))
+    return np.asarray(outputs[same])
 
 
 def _head_weights(inputs: Inputs) -> tuple[Floats, Rows]:

@@ -167,15 +167,15 @@ class LinearPredictor:
         vocabulary = Vocabulary.fit(examples.instances.texts.joined(), settings)
         examples = _collapsed(examples)
         splits, whole = examples.splits(FOLDS, seed, validation), examples.and_also(validation)
-        found = cls(settings, tuple(one.question for one in whole.labels), vocabulary, examples.people)
-        features = found._features(whole.instances)
+        predictor = cls(settings, tuple(one.question for one in whole.labels), vocabulary, examples.people)
+        features = predictor._features(whole.instances)
         for one in whole.labels:
             _check(one, settings)
             trials = [(features[rest], one.take(rest), features[held], one.take(held)) for rest, held in splits]
             strength, spread = _chosen(trials, settings, one.question)
             model = _learned(features, one, settings, strength)
-            found.models[one.question.id] = replace(model, spread=spread)
-        return found
+            predictor.models[one.question.id] = replace(model, spread=spread)
+        return predictor
 
     def about(self) -> dict[str, Any]:
         """The regression, the settings, and the strength that was chosen per question."""
@@ -232,7 +232,7 @@ class LinearPredictor:
         width = sum(map(len, words))
         if people is not None:
             width = (1 + sum(map(len, people.values))) * width + people.size
-        found = cls(settings, saved.questions, vocabulary, people)
+        predictor = cls(settings, saved.questions, vocabulary, people)
         for n, question in enumerate(saved.questions):
             if held[f"weights-{n}"].shape[1] != width:
                 raise InputError(
@@ -242,8 +242,8 @@ class LinearPredictor:
                 )
             learned = held[f"weights-{n}"], held[f"offsets-{n}"], held[f"classes-{n}"]
             numbers = (data["strength"], 0.0) if old else (data["chosen"][question.id], data["spreads"][question.id])
-            found.models[question.id] = LinearModel(*learned, *numbers)
-        return found
+            predictor.models[question.id] = LinearModel(*learned, *numbers)
+        return predictor
 
 
 def _collapsed(examples: Examples) -> Examples:
@@ -291,15 +291,15 @@ def _chosen(trials: Sequence[Any], settings: LinearSettings, question: Question)
         return settings.tried[0], 0.0
     results = []
     for place, strength in enumerate(settings.tried):
-        found = [
+        folds = [
             (_learned(features, labels, settings, strength).predict(held, question), wanted)
             for features, labels, held, wanted in trials
         ]
-        spread = root_mean_squared_error(found)
+        spread = root_mean_squared_error(folds)
         goodness = -spread
         if settings.model == "logistic":
-            truth = np.concatenate([wanted.shares[wanted.answered].argmax(axis=1) for _, wanted in found])
-            answers = np.concatenate([said.place[wanted.answered] for said, wanted in found])
+            truth = np.concatenate([wanted.shares[wanted.answered].argmax(axis=1) for _, wanted in folds])
+            answers = np.concatenate([said.place[wanted.answered] for said, wanted in folds])
             options = list(range(len(question.scale.codes)))
             goodness = float(f1_score(truth, answers, labels=options, average="macro", zero_division=0))
         results.append((goodness, -place, strength, spread))

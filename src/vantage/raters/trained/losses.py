@@ -37,7 +37,7 @@ class OutputHead:
 
 def heads(labels: Sequence[Labels], settings: EncoderSettings) -> tuple[OutputHead, ...]:
     """One head per question, side by side."""
-    found: list[OutputHead] = []
+    parts: list[OutputHead] = []
     start = 0
     for one in labels:
         scale, score = one.question.scale, one.score[one.answered]
@@ -52,9 +52,9 @@ def heads(labels: Sequence[Labels], settings: EncoderSettings) -> tuple[OutputHe
             if not scale.options:
                 raise InputError(f"question '{one.question.id}' has a continuous scale", remedy="use loss huber")
             head = OutputHead(start, len(scale.options), 0.0, 1.0, _weights(one, settings))
-        found.append(head)
+        parts.append(head)
         start += head.width
-    return tuple(found)
+    return tuple(parts)
 
 
 def _weights(labels: Labels, settings: EncoderSettings) -> tuple[float, ...]:
@@ -132,17 +132,17 @@ def predicted(outputs: Floats, head: OutputHead, labels_scale: Any, spread: floa
     return PredictedAnswers.of_shares(softmax(part, axis=1), labels_scale)
 
 
-def goodness(found: PredictedAnswers, labels: Labels, *, by_label: bool = False) -> float:
+def goodness(answers: PredictedAnswers, labels: Labels, *, by_label: bool = False) -> float:
     """How good predictions are: rank correlation with the scores, or macro F1 `by_label` or where there is no order."""
     there = labels.answered
     if not there.any():
         return 0.0
-    if found.mean is not None and not by_label:
-        return spearman(found.mean[there], labels.score[there])
+    if answers.mean is not None and not by_label:
+        return spearman(answers.mean[there], labels.score[there])
     from sklearn.metrics import f1_score
 
     truth = labels.shares[there].argmax(axis=1)
-    return float(f1_score(truth, found.place[there], average="macro", zero_division=0))
+    return float(f1_score(truth, answers.place[there], average="macro", zero_division=0))
 
 
 def held_out(parts: Sequence[tuple[PredictedAnswers, Labels]], *, by_label: bool = False) -> tuple[float, float]:
@@ -153,7 +153,7 @@ def held_out(parts: Sequence[tuple[PredictedAnswers, Labels]], *, by_label: bool
 
 def root_mean_squared_error(parts: Sequence[tuple[PredictedAnswers, Labels]]) -> float:
     """The error of all predicted means; 0 where there are none."""
-    errors = [(found.mean - labels.score)[labels.answered] for found, labels in parts if found.mean is not None]
+    errors = [(answers.mean - labels.score)[labels.answered] for answers, labels in parts if answers.mean is not None]
     return float(np.sqrt(np.mean(np.concatenate(errors) ** 2))) if errors else 0.0
 
 

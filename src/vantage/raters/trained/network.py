@@ -156,7 +156,7 @@ def learns(name: str, settings: EncoderSettings) -> bool:
 def groups(network: Any, settings: EncoderSettings) -> list[dict[str, Any]]:
     """The parameters that learn, with the rate and the decay of each (discriminative rates, Howard and Ruder 2018)."""
     depth = 1 + max((int(m.group(1)) for n, _ in network.named_parameters() if (m := _LAYER.search(n))), default=0)
-    found: dict[tuple[float, float], list[Any]] = {}
+    parameters: dict[tuple[float, float], list[Any]] = {}
     for name, parameter in network.named_parameters():
         layer = _LAYER.search(name)
         if not learns(name, settings):
@@ -167,8 +167,8 @@ def groups(network: Any, settings: EncoderSettings) -> list[dict[str, Any]]:
         else:
             below = depth - int(layer.group(1)) if layer else depth + 1
             rate = settings.rate * settings.layer_decay**below
-        found.setdefault((rate, 0.0 if parameter.ndim < 2 else settings.decay), []).append(parameter)
-    return [{"params": p, "lr": rate, "weight_decay": decay} for (rate, decay), p in found.items()]
+        parameters.setdefault((rate, 0.0 if parameter.ndim < 2 else settings.decay), []).append(parameter)
+    return [{"params": p, "lr": rate, "weight_decay": decay} for (rate, decay), p in parameters.items()]
 
 
 class Tokens:

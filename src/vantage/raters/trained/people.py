@@ -47,8 +47,8 @@ class People:
         for place, trait in enumerate(traits):
             numbers = _numbers({profile[place] for profile in profiles.values()} - {None})
             if len(numbers) > MANY:
-                told = [float(p[place]) for p in profiles.values() if p[place] is not None]  # type: ignore[arg-type]
-                edges[trait] = tuple(np.unique(np.quantile(told, (0.25, 0.5, 0.75))).tolist())
+                given = [float(p[place]) for p in profiles.values() if p[place] is not None]  # type: ignore[arg-type]
+                edges[trait] = tuple(np.unique(np.quantile(given, (0.25, 0.5, 0.75))).tolist())
         bare = cls(tuple(traits), edges=edges)
         users = tuple(sorted(profiles))
         return cls(bare.traits, users, tuple(bare.grouped(profiles[user]) for user in users), edges)
@@ -65,11 +65,11 @@ class People:
 
     @cached_property
     def _value(self) -> list[dict[str, int]]:
-        found, start = [], self.unknown + 1
+        places, start = [], self.unknown + 1
         for values in self.values:
-            found.append({value: start + n for n, value in enumerate(values)})
+            places.append({value: start + n for n, value in enumerate(values)})
             start += len(values)
-        return found
+        return places
 
     @property
     def unknown(self) -> int:
@@ -99,8 +99,8 @@ class People:
 
     def alike(self, profile: Profile) -> NDArray[np.bool_]:
         """The users who share most trait values with a profile; all of them where none is shared."""
-        told = np.array(self._values_of(self.grouped(profile)), dtype=np.intp)
-        shared = ((self._known_values == told) & (told != self.unknown)).sum(axis=1)
+        values = np.array(self._values_of(self.grouped(profile)), dtype=np.intp)
+        shared = ((self._known_values == values) & (values != self.unknown)).sum(axis=1)
         return np.asarray(shared == shared.max(initial=0))
 
     @cached_property
@@ -149,10 +149,10 @@ def _as_text(raters: pl.DataFrame, trait: str) -> pl.Expr:
 def _numbers(values: set[str | None]) -> set[float]:
     """The values as numbers; none where one of them is no number."""
     try:
-        found = {float(value or "") for value in values}
+        numbers = {float(value or "") for value in values}
     except ValueError:
         return set()
-    return found if all(map(np.isfinite, found)) else set()
+    return numbers if all(map(np.isfinite, numbers)) else set()
 
 
 def _quarter(value: str | None, edges: tuple[float, ...] | None) -> str | None:

@@ -107,8 +107,8 @@ class ProbePredictor:
     def save(self, folder: Path, name: str) -> Mapping[str, Any]:
         """Writes the vectors of the texts and what was learned from them; the language model is kept by its name."""
         data = self.regression.save(folder / f"{name}-probe.npz")
-        told = {"errors": dict(self.errors), "validation": self.validation, "notes": self.notes}
-        return {"settings": asdict(self.settings), **told, **data}
+        summary = {"errors": dict(self.errors), "validation": self.validation, "notes": self.notes}
+        return {"settings": asdict(self.settings), **summary, **data}
 
     @classmethod
     def load(cls, saved: SavedPredictor) -> ProbePredictor:
@@ -140,18 +140,18 @@ def _views(
         [settings.before + text, *(ending.replace("{target}", target) for ending in settings.endings)]
         for text, target in zip(reading.first, targets, strict=True)
     ]
-    found, cut = [], 0
+    blocks, cut = [], 0
     order = np.argsort([len(row[0]) for row in rows], kind="stable")
     for start in range(0, len(rows), PART):
         views, shortened = model.states([rows[n] for n in order[start : start + PART]], settings.longest)
-        found.append(views)
+        blocks.append(views)
         cut += shortened
         if progress:
             progress(min(start + PART, len(rows)), len(rows))
     if cut:
-        told = f"{cut:,} of {len(rows):,} texts are longer than {settings.longest} tokens; what is beyond was not read."
-        note_once(notes, told)
-    views = np.concatenate(found)
+        note = f"{cut:,} of {len(rows):,} texts are longer than {settings.longest} tokens; what is beyond was not read."
+        note_once(notes, note)
+    views = np.concatenate(blocks)
     ordered = np.empty_like(views)
     ordered[order] = views
     return ordered
@@ -166,12 +166,12 @@ def _held_out(
     if count < 2:
         return {question.id: 0.0 for question in questions}, {}
     folds = grouped_folds(texts.first, count, seed)
-    found: dict[str, list[tuple[PredictedAnswers, Labels]]] = {question.id: [] for question in questions}
+    parts_of: dict[str, list[tuple[PredictedAnswers, Labels]]] = {question.id: [] for question in questions}
     for fold in range(count):
         rest, aside = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
         known = KernelRegression.fit(views[rest], texts.take(rest), [one.take(rest) for one in labels])
-        said = known.predict(views[aside], texts.take(aside), questions, dict.fromkeys(found, 1.0))
+        said = known.predict(views[aside], texts.take(aside), questions, dict.fromkeys(parts_of, 1.0))
         for one in labels:
-            found[one.question.id].append((said[one.question.id], one.take(aside)))
-    both = {id_: held_out(parts) for id_, parts in found.items()}
+            parts_of[one.question.id].append((said[one.question.id], one.take(aside)))
+    both = {id_: held_out(parts) for id_, parts in parts_of.items()}
     return {id_: spread for id_, (spread, _) in both.items()}, {id_: score for id_, (_, score) in both.items()}

@@ -67,15 +67,15 @@ class TrainedRater:
 
     def row(self) -> dict[str, Any]:
         """Its row in the raters table."""
-        told = {"rater": self.id, "kind": "trained", "model": self.about.get("model", self.id)}
-        return {**told, "style": self.about.get("style", "")}
+        row = {"rater": self.id, "kind": "trained", "model": self.about.get("model", self.id)}
+        return {**row, "style": self.about.get("style", "")}
 
     def predict(self, items: Corpus | pl.DataFrame) -> dict[str, PredictedAnswers]:
         """Per question the predicted distribution of people's answers."""
         table = items.items if isinstance(items, Corpus) else items
         texts = reading(table, fields_of([self.instrument], [question.id for question in self.questions]))
-        found = [(part.weight, part.predictor.predict(Instances.of_texts(texts))) for part in self.parts]
-        return {q.id: mixture([(weight, one[q.id]) for weight, one in found]) for q in self.questions}
+        predictions = [(part.weight, part.predictor.predict(Instances.of_texts(texts))) for part in self.parts]
+        return {q.id: mixture([(weight, one[q.id]) for weight, one in predictions]) for q in self.questions}
 
     def judge(
         self, items: Corpus | pl.DataFrame, questions: Sequence[str] = (), *, condition: str = ""
@@ -94,9 +94,11 @@ class TrainedRater:
         if table.is_empty():
             return pl.DataFrame(schema=SCHEMA)
         check_items(self.instrument, table, list(questions) or known, condition)
-        found = self.predict(table)
+        predicted = self.predict(table)
         frames = [
-            judgments(table["item"], [self.id] * len(table), q, found[q.id], by_mean=self.by_mean, condition=condition)
+            judgments(
+                table["item"], [self.id] * len(table), q, predicted[q.id], by_mean=self.by_mean, condition=condition
+            )
             for q in self.questions
             if not questions or q.id in questions
         ]
@@ -157,21 +159,21 @@ class TrainedRater:
     def load(cls, folder: str | Path) -> TrainedRater:
         """Reads a rater from its folder."""
         folder = Path(folder)
-        told = described(folder, FILE, "trained rater", KEYS, "make one with: vantage train")
-        instrument = Instrument.from_document(told["instrument"], file=FILE)
-        questions = tuple(instrument.question(id_) for id_ in told["questions"])
+        stored = described(folder, FILE, "trained rater", KEYS, "make one with: vantage train")
+        instrument = Instrument.from_document(stored["instrument"], file=FILE)
+        questions = tuple(instrument.question(id_) for id_ in stored["questions"])
         parts = tuple(
             Weighted(p["weight"], p["kind"], SavedPredictor(folder, f"part-{n}", p["data"], questions).load(p["kind"]))
-            for n, p in enumerate(told["parts"], 1)
+            for n, p in enumerate(stored["parts"], 1)
         )
-        return cls(told["rater"], instrument, questions, parts, told["by_mean"], told["about"])
+        return cls(stored["rater"], instrument, questions, parts, stored["by_mean"], stored["about"])
 
 
 def judgments(
     items: Sequence[str] | pl.Series,
     raters: Sequence[str],
     question: Question,
-    found: PredictedAnswers,
+    predicted: PredictedAnswers,
     *,
     by_mean: bool,
     condition: str = "",
@@ -185,12 +187,12 @@ def judgments(
             "rater": raters,
             "condition": [condition] * count,
             "sample": [0] * count,
-            "value": decide(found, question.scale, by_mean=by_mean),
+            "value": decide(predicted, question.scale, by_mean=by_mean),
             "status": ["answered"] * count,
             "rationale": [None] * count,
-            "probabilities": None if found.shares is None else found.shares.tolist(),
-            "expected": found.mean,
-            "uncertainty": uncertainty(found, question.scale),
+            "probabilities": None if predicted.shares is None else predicted.shares.tolist(),
+            "expected": predicted.mean,
+            "uncertainty": uncertainty(predicted, question.scale),
         },
         schema=SCHEMA,
     )
@@ -202,17 +204,17 @@ def check_share(share: float) -> None:
         raise InputError(f"share is {share}", remedy="give what the second rater counts, between 0 and 1")
 
 
-def uncertainty(found: PredictedAnswers, scale: Scale) -> Floats:
+def uncertainty(predicted: PredictedAnswers, scale: Scale) -> Floats:
     """How far the predicted answers are spread.
 
     >>> even = PredictedAnswers.of_shares(np.array([[0.5, 0.5], [1.0, 0.0]]), Scale.labels("no", "yes"))
     >>> uncertainty(even, Scale.labels("no", "yes")).tolist()
     [1.0, 0.0]
     """
-    if found.spread is not None:
-        return found.spread
-    assert found.shares is not None  # noqa: S101 - a nominal scale has options
-    shares = found.shares
+    if predicted.spread is not None:
+        return predicted.spread
+    assert predicted.shares is not None  # noqa: S101 - a nominal scale has options
+    shares = predicted.shares
     logs = np.log(np.where(shares > 0, shares, 1.0))
     entropy: Floats = np.abs((shares * logs).sum(axis=1)) / np.log(len(scale.codes))
     return entropy

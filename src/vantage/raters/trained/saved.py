@@ -102,14 +102,14 @@ def described(folder: Path, name: str, what: str, keys: Sequence[str], remedy: s
     if not file.exists():
         raise InputError(f"there is no {what} here", file=folder, remedy=remedy)
     try:
-        found: Mapping[str, Any] = json.loads(file.read_text("utf-8"))
-        version = int(found["format"])
-        missing = [key for key in keys if key not in found]
+        content: Mapping[str, Any] = json.loads(file.read_text("utf-8"))
+        version = int(content["format"])
+        missing = [key for key in keys if key not in content]
     except (KeyError, TypeError, ValueError):
         raise InputError(f"this does not describe a {what}", file=file, remedy="fit it again") from None
     if version > FORMAT:
-        saver = found.get("vantage")
+        saver = content.get("vantage")
         raise InputError(f"the rater was saved by a newer Vantage ({saver})", file=file, remedy="update Vantage")
     if missing:
         raise InputError(f"the description of the {what} lacks '{missing[0]}'", file=file, remedy="fit it again")
-    return found
+    return content

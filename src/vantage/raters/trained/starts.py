@@ -24,11 +24,11 @@ def beginnings(settings: EncoderSettings, encoder: Any) -> list[dict[str, Any]]:
     own = rounded(encoder.state_dict())
     if not settings.starts:
         return [own]
-    found = [_states(settings, name) for name in settings.starts]
-    for name, states in zip(settings.starts, found, strict=True):
+    states_of = [_states(settings, name) for name in settings.starts]
+    for name, states in zip(settings.starts, states_of, strict=True):
         for state in states:
             _refuse_stranger(name, state, own, settings)
-    turns = [states[turn % len(states)] for turn in range(max(map(len, found))) for states in found]
+    turns = [states[turn % len(states)] for turn in range(max(map(len, states_of))) for states in states_of]
     return [{key: state[key] if learns(f"encoder.{key}", settings) else own[key] for key in own} for state in turns]
 
 

@@ -90,10 +90,10 @@ def encoder_states(folder: Path) -> list[dict[str, Any]]:
 
 def refuse_other(tensors: Mapping[str, Any], wanted: Mapping[str, tuple[int, ...]], folder: Path) -> None:
     """Refuses tensors whose names or shapes are not the wanted ones."""
-    found = {key: tuple(value.shape) for key, value in tensors.items()}
-    if found != dict(wanted):
-        key = next(iter(sorted({k for k in {*found, *wanted} if found.get(k) != wanted.get(k)})))
-        shape = json.dumps(found.get(key)), json.dumps(wanted.get(key))
+    shapes = {key: tuple(value.shape) for key, value in tensors.items()}
+    if shapes != dict(wanted):
+        key = next(iter(sorted({k for k in {*shapes, *wanted} if shapes.get(k) != wanted.get(k)})))
+        shape = json.dumps(shapes.get(key)), json.dumps(wanted.get(key))
         raise InputError(
             f"the weights are of another architecture: '{key}' has the shape {shape[0]}, the encoder needs {shape[1]}",
             file=folder,

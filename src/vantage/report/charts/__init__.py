@@ -45,14 +45,14 @@ def chart(name: str) -> Callable[..., Drawing]:
     if name not in CHARTS:
         return PLUGINS.find(name)
     module, _, function = CHARTS[name].partition(":")
-    found: Callable[..., Drawing] = getattr(import_module(f"{__name__}.{module}"), function)
-    return found
+    drawing: Callable[..., Drawing] = getattr(import_module(f"{__name__}.{module}"), function)
+    return drawing
 
 
-def _accepted(name: str, found: Any) -> Callable[..., Drawing]:
-    if not callable(found):
+def _accepted(name: str, function: Any) -> Callable[..., Drawing]:
+    if not callable(function):
         raise TypeError("is not a function")
-    drawing: Callable[..., Drawing] = found
+    drawing: Callable[..., Drawing] = function
     return drawing
 
 

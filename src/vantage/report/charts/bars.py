@@ -54,8 +54,8 @@ def bars(
     several = distinct(frame, series) if len(parts) == 1 else [""]
     figure, all_axes, columns = panels(len(parts), width, height)
     colour, step = colours(distinct(frame, series)), 0.8 / len(several)
-    told = [short(name, 24) for name in names]
-    slanted = len(told) > 3 and sum(map(len, told)) > SLANTED * width / 3.35 / columns
+    labels = [short(name, 24) for name in names]
+    slanted = len(labels) > 3 and sum(map(len, labels)) > SLANTED * width / 3.35 / columns
     turned: dict[str, Any] = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"} if slanted else {}
     for axes, (title, rest) in zip(all_axes, parts, strict=True):
         for number, (name, part) in enumerate(groups(rest, series)):
@@ -67,7 +67,7 @@ def bars(
             if low in part.columns and high in part.columns:
                 ends = part.select(pl.col(low, high).cast(pl.Float64))
                 axes.vlines(places, ends[low].to_numpy(), ends[high].to_numpy(), color=INK, linewidth=0.9)
-        axes.set_xticks(range(len(names)), told, **turned)
+        axes.set_xticks(range(len(names)), labels, **turned)
         axes.tick_params(axis="x", length=0)
         axes.axhline(0, color=INK, linewidth=0.6)
         axes.grid(axis="y")

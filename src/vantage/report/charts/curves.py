@@ -62,12 +62,12 @@ def curve(
     for axes, (title, rest) in zip(all_axes, parts, strict=True):
         for name, part in groups(rest, series):
             at = part[x].to_numpy()
-            told: dict[str, Any] = {
+            style: dict[str, Any] = {
                 "color": colour[name],
                 "marker": marker[name] if len(part) <= 30 else None,
                 "label": short(name),
             }
-            axes.plot(at, part[y].to_numpy(), markersize=4, **told)
+            axes.plot(at, part[y].to_numpy(), markersize=4, **style)
             if low in part.columns and high in part.columns:
                 ends = part.select(pl.col(low, high).cast(pl.Float64))
                 axes.fill_between(at, ends[low].to_numpy(), ends[high].to_numpy(), color=colour[name], alpha=0.2, lw=0)

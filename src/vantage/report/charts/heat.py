@@ -67,10 +67,10 @@ def heat(
     figure, (axes,) = canvas(width, 0.9 + 0.26 * len(rows))
     image = axes.imshow(table, cmap=map_, vmin=low, vmax=high, aspect="auto")
     axes.set_yticks(range(len(rows)), [short(name) for name in rows])
-    told = [short(name, 24) for name in columns]
-    long = sum(map(len, told)) > 9 * width
+    labels = [short(name, 24) for name in columns]
+    long = sum(map(len, labels)) > 9 * width
     turned: dict[str, Any] = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"} if long else {}
-    axes.set_xticks(range(len(columns)), told, **turned)
+    axes.set_xticks(range(len(columns)), labels, **turned)
     axes.tick_params(length=0)
     for side in axes.spines.values():
         side.set_visible(False)

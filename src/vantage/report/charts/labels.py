@@ -70,7 +70,7 @@ def _size(axes: Axes, text: str, font: float) -> tuple[float, float]:
 
 def _candidates(point: NDArray[np.float64], size: tuple[float, float], pixel: float) -> list[tuple[Box, int]]:
     """Boxes around a point, nearest first; on each ring the right and left come before above and below."""
-    found = []
+    candidates = []
     full = 2 * math.pi / ANGLES
     turns = sorted(range(ANGLES), key=lambda k: (round(abs(math.sin(k * full)), 6), -math.cos(k * full)))
     for ring, distance in enumerate(RINGS):
@@ -78,8 +78,8 @@ def _candidates(point: NDArray[np.float64], size: tuple[float, float], pixel: fl
             dx, dy = math.cos(turn * full), math.sin(turn * full)
             centre = point + np.array([dx, dy]) * distance * pixel + np.array([dx * size[0] / 2, dy * size[1] / 2])
             half = np.array(size) / 2
-            found.append((np.concatenate([centre - half, centre + half]), ring))
-    return found
+            candidates.append((np.concatenate([centre - half, centre + half]), ring))
+    return candidates
 
 
 def _placed(

@@ -109,8 +109,8 @@ def group_map(
     for axes, (n, enlarged) in zip(all_axes, views, strict=True):
         if enlarged or n not in small:
             part = parts[n][1]
-            told = [None if label is None else short(label, 40) for label in part[name]]
-            place_labels(axes, part[x].to_list(), part[y].to_list(), told)
+            labels = [None if label is None else short(label, 40) for label in part[name]]
+            place_labels(axes, part[x].to_list(), part[y].to_list(), labels)
     return figure
 
 
@@ -121,8 +121,8 @@ def _ends(frame: pl.DataFrame, column: str) -> list[str]:
 
 def _span(frame: pl.DataFrame, column: str) -> tuple[float, float]:
     """The ends of an axis on which all points and intervals have room."""
-    found = frame.select(pl.col(column, *_ends(frame, column)).cast(pl.Float64))
-    low, high = found.min().min_horizontal().item(), found.max().max_horizontal().item()
+    ends = frame.select(pl.col(column, *_ends(frame, column)).cast(pl.Float64))
+    low, high = ends.min().min_horizontal().item(), ends.max().max_horizontal().item()
     return low - 0.12 * ((high - low) or 1), high + 0.12 * ((high - low) or 1)
 
 

@@ -46,8 +46,8 @@ def in_words(kind: str, data: pl.DataFrame, options: Mapping[str, Any]) -> str:
     value = next(given[option] for option in _VALUE if given.get(option))
     by = [given[option] for option in _NAMES if given.get(option) in data.columns and given[option] != value]
     about = given.get("label") or given.get("y_label") or value
-    told = f"{_KINDS.get(kind, kind)}: {short(about)}{_listed(data, by)}."
-    return minus(f"{told} {_ends(data, value, by)}")
+    text = f"{_KINDS.get(kind, kind)}: {short(about)}{_listed(data, by)}."
+    return minus(f"{text} {_ends(data, value, by)}")
 
 
 def _listed(data: pl.DataFrame, by: list[str]) -> str:

@@ -45,15 +45,15 @@ class AnthropicBatches:
         """What a single request to `/messages` would send."""
         if call.ask.options:
             raise ModelError(f"{model.url} gives no log-probabilities; use a style that reads replies.")
-        told = model.body(call.ask.request)
+        chat_body = model.body(call.ask.request)
         body: dict[str, Any] = {
-            "model": told["model"],
+            "model": chat_body["model"],
             "max_tokens": call.ask.request.sampling.max_tokens,
-            "messages": [message for message in told["messages"] if message["role"] != "system"],
+            "messages": [message for message in chat_body["messages"] if message["role"] != "system"],
         }
-        if system := [message["content"] for message in told["messages"] if message["role"] == "system"]:
+        if system := [message["content"] for message in chat_body["messages"] if message["role"] == "system"]:
             body["system"] = "\n\n".join(system)
-        body |= {name: told[name] for name in ("temperature", "top_p") if name in told}
+        body |= {name: chat_body[name] for name in ("temperature", "top_p") if name in chat_body}
         note_once(model.notes, "Batches at Anthropic know no seed: replies to the same prompt may differ.")
         if call.ask.request.schema is not None:
             note_once(model.notes, "Batches at Anthropic are asked for the form of the reply in words only.")
@@ -72,7 +72,7 @@ class AnthropicBatches:
 
         Should it be another's, its results will be about other requests, and ours are asked again.
         """
-        found, after = None, ""
+        batch_id, after = None, ""
         while True:
             page = wire.get(f"{_PATH}?limit=100{after}")
             batches = page.get("data") or []
@@ -80,9 +80,9 @@ class AnthropicBatches:
             for batch in recent:
                 counts = batch.get("request_counts") or {}
                 if batch["id"] not in known and sum(int(count) for count in counts.values()) == size:
-                    found = str(batch["id"])
+                    batch_id = str(batch["id"])
             if not page.get("has_more") or len(recent) < len(batches) or not batches:
-                return found
+                return batch_id
             after = f"&after_id={quote(str(batches[-1]['id']), safe='')}"
 
     def standing(self, wire: Wire, batch: str) -> Standing:
@@ -115,8 +115,8 @@ class AnthropicBatches:
 def _result(line: str) -> BatchResult:
     """One line of results; one that cannot be read names no request, which is then asked again."""
     try:
-        told = json.loads(line)
-        name, result = str(told["custom_id"]), told["result"]
+        result_line = json.loads(line)
+        name, result = str(result_line["custom_id"]), result_line["result"]
         kind = str(result["type"])
         if kind == "succeeded":
             return BatchResult(name, result["message"], status=200)
@@ -129,8 +129,8 @@ def _result(line: str) -> BatchResult:
     return BatchResult(name, error=said, status=_STATUSES.get(kind, 400))
 
 
-def _seconds(told: Any) -> float:
+def _seconds(time: Any) -> float:
     try:
-        return datetime.fromisoformat(str(told)).timestamp()
+        return datetime.fromisoformat(str(time)).timestamp()
     except ValueError:
         return 0.0

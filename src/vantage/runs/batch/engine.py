@@ -171,8 +171,8 @@ class _Batches:
         self._open[number].tries[call.key] = tries
 
     def _line(self, call: KeyedCall) -> bytes:
-        told = self.protocol.line(call.key.hex(), self.protocol.body(self.model, call))
-        return json.dumps(told, ensure_ascii=True, separators=(",", ":")).encode()
+        line = self.protocol.line(call.key.hex(), self.protocol.body(self.model, call))
+        return json.dumps(line, ensure_ascii=True, separators=(",", ":")).encode()
 
     def _submit(self, pending: list[_Pending]) -> None:
         """Submits a batch, once: where the answer is lost, the provider is asked whether it has it."""

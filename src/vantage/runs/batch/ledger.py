@@ -64,8 +64,8 @@ class Ledger:
     def opened(self, batch: Batch, name: str) -> None:
         """The provider has taken the batch."""
         batch.name = name
-        told = (name, batch.id)
-        self._do("UPDATE batches SET name = ?, state = 'open' WHERE id = ?", [told])
+        row = (name, batch.id)
+        self._do("UPDATE batches SET name = ?, state = 'open' WHERE id = ?", [row])
 
     def dropped(self, batch: Batch) -> None:
         """The batch never arrived: its requests are free again."""
@@ -86,7 +86,7 @@ class Ledger:
 
     def held(self, keys: Sequence[bytes]) -> dict[bytes, tuple[int, int]]:
         """Those of the requests that are in an open batch: its number, and how often they were tried."""
-        found: dict[bytes, tuple[int, int]] = {}
+        batches: dict[bytes, tuple[int, int]] = {}
         for start in range(0, len(keys), _ROUND):
             part = keys[start : start + _ROUND]
             rows = self._store.select(
@@ -94,8 +94,8 @@ class Ledger:
                 f"WHERE state = 'open' AND protocol = ? AND host = ? AND key IN ({placeholders(part)})",
                 [*self._where, *part],
             )
-            found |= {key: (batch, tries) for key, batch, tries in rows}
-        return found
+            batches |= {key: (batch, tries) for key, batch, tries in rows}
+        return batches
 
     def batches(self, state: str) -> list[Batch]:
         """The batches in a state, the oldest first."""

@@ -24,8 +24,8 @@ class MistralBatches(OpenAIBatches):
     def submit(self, wire: Wire, model: str, lines: Sequence[bytes], token: str) -> str:
         """Uploads the file and makes a job of it."""
         file = wire.upload("/files", f"vantage-{token}.jsonl", lines, purpose="batch")
-        told = {"input_files": [file["id"]], "model": model, "endpoint": CHATS, "metadata": {"vantage": token}}
-        return str(wire.post_once("/batch/jobs", told)["id"])
+        job = {"input_files": [file["id"]], "model": model, "endpoint": CHATS, "metadata": {"vantage": token}}
+        return str(wire.post_once("/batch/jobs", job)["id"])
 
     def find(self, wire: Wire, token: str, since: float, size: int, known: Container[str]) -> str | None:
         """Looks for our token among the jobs."""
@@ -42,12 +42,12 @@ class MistralBatches(OpenAIBatches):
 
     def standing(self, wire: Wire, batch: str) -> Standing:
         """How far the job has come."""
-        told = wire.get(f"/batch/jobs/{quote(batch, safe='')}")
-        status = told.get("status")
+        job = wire.get(f"/batch/jobs/{quote(batch, safe='')}")
+        status = job.get("status")
         if status in _RUNNING:
             return Standing("running")
-        files = tuple(str(told[name]) for name in ("output_file", "error_file") if told.get(name))
+        files = tuple(str(job[name]) for name in ("output_file", "error_file") if job.get(name))
         if status == "FAILED" and not files:
-            errors = told.get("errors") or [{}]
+            errors = job.get("errors") or [{}]
             return Standing("refused", f"The batch was refused ({errors[0].get('message') or 'no reason is given'}).")
         return Standing("ended", f"The batch has ended ({status}) without a result for this request.", files)

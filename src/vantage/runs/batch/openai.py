@@ -40,13 +40,13 @@ class OpenAIBatches:
     def submit(self, wire: Wire, model: str, lines: Sequence[bytes], token: str) -> str:
         """Uploads the file and makes a batch of it."""
         file = wire.upload("/files", f"vantage-{token}.jsonl", lines, purpose="batch")
-        told = {
+        batch_of = {
             "input_file_id": file["id"],
             "endpoint": CHATS,
             "completion_window": "24h",
             "metadata": {"vantage": token},
         }
-        return str(wire.post_once("/batches", told)["id"])
+        return str(wire.post_once("/batches", batch_of)["id"])
 
     def find(self, wire: Wire, token: str, since: float, size: int, known: Container[str]) -> str | None:
         """Looks for our token among the batches since then, the latest first."""
@@ -63,16 +63,16 @@ class OpenAIBatches:
 
     def standing(self, wire: Wire, batch: str) -> Standing:
         """How far the batch has come."""
-        told = wire.get(f"/batches/{quote(batch, safe='')}")
-        status = told.get("status")
+        batch_of = wire.get(f"/batches/{quote(batch, safe='')}")
+        status = batch_of.get("status")
         if status in _RUNNING:
             return Standing("running")
         if status == "failed":
-            errors = (told.get("errors") or {}).get("data") or [{}]
+            errors = (batch_of.get("errors") or {}).get("data") or [{}]
             full = any(error.get("code") in _QUEUE_FULL for error in errors)
             sentence = f"The batch was refused ({errors[0].get('message') or 'no reason is given'})."
             return Standing("overloaded" if full else "refused", sentence)
-        files = tuple(str(told[name]) for name in ("output_file_id", "error_file_id") if told.get(name))
+        files = tuple(str(batch_of[name]) for name in ("output_file_id", "error_file_id") if batch_of.get(name))
         return Standing("ended", f"The batch has ended ({status}) without a result for this request.", files)
 
     def results(self, wire: Wire, standing: Standing) -> Iterator[BatchResult]:
@@ -89,8 +89,12 @@ class OpenAIBatches:
 def _result(line: str) -> BatchResult:
     """One line of a file of results; one that cannot be read names no request, which is then asked again."""
     try:
-        told = json.loads(line)
-        name, response, error = str(told["custom_id"]), told.get("response") or {}, told.get("error") or {}
+        result_line = json.loads(line)
+        name, response, error = (
+            str(result_line["custom_id"]),
+            result_line.get("response") or {},
+            result_line.get("error") or {},
+        )
         status, body = int(response.get("status_code") or 0), response.get("body")
     except (AttributeError, LookupError, TypeError, ValueError):
         return BatchResult("", error="The line cannot be read.")

@@ -51,8 +51,8 @@ class Wire:
 
     def lines(self, path: str) -> list[str]:
         """The lines of a file at a path."""
-        told = self._through(lambda: self._client.get(path, cast_to=str, options=self._options))
-        return [line for line in told.split("\n") if line.strip()]
+        text = self._through(lambda: self._client.get(path, cast_to=str, options=self._options))
+        return [line for line in text.split("\n") if line.strip()]
 
     def upload(self, path: str, name: str, lines: Sequence[bytes], **fields: str) -> dict[str, Any]:
         """Uploads a file of lines; one that arrives twice does no harm, since nothing is done with it yet."""

@@ -125,8 +125,8 @@ class _Remotely:
                     tries += 1
                     completion, fault = await self._try(call, tries)
         except TimeoutError:
-            told = fault or "The endpoint did not answer."
-            sentence = f"{told} (Given up after {self.job.options.deadline:g} seconds.)"
+            message = fault or "The endpoint did not answer."
+            sentence = f"{message} (Given up after {self.job.options.deadline:g} seconds.)"
             completion = Completion("", "failed", error=sentence)
         self.job.end(call, completion, tries=tries, seconds=time.monotonic() - start)
 
@@ -148,8 +148,8 @@ class _Remotely:
                 self.limiter.overloaded(since, fault.after)
                 self.job.tally.limit = int(self.limiter.limit)
             if tries >= self.job.options.tries:
-                told = str(fault).rstrip(".")
-                return Completion("", "failed", error=f"{told} (after {tries} tries)."), ""
+                message = str(fault).rstrip(".")
+                return Completion("", "failed", error=f"{message} (after {tries} tries)."), ""
             await asyncio.sleep(max(back_off(tries, self.draw), fault.after or 0.0))
             return None, str(fault)
         self.limiter.went_well()

@@ -125,9 +125,9 @@ class Appraised(Analysis):
         A third person has no part in this.
         """
         assert self.experts is not None  # noqa: S101 - asked only where there are two
-        told = self.experts.judgments
-        posts = [post for post in self.posts if post in set(told["item"])]
-        first, second = (told.filter(rater=name) for name in told["rater"].unique().sort().to_list()[:2])
+        judgments = self.experts.judgments
+        posts = [post for post in self.posts if post in set(judgments["item"])]
+        first, second = (judgments.filter(rater=name) for name in judgments["rater"].unique().sort().to_list()[:2])
         return {
             blank: (matrix(first, posts, self.questions, blank), matrix(second, posts, self.questions, blank))
             for blank in (0.0, None)

@@ -39,8 +39,8 @@ def first_integer(reply: str | None) -> float:
     >>> [first_integer(text) for text in ("7.5", "NA", "In 2020 I'd say 4", None)]
     [7.0, 0.0, 0.0, 0.0]
     """
-    found = _DIGITS.search(reply or "")
-    return float(found[0]) if found and 1 <= int(found[0]) <= 9 else 0.0
+    match = _DIGITS.search(reply or "")
+    return float(match[0]) if match and 1 <= int(match[0]) <= 9 else 0.0
 
 
 def matrix(judgments: pl.DataFrame, posts: Sequence[str], questions: Sequence[str], blank: float | None) -> Floats:
@@ -54,11 +54,11 @@ def matrix(judgments: pl.DataFrame, posts: Sequence[str], questions: Sequence[st
     means = judgments.select("item", "question", value.alias("value")).drop_nulls()
     means = means.group_by("item", "question").agg(pl.col("value").mean())
     rows, columns = {p: i for i, p in enumerate(posts)}, {q: i for i, q in enumerate(questions)}
-    found = np.full((len(posts), len(questions)), np.nan)
-    for item, question, told in means.iter_rows():
+    values = np.full((len(posts), len(questions)), np.nan)
+    for item, question, mean in means.iter_rows():
         if item in rows and question in columns:
-            found[rows[item], columns[question]] = told
-    return found
+            values[rows[item], columns[question]] = mean
+    return values
 
 
 def difference(one: Floats, two: Floats) -> Weighted:
@@ -136,7 +136,7 @@ def compared(runs: Sequence[Floats], gold: Floats, names: Sequence[str], how: Re
     def means(weight: Floats) -> Floats:
         return np.column_stack([known_means(np.column_stack([one(weight) for one in several])) for several in each])
 
-    found: dict[str, float | None] = {}
+    row: dict[str, float | None] = {}
     estimates = means(np.ones((1, len(gold))))[0] if len(gold) else np.full(len(names), np.nan)
     bounds = how.intervals(len(gold), means) if len(gold) else [(None, None)] * len(names)
     for name, estimate, (low, high) in zip(names, estimates.tolist(), bounds, strict=True):
@@ -145,8 +145,8 @@ def compared(runs: Sequence[Floats], gold: Floats, names: Sequence[str], how: Re
         if known and low is not None and high is not None:
             # The percentiles of a handful of resamples can miss the estimate itself.
             ends = (min(low, estimate), max(high, estimate))
-        found |= {name: estimate if known else None, f"{name}_low": ends[0], f"{name}_high": ends[1]}
-    return found
+        row |= {name: estimate if known else None, f"{name}_low": ends[0], f"{name}_high": ends[1]}
+    return row
 
 
 def mean_p(one: Floats, two: Floats, along: Along, method: Method = "pearson") -> tuple[float | None, int]:
@@ -180,7 +180,7 @@ def clustered(one: Floats, two: Floats, posts: Ints, how: Resampling) -> tuple[B
     return percentile(replicates, how.confidence, count), p
 
 
-def p_over_posts(found: Iterable[float | None], posts: int) -> float | None:
+def p_over_posts(interval: Iterable[float | None], posts: int) -> float | None:
     """The two-sided p value of a difference of 0, from the difference and its interval over posts; null without one.
 
     The standard error between resamples is a little too small where posts are few, and its own error counts: it is
@@ -191,7 +191,7 @@ def p_over_posts(found: Iterable[float | None], posts: int) -> float | None:
     """
     from scipy.stats import t
 
-    estimate, low, high = found
+    estimate, low, high = interval
     if estimate is None or low is None or high is None or posts < 2:
         return None
     at_least = p_value_of_interval(estimate, low, high, 0.0)

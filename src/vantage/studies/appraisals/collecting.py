@@ -75,19 +75,19 @@ def asked(path: Path) -> Instrument:
     Only so can answers be read that repeat the words at the ends of a scale.
     """
     bundled = Instrument.load(INSTRUMENT)
-    found = sorted(path.rglob("prompt_scale.txt"))
-    if not found:
+    files = sorted(path.rglob("prompt_scale.txt"))
+    if not files:
         return bundled
-    prompts = found[0].read_text("utf-8-sig").strip().split("\n")
+    prompts = files[0].read_text("utf-8-sig").strip().split("\n")
     if len(prompts) != len(bundled.questions):
         problem = f"there are {len(prompts)} prompts for {len(bundled.questions)} questions"
-        raise InputError(problem, file=found[0], remedy="one line per question")
+        raise InputError(problem, file=files[0], remedy="one line per question")
     document: dict[str, Any] = {**bundled.document}
     document["questions"] = [
         {**question, "ask": _plain(_STEM.sub("", prompt)), "anchors": _anchors(prompt)}
         for question, prompt in zip(document["questions"], prompts, strict=True)
     ]
-    return Instrument.from_document(document, str(found[0]))
+    return Instrument.from_document(document, str(files[0]))
 
 
 def _plain(text: str) -> str:

@@ -42,11 +42,11 @@ def emotion_profiles(analysis: Appraised) -> pl.DataFrame | None:
 
 def emotion_means(analysis: Appraised) -> pl.DataFrame | None:
     """Mean appraisals with one row per question, emotions side by side."""
-    found = emotion_profiles(analysis)
-    if found is None:
+    profiles = emotion_profiles(analysis)
+    if profiles is None:
         return None
-    everyone = found.unique("appraisal", maintain_order=True).select("appraisal", pl.col("all").cast(pl.Float64))
-    wide = found.pivot(on="emotion", index="appraisal", values="mean")
+    everyone = profiles.unique("appraisal", maintain_order=True).select("appraisal", pl.col("all").cast(pl.Float64))
+    wide = profiles.pivot(on="emotion", index="appraisal", values="mean")
     return everyone.join(wide.cast({pl.Null: pl.Float64}), on="appraisal", maintain_order="left")
 
 
@@ -60,7 +60,7 @@ def emotion_prediction(analysis: Appraised) -> Data | None:
             rows.append({**head, "features": None, "reason": reason})
             continue
         chance = {features: _predicted(analysis, target, features) for features in FEATURES}
-        scores = {features: _scores(target, told) for features, told in chance.items()}
+        scores = {features: _scores(target, draws) for features, draws in chance.items()}
         for features, than in FEATURES.items():
             row = {**head, "features": features, **scores[features]}
             row |= _named("auc", analysis, target, area(target, chance[features]))
@@ -77,28 +77,28 @@ def emotion_prediction(analysis: Appraised) -> Data | None:
     words = ("emotion", "features", "than", "reason")
     numbers = ("auc", "auc_low", "auc_high", "p", "gain", "gain_low", "gain_high", "p_gain", *_SCORES)
     kinds = {**dict.fromkeys(words, pl.String), "posts": pl.Int64, **dict.fromkeys(numbers, pl.Float64)}
-    found = pl.DataFrame(rows, schema=kinds)
-    means = dict(found.drop_nulls("auc").group_by("features").agg(pl.col("auc").mean()).iter_rows())
+    predicted = pl.DataFrame(rows, schema=kinds)
+    means = dict(predicted.drop_nulls("auc").group_by("features").agg(pl.col("auc").mean()).iter_rows())
     facts = {f"auc_of_{name.replace(' ', '_')}": means.get(name) for name in FEATURES}
-    return Data(found, facts)
+    return Data(predicted, facts)
 
 
 def emotion_weights(analysis: Appraised) -> pl.DataFrame | None:
     """The weights whose interval does not hold 0, the largest first."""
-    found = _all_weights(analysis)
-    if found.is_empty():
+    weights = _all_weights(analysis)
+    if weights.is_empty():
         return None
-    return found.filter((pl.col("low") > 0) | (pl.col("high") < 0)).sort(pl.col("estimate").abs(), descending=True)
+    return weights.filter((pl.col("low") > 0) | (pl.col("high") < 0)).sort(pl.col("estimate").abs(), descending=True)
 
 
 def emotion_weight_map(analysis: Appraised) -> Data | None:
     """All weights, and how many of them have an interval without 0, before and after correction."""
-    found = _all_weights(analysis)
-    if found.is_empty():
+    weights = _all_weights(analysis)
+    if weights.is_empty():
         return None
-    clear = found.filter((pl.col("low") > 0) | (pl.col("high") < 0)).height
-    corrected = found.filter(pl.col("p_adjusted") < 0.05).height
-    return Data(found, {"weights": len(found), "weights_clear": clear, "weights_corrected": corrected})
+    clear = weights.filter((pl.col("low") > 0) | (pl.col("high") < 0)).height
+    corrected = weights.filter(pl.col("p_adjusted") < 0.05).height
+    return Data(weights, {"weights": len(weights), "weights_clear": clear, "weights_corrected": corrected})
 
 
 def area(target: Ints, chance: Floats) -> Callable[[Floats], Floats]:
@@ -191,10 +191,10 @@ def _features(ratings: Floats, words: list[str], train: Ints, test: Ints, featur
     if features == "appraisals":
         return rated[0], rated[1]
     terms = TfidfVectorizer(min_df=2, sublinear_tf=True, stop_words="english")
-    told = [terms.fit_transform([words[i] for i in train]), terms.transform([words[i] for i in test])]
+    counts = [terms.fit_transform([words[i] for i in train]), terms.transform([words[i] for i in test])]
     if features == "words":
-        return told[0].tocsr(), told[1].tocsr()
-    both = [hstack([csr_matrix(one), two]).tocsr() for one, two in zip(rated, told, strict=True)]
+        return counts[0].tocsr(), counts[1].tocsr()
+    both = [hstack([csr_matrix(one), two]).tocsr() for one, two in zip(rated, counts, strict=True)]
     return both[0], both[1]
 
 

@@ -27,24 +27,24 @@ _FORM: Final = {"words": "length in words", "density": "density of copied runs",
 def evaluation(analysis: Appraised) -> pl.DataFrame | None:
     """Mean human scores by criterion and by who wrote the rationale."""
     rows: list[dict[str, Any]] = []
-    for (criterion, source), told in _judged(analysis).group_by(["criterion", "source"], maintain_order=True):
-        found = mean_with_interval(told["post"], told["value"].to_numpy(), analysis.how)
-        count = {"rationales": told["item"].n_unique(), "judgments": len(told)}
-        rows.append({"criterion": criterion, "source": source, **found, **count})
+    for (criterion, source), part in _judged(analysis).group_by(["criterion", "source"], maintain_order=True):
+        mean = mean_with_interval(part["post"], part["value"].to_numpy(), analysis.how)
+        count = {"rationales": part["item"].n_unique(), "judgments": len(part)}
+        rows.append({"criterion": criterion, "source": source, **mean, **count})
     return pl.DataFrame(rows, infer_schema_length=None) if rows else None
 
 
 def evaluation_differences(analysis: Appraised) -> pl.DataFrame | None:
     """The mean score of every model's rationales less that of the experts'."""
     rows: list[dict[str, Any]] = []
-    for (criterion,), told in _judged(analysis).group_by(["criterion"], maintain_order=True):
-        for source in told["source"].unique(maintain_order=True):
-            both = told.filter(pl.col("source").is_in(["gold", source]))
+    for (criterion,), part in _judged(analysis).group_by(["criterion"], maintain_order=True):
+        for source in part["source"].unique(maintain_order=True):
+            both = part.filter(pl.col("source").is_in(["gold", source]))
             if source != "gold" and both["source"].n_unique() == 2:
                 mine = (both["source"] == source).to_numpy().astype(np.float64)
-                found = difference_with_interval(both["post"], both["value"].to_numpy(), mine, analysis.how)
-                p = p_over_posts(found.values(), both["post"].n_unique())
-                rows.append({"source": source, "criterion": criterion, **found, "p": p})
+                difference = difference_with_interval(both["post"], both["value"].to_numpy(), mine, analysis.how)
+                p = p_over_posts(difference.values(), both["post"].n_unique())
+                rows.append({"source": source, "criterion": criterion, **difference, "p": p})
     return pl.DataFrame(rows, infer_schema_length=None).sort("source", maintain_order=True) if rows else None
 
 
@@ -54,15 +54,15 @@ def evaluation_agreement(analysis: Appraised) -> pl.DataFrame | None:
     if main.is_empty():
         return None
     options: dict[str, Any] = {"by": "criterion", "resamples": analysis.options.resamples, "seed": analysis.seed}
-    found = {
+    coefficients = {
         "alpha, ordinal": alpha(main, level="ordinal", **options),
         "alpha, interval": alpha(main, level="interval", **options),
         "Randolph's kappa": randolph(main, **options),
         "Fleiss' kappa": fleiss(main, **options),
     }
-    told = [frame.with_columns(pl.lit(name).alias("coefficient")) for name, frame in found.items()]
+    frames = [frame.with_columns(pl.lit(name).alias("coefficient")) for name, frame in coefficients.items()]
     ordinal = pl.when(coefficient="alpha, ordinal").then("estimate").alias("alpha")
-    return pl.concat(told, how="diagonal_relaxed").drop("level", strict=False).with_columns(ordinal)
+    return pl.concat(frames, how="diagonal_relaxed").drop("level", strict=False).with_columns(ordinal)
 
 
 def evaluation_automatic(analysis: Appraised) -> pl.DataFrame | None:
@@ -80,7 +80,7 @@ def evaluation_automatic(analysis: Appraised) -> pl.DataFrame | None:
     human = judged.group_by("item", "criterion").agg(pl.col("value").mean())
     by_item = {(item, criterion): value for item, criterion, value in human.iter_rows()}
     source, posts = (np.array([row[name] for row in texts]) for name in ("source", "reddit_id"))
-    found: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = []
     for name, mine in scores.items():
         for criterion in CRITERIA:
             theirs = np.array([by_item.get((row["item"], criterion), np.nan) for row in texts], dtype=np.float64)
@@ -90,11 +90,11 @@ def evaluation_automatic(analysis: Appraised) -> pl.DataFrame | None:
             within = _correlated(inside[0], inside[1], posts[usable], analysis)
             over = {f"all_{key}": value for key, value in _correlated(one, two, posts[usable], analysis).items()}
             head: dict[str, Any] = {"automatic": _FORM.get(name, name), "criterion": criterion, **within, **over}
-            found.append({**head, "rationales": int(usable.sum()), "posts": len(set(posts[usable]))})
-    corrected = adjusted([row[p] for row in found for p in ("p", "all_p")], "holm")
-    for place, row in enumerate(found):
+            rows.append({**head, "rationales": int(usable.sum()), "posts": len(set(posts[usable]))})
+    corrected = adjusted([row[p] for row in rows for p in ("p", "all_p")], "holm")
+    for place, row in enumerate(rows):
         row["p_adjusted"], row["all_p_adjusted"] = corrected[2 * place : 2 * place + 2]
-    return pl.DataFrame(found, infer_schema_length=None)
+    return pl.DataFrame(rows, infer_schema_length=None)
 
 
 @lru_cache(maxsize=1)
@@ -140,8 +140,8 @@ def _automatic(analysis: Appraised, texts: list[dict[str, Any]]) -> dict[str, Fl
     """Every automatic measure of every text: likeness to people's rationales, form, and copying from the post."""
     scores, _ = analysis.likeness.scores([(row["rationale"], row["references"]) for row in texts])
     for name, compute in PROPERTIES.items():
-        told = [compute(row["rationale"], row["post"]) for row in texts]
-        scores[name] = np.array([np.nan if value is None else value for value in told])
+        values = [compute(row["rationale"], row["post"]) for row in texts]
+        scores[name] = np.array([np.nan if value is None else value for value in values])
     return scores
 
 

@@ -45,22 +45,24 @@ def agreement(analysis: Appraised) -> Data | None:
     rows: list[dict[str, Any]] = []
     for name, blank in CODINGS.items():
         one, two = analysis.pairs[blank]
-        found = compared([one], two, ["delta", *(column for column, _, _ in CORRELATIONS.values())], analysis.how)
+        comparison = compared([one], two, ["delta", *(column for column, _, _ in CORRELATIONS.values())], analysis.how)
         for statistic, scale in SPREADS.items():
-            rows.append({"statistic": statistic, "blanks": name, **_ends(found, "delta", scale)})
+            rows.append({"statistic": statistic, "blanks": name, **_ends(comparison, "delta", scale)})
         for statistic, (column, along, method) in CORRELATIONS.items():
             p, defined = mean_p(one, two, along, method)
-            rows.append({"statistic": statistic, "blanks": name, **_ends(found, column), "p": p, "defined": defined})
+            rows.append(
+                {"statistic": statistic, "blanks": name, **_ends(comparison, column), "p": p, "defined": defined}
+            )
     frame = pl.DataFrame(rows, infer_schema_length=None)
     questions = frame.filter(statistic="Pearson per question")["estimate"]
     facts = {"shared_posts": counted(len(one), "post"), "r_zero": questions[0], "r_answers": questions[1]}
     return Data(frame, facts)
 
 
-def _ends(found: Mapping[str, float | None], column: str, scale: float = 1.0) -> dict[str, float | None]:
+def _ends(comparison: Mapping[str, float | None], column: str, scale: float = 1.0) -> dict[str, float | None]:
     """A statistic and its interval as the columns of a result."""
-    told = {"estimate": found[column], "low": found[f"{column}_low"], "high": found[f"{column}_high"]}
-    return {name: None if value is None else scale * value for name, value in told.items()}
+    ends = {"estimate": comparison[column], "low": comparison[f"{column}_low"], "high": comparison[f"{column}_high"]}
+    return {name: None if value is None else scale * value for name, value in ends.items()}
 
 
 def raters_map(analysis: Appraised) -> list[Part | str] | None:
@@ -78,20 +80,20 @@ def agreement_alpha(analysis: Appraised) -> pl.DataFrame | None:
     """Krippendorff's alpha with blanks as 0, left out, and left out with three questions that hardly apply."""
     if analysis.experts is None:
         return None
-    told = analysis.experts.judgments
+    judgments = analysis.experts.judgments
     blank = pl.col("status").cast(pl.String) == "not_mentioned"
-    zeroed = told.with_columns(
+    zeroed = judgments.with_columns(
         pl.when(blank).then(0.0).otherwise("value").alias("value"), pl.lit("answered").alias("status")
     )
-    kept = told.filter(~pl.col("question").is_in(SPARSE))
-    found = [
+    kept = judgments.filter(~pl.col("question").is_in(SPARSE))
+    frames = [
         alpha(frame, level=level, resamples=analysis.options.resamples, seed=analysis.seed).with_columns(
             pl.lit(name).alias("blanks"), pl.lit(level).alias("level")
         )
-        for name, frame in (("as 0", zeroed), ("left out", told), ("left out, 21 questions", kept))
+        for name, frame in (("as 0", zeroed), ("left out", judgments), ("left out, 21 questions", kept))
         for level in ("interval", "ordinal")
     ]
-    return pl.concat(found, how="diagonal_relaxed")
+    return pl.concat(frames, how="diagonal_relaxed")
 
 
 def agreement_groups(analysis: Appraised) -> pl.DataFrame | None:
@@ -121,12 +123,14 @@ def agreement_questions(analysis: Appraised) -> pl.DataFrame | None:
 
 def _both(analysis: Appraised, places: list[int]) -> dict[str, float | None]:
     """The two annotators on some questions: with blanks as 0, and under names with `_answers` without blanks."""
-    found: dict[str, float | None] = {}
+    columns: dict[str, float | None] = {}
     for blank, names, ending in ((0.0, BLANKS, ""), (None, ANSWERS, "_answers")):
         one, two = (side[:, places] for side in analysis.pairs[blank])
-        told = compared([one], two, names, analysis.how)
-        found |= {f"{name}{ending}{end}": told[f"{name}{end}"] for name in names for end in ("", "_low", "_high")}
-    return found
+        comparison = compared([one], two, names, analysis.how)
+        columns |= {
+            f"{name}{ending}{end}": comparison[f"{name}{end}"] for name in names for end in ("", "_low", "_high")
+        }
+    return columns
 
 
 def standardised(judgments: pl.DataFrame) -> pl.DataFrame:
@@ -145,8 +149,8 @@ def ratings(analysis: Appraised) -> Data:
     """People's ratings per question, and how often posts say nothing about it."""
     frame = _summary(analysis, "appraisal")
     order = {title: place for place, title in enumerate(analysis.titles.values())}
-    told = analysis.by_people
-    blank = int((told["status"].cast(pl.String) == "not_mentioned").sum()) / max(len(told), 1)
+    judgments = analysis.by_people
+    blank = int((judgments["status"].cast(pl.String) == "not_mentioned").sum()) / max(len(judgments), 1)
     facts = {"rated_posts": counted(len(analysis.posts), "post"), "blank_share": f"{100 * blank:.1f} %"}
     return Data(frame.sort(pl.col("appraisal").replace_strict(order)), facts)
 
@@ -164,18 +168,18 @@ def annotators(analysis: Appraised) -> pl.DataFrame:
 def rating_values(analysis: Appraised) -> pl.DataFrame:
     """Every answer, raw and standardised, in the order of the questions."""
     order = {title: place for place, title in enumerate(analysis.titles.values())}
-    told = standardised(analysis.by_people).filter(pl.col("value").is_not_null())
-    return told.sort(pl.col("appraisal").replace_strict(order)).select("appraisal", "value", "z")
+    ratings_of = standardised(analysis.by_people).filter(pl.col("value").is_not_null())
+    return ratings_of.sort(pl.col("appraisal").replace_strict(order)).select("appraisal", "value", "z")
 
 
 def _summary(analysis: Appraised, by: str) -> pl.DataFrame:
     member = {analysis.questions[place]: name for name, places in analysis.groups.items() for place in places}
-    told = standardised(analysis.by_people).with_columns(
+    standard = standardised(analysis.by_people).with_columns(
         pl.col("question").replace_strict(member).alias("questions"),
         (pl.col("status").cast(pl.String) == "not_mentioned").cast(pl.Float64).alias("blank"),
     )
     value = pl.col("value")
-    found = told.group_by(by).agg(
+    summary = standard.group_by(by).agg(
         value.count().alias("answers"),
         value.mean().alias("mean"),
         value.std().alias("sd"),
@@ -185,8 +189,8 @@ def _summary(analysis: Appraised, by: str) -> pl.DataFrame:
         pl.col("z").mean().alias("z_mean"),
     )
     blanks = []
-    for (key,), part in told.group_by(by):
+    for (key,), part in standard.group_by(by):
         share = mean_with_interval(part["item"], part["blank"].to_numpy(), analysis.how)
         blanks.append({by: key, "blank": share["estimate"], "blank_low": share["low"], "blank_high": share["high"]})
     kinds = {by: pl.String, **dict.fromkeys(("blank", "blank_low", "blank_high"), pl.Float64)}
-    return found.join(pl.DataFrame(blanks, schema=kinds), on=by, maintain_order="left")
+    return summary.join(pl.DataFrame(blanks, schema=kinds), on=by, maintain_order="left")

@@ -43,9 +43,9 @@ def models(analysis: Appraised) -> pl.DataFrame | None:
             rows.append({**head, **_against(analysis, runs, gold, ALL if blanks == "as 0" else ALL[:4])})
     # A mean without its own post falls as the post rises: per question it correlates −1, whatever the data.
     without = [name for name in ALL if name not in ("per_question", "spearman")]
-    for name, told in _unread(analysis).items():
+    for name, run in _unread(analysis).items():
         head = {"rater": name, "read_by": "", "blanks": "as 0"}
-        rows.append({**head, **_against(analysis, [told], analysis.gold, without)})
+        rows.append({**head, **_against(analysis, [run], analysis.gold, without)})
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
@@ -69,8 +69,8 @@ def models_unread(analysis: Appraised) -> pl.DataFrame | None:
         row = {"rater": model, **_against(analysis, runs, analysis.gold, ["delta"])}
         row |= {"unread": float(theirs(np.ones((1, int(asked.sum()))))[0])}
         apart = float(farther(np.ones((1, int(asked.sum()))))[0, 0])
-        found = {"farther": None if np.isnan(apart) else apart, "farther_low": low, "farther_high": high}
-        rows.append({**row, **found, "p": p_over_posts(found.values(), int(asked.sum()))})
+        row_ends = {"farther": None if np.isnan(apart) else apart, "farther_low": low, "farther_high": high}
+        rows.append({**row, **row_ends, "p": p_over_posts(row_ends.values(), int(asked.sum()))})
     if not rows:
         return None
     # A model that was asked about a few posts cannot be set beside one that was asked about all.
@@ -80,8 +80,8 @@ def models_unread(analysis: Appraised) -> pl.DataFrame | None:
 
 def models_ratings(analysis: Appraised) -> pl.DataFrame | None:
     """Every answer of every rater."""
-    told = analysis.judged.filter(pl.col("value").is_not_null()).sort("rater").select("rater", "value")
-    return told if analysis.model_names else None
+    ratings_of = analysis.judged.filter(pl.col("value").is_not_null()).sort("rater").select("rater", "value")
+    return ratings_of if analysis.model_names else None
 
 
 def models_replies(analysis: Appraised) -> pl.DataFrame:
@@ -100,11 +100,11 @@ def models_questions(analysis: Appraised) -> pl.DataFrame | None:
 
 def models_by_question(analysis: Appraised) -> pl.DataFrame | None:
     """The same with one row per question, so that models stand side by side."""
-    found = models_questions(analysis)
-    if found is None:
+    by_question = models_questions(analysis)
+    if by_question is None:
         return None
     names = {f"{old}_{model}": f"{model}{new}" for model in analysis.model_names for old, new in _SIDE_BY_SIDE.items()}
-    wide = found.pivot(on="rater", index="appraisal", values=list(_SIDE_BY_SIDE))
+    wide = by_question.pivot(on="rater", index="appraisal", values=list(_SIDE_BY_SIDE))
     return wide.rename(names).select("appraisal", *names.values())
 
 
@@ -133,8 +133,10 @@ def models_draft(analysis: Appraised) -> Data | None:
     for model in known:
         runs = [run[:PREFIX] for run in analysis.released(model)]
         chances = [mean_p(run, gold, "posts")[0] for run in runs]
-        told = {**compared(runs, gold, ("delta", "per_post", "randolph"), analysis.how)}
-        rows.append({"rater": model, **told, "p": float(np.mean([p for p in chances if p is not None] or [np.nan]))})
+        comparison = {**compared(runs, gold, ("delta", "per_post", "randolph"), analysis.how)}
+        rows.append(
+            {"rater": model, **comparison, "p": float(np.mean([p for p in chances if p is not None] or [np.nan]))}
+        )
     few = [model for model in known if len(analysis.samples(model)) < RUNS]
     return Data(pl.DataFrame(rows, infer_schema_length=None), {"few_runs": ", ".join(few)} if few else {})
 
@@ -156,8 +158,8 @@ def _asked(runs: list[Floats]) -> Any:
 def _against(analysis: Appraised, runs: list[Floats], gold: Floats, names: Any) -> dict[str, Any]:
     """Runs against people's ratings of the posts that a model was asked about."""
     asked = _asked(runs)
-    told = compared([run[asked] for run in runs], gold[asked], names, analysis.how)
-    return {"posts": int(asked.sum()), **told}
+    comparison = compared([run[asked] for run in runs], gold[asked], names, analysis.how)
+    return {"posts": int(asked.sum()), **comparison}
 
 
 def _on_parts(

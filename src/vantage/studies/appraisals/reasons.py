@@ -47,16 +47,16 @@ def reasons_agreement(analysis: Appraised) -> pl.DataFrame | None:
     """The annotators' pairs with baselines by the other hand, by either hand, and by either hand with the leak."""
     if analysis.experts is None or "rationale" not in analysis.experts.judgments.columns:
         return None
-    told = []
+    frames = []
     for name, writer, leak in BASELINES:
         how: dict[str, Any] = {"draws": analysis.options.draws, "writer": writer, "with_itself": leak}
-        found = rationale_agreement(analysis.experts.judgments, direction="ordered", **how, **_options(analysis))
+        agreement = rationale_agreement(analysis.experts.judgments, direction="ordered", **how, **_options(analysis))
         if leak:
-            found = found.filter(pairs=SAME_ITEM)
+            agreement = agreement.filter(pairs=SAME_ITEM)
         elif name != OTHER:
-            found = found.filter(pl.col("pairs") != ACTUAL)
-        told.append(found.with_columns(pl.lit(name).alias("candidates_by")))
-    return pl.concat(told, how="diagonal_relaxed")
+            agreement = agreement.filter(pl.col("pairs") != ACTUAL)
+        frames.append(agreement.with_columns(pl.lit(name).alias("candidates_by")))
+    return pl.concat(frames, how="diagonal_relaxed")
 
 
 def experts_beyond_chance(analysis: Appraised) -> pl.DataFrame | None:
@@ -107,22 +107,22 @@ def reasons_fit(analysis: Appraised) -> pl.DataFrame | None:
     The reader is a ridge regression on words and questions that learns from people. People's own rationales are read by
     one that has not seen their posts.
     """
-    told = analysis.judged.drop_nulls(["value", "rationale"])
-    people = told.filter(kind="person")
+    reasons = analysis.judged.drop_nulls(["value", "rationale"])
+    people = reasons.filter(kind="person")
     folds = analysis.options.folds
     if people["item"].n_unique() < folds:
         return None
     places = {post: place % folds for place, post in enumerate(sorted(people["item"].unique()))}
-    fold = told["item"].replace_strict(places, default=None, return_dtype=pl.Int64)
+    fold = reasons["item"].replace_strict(places, default=None, return_dtype=pl.Int64)
     # People's rationales are read fold by fold, those of others by a reader that has learnt from all.
     number = pl.when(kind="person").then(fold).otherwise(-1)
-    told = told.with_columns(number.alias("fold"))
-    read = np.zeros(len(told))
-    for (part,), mine in told.with_row_index("row").group_by("fold"):
-        reader = _Reader(told.filter((pl.col("kind") == "person") & (pl.col("fold") != part)))
+    reasons = reasons.with_columns(number.alias("fold"))
+    read = np.zeros(len(reasons))
+    for (part,), mine in reasons.with_row_index("row").group_by("fold"):
+        reader = _Reader(reasons.filter((pl.col("kind") == "person") & (pl.col("fold") != part)))
         read[mine["row"].to_numpy()] = reader.read(mine)
     rows = []
-    for (rater,), mine in told.with_columns(pl.Series("read", read)).group_by(["rater"], maintain_order=True):
+    for (rater,), mine in reasons.with_columns(pl.Series("read", read)).group_by(["rater"], maintain_order=True):
         silent = np.array([says_nothing(text) for text in mine["rationale"]])
         error = float((mine["value"] - mine["read"]).abs().mean() or 0.0)  # type: ignore[arg-type]
         head = {"rater": rater, "rationales": len(mine), **_within(mine, analysis)}
@@ -136,11 +136,11 @@ def _options(analysis: Appraised) -> dict[str, Any]:
     return {**{n: getattr(like, n) for n in names}, "resamples": analysis.options.resamples, "seed": analysis.seed}
 
 
-def _rouge(found: pl.DataFrame | None) -> pl.DataFrame | None:
+def _rouge(scores: pl.DataFrame | None) -> pl.DataFrame | None:
     """The rows of ROUGE-L, and in words under `what` what the candidates are reasons for."""
-    if found is None or found["estimate"].null_count() == len(found):
+    if scores is None or scores["estimate"].null_count() == len(scores):
         return None
-    rows = found.filter(metric="rouge-l").with_columns(pl.col("pairs").replace(_WHAT).alias("what"))
+    rows = scores.filter(metric="rouge-l").with_columns(pl.col("pairs").replace(_WHAT).alias("what"))
     p = [
         p_over_posts(row[:3], row[3]) for row in rows.select("beyond", "beyond_low", "beyond_high", "items").iter_rows()
     ]

@@ -129,20 +129,20 @@ class Statements(Analysis):
             spread = replace(spread, opt_outs=False)
         how: dict[str, Any] = {"spread": spread, "folds": self.judging.folds, "seed": self.seed}
         names = [name for name in listed(self.options.methods) if name in SURFACE]
-        found = {name: by_surface(self.corpus.items, self.votes, self.question.scale, name, **how) for name in names}
-        return [Detected(TITLES[name], one.table) for name, one in found.items()]
+        surfaces = {name: by_surface(self.corpus.items, self.votes, self.question.scale, name, **how) for name in names}
+        return [Detected(TITLES[name], one.table) for name, one in surfaces.items()]
 
     def _simulated(self) -> dict[str, list[Detected]]:
-        found: dict[str, list[Detected]] = {}
+        methods: dict[str, list[Detected]] = {}
         if METHOD not in self.corpus.raters.columns:
-            return found
+            return methods
         known = self.corpus.raters.drop_nulls(METHOD)
         for (model, method), raters in known.group_by("model", METHOD, maintain_order=True):
             cost = self.costs.get((self.task.name, str(model), str(method))) or Cost(0, None, None)
             simulation = Simulation(str(method), self.corpus, self.question, tuple(raters["rater"]), cost)
             scored = detected(simulation, self.options.spread())
-            found.setdefault(str(model), []).append(replace(scored, method=TITLES[str(method)]))
-        return found
+            methods.setdefault(str(model), []).append(replace(scored, method=TITLES[str(method)]))
+        return methods
 
 
 @dataclass(eq=False)

@@ -129,10 +129,10 @@ def _simulated(context: Context[ContextOptions], corpus: Corpus, task: Task) -> 
             title = f"{task.name}: {method} readers by {model}"
             with store_of(context) as store, context.step(title) as moved:
                 asked: dict[str, Any] = {"store": store, "options": context.carried, "progress": moved}
-                found = simulate(corpus, task.instrument, how, method, **asked)
-            corpus = found.corpus
-            context.noted[COSTS][task.name, model, method] = found.cost
-            for note in found.notes:
+                simulated = simulate(corpus, task.instrument, how, method, **asked)
+            corpus = simulated.corpus
+            context.noted[COSTS][task.name, model, method] = simulated.cost
+            for note in simulated.notes:
                 context.warn(note)
     return corpus
 
@@ -144,8 +144,8 @@ def _with_contexts(
     options, instrument = context.options, Instrument.load(task.instrument)
     controls = cast(list[Control], listed(options.controls))
     if not options.generator:
-        told = "conversation" in corpus.items.columns and corpus.items["conversation"].count() > 0
-        return corpus, instrument, [CONTEXT] if told else []
+        there = "conversation" in corpus.items.columns and corpus.items["conversation"].count() > 0
+        return corpus, instrument, [CONTEXT] if there else []
     written = []
     for control in controls:
         written.append(_generated(context, corpus, instrument, control, f"{task.name}: contexts ({control})"))

@@ -37,7 +37,7 @@ def written(analysis: ContextAnalysis) -> Data | None:
     kept = outcome & (pl.col("status") == KEPT)
     # What was written for no label cannot be labelled otherwise.
     own = (pl.col("step") == "own-label") & (pl.col("control") != "blind")
-    found = steps.group_by(BY, maintain_order=True).agg(
+    counts = steps.group_by(BY, maintain_order=True).agg(
         statements=outcome.sum(),
         kept=kept.sum(),
         first_try=(kept & (pl.col("attempt") <= 1)).sum(),
@@ -46,7 +46,7 @@ def written(analysis: ContextAnalysis) -> Data | None:
         **{name: pl.col(name).sum() for name in COST},
     )
     shares = {"share": ("kept", "statements"), "first_try": ("first_try", "kept"), "differs": ("differs", "labelled")}
-    frame = found.with_columns(
+    frame = counts.with_columns(
         # A share of nothing is not zero but null.
         *(pl.when(pl.col(of) > 0).then(pl.col(part) / pl.col(of)).alias(name) for name, (part, of) in shares.items()),
         pl.when(pl.col("control") == "label").then("kept").alias("kept_for_label"),

@@ -84,8 +84,8 @@ def curves(part: Statements) -> pl.DataFrame | None:
     def captured(one: Detected) -> pl.DataFrame | None:
         if one.method == TITLES["constant"] and len(part.methods) > 1:
             return None
-        found = part.judging.curve(one, part.votes).select("share", "captured", "random", "random_low", "random_high")
-        return found.rename({"captured": "estimate"})
+        curve = part.judging.curve(one, part.votes).select("share", "captured", "random", "random_low", "random_high")
+        return curve.rename({"captured": "estimate"})
 
     return _by_model(part, captured) if part.judged else None
 
@@ -98,8 +98,8 @@ def remaining_doubt(part: Statements) -> pl.DataFrame | None:
     both = part.votes.select("item", before=column).join(part.after.select("item", after=column), on="item")
 
     def left(one: Detected) -> pl.DataFrame:
-        found = remaining(one.table.select("item", "score").join(both, on="item"))
-        return found.select("share", "random", estimate="left")
+        doubt = remaining(one.table.select("item", "score").join(both, on="item"))
+        return doubt.select("share", "random", estimate="left")
 
     return _by_model(part, left)
 
@@ -120,9 +120,9 @@ def _by_model(part: Statements, curve: Callable[[Detected], pl.DataFrame | None]
 def calibrated(part: Statements) -> pl.DataFrame | None:
     """Simulated shares of answers in bins, beside people's mean share in the same bin."""
     rows = [
-        told.select(pl.lit(one.method).alias("method"), "simulated", "human", "shares")
+        curve.select(pl.lit(one.method).alias("method"), "simulated", "human", "shares")
         for one in (part.methods if part.judged else ())
-        if len(told := calibration(one, part.votes, part.question.scale))
+        if len(curve := calibration(one, part.votes, part.question.scale))
     ]
     return pl.concat(rows) if rows else None
 

@@ -59,8 +59,8 @@ class Rated:
 
     def common(self, *conditions: str) -> list[str]:
         """The items that were judged under all of the conditions."""
-        found = self.judged.filter(pl.col("condition").is_in(conditions))
-        counts = found.group_by("item").agg(pl.col("condition").n_unique())
+        judged = self.judged.filter(pl.col("condition").is_in(conditions))
+        counts = judged.group_by("item").agg(pl.col("condition").n_unique())
         return counts.filter(condition=len(conditions))["item"].sort().to_list()
 
     def f1(self, conditions: Sequence[str], items: Sequence[str]) -> Callable[..., Floats]:
@@ -221,8 +221,8 @@ def _kinds(one: Rated) -> Iterator[dict[str, Any]]:
         if written_for in ("label", "opposite"):
             row |= _following(one, condition, items, written_for)
         if written_for == "blind" and (both := one.common(STATIC, CONTEXT, condition)):
-            found = one.scores({"blind": condition, "label": CONTEXT}, both, change="beyond")
-            row |= {name: value for name, value in found.items() if name.startswith("beyond")}
+            scores = one.scores({"blind": condition, "label": CONTEXT}, both, change="beyond")
+            row |= {name: value for name, value in scores.items() if name.startswith("beyond")}
         yield row
 
 

@@ -94,8 +94,8 @@ def _people(part: Statements) -> pl.DataFrame:
     if judged.is_empty():
         return pooled
     by = ["rater", "condition"]
-    found = accuracy(judged, by=by, reference=part.labels, metric="f1_macro", ci="none", **WRONG)
-    enough = found.filter(pl.col("items") >= LEAST).drop_nulls("estimate")
+    scores = accuracy(judged, by=by, reference=part.labels, metric="f1_macro", ci="none", **WRONG)
+    enough = scores.filter(pl.col("items") >= LEAST).drop_nulls("estimate")
     best = enough.sort("estimate", "rater", descending=[True, False]).unique("condition", keep="first")
     theirs = judged.join(best, on=by, how="semi").with_columns(pl.lit(BEST).alias("system"))
     return pl.concat([pooled, theirs])
@@ -128,22 +128,22 @@ def _between_runs(one: Ranked) -> Iterator[dict[str, Any]]:
     for condition in (STATIC, CONTEXT):
         runs = one.models.filter(pl.col("condition") == condition, pl.col("runs") > 1)
         pairs = combinations(runs["sample"].unique().sort().to_list(), 2) if runs["system"].n_unique() > 1 else ()
-        told = [one.ranks(runs, "sample", list(pair), ci="none").row(0, named=True) for pair in pairs]
-        if told:
-            known = [row["estimate"] for row in told if row["estimate"] is not None]
-            middle = {"estimate": float(np.mean(known)) if known else None, "systems": told[0].get("systems")}
-            counted = {"items": told[0]["items"], "judgments": len(runs)}
+        orders = [one.ranks(runs, "sample", list(pair), ci="none").row(0, named=True) for pair in pairs]
+        if orders:
+            known = [row["estimate"] for row in orders if row["estimate"] is not None]
+            middle = {"estimate": float(np.mean(known)) if known else None, "systems": orders[0].get("systems")}
+            counted = {"items": orders[0]["items"], "judgments": len(runs)}
             yield {"part": ALL, "between": f"two runs, {condition}", **middle, **counted}
 
 
 def _per(analysis: ContextAnalysis, per: str) -> pl.DataFrame | None:
     """The measure `ranks` for each system or each pair of systems, by task and style."""
-    found = []
+    frames = []
     for one in _ranked(analysis):
         few = one.models["item"].n_unique() < LEAST
         frame = one.ranks(one.models, per=per, **({"ci": "none"} if few and per == "system" else {}))
-        found.append(frame.with_columns(pl.lit(value).alias(name) for name, value in one.named.items()))
-    return pl.concat(found, how="diagonal_relaxed") if found else None
+        frames.append(frame.with_columns(pl.lit(value).alias(name) for name, value in one.named.items()))
+    return pl.concat(frames, how="diagonal_relaxed") if frames else None
 
 
 def rank_changes(analysis: ContextAnalysis) -> pl.DataFrame | None:
@@ -163,10 +163,10 @@ def rank_shifts(analysis: ContextAnalysis) -> pl.DataFrame | None:
         task = one.part.task.name
         if Style.parse(one.style).shots and any(known == task for known, _ in places):
             continue
-        found = one.ranks(one.everyone, per="system", ci="none")
-        if "first_rank" in found.columns:
+        order = one.ranks(one.everyone, per="system", ci="none")
+        if "first_rank" in order.columns:
             sides = [
-                found.select("system", pl.lit(name).alias("condition"), rank=f"{side}_rank", score=f"{side}_score")
+                order.select("system", pl.lit(name).alias("condition"), rank=f"{side}_rank", score=f"{side}_score")
                 for side, name in (("first", STATIC), ("second", CONTEXT))
             ]
             places[task, one.style] = pl.concat(sides).with_columns(asked=pl.lit(f"{task}, {one.style}"))

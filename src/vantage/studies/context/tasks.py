@@ -129,12 +129,12 @@ def shares_out(counts: list[int], size: int) -> list[int]:
     if size >= total:
         return counts
     exact = [size * count / total for count in counts]
-    found = [max(1, int(share)) for share in exact]
-    while sum(found) < size:
-        found[max(range(len(counts)), key=lambda n: exact[n] - found[n])] += 1
-    while sum(found) > max(size, len(counts)):
-        found[max(range(len(counts)), key=lambda n: found[n] - exact[n] if found[n] > 1 else -1.0)] -= 1
-    return found
+    sizes = [max(1, int(share)) for share in exact]
+    while sum(sizes) < size:
+        sizes[max(range(len(counts)), key=lambda n: exact[n] - sizes[n])] += 1
+    while sum(sizes) > max(size, len(counts)):
+        sizes[max(range(len(counts)), key=lambda n: sizes[n] - exact[n] if sizes[n] > 1 else -1.0)] -= 1
+    return sizes
 
 
 def labels_of(items: pl.DataFrame) -> pl.DataFrame:
@@ -146,8 +146,8 @@ def labels_of(items: pl.DataFrame) -> pl.DataFrame:
         schema={TASK: pl.String, LABEL: pl.String, "value": pl.Float64},
         orient="row",
     )
-    told = items.select("item", TASK, LABEL).join(asked, on=TASK, maintain_order="left")
-    return told.join(codes, on=[TASK, LABEL], how="left", maintain_order="left").select("item", "question", "value")
+    labelled = items.select("item", TASK, LABEL).join(asked, on=TASK, maintain_order="left")
+    return labelled.join(codes, on=[TASK, LABEL], how="left", maintain_order="left").select("item", "question", "value")
 
 
 def _read(data: Path, task: Task) -> Corpus:
@@ -239,6 +239,6 @@ def _named(codes: pl.Series, question: Question) -> pl.Series:
 
 
 def _usable(items: pl.DataFrame) -> pl.DataFrame:
-    told = items.filter(pl.col("text").str.strip_chars().str.len_chars() > 0).drop_nulls(LABEL)
-    first = pl.Series([key(text) for text in told["text"]], dtype=pl.String).is_first_distinct()
-    return told.filter(first)
+    items_used = items.filter(pl.col("text").str.strip_chars().str.len_chars() > 0).drop_nulls(LABEL)
+    first = pl.Series([key(text) for text in items_used["text"]], dtype=pl.String).is_first_distinct()
+    return items_used.filter(first)

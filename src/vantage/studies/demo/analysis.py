@@ -133,16 +133,16 @@ def planted_values(demo: Demo) -> Data:
     """Every planted value beside its estimate, with a verdict; real models come last in the panel of the models."""
     known = {row["id"]: row for row in _planted().iter_rows(named=True)}
     measured = estimates(demo.corpus, resamples=demo.resamples, seed=demo.seed)
-    found = {row["id"]: row for row in measured.iter_rows(named=True)}
+    by_truth = {row["id"]: row for row in measured.iter_rows(named=True)}
     rows: list[dict[str, Any]] = []
     for truth in _truths()["values"]:
-        row = {"none": None, **truth, **found[truth["id"]], **known[truth["id"]]}
+        row = {"none": None, **truth, **by_truth[truth["id"]], **known[truth["id"]]}
         rows.append({**row, "verdict": _verdict(row["planted"], row["low"], row["high"], row["none"])})
         if truth["id"] == SYNTHETIC[-1]:
             for model in (name for name in demo.models if name not in SYNTHETIC):
                 words = {"what": f"{model}, a real model: nothing is planted", "label": f"{model}, real"}
                 nothing = dict.fromkeys(("planted", "coverage", "corpora"))
-                rows.append({**row, **words, **found[model], **nothing, "verdict": "–"})
+                rows.append({**row, **words, **by_truth[model], **nothing, "verdict": "–"})
     frame = pl.DataFrame(rows, infer_schema_length=None)
     judged = frame.drop_nulls("planted")
     held = judged.filter((pl.col("low") <= pl.col("planted")) & (pl.col("planted") <= pl.col("high")))
@@ -187,13 +187,13 @@ def planted_sets(demo: Demo) -> Data:
     }
     rows = []
     for truth in _truths()["sets"]:
-        planted, found, among = pairs[truth["id"]]
-        missed, alarms = sorted(set(planted) - set(found)), sorted(set(found) - set(planted))
+        planted, hits, among = pairs[truth["id"]]
+        missed, alarms = sorted(set(planted) - set(hits)), sorted(set(hits) - set(planted))
         wrong = f"{len(missed)} missed, {len(alarms)} too many" if missed or alarms else ""
         counts = {"among": among, "missed": len(missed), "false_alarms": len(alarms)}
         words: dict[str, object] = {"verdict": wrong or AS_PLANTED, "errors": f"; {wrong}" if wrong else ""}
         words |= {"what": truth["what"], "short": truth["short"]}
-        rows.append(words | counts | {"planted": _listed(planted), "found": _listed(found)})
+        rows.append(words | counts | {"planted": _listed(planted), "found": _listed(hits)})
     frame = pl.DataFrame(rows)
     return Data(frame, {"sets": len(frame), "sets_as_planted": int((frame["verdict"] == AS_PLANTED).sum())})
 

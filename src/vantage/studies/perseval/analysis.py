@@ -58,9 +58,9 @@ class Evaluated:
         average user on the test set itself.
         """
         trained = [cell for cell in self.done if cell.kind == "trained"]
-        told = [self.best(c for c in trained if c.knows_users), self.best(c for c in trained if not c.knows_users)]
+        chosen = [self.best(c for c in trained if c.knows_users), self.best(c for c in trained if not c.knows_users)]
         prompted = [cell for cell in self.done if cell.kind == "prompted"]
-        return [cell for cell in told if cell is not None] + prompted
+        return [cell for cell in chosen if cell is not None] + prompted
 
     def best(self, cells: Iterable[GridCell]) -> GridCell | None:
         """The cell with the highest F1 of the average user, of cells that judged the same texts; the first of ties."""
@@ -126,11 +126,11 @@ class Perspectives(Analysis):
         """From what a study is run with."""
         options = context.options
         names = corpus.items["corpus"].unique(maintain_order=True).to_list()
-        found = [
+        evaluated = [
             _evaluated(corpus, task, planned(task, options, context.models), options)
             for task in tasks(corpus, names, draw=options.draw, seed=options.split_seed)
         ]
-        return cls(corpus, options, context.seed, found)
+        return cls(corpus, options, context.seed, evaluated)
 
     @property
     def scored_by(self) -> str:
@@ -151,29 +151,29 @@ class Perspectives(Analysis):
 
     def warnings(self) -> list[str]:
         """What must be known before anything is believed."""
-        told = []
+        warnings = []
         for one in self.found:
             name, whole = one.task.name, one.task.split().test
             if not one.done:
-                told.append(f"{name}: nothing was run, so nothing is said about it.")
+                warnings.append(f"{name}: nothing was run, so nothing is said about it.")
             if one.over == "texts":
                 users = counted(whole["rater"].n_unique(), "user")
-                told.append(
+                warnings.append(
                     f"{name} is tested for {users} only. Intervals resample texts, so they describe these people; a "
                     "difference between groups is a difference between very few."
                 )
             if name == "hs-brexit":
-                told.append(
+                warnings.append(
                     "HS-Brexit: two releases give the two groups of annotators opposite names. The names used here are "
                     f"those of: {self.options.groups}."
                 )
             if one.asked is not None and not one.asked_all:
-                told.append(
+                warnings.append(
                     f"{name}: models were asked about {one.asked.test['item'].n_unique():,} of "
                     f"{counted(whole['item'].n_unique(), 'text')}; their rows rest on "
                     f"{counted(len(one.asked.test), 'annotation')}."
                 )
-        return told
+        return warnings
 
 
 def corpora(analysis: Perspectives) -> Mapping[str, Perspectives]:
@@ -181,30 +181,30 @@ def corpora(analysis: Perspectives) -> Mapping[str, Perspectives]:
     return {one.task.name: replace(analysis, found=[one]) for one in analysis.found}
 
 
-def rows_of(told: Told) -> Iterable[Mapping[str, Any]]:
+def rows_of(given: Told) -> Iterable[Mapping[str, Any]]:
     """The rows of what a function gives: a frame, one row, several, or none."""
-    if told is None:
+    if given is None:
         return []
-    if isinstance(told, pl.DataFrame):
-        return told.iter_rows(named=True)
-    return [told] if isinstance(told, Mapping) else told
+    if isinstance(given, pl.DataFrame):
+        return given.iter_rows(named=True)
+    return [given] if isinstance(given, Mapping) else given
 
 
 def stacked(rows: Iterable[Mapping[str, Any]]) -> pl.DataFrame | None:
     """Rows as a frame; null where there are none."""
-    told = list(rows)
-    return pl.DataFrame(told, infer_schema_length=None) if told else None
+    listed = list(rows)
+    return pl.DataFrame(listed, infer_schema_length=None) if listed else None
 
 
 def _evaluated(corpus: Corpus, task: CorpusTask, cells: list[GridCell], options: PersevalOptions) -> Evaluated:
     """Scores every cell that has predictions; the others are told why they have none."""
-    found = by_rater(corpus, task)
-    asked = _asked(task, cells, found)
+    predictions = by_rater(corpus, task)
+    asked = _asked(task, cells, predictions)
     over: Over = "users" if task.split().test["rater"].n_unique() >= ENOUGH else "texts"
     scored: dict[GridCell, Evaluation] = {}
     plan = []
     for cell in cells:
-        frame = found.get((cell.rater, cell.variant))
+        frame = predictions.get((cell.rater, cell.variant))
         if frame is None:
             plan.append(cell if cell.reason else replace(cell, reason=NOT_RUN))
             continue
@@ -213,7 +213,7 @@ def _evaluated(corpus: Corpus, task: CorpusTask, cells: list[GridCell], options:
         users = task.people.raters.join(whole.test, on="rater", how="semi")
         differing = [trait for trait in task.tested_traits if users[trait].drop_nulls().n_unique() > 1]
         scored[cell] = evaluate(frame, whole, traits=differing, resamples=options.resamples, seed=task.seed, over=over)
-    return Evaluated(task, plan, found, scored, over, asked, options.resamples)
+    return Evaluated(task, plan, predictions, scored, over, asked, options.resamples)
 
 
 def _asked(task: CorpusTask, cells: list[GridCell], found: dict[tuple[str, str], pl.DataFrame]) -> Split | None:

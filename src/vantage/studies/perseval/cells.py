@@ -136,17 +136,17 @@ def _trained(task: CorpusTask, method: str) -> list[GridCell]:
         if method == "text-majority":
             cells[0] = replace(cells[0], reason="no text of the test set is in training, so nobody's vote is known")
         return cells
-    found = []
+    grid = []
     for extended, users, adaptation in product((False, True), ("named", "unnamed"), ("none", "train", "test")):
         reason = _unknown(task, users, adaptation)
-        found.append(GridCell(method, "trained", users, adaptation, extended, reason))  # type: ignore[arg-type]
-    return found
+        grid.append(GridCell(method, "trained", users, adaptation, extended, reason))  # type: ignore[arg-type]
+    return grid
 
 
 def _prompted(task: CorpusTask, rater: str, prompt: str) -> list[GridCell]:
     if prompt == "base":
         return [GridCell(rater, "prompted")]
-    found = []
+    cells = []
     for users, adaptation in product(("named", "unnamed"), ("none", "train", "test")):
         reason = _unknown(task, users, adaptation)
         if not reason and adaptation == "train":
@@ -155,8 +155,8 @@ def _prompted(task: CorpusTask, rater: str, prompt: str) -> list[GridCell]:
             reason = "a perspective is told by traits alone"
         if not reason and prompt == "history" and adaptation == "none":
             reason = "without adaptation there is no history to show"
-        found.append(GridCell(rater, "prompted", users, adaptation, None, reason))  # type: ignore[arg-type]
-    return found
+        cells.append(GridCell(rater, "prompted", users, adaptation, None, reason))  # type: ignore[arg-type]
+    return cells
 
 
 def _unknown(task: CorpusTask, users: str, adaptation: str) -> str:

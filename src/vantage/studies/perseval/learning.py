@@ -72,8 +72,8 @@ class _School:
         """The rater of a cell; null where what it needs is not installed."""
         if PAIR_METHODS[cell.rater].torch and cell.adaptation == "none":
             # What users say beforehand moves predictions and trains nothing: without it, it is the same network.
-            found = self._fitted(replace(cell, adaptation="test"))
-            return None if found is None else replace(found, offsets={})
+            rater = self._fitted(replace(cell, adaptation="test"))
+            return None if rater is None else replace(rater, offsets={})
         return self._fitted(cell)
 
     def _fitted(self, cell: GridCell) -> PairRater | None:
@@ -158,6 +158,6 @@ def composition(task: CorpusTask) -> tuple[str, list[str]]:
 
 
 def _sentence(error: Exception) -> str:
-    told = str(error)
-    told = told[0].upper() + told[1:]
-    return told if told.endswith(".") else f"{told}."
+    message = str(error)
+    message = message[0].upper() + message[1:]
+    return message if message.endswith(".") else f"{message}."

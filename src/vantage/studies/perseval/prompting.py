@@ -69,23 +69,23 @@ class _Asker:
     @cached_property
     def base(self) -> pl.DataFrame:
         """What the model says when it is told nothing of the user, for every user who judged a text."""
-        told = self._labelled(self._ask("", {}, self.pairs["item"].unique().to_list(), "base"))
-        return self.pairs.join(told, on="item", how="left").select(*PAIR, "value")
+        labels = self._labelled(self._ask("", {}, self.pairs["item"].unique().to_list(), "base"))
+        return self.pairs.join(labels, on="item", how="left").select(*PAIR, "value")
 
     def run(self, cells: Iterable[GridCell]) -> None:
         """Every cell of the model."""
         for cell in cells:
             way = cell.rater.removeprefix(f"{self.model}: ")
             if way == "base":
-                found = self.base
+                predicted = self.base
             elif cell.users == "named":
-                told = {trait: self._told(way, trait) for trait in self.task.traits}
-                for trait, frame in told.items():
+                votes = {trait: self._told(way, trait) for trait in self.task.traits}
+                for trait, frame in votes.items():
                     self.kept.put(cell.rater, f"trait:{trait}", frame, "prompted")
-                found = self._filled(vote(told))
+                predicted = self._filled(vote(votes))
             else:
-                found = self._filled(self._histories(""))
-            self.kept.put(cell.rater, cell.variant, found, "prompted")
+                predicted = self._filled(self._histories(""))
+            self.kept.put(cell.rater, cell.variant, predicted, "prompted")
 
     def _told(self, way: str, trait: str) -> pl.DataFrame:
         """Predictions for the users whose trait is known, when it is all that is told, or beside their history."""
@@ -99,9 +99,9 @@ class _Asker:
             user = users.filter(pl.col(trait) == value)["rater"][0]
             asked = self._ask(f"perspective:{trait}", {"user": user}, texts, f"{trait}={value}")
             rows.append(asked.with_columns(pl.lit(value).alias(trait)))
-        told = self._labelled(pl.concat(rows))
-        self.kept.put(f"{self.model}: perspective", f"values:{trait}", told.rename({trait: "rater"}), "prompted")
-        return self.pairs.join(users, on="rater").join(told, on=["item", trait], how="left").select(*PAIR, "value")
+        labels = self._labelled(pl.concat(rows))
+        self.kept.put(f"{self.model}: perspective", f"values:{trait}", labels.rename({trait: "rater"}), "prompted")
+        return self.pairs.join(users, on="rater").join(labels, on=["item", trait], how="left").select(*PAIR, "value")
 
     def _histories(self, trait: str) -> pl.DataFrame:
         """Predictions from each user's own answers to similar texts; users without any are left to the base."""
@@ -111,8 +111,8 @@ class _Asker:
             known = Corpus(known.items, self.task.people.raters, known.judgments, known.instruments)
         users = self.pairs.join(adapts.adaptation, on="rater", how="semi")["rater"].unique().sort()
         if trait:
-            told = self.task.people.raters.filter(pl.col(trait).is_not_null())["rater"]
-            users = users.filter(users.is_in(told.implode()))
+            described = self.task.people.raters.filter(pl.col(trait).is_not_null())["rater"]
+            users = users.filter(users.is_in(described.implode()))
         without = self.pairs.join(adapts.adaptation, on="rater", how="anti")["rater"].unique().sort()
         if len(without):
             some = ", ".join(without.head(3))
@@ -152,8 +152,8 @@ class _Asker:
             **more,
         )
         instrument = next(i for i in people.instruments if self.task.question in {q.id for q in i.questions})
-        told = self.context.rate(asked, rater, instrument, questions=[self.task.question])
-        mine = told.judgments.filter(pl.col("rater") == name)
+        rated = self.context.rate(asked, rater, instrument, questions=[self.task.question])
+        mine = rated.judgments.filter(pl.col("rater") == name)
         if "probabilities" not in mine.columns:
             mine = mine.with_columns(pl.lit(None, dtype=pl.List(pl.Float64)).alias("probabilities"))
         return mine.select("item", "value", pl.col("probabilities").cast(pl.List(pl.Float64)))
@@ -168,10 +168,10 @@ class _Asker:
         values = codes[calibrated(np.log(shares)).argmax(axis=1)]
         return scored.with_columns(pl.Series("value", values)).drop("probabilities")
 
-    def _filled(self, found: pl.DataFrame) -> pl.DataFrame:
+    def _filled(self, predicted: pl.DataFrame) -> pl.DataFrame:
         """Every pair; those for which nothing of the user was known as the model answers for anyone."""
-        rest = self.base.join(found, on=PAIR, how="anti")
-        return pl.concat([found.select(*PAIR, "value"), rest.select(*PAIR, "value")])
+        rest = self.base.join(predicted, on=PAIR, how="anti")
+        return pl.concat([predicted.select(*PAIR, "value"), rest.select(*PAIR, "value")])
 
     @cached_property
     def encoder(self) -> Encode:

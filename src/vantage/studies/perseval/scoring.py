@@ -36,11 +36,11 @@ def splits(analysis: Perspectives) -> Data:
 
 def not_run(analysis: Perspectives) -> pl.DataFrame | None:
     """The combinations that were not run, counted by reason."""
-    found = analysis.per_corpus(lambda one: [{**c.row(), "reason": c.reason} for c in one.cells if c.reason])
-    if found is None:
+    cells = analysis.per_corpus(lambda one: [{**c.row(), "reason": c.reason} for c in one.cells if c.reason])
+    if cells is None:
         return None
     raters = pl.col("rater").unique(maintain_order=True).str.join(", ").alias("raters")
-    groups = found.group_by("corpus", "users", "adaptation", "reason", maintain_order=True)
+    groups = cells.group_by("corpus", "users", "adaptation", "reason", maintain_order=True)
     return groups.agg(raters, pl.len().alias("cells"))
 
 
@@ -57,8 +57,10 @@ def trait_scores(analysis: Perspectives) -> pl.DataFrame | None:
     (one,) = analysis.found
     rows = []
     for cell in one.done:
-        found = one.evaluations[cell]
-        rows.append({**cell.row(), **{trait: found.f1("trait", one.task.label, trait) for trait in found.traits}})
+        evaluation = one.evaluations[cell]
+        rows.append(
+            {**cell.row(), **{trait: evaluation.f1("trait", one.task.label, trait) for trait in evaluation.traits}}
+        )
     return stacked(rows) if any(one.evaluations[cell].traits for cell in one.done) else None
 
 

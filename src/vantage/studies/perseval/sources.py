@@ -196,8 +196,8 @@ def _found(data: Path, name: str, groups: str) -> Corpus:
 
 def _question(corpus: Corpus, name: str, given: str) -> str:
     """The question that is looked at: the one given (for one corpus as CORPUS=QUESTION), the paper's, or the first."""
-    told = dict(part.rpartition("=")[::2] for part in given.replace(" ", "").split(",") if part)
-    wanted = told.get(name) or told.get("") or SOURCES.get(name, PublishedCorpus("", ())).question
+    given_names = dict(part.rpartition("=")[::2] for part in given.replace(" ", "").split(",") if part)
+    wanted = given_names.get(name) or given_names.get("") or SOURCES.get(name, PublishedCorpus("", ())).question
     return corpus.question(wanted).id if wanted else corpus.questions[0].id
 
 
@@ -257,10 +257,10 @@ def _chosen(people: pl.DataFrame, corpus: Corpus, traits: str) -> tuple[list[str
 def _told(people: pl.DataFrame, trait: str) -> pl.Expr:
     """A trait in words: ages as generations, rare values as unknown."""
     if trait == "generation" and "generation" not in people.columns:
-        told: Any = pl.lit("GenZ")
+        generation: Any = pl.lit("GenZ")
         for start, name in reversed(GENERATIONS):
-            told = pl.when(pl.col("age") >= start).then(pl.lit(name)).otherwise(told)
-        value: pl.Expr = pl.when(pl.col("age").is_not_null()).then(told)
+            generation = pl.when(pl.col("age") >= start).then(pl.lit(name)).otherwise(generation)
+        value: pl.Expr = pl.when(pl.col("age").is_not_null()).then(generation)
     else:
         value = pl.col(trait).cast(pl.String)
     counts = people.select(value.alias("value"))["value"].drop_nulls().value_counts().sort("count", "value")

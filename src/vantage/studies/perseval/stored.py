@@ -43,15 +43,15 @@ class Predictions:
 
     def put(self, rater: str, variant: str, frame: pl.DataFrame, kind: str = "trained") -> pl.DataFrame:
         """Keeps the predictions of a finished cell: `item`, `rater` (the user), `value`."""
-        told = frame.select(pl.col("item", "rater"), pl.col("value").cast(pl.Float64))
+        predicted = frame.select(pl.col("item", "rater"), pl.col("value").cast(pl.Float64))
         path = self._path(rater, variant)
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
             beside = path.with_suffix(".part")
-            told.write_parquet(beside)
+            predicted.write_parquet(beside)
             beside.replace(path)
-        self._found[rater, variant, kind] = told
-        return told
+        self._found[rater, variant, kind] = predicted
+        return predicted
 
     def added(self, corpus: Corpus) -> Corpus:
         """The corpus with all of them; each user whom a rater stands for is a row of the raters table."""
@@ -87,9 +87,9 @@ class Predictions:
     def _path(self, rater: str, variant: str) -> Path | None:
         if self._folder is None:
             return None
-        told = f"{self.task.name}-{rater}-{variant}"
-        slug = re.sub(r"[^a-z0-9]+", "-", told.casefold()).strip("-")[:80]
-        digest = blake2b(f"{told}\0{self._test}".encode(), digest_size=6).hexdigest()
+        name = f"{self.task.name}-{rater}-{variant}"
+        slug = re.sub(r"[^a-z0-9]+", "-", name.casefold()).strip("-")[:80]
+        digest = blake2b(f"{name}\0{self._test}".encode(), digest_size=6).hexdigest()
         return self._folder / f"{slug}-{digest}.parquet"
 
 

@@ -60,8 +60,8 @@ def exaggerated(analysis: Perspectives) -> pl.DataFrame | None:
         frame, task = one.predictions[cell.rater, cell.variant], one.task
         for trait in one.evaluations[cell].traits if cell.knows_users else ():
             many = max(one.resamples, 1)
-            found = exaggeration(frame, task.people, trait, task.question, resamples=many, seed=task.seed)
-            for row in found.iter_rows(named=True):
+            exaggeration_ = exaggeration(frame, task.people, trait, task.question, resamples=many, seed=task.seed)
+            for row in exaggeration_.iter_rows(named=True):
                 if row["texts"] < TESTED:
                     row |= {"reason": f"fewer than {TESTED} texts were judged by users of both values"}
                     row |= {name: None for name in row if name == "ratio" or name.endswith(("low", "high"))}
@@ -72,12 +72,12 @@ def exaggerated(analysis: Perspectives) -> pl.DataFrame | None:
 
 def differences(analysis: Perspectives) -> pl.DataFrame | None:
     """The same differences, one row for people and one for the rater, where a figure can show them all."""
-    found = exaggerated(analysis)
-    if found is None or not 0 < len(found := found.drop_nulls("people_low")) <= DRAWN:
+    rows = exaggerated(analysis)
+    if rows is None or not 0 < len(rows := rows.drop_nulls("people_low")) <= DRAWN:
         return None
     who = pl.concat_str("groups", "corpus", "rater", separator=", ").alias("who")
     sides = [
-        found.select(
+        rows.select(
             who,
             pl.lit("rater" if side == "model" else side).alias("side"),
             *(
@@ -96,8 +96,8 @@ def label_change(analysis: Perspectives) -> pl.DataFrame | None:
     def changed(one: Evaluated) -> Iterator[dict[str, Any]]:
         for rater in one.one_trait_raters:
             for trait, frame in one.with_one_trait(rater).items():
-                found = label_change_of(frame, one.task.people, trait, one.task.question)
-                mine, people = found.iter_rows(named=True)
+                changes = label_change_of(frame, one.task.people, trait, one.task.question)
+                mine, people = changes.iter_rows(named=True)
                 row = {"rater": rater, "trait": trait, "between": mine["between"], "people": people["between"]}
                 row |= {"changed": mine["texts"], "per_annotation": mine["annotations"]}
                 yield {**row, "texts": mine["compared_texts"], "annotations": mine["compared_annotations"]}
@@ -122,10 +122,10 @@ def ablation(analysis: Perspectives) -> pl.DataFrame | None:
 
     def voted(one: Evaluated) -> Iterator[dict[str, Any]]:
         for rater in one.one_trait_raters:
-            told = {trait: _whole(frame, one) for trait, frame in one.with_one_trait(rater).items()}
+            predicted = {trait: _whole(frame, one) for trait, frame in one.with_one_trait(rater).items()}
             people = one.asked if one.asked is not None and ":" in rater else one.task.split()
-            found = ablation_of(told, people, seed=one.task.seed).filter(pl.col("class") == one.task.label)
-            for row in found.drop("class", "low", "high", "ties").iter_rows(named=True):
+            ablated = ablation_of(predicted, people, seed=one.task.seed).filter(pl.col("class") == one.task.label)
+            for row in ablated.drop("class", "low", "high", "ties").iter_rows(named=True):
                 yield {"rater": rater, "panel": f"{one.task.name}: {rater}", **row}
 
     return analysis.per_corpus(voted)
@@ -133,10 +133,10 @@ def ablation(analysis: Perspectives) -> pl.DataFrame | None:
 
 def lattice(analysis: Perspectives) -> pl.DataFrame | None:
     """The same for raters that were told of several traits."""
-    found = ablation(analysis)
-    if found is None or (found := found.filter(pl.col("size").max().over("panel") > 1)).is_empty():
+    panels = ablation(analysis)
+    if panels is None or (panels := panels.filter(pl.col("size").max().over("panel") > 1)).is_empty():
         return None
-    return found
+    return panels
 
 
 def soft(analysis: Perspectives) -> pl.DataFrame | None:
@@ -145,8 +145,10 @@ def soft(analysis: Perspectives) -> pl.DataFrame | None:
     def apart(one: Evaluated, cell: GridCell) -> Iterator[dict[str, Any]]:
         for trait in one.evaluations[cell].traits:
             with suppress(InputError):
-                found = alignment(one.predictions[cell.rater, cell.variant], one.task.people, trait, one.task.question)
-                yield from found.iter_rows(named=True)
+                aligned = alignment(
+                    one.predictions[cell.rater, cell.variant], one.task.people, trait, one.task.question
+                )
+                yield from aligned.iter_rows(named=True)
 
     return analysis.per_rater(apart)
 
@@ -159,8 +161,8 @@ def juries(analysis: Perspectives) -> Data | None:
         for rater, frame in known[:1] if one.task.tested_traits else ():
             yield from _verdicts(one, rater, frame)
 
-    found = analysis.per_corpus(decided)
-    return None if found is None else Data(found, {"seats": 2 * SEATS})
+    verdicts = analysis.per_corpus(decided)
+    return None if verdicts is None else Data(verdicts, {"seats": 2 * SEATS})
 
 
 def _components(one: Evaluated) -> Iterator[dict[str, Any]]:
@@ -172,10 +174,10 @@ def _components(one: Evaluated) -> Iterator[dict[str, Any]]:
     plain = people.judgments.select("item", "rater", "value").join(people.raters, on="rater")
     for trait in one.task.traits:
         try:
-            found = components_of(plain.drop_nulls(trait), trait=trait, estimator="moments", ci="none")
+            shares = components_of(plain.drop_nulls(trait), trait=trait, estimator="moments", ci="none")
         except InputError:
             continue
-        share = dict(found.select("component", "estimate").iter_rows())
+        share = dict(shares.select("component", "estimate").iter_rows())
         names = {
             "item": "item",
             "groups": trait,
@@ -200,8 +202,8 @@ def _between(one: Evaluated, frame: pl.DataFrame, trait: str) -> dict[str, Any]:
     raters = pl.DataFrame({"rater": values, "kind": ["person"] * len(values), trait: values})
     items = people.items.join(frame, on="item", how="semi")
     judged = frame.with_columns(pl.lit(one.task.question).alias("question")).drop_nulls("value")
-    told = Corpus(items, raters, judged, people.instruments)
-    row = label_change_of(frame, told, trait, one.task.question).row(0, named=True)
+    corpus = Corpus(items, raters, judged, people.instruments)
+    row = label_change_of(frame, corpus, trait, one.task.question).row(0, named=True)
     return {"between": row["between"], "changed": row["texts"], "texts": row["compared_texts"], "values": len(values)}
 
 
@@ -213,14 +215,14 @@ def _verdicts(one: Evaluated, rater: str, frame: pl.DataFrame) -> Iterator[dict[
     people = one.task.people.judgments.select("item", "rater", "value").join(frame, on="item", how="semi")
     top = max(one.task.people.question(one.task.question).scale.codes)
     for name, seats in compositions.items():
-        found = {
+        by_jury = {
             source: jury(given, one.task.people, trait, seats, juries=200, seed=one.task.seed)
             for source, given in (("predicted", frame), ("people", people))
         }
-        for source, verdicts in found.items():
+        for source, verdicts in by_jury.items():
             filled = verdicts.filter(pl.col("reason").is_null())
             decided = filled.drop_nulls("verdict")
-            both = decided.join(found["people"].drop_nulls("verdict"), on="item")
+            both = decided.join(by_jury["people"].drop_nulls("verdict"), on="item")
             yield {
                 "rater": rater,
                 "trait": trait,

@@ -59,12 +59,12 @@ def knowing(analysis: Perspectives) -> pl.DataFrame | None:
             blind = _blind(one, cell)
             if blind is None:
                 continue
-            told, other = one.evaluations[cell], one.evaluations[blind]
+            informed, other = one.evaluations[cell], one.evaluations[blind]
             scores = {"knows": one.score(cell, "user"), "blind_f1": one.score(blind, "user")}
-            row = {"rater": cell.name, "blind": blind.name, **scores, **advantage(told, other, one.task.label)}
+            row = {"rater": cell.name, "blind": blind.name, **scores, **advantage(informed, other, one.task.label)}
             # Every test costs the others power: sentences are about new texts, and about predictions that differ.
-            same = told.pairs["predicted"].equals(other.pairs["predicted"])
-            yield {**row, "tested": None if same or cell.extended else row["p"], "annotations": len(told.pairs)}
+            same = informed.pairs["predicted"].equals(other.pairs["predicted"])
+            yield {**row, "tested": None if same or cell.extended else row["p"], "annotations": len(informed.pairs)}
 
     return analysis.per_corpus(beside)
 
@@ -76,25 +76,25 @@ def trait_values(analysis: Perspectives) -> pl.DataFrame | None:
         traits = one.evaluations[cell].traits
         if not traits:
             return None
-        found = one.evaluations[cell].trait_values.filter(pl.col("class") == one.task.label).drop("class")
+        scores = one.evaluations[cell].trait_values.filter(pl.col("class") == one.task.label).drop("class")
         trait = [pl.col("trait").str.replace_all("_", " ")] if len(traits) > 1 else []
         place = [] if len(analysis.found) == 1 else [pl.lit(one.task.name)]
         who = pl.concat_str([*place, *trait, pl.col("value")], separator=" ")
-        return found.with_columns(who.alias("who"), pl.lit(_short(cell)).alias("series"))
+        return scores.with_columns(who.alias("who"), pl.lit(_short(cell)).alias("series"))
 
     return analysis.per_rater(of_values)
 
 
 def users(analysis: Perspectives) -> pl.DataFrame | None:
     """The F1 of every user, where there are few."""
-    found = _users(analysis)
-    return found if found is not None and found["user"].n_unique() <= FEW else None
+    users_of = _users(analysis)
+    return users_of if users_of is not None and users_of["user"].n_unique() <= FEW else None
 
 
 def users_spread(analysis: Perspectives) -> pl.DataFrame | None:
     """The F1 of every user, where there are many."""
-    found = _users(analysis)
-    return found if found is not None and found["user"].n_unique() > FEW else None
+    users_of = _users(analysis)
+    return users_of if users_of is not None and users_of["user"].n_unique() > FEW else None
 
 
 def gaps(analysis: Perspectives) -> pl.DataFrame | None:
@@ -109,12 +109,12 @@ def not_served(analysis: Perspectives) -> pl.DataFrame | None:
         if not one.focus:
             return None
         evaluation = one.evaluations[one.focus[0]]
-        found = below(evaluation, one.task.served_from(analysis.options.threshold), one.task.label).head(LISTED)
+        users_of = below(evaluation, one.task.served_from(analysis.options.threshold), one.task.label).head(LISTED)
         traits = pl.concat_str([pl.lit(""), *evaluation.traits], separator=", ", ignore_nulls=True).str.strip_prefix(
             ", "
         )
         names = ("f1", "precision", "recall", "support", "predicted")
-        return found.select(pl.col("rater").alias("user"), *names, traits.alias("traits"))
+        return users_of.select(pl.col("rater").alias("user"), *names, traits.alias("traits"))
 
     return analysis.per_corpus(listed)
 
@@ -130,9 +130,9 @@ def stances(analysis: Perspectives) -> pl.DataFrame | None:
     """How often answers are met that agree with most others', that oppose them, and that face a tie."""
 
     def apart(one: Evaluated, cell: GridCell) -> pl.DataFrame:
-        found = against_majority(one.evaluations[cell], one.task.people, one.task.question).drop_nulls("accuracy")
+        scores = against_majority(one.evaluations[cell], one.task.people, one.task.question).drop_nulls("accuracy")
         who = cell.name if len(analysis.found) == 1 else f"{one.task.name}: {cell.name}"
-        return found.with_columns(pl.lit(who).alias("who"))
+        return scores.with_columns(pl.lit(who).alias("who"))
 
     return analysis.per_rater(apart)
 
@@ -158,8 +158,8 @@ def _line(analysis: Perspectives, one: Evaluated, cell: GridCell) -> dict[str, A
     ranked = _gaps(one, cell).sort(pl.col("p").is_null(), -pl.col("gap"), maintain_order=True)
     largest = ranked.row(0, named=True)
     # Sentences leave out the trained rater that does not know who answers: every test costs the others power.
-    told = cell.kind == "prompted" or cell == one.focus[0]
-    row = largest | {"tested": largest["p"] if told else None, "untested": largest["reason"] if told else None}
+    shown = cell.kind == "prompted" or cell == one.focus[0]
+    row = largest | {"tested": largest["p"] if shown else None, "untested": largest["reason"] if shown else None}
     return line | {name: row[name] for name in names}
 
 
@@ -173,12 +173,12 @@ def _served(analysis: Perspectives, one: Evaluated, cell: GridCell) -> dict[str,
 
 def _gaps(one: Evaluated, cell: GridCell) -> pl.DataFrame:
     """The gaps of a rater, with the two values of each in words."""
-    found = gaps_of(_large(one.evaluations[cell]), one.task.label)
+    table = gaps_of(_large(one.evaluations[cell]), one.task.label)
     ends = [
-        pl.format("{} ({})", pl.col(end), pl.Series([f"{f1:.2f}" for f1 in found[f"{end}_f1"]])).alias(f"served_{end}")
+        pl.format("{} ({})", pl.col(end), pl.Series([f"{f1:.2f}" for f1 in table[f"{end}_f1"]])).alias(f"served_{end}")
         for end in ("best", "worst")
     ]
-    return found.with_columns(ends)
+    return table.with_columns(ends)
 
 
 def _large(evaluation: Evaluation) -> Evaluation:
@@ -207,12 +207,12 @@ def _blind(one: Evaluated, cell: GridCell) -> GridCell | None:
 def _users(analysis: Perspectives) -> pl.DataFrame | None:
     def scored(one: Evaluated, cell: GridCell) -> pl.DataFrame:
         place = "" if len(analysis.found) == 1 else f"{one.task.name}: "
-        found = one.evaluations[cell].users.filter(pl.col("class") == one.task.label).drop_nulls("f1")
+        scores = one.evaluations[cell].users.filter(pl.col("class") == one.task.label).drop_nulls("f1")
         series = pl.lit(place + _short(cell)).alias("series")
-        return found.select((pl.lit(place) + pl.col("rater")).alias("user"), series, "f1")
+        return scores.select((pl.lit(place) + pl.col("rater")).alias("user"), series, "f1")
 
-    found = analysis.per_rater(scored)
-    return None if found is None else found.sort("user", maintain_order=True)
+    users_of = analysis.per_rater(scored)
+    return None if users_of is None else users_of.sort("user", maintain_order=True)
 
 
 def _short(cell: GridCell) -> str:

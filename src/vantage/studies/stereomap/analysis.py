@@ -91,8 +91,8 @@ class Stereomap(Analysis):
         keys = ["item", "rater", "condition", "sample"]
         given = self.keywords.drop_nulls("reason").select(*keys, "about", pl.col("reason").alias("text"))
         rated = self.ratings.drop_nulls("rationale").filter(pl.col("status").cast(pl.String) == "answered")
-        told = rated.select(*keys, pl.col("question").alias("about"), pl.col("rationale").alias("text"))
-        return pl.concat([given, told.cast({"sample": pl.Int64})])
+        rationales = rated.select(*keys, pl.col("question").alias("about"), pl.col("rationale").alias("text"))
+        return pl.concat([given, rationales.cast({"sample": pl.Int64})])
 
     def beside(self, column: str, source: str = "source") -> pl.Expr:
         """A column for figures, with the model before it where there are several."""

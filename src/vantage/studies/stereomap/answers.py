@@ -30,8 +30,8 @@ def refused(analysis: Stereomap) -> pl.DataFrame:
 
 def refused_groups(analysis: Stereomap) -> pl.DataFrame:
     """Refusals by model and group, those with the highest share first."""
-    found = refusals(_put(analysis), by=["rater", "item"])
-    named = found.with_columns(pl.col("item").replace(analysis.labels).alias("group"))
+    rates = refusals(_put(analysis), by=["rater", "item"])
+    named = rates.with_columns(pl.col("item").replace(analysis.labels).alias("group"))
     return named.sort(["estimate", "rater", "item"], descending=[True, False, False], nulls_last=True)
 
 
@@ -47,9 +47,9 @@ def spread_of_runs(analysis: Stereomap) -> Data | None:
     equal = min(scores.group_by(RATERS).agg(pl.col("sample").n_unique())["sample"].to_list(), default=0)
     if equal < 2:
         return None
-    found = run_spread(scores, runs=equal, seed=analysis.seed)
+    spread = run_spread(scores, runs=equal, seed=analysis.seed)
     group = pl.col("item").cast(pl.String).replace(analysis.labels)
-    return Data(_named(found).with_columns(group), {"equal_runs": equal})
+    return Data(_named(spread).with_columns(group), {"equal_runs": equal})
 
 
 def variants(analysis: Stereomap) -> pl.DataFrame | None:

@@ -33,15 +33,15 @@ def summary(analysis: Stereomap) -> Data | None:
         return None
     again = {"estimate": "stability", "low": "stability_low", "high": "stability_high", "held": "held"}
     sure = stability(analysis)
-    found = sure.frame.select("source", *(pl.col(old).alias(new) for old, new in again.items()))
+    table = sure.frame.select("source", *(pl.col(old).alias(new) for old, new in again.items()))
     compared = people(analysis)
     if compared is not None:
-        told = compared.select("source", pl.col("estimate").alias("people"), "p", "order")
-        found = found.join(told, on="source", how="left", maintain_order="left")
+        beside = compared.select("source", pl.col("estimate").alias("people"), "p", "order")
+        table = table.join(beside, on="source", how="left", maintain_order="left")
     refused = refusals(analysis.asked, by="rater").select(
         pl.col("rater").alias("source"), pl.col("estimate").alias("refused"), pl.col("unparsed_share").alias("unread")
     )
-    return Data(found.join(refused, on="source", how="left", maintain_order="left"), sure.facts)
+    return Data(table.join(refused, on="source", how="left", maintain_order="left"), sure.facts)
 
 
 def people(analysis: Stereomap) -> pl.DataFrame | None:
@@ -133,17 +133,17 @@ def people_map(analysis: Stereomap) -> pl.DataFrame | None:
 
 def people_differences(analysis: Stereomap) -> pl.DataFrame | None:
     """Competence minus warmth in each human cluster, people's and every source's."""
-    if (found := recovered(analysis)) is None:
+    if (differences := recovered(analysis)) is None:
         return None
     name = pl.concat_str("human", pl.lit(": "), "title").alias("cluster")
     ends = {"low": "difference_low", "high": "difference_high"}
-    ours = found.select(
+    ours = differences.select(
         "source",
         name,
         pl.col("difference").alias("estimate"),
         *(pl.col(old).cast(pl.Float64).alias(new) for new, old in ends.items()),
     )
-    theirs = found.unique("human", maintain_order=True).select(
+    theirs = differences.unique("human", maintain_order=True).select(
         pl.lit(PEOPLE).alias("source"), name, pl.col("human_difference").alias("estimate")
     )
     return pl.concat([theirs, ours], how="diagonal")
@@ -184,4 +184,4 @@ def _resampled(source: PlacedGroups, shared: Sequence[int], theirs: Sequence[str
     if not usable:
         return np.zeros(0)
     labels, _, _ = lloyd(np.array(usable), k, n_init=10, seed=seed)
-    return np.array([adjusted_rand(found[list(shared)], theirs) for found in labels])
+    return np.array([adjusted_rand(assigned[list(shared)], theirs) for assigned in labels])

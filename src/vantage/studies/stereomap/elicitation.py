@@ -190,15 +190,15 @@ def keyword_words(source: str | Path = "") -> dict[str, str]:
 
 def blocks(instrument: Instrument) -> dict[str, list[str]]:
     """The questions of an instrument by block, in its order; blocks without questions are left out."""
-    found: dict[str, list[str]] = {"traits": [], "structure": [], "emotions": [], "behaviours": []}
+    questions: dict[str, list[str]] = {"traits": [], "structure": [], "emotions": [], "behaviours": []}
     for question in instrument.questions:
         if question.id.startswith("feel-"):
-            found["emotions"].append(question.id)
+            questions["emotions"].append(question.id)
         elif question.id in _BEHAVIOURS:
-            found["behaviours"].append(question.id)
+            questions["behaviours"].append(question.id)
         else:
-            found["structure" if question.id in _STRUCTURE else "traits"].append(question.id)
-    return {name: ids for name, ids in found.items() if ids}
+            questions["structure" if question.id in _STRUCTURE else "traits"].append(question.id)
+    return {name: ids for name, ids in questions.items() if ids}
 
 
 def keyword_instrument(instrument: Instrument) -> Instrument:
@@ -291,8 +291,8 @@ def keywords_of(corpus: Corpus) -> pl.DataFrame:
         for row in lists.select("item", "question", "rater", "condition", "sample", "reply").iter_rows(named=True):
             reply, about = row.pop("reply"), row.pop("question").removesuffix("-keywords")
             for place, keyword in enumerate(read_keywords(reply).keywords, 1):
-                told = {"about": about, "place": place, "keyword": keyword.word, "reason": keyword.reason}
-                rows.append({**row, **told})
+                row_of = {"about": about, "place": place, "keyword": keyword.word, "reason": keyword.reason}
+                rows.append({**row, **row_of})
     texts = ("item", "rater", "condition", "about", "keyword", "reason")
     schema = {**dict.fromkeys(texts, pl.String), "sample": pl.Int64, "place": pl.Int64}
     order = ["item", "rater", "condition", "sample", "about", "place", "keyword", "reason"]

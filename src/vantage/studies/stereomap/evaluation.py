@@ -34,7 +34,7 @@ def response_items(corpus: Corpus, *, per_group: int = 5, about: str = "traits",
     words = keywords_of(corpus).filter(pl.col("condition") == "", pl.col("about") == about)
     if words.is_empty():
         raise InputError(f"the corpus has no keywords about {about}", remedy="run the study with first=keywords")
-    told = {
+    keywords = {
         key: "\n".join(
             f"{row['keyword']}: {row['reason']}" if row["reason"] else row["keyword"]
             for row in part.iter_rows(named=True)
@@ -45,16 +45,16 @@ def response_items(corpus: Corpus, *, per_group: int = 5, about: str = "traits",
     shown = dict(corpus.items.select("item", "group").iter_rows())
     rng = np.random.default_rng(seed)
     rows: list[dict[str, Any]] = []
-    for rater, item in sorted({(str(key[0]), str(key[1])) for key in told}):
-        runs = sorted(key[2] for key in told if key[:2] == (rater, item) and key in ratings)
+    for rater, item in sorted({(str(key[0]), str(key[1])) for key in keywords}):
+        runs = sorted(key[2] for key in keywords if key[:2] == (rater, item) and key in ratings)
         for sample in sorted(rng.permutation(runs)[:per_group].tolist()):
             others = [run for run in runs if run != sample]
-            again = told[rater, item, int(rng.choice(others))] if others else None
+            again = keywords[rater, item, int(rng.choice(others))] if others else None
             rows.append(
                 {
                     "item": f"{item}-{len(rows) + 1:04d}",
                     "group": shown[item],
-                    "keywords": told[rater, item, sample],
+                    "keywords": keywords[rater, item, sample],
                     "ratings": ratings[rater, item, sample],
                     "again": again or "(It was asked once only.)",
                     "source": rater,

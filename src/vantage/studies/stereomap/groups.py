@@ -154,11 +154,11 @@ def _read_file(path: Path, suffix: str) -> list[dict[str, Any]]:
 
 
 def _group(row: Mapping[str, Any]) -> SocialGroup:
-    told = {key: str(value).strip() for key, value in row.items() if value is not None and key != "aliases"}
+    fields = {key: str(value).strip() for key, value in row.items() if value is not None and key != "aliases"}
     aliases = row.get("aliases") or ()
     named = aliases.split(";") if isinstance(aliases, str) else aliases
-    told.setdefault("id", slug(told["group"]))
-    return SocialGroup(**told, aliases=tuple(str(name).strip() for name in named if str(name).strip()))
+    fields.setdefault("id", slug(fields["group"]))
+    return SocialGroup(**fields, aliases=tuple(str(name).strip() for name in named if str(name).strip()))
 
 
 def _recognised(row: Mapping[str, Any]) -> SocialGroup:
@@ -184,7 +184,7 @@ def _matches(group: SocialGroup, other: SocialGroup) -> bool:
 
 def _checked(groups: Iterable[SocialGroup], place: str) -> tuple[SocialGroup, ...]:
     """The groups, unless one of them occurs twice."""
-    found: list[SocialGroup] = []
+    checked: list[SocialGroup] = []
     seen: dict[str, int] = {}
     for number, group in enumerate(groups, 1):
         for name in (group.group.casefold(), f"id {group.id}"):
@@ -195,10 +195,10 @@ def _checked(groups: Iterable[SocialGroup], place: str) -> tuple[SocialGroup, ..
                     remedy="keep one of them",
                 )
             seen[name] = number
-        found.append(group)
-    if not found:
+        checked.append(group)
+    if not checked:
         raise InputError("there are no groups", file=place, remedy="name at least one")
-    return tuple(found)
+    return tuple(checked)
 
 
 def slug(name: str) -> str:

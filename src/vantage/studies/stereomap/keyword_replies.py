@@ -54,15 +54,15 @@ def read_keywords(text: str | None) -> KeywordReply:
     >>> read_keywords("I'm sorry, but I cannot generalise about a group.").status
     'refused'
     """
-    told = (text or "")[:_TEXT].strip()
-    found: dict[str, Keyword] = {}
-    for keyword in _json(told) or _listed(told):
+    reply = (text or "")[:_TEXT].strip()
+    keywords: dict[str, Keyword] = {}
+    for keyword in _json(reply) or _listed(reply):
         key = keyword.word.casefold()
-        if found[key].reason is None if key in found else len(found) < MOST:
-            found[key] = keyword
-    if found:
-        return KeywordReply("answered", tuple(found.values()))
-    return KeywordReply("refused" if told and refuses(told) else "unparsed")
+        if keywords[key].reason is None if key in keywords else len(keywords) < MOST:
+            keywords[key] = keyword
+    if keywords:
+        return KeywordReply("answered", tuple(keywords.values()))
+    return KeywordReply("refused" if reply and refuses(reply) else "unparsed")
 
 
 def _listed(text: str) -> list[Keyword]:
@@ -91,12 +91,12 @@ def _lines(text: str, *, need_mark: bool) -> Iterator[Keyword]:
         bold = _BOLD.match(row[mark.end() - (len(line) - len(line.lstrip())) :] if mark else row)
         if need_mark and not (mark or bold or table):
             continue
-        found = _cells(row) if table else _keyword(line[mark.end() :] if mark else line, needs_reason=not need_mark)
-        if found is None:
+        keyword = _cells(row) if table else _keyword(line[mark.end() :] if mark else line, needs_reason=not need_mark)
+        if keyword is None:
             continue
         if last is not None:
             yield last
-        last = found
+        last = keyword
     if last is not None:
         yield last
 

@@ -67,7 +67,7 @@ def groups(analysis: Stereomap) -> pl.DataFrame:
 
 def clusters(analysis: Stereomap) -> pl.DataFrame | None:
     """One row per source and cluster: its centroid, and competence minus warmth with its test over runs."""
-    found = []
+    frames = []
     for source in analysis.sources:
         if source.clusters is None:
             continue
@@ -79,12 +79,12 @@ def clusters(analysis: Stereomap) -> pl.DataFrame | None:
             pl.Series("difference_high", [one.high for one in apart], dtype=pl.Float64),
             pl.lit(source.name).alias("source"),
         )
-        found.append(table.join(competence_against_warmth(source), on="cluster", how="left", maintain_order="left"))
-    if not found:
+        frames.append(table.join(competence_against_warmth(source), on="cluster", how="left", maintain_order="left"))
+    if not frames:
         return None
     position = pl.col("cluster").map_elements(described, pl.String).str.replace(", ", " and ")
     return (
-        pl.concat(found).with_columns(position.alias("position")).with_columns(analysis.beside("position").alias("of"))
+        pl.concat(frames).with_columns(position.alias("position")).with_columns(analysis.beside("position").alias("of"))
     )
 
 
@@ -120,14 +120,16 @@ def stability(analysis: Stereomap) -> Data:
 
 def number_of_clusters(analysis: Stereomap) -> pl.DataFrame | None:
     """The silhouette and the gap of each number of clusters, source by source."""
-    found = [
+    frames = [
         k_table(source.points, most=8, seed=analysis.seed).select(pl.lit(source.name).alias("source"), pl.all())
         for source in analysis.sources
         if source.clusters is not None
     ]
-    return pl.concat(found) if found else None
+    return pl.concat(frames) if frames else None
 
 
 def _listed(placed: pl.DataFrame) -> str | None:
-    told = [f"{group} ({minus(format(apart, '+.1f'))})" for group, apart in placed.select("group", "apart").iter_rows()]
-    return ", ".join(told) or None
+    listed = [
+        f"{group} ({minus(format(apart, '+.1f'))})" for group, apart in placed.select("group", "apart").iter_rows()
+    ]
+    return ", ".join(listed) or None

@@ -74,8 +74,8 @@ class PlacedGroups:
     @cached_property
     def cluster_of(self) -> dict[str, str]:
         """The cluster of each group that has one."""
-        found = self.clusters
-        return {item: found.of(item) for item in found.items} if found else {}
+        clusters = self.clusters
+        return {item: clusters.of(item) for item in clusters.items} if clusters else {}
 
     def over_runs(self, inside: Sequence[int], weights: tuple[float, float] = APART) -> OverRuns:
         """The uncertainty of a weighted sum of both scores, averaged over the groups `inside`.
@@ -127,7 +127,7 @@ def place(
     rated = judgments.filter(pl.col("question").is_in([question.id for question in instrument.questions]))
     scores = composites(expected_values(rated), instrument, members=members)
     raters = scores["rater"].unique().sort().to_list()
-    found = []
+    placed = []
     for name in [*raters, ALL] if len(raters) > 1 else raters:
         mine, answers = (frame if name == ALL else frame.filter(rater=name) for frame in (scores, rated))
         items, _, cube = scores_by_run(mine, AXES)
@@ -138,18 +138,18 @@ def place(
         resampled = run_replicates(cube, resamples=resamples, seed=seed) if enough else np.zeros((0, *cube.shape[:2]))
         replicates = resampled if drawn is None else drawn
         source = PlacedGroups(name, mine, tuple(items), cube, replicates, scored=drawn is not None)
-        found.append(_clustered(source, k, instrument.questions[0].scale.ends, len(known), seed))
-    return found
+        placed.append(_clustered(source, k, instrument.questions[0].scale.ends, len(known), seed))
+    return placed
 
 
 def _clustered(source: PlacedGroups, k: int, ends: tuple[float, float], asked: int, seed: int) -> PlacedGroups:
     """The source with its clusters, or with the reason why there are none."""
     if len(source.items) < k:
-        told = f"{len(source.items)} of {asked} groups have both scores, too few for {k} clusters"
-        return replace(source, reason=told)
+        reason = f"{len(source.items)} of {asked} groups have both scores, too few for {k} clusters"
+        return replace(source, reason=reason)
     if (distinct := len(np.unique(source.points, axis=0))) < k:
-        told = f"the groups have only {distinct} different places, too few for {k} clusters"
-        return replace(source, reason=told)
+        reason = f"the groups have only {distinct} different places, too few for {k} clusters"
+        return replace(source, reason=reason)
     clusters = kmeans(source.items, source.points, axes=AXES, k=k, scale=ends, seed=seed)
     sure = stability(clusters, source.replicates, seed=seed) if len(source.replicates) else None
     return replace(source, clusters=clusters, sure=sure)
@@ -195,8 +195,8 @@ def competence_against_warmth(source: PlacedGroups) -> pl.DataFrame:
     ).rename({"estimate": "dz", "low": "dz_low", "high": "dz_high", "p_adjusted": "p_holm", "difference": "held_out"})
     signs = pl.col("held_out").sign().cast(pl.Int64).replace_strict({1: ">", -1: "<"}, default="=")
     relation = pl.when(pl.col("p_holm") < 0.05).then(signs).when(pl.col("p_holm").is_not_null()).then(pl.lit("="))
-    told = tested.with_columns(pl.col("units").alias("runs"), relation.alias("relation"))
-    return told.select(pl.col(name).cast(kind) for name, kind in columns.items())
+    table = tested.with_columns(pl.col("units").alias("runs"), relation.alias("relation"))
+    return table.select(pl.col(name).cast(kind) for name, kind in columns.items())
 
 
 def _held_out(source: PlacedGroups) -> list[dict[str, Any]]:

@@ -37,8 +37,8 @@ def correlations(analysis: Stereomap) -> Data | None:
     The correction is over all pairs of a source. `human` is the value of Cuddy et al. (2007) as it is printed;
     `doubtful` says that its sign is in doubt, and `difference` is left out for those.
     """
-    found = [_correlated(source, analysis.seed) for source in analysis.sources]
-    if not found or (ours := pl.concat(found)).is_empty():
+    frames = [_correlated(source, analysis.seed) for source in analysis.sources]
+    if not frames or (ours := pl.concat(frames)).is_empty():
         return None
     joined = ours.join(human_correlations(), on=["first", "second"], how="left", maintain_order="left")
     apart = pl.when(~pl.col("doubtful")).then(pl.col("estimate") - pl.col("printed"))
@@ -49,8 +49,8 @@ def correlations(analysis: Stereomap) -> Data | None:
         analysis.beside("first").alias("of"),
     ).rename({"printed": "human"})
     doubts = frame.drop_nulls("why").unique("why", maintain_order=True).select("first", "second", "why")
-    told = " ".join(f"{one} × {two}: {why}" for one, two, why in doubts.iter_rows())
-    return Data(frame, {"doubts": told or None})
+    doubtful = " ".join(f"{one} × {two}: {why}" for one, two, why in doubts.iter_rows())
+    return Data(frame, {"doubts": doubtful or None})
 
 
 def feelings(analysis: Stereomap) -> pl.DataFrame | None:
@@ -60,9 +60,9 @@ def feelings(analysis: Stereomap) -> pl.DataFrame | None:
         return None
     how, rows = Resampling(seed=analysis.seed), []
     for (source, cluster, score), part in means.group_by("source", "cluster", "score", maintain_order=True):
-        found = mean_with_interval(part["item"], part["mean"].to_numpy(), how)
+        mean = mean_with_interval(part["item"], part["mean"].to_numpy(), how)
         head = {"source": source, "cluster": cluster, "score": score, "groups": len(part)}
-        rows.append({**head, **found, "variance": part["mean"].var()})
+        rows.append({**head, **mean, "variance": part["mean"].var()})
     return pl.DataFrame(rows, infer_schema_length=None).with_columns(analysis.beside("cluster").alias("of"))
 
 
@@ -86,11 +86,11 @@ def other_dimensions(analysis: Stereomap) -> pl.DataFrame | None:
         plain = mine.with_columns(pl.col("status").cast(pl.String)).select(scores.columns)
         both = pl.concat([plain, scores], how="vertical_relaxed")
         frames.append(both.with_columns(pl.lit(source.name).alias("source")))
-    told = pl.concat(frames).drop_nulls("value") if frames else pl.DataFrame()
-    if told.is_empty():
+    values = pl.concat(frames).drop_nulls("value") if frames else pl.DataFrame()
+    if values.is_empty():
         return None
     by = ("source", "question")
-    listed = extremes(item_means(told, by=by), by=by, count=analysis.options.listed)
+    listed = extremes(item_means(values, by=by), by=by, count=analysis.options.listed)
     listed = listed.with_columns(pl.col("item").replace(analysis.labels).alias("group"))
     keys = [*by, "place"]
     highest, lowest = (
@@ -110,10 +110,10 @@ def _correlated(source: PlacedGroups, seed: int) -> pl.DataFrame:
     mine = source.scores.filter(pl.col("question").is_in(wanted)).with_columns(
         pl.lit(source.name).alias("rater"), pl.int_range(pl.len()).over("item", "question").alias("sample")
     )
-    found = correlate(mine, correlation="spearman", correction="none", seed=seed)
-    turned = found.rename({"first": "second", "second": "first"}).select(found.columns)
+    correlated = correlate(mine, correlation="spearman", correction="none", seed=seed)
+    turned = correlated.rename({"first": "second", "second": "first"}).select(correlated.columns)
     asked = pl.DataFrame(pairs, schema={"first": pl.String, "second": pl.String}, orient="row")
-    rows = asked.join(pl.concat([found, turned]), on=["first", "second"], how="left", maintain_order="left")
+    rows = asked.join(pl.concat([correlated, turned]), on=["first", "second"], how="left", maintain_order="left")
     return rows.select(
         pl.lit(source.name).alias("source"),
         *("first", "second", "estimate", "low", "high", "p"),
@@ -124,21 +124,21 @@ def _correlated(source: PlacedGroups, seed: int) -> pl.DataFrame:
 
 def _feelings(sources: Sequence[PlacedGroups]) -> pl.DataFrame:
     """The mean feelings and behaviour over runs towards every group that is in a cluster."""
-    found = []
+    frames = []
     for source in sources:
         place = {name: n for n, name in enumerate(source.clusters.names if source.clusters else ())}
         means = source.scores.group_by("item", "question").agg(pl.col("value").mean().alias("mean"))
         cluster = pl.col("item").replace_strict(source.cluster_of, default=None, return_dtype=pl.String)
-        told = means.select(
+        felt = means.select(
             pl.lit(source.name).alias("source"),
             cluster.alias("cluster"),
             pl.col("question").alias("score"),
             "item",
             "mean",
         )
-        told = told.filter(pl.col("score").is_in(list(_FELT))).drop_nulls()
+        felt = felt.filter(pl.col("score").is_in(list(_FELT))).drop_nulls()
         order = (
             pl.col(name).replace_strict(known, default=0) for name, known in (("cluster", place), ("score", _FELT))
         )
-        found.append(told.sort(*order, "item"))
-    return pl.concat(found) if found else pl.DataFrame()
+        frames.append(felt.sort(*order, "item"))
+    return pl.concat(frames) if frames else pl.DataFrame()

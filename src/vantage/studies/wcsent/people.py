@@ -85,13 +85,13 @@ def unanimous(analysis: Analysis) -> pl.DataFrame:
 
 def unanimous_items(analysis: Analysis) -> pl.DataFrame:
     """The same by question, with each question's share of all such items."""
-    found = _unanimous(analysis, ["question"])
+    shares_of = _unanimous(analysis, ["question"])
     total = pl.DataFrame(
-        {"question": ["all"], "strict": [found["strict"].sum()], "soft": [found["soft"].sum()]},
+        {"question": ["all"], "strict": [shares_of["strict"].sum()], "soft": [shares_of["soft"].sum()]},
         schema_overrides={"strict": pl.Int64, "soft": pl.Int64},
     )
-    shares = (pl.col("strict") / max(int(found["strict"].sum()), 1)).alias("of_strict")
-    return pl.concat([found.select("question", "strict", "soft"), total]).with_columns(shares)
+    shares = (pl.col("strict") / max(int(shares_of["strict"].sum()), 1)).alias("of_strict")
+    return pl.concat([shares_of.select("question", "strict", "soft"), total]).with_columns(shares)
 
 
 def _unanimous(analysis: Analysis, by: list[str]) -> pl.DataFrame:
@@ -121,7 +121,7 @@ def means(analysis: Analysis) -> pl.DataFrame:
 
 def labels(analysis: Analysis) -> pl.DataFrame:
     """Shares of the coarse labels under each rule."""
-    found = [
+    frames = [
         bands(analysis.people, by="question", **how).select(
             pl.lit(rule).alias("rule"),
             "question",
@@ -131,7 +131,7 @@ def labels(analysis: Analysis) -> pl.DataFrame:
         )
         for rule, how in RULES.items()
     ]
-    return pl.concat(found).with_columns(pl.concat_str("question", pl.lit(": "), "rule").alias("label"))
+    return pl.concat(frames).with_columns(pl.concat_str("question", pl.lit(": "), "rule").alias("label"))
 
 
 def label_counts(analysis: Analysis) -> pl.DataFrame:
@@ -182,18 +182,18 @@ def stance(analysis: Analysis) -> pl.DataFrame | None:
                 f"the stance file has no column '{column}'", file=path, remedy="text, target, stance, sentiment"
             )
     kinds = [name for name in ORDERS if name in table.columns]
-    told = table.select("text", "target", *kinds).unique(["text", "target"], keep="first", maintain_order=True)
-    items = people.items.join(told, on=["text", "target"], how="left", maintain_order="left")
+    stances = table.select("text", "target", *kinds).unique(["text", "target"], keep="first", maintain_order=True)
+    items = people.items.join(stances, on=["text", "target"], how="left", maintain_order="left")
     joined = Corpus(items, people.raters, people.judgments, people.instruments)
     orders = {kind: ORDERS[kind] for kind in kinds}
-    found = correlate(
+    correlated = correlate(
         joined, outside=kinds, order=orders, correlation="spearman", aggregate="median", seed=analysis.seed
     )
     # The outside column first, whichever way a pair came out.
     turned = pl.col("second").is_in(kinds)
     kind = pl.when(turned).then("second").otherwise("first").alias("kind")
     question = pl.when(turned).then("first").otherwise("second").alias("question")
-    return found.filter(turned | pl.col("first").is_in(kinds)).with_columns(kind, question)
+    return correlated.filter(turned | pl.col("first").is_in(kinds)).with_columns(kind, question)
 
 
 def bias(analysis: Analysis) -> pl.DataFrame:
@@ -203,8 +203,8 @@ def bias(analysis: Analysis) -> pl.DataFrame:
 
 def conspicuous(analysis: Analysis) -> pl.DataFrame:
     """The twelve annotators of each question to look at first."""
-    found = rater_quality(analysis.people, by="question")
-    return found.group_by("question", maintain_order=True).head(12)
+    quality = rater_quality(analysis.people, by="question")
+    return quality.group_by("question", maintain_order=True).head(12)
 
 
 def who_sees_whom(analysis: Analysis) -> pl.DataFrame:
@@ -219,9 +219,9 @@ def traits(analysis: Analysis) -> pl.DataFrame | None:
     """Groups of annotators compared, one person being one unit; none where nobody's traits are known."""
     people = analysis.people
     how: dict[str, Any] = {"by": "question", "unit": "rater", "paired": False, "seed": analysis.seed}
-    found = [
+    frames = [
         compare(people, between=trait, **how).select(pl.lit(trait).alias("trait"), pl.all())
         for trait in people.traits
         if trait not in ("model", "style") and people.raters[trait].drop_nulls().n_unique() > 1
     ]
-    return pl.concat(found, how="diagonal_relaxed") if found else None
+    return pl.concat(frames, how="diagonal_relaxed") if frames else None

@@ -50,9 +50,9 @@ class WarmthAnalysis(Analysis):
     @cached_property
     def fine(self) -> pl.DataFrame:
         """Answers on the seven points, with expected values where a rater gives them."""
-        found = self.judged.filter(pl.col("question").is_in(QUESTIONS))
-        exact = pl.col("expected").fill_null(pl.col("value")) if "expected" in found.columns else pl.col("value")
-        return found.with_columns(exact.alias("exact"))
+        judged = self.judged.filter(pl.col("question").is_in(QUESTIONS))
+        exact = pl.col("expected").fill_null(pl.col("value")) if "expected" in judged.columns else pl.col("value")
+        return judged.with_columns(exact.alias("exact"))
 
     @cached_property
     def gold(self) -> pl.DataFrame:
@@ -92,10 +92,10 @@ class WarmthAnalysis(Analysis):
         errors = accuracy(exact, by=PAIR, reference=self.gold, metric=["mae", "rmse"], ci="none")
         ranks = _with_ends(accuracy(exact, by=PAIR, reference=self.gold, metric=["spearman"], seed=self.seed))
         to_means = accuracy(exact, by=PAIR, reference=means, metric=["spearman"], ci="none")
-        found = _wide(classes)
+        table = _wide(classes)
         for more in (_wide(errors), ranks, _wide(to_means).rename({"spearman": "spearman_mean"}), _answered(self.fine)):
-            found = found.join(more, on=PAIR, how="left", maintain_order="left")
-        return found.sort("spearman_mean", "within", descending=True, nulls_last=True)
+            table = table.join(more, on=PAIR, how="left", maintain_order="left")
+        return table.sort("spearman_mean", "within", descending=True, nulls_last=True)
 
 
 def scores(analysis: WarmthAnalysis) -> pl.DataFrame | None:
@@ -116,8 +116,8 @@ def coarse(analysis: WarmthAnalysis) -> pl.DataFrame | None:
         return None
     signs = analysis.gold.with_columns(pl.col("value").sign())
     metrics = ("accuracy", "f1_macro", "f1_weighted")
-    found = accuracy(given, by=PAIR, reference=signs, metric=metrics, labels=[-1, 0, 1], ci="none")
-    return _wide(found).join(_answered(given), on=PAIR, how="left", maintain_order="left")
+    result = accuracy(given, by=PAIR, reference=signs, metric=metrics, labels=[-1, 0, 1], ci="none")
+    return _wide(result).join(_answered(given), on=PAIR, how="left", maintain_order="left")
 
 
 def encoders(analysis: WarmthAnalysis) -> pl.DataFrame | None:
@@ -160,14 +160,14 @@ def ceiling(analysis: WarmthAnalysis) -> pl.DataFrame | None:
     reliable = split_half(people, by="question", correlation="spearman", spearman_brown=True, seed=analysis.seed)
     known = analysis.scores.drop_nulls("spearman_mean").sort("spearman_mean", descending=True)
     best = known.group_by("question", maintain_order=True).first()
-    found = _one_against_the_others(people).join(
+    ceilings = _one_against_the_others(people).join(
         best.select("question", pl.col("rater").alias("best"), pl.col("spearman_mean").alias("best_value")),
         on="question",
         how="left",
     )
     estimate = pl.col("estimate")
     highest = reliable.select("question", estimate.alias("reliability"), estimate.clip(0).sqrt().alias("highest"))
-    return found.join(highest, on="question", how="left")
+    return ceilings.join(highest, on="question", how="left")
 
 
 def neutral(analysis: WarmthAnalysis) -> pl.DataFrame:
@@ -191,7 +191,7 @@ def signs(analysis: WarmthAnalysis) -> pl.DataFrame | None:
     if varied.is_empty():
         return None
     text = varied.join(analysis.test.select("item", "text"), on="item")
-    found = [
+    frames = [
         text.with_columns(pl.col("text").str.contains(mark).fill_null(False).alias("has"))
         .group_by("rater")
         .agg(
@@ -202,15 +202,15 @@ def signs(analysis: WarmthAnalysis) -> pl.DataFrame | None:
         )
         for name, mark in MARKS.items()
     ]
-    frame = pl.concat(found).with_columns((pl.col("error_with") - pl.col("error_without")).alias("difference"))
+    frame = pl.concat(frames).with_columns((pl.col("error_with") - pl.col("error_without")).alias("difference"))
     return frame.sort("rater", "difference", descending=[False, True])
 
 
 def errors_by_target(analysis: WarmthAnalysis) -> pl.DataFrame:
     """Mean absolute error of each rater by target, over the questions."""
-    found = _errors(analysis).join(analysis.test.select("item", "target"), on="item")
+    errors = _errors(analysis).join(analysis.test.select("item", "target"), on="item")
     return (
-        found.group_by("rater", "target")
+        errors.group_by("rater", "target")
         .agg(pl.col("item").n_unique().alias("pairs"), pl.col("error").mean().alias("mean_error"))
         .sort("rater", "target")
     )
@@ -245,13 +245,13 @@ def _answered(given: pl.DataFrame) -> pl.DataFrame:
     return given.group_by(PAIR).agg(pl.col("value").is_not_null().sum().alias("answered"))
 
 
-def _wide(found: pl.DataFrame) -> pl.DataFrame:
+def _wide(frame: pl.DataFrame) -> pl.DataFrame:
     """One column per metric, averages by their names."""
     average = pl.concat_str("metric", pl.lit("_"), "average")
     name = pl.when(pl.col("average").is_null()).then("metric").otherwise(average)
-    return found.with_columns(name.alias("metric")).pivot(on="metric", index=PAIR, values="estimate")
+    return frame.with_columns(name.alias("metric")).pivot(on="metric", index=PAIR, values="estimate")
 
 
-def _with_ends(found: pl.DataFrame) -> pl.DataFrame:
+def _with_ends(frame: pl.DataFrame) -> pl.DataFrame:
     names = {"estimate": "spearman", "low": "spearman_low", "high": "spearman_high"}
-    return found.select(*PAIR, *(pl.col(old).alias(new) for old, new in names.items()))
+    return frame.select(*PAIR, *(pl.col(old).alias(new) for old, new in names.items()))

@@ -73,12 +73,12 @@ def fit_pairs(
     question = split.corpus.question(split.question)
     if not question.scale.options:
         raise InputError(f"question '{question.id}' has a continuous scale and no labels", remedy="use vantage.fit")
-    told = _traits(split, traits) if how.users else ()
-    pairs = Instances.of_pairs(split.train, split.corpus, question.id, told)
+    chosen = _traits(split, traits) if how.users else ()
+    pairs = Instances.of_pairs(split.train, split.corpus, question.id, chosen)
     labels = _labels(split.train, question)
     if how.kind != "counts":
         refuse_constant([labels])
-    people = People.of({user: pairs.profiles[user] for user in pairs.users} if how.users else {}, told)
+    people = People.of({user: pairs.profiles[user] for user in pairs.users} if how.users else {}, chosen)
     kept = frozenset(split.set_aside["item"]) if split.adapts == "train" else frozenset[str]()
     examples = Examples(pairs, (labels,), len(set(pairs.users)), len(pairs), people, kept)
     id_ = method
@@ -99,7 +99,7 @@ def fit_pairs(
             raise InputError(f"the method '{method}' has no settings", remedy="leave them out")
         predictor = CountPredictor.fit(examples, method)
     about = {"id": id_, **predictor.about()}
-    about |= {"method": method, "seed": seed, "traits": list(told), "pairs": len(pairs)}
+    about |= {"method": method, "seed": seed, "traits": list(chosen), "pairs": len(pairs)}
     about |= {"users": examples.raters, "texts": len(pairs.items), "question": question.id}
     about |= {"split": {"users": split.users, "adaptation": split.adapts, "extended": split.extended}}
     instrument = instrument_of(split.corpus, [question.id])

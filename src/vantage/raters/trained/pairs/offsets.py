@@ -30,11 +30,11 @@ def fit_offsets(
     """
     logs, weight = np.log(np.maximum(shares, 1e-9)), np.asarray(weights)
     names = np.asarray(users)
-    found = {}
+    offsets = {}
     for user in dict.fromkeys(users):
         mine = names == user
-        found[user] = _offset(logs[mine], labels[mine], weight[labels[mine]])
-    return found
+        offsets[user] = _offset(logs[mine], labels[mine], weight[labels[mine]])
+    return offsets
 
 
 def moved(shares: Floats, users: Sequence[str], offsets: dict[str, list[float]]) -> Floats:

@@ -54,8 +54,8 @@ class PairRater:
 
     def row(self) -> dict[str, Any]:
         """Its row in the raters table."""
-        told = {"rater": self.id, "kind": "trained", "model": self.about.get("model", self.method)}
-        return {**told, "style": f"pairs:{self.method}"}
+        row = {"rater": self.id, "kind": "trained", "model": self.about.get("model", self.method)}
+        return {**row, "style": f"pairs:{self.method}"}
 
     def rows(self, users: Iterable[str]) -> pl.DataFrame:
         """Rows for a raters table in which the rater stands for each of some users, as `perspective.stood_for` reads.
@@ -92,11 +92,11 @@ class PairRater:
         instances = Instances.of_pairs(asked, corpus, self.question.id, self.people.traits)
         self._note_strangers(instances)
         shares = moved(shares_of(self.predictor, instances, self.question), instances.users, self.offsets)
-        items, found = (
+        items, predicted = (
             [instances.items[row] for row in instances.text],
             PredictedAnswers.of_shares(shares, self.question.scale),
         )
-        return judgments(items, instances.users, self.question, found, by_mean=False)
+        return judgments(items, instances.users, self.question, predicted, by_mean=False)
 
     def save(self, folder: str | Path, *, overwrite: bool = False) -> Path:
         """Writes the rater into a folder: JSON, arrays and safetensors, nothing that runs code when it is read."""
@@ -121,15 +121,15 @@ class PairRater:
     def load(cls, folder: str | Path, split: Split | None = None) -> PairRater:
         """Reads a rater from its folder; `split` is whose test pairs it judges unless told otherwise."""
         folder = Path(folder)
-        told = described(folder, FILE, "pair rater", KEYS, "make one with vantage.fit_pairs")
-        instrument = Instrument.from_document(told["instrument"], file=FILE)
-        question, people = instrument.question(told["question"]), People.read(told["people"])
-        kind = pair_method(told["method"], folder).kind
-        predictor = SavedPredictor(folder, PART, told["learned"], (question,), people).load(kind)
-        predictor.notes = list(told["notes"])
-        same = {key: told[key] for key in ("method", "offsets", "about", "told")}
+        stored = described(folder, FILE, "pair rater", KEYS, "make one with vantage.fit_pairs")
+        instrument = Instrument.from_document(stored["instrument"], file=FILE)
+        question, people = instrument.question(stored["question"]), People.read(stored["people"])
+        kind = pair_method(stored["method"], folder).kind
+        predictor = SavedPredictor(folder, PART, stored["learned"], (question,), people).load(kind)
+        predictor.notes = list(stored["notes"])
+        same = {key: stored[key] for key in ("method", "offsets", "about", "told")}
         return cls(
-            told["rater"],
+            stored["rater"],
             instrument=instrument,
             question=question,
             people=people,

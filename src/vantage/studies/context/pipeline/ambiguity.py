@@ -149,18 +149,18 @@ def detected(simulation: Simulation, spread: Spread | None = None) -> Detected:
         pl.col("rater").n_unique().alias("asked"),
         pl.col("rater").filter(level >= RELEVANT).n_unique().alias("relevant"),
     )
-    told = table.join(counts, on="item", how="left", maintain_order="left")
+    tallied = table.join(counts, on="item", how="left", maintain_order="left")
     answered = pl.lit(gate.is_empty()) | (pl.col("relevant") > 0)
     reason = pl.when(answered).then(pl.lit(NO_ANSWER)).otherwise(pl.lit(NONE_RELEVANT))
-    return Detected(simulation.method, scored(told, question.scale, how, reason), simulation.cost)
+    return Detected(simulation.method, scored(tallied, question.scale, how, reason), simulation.cost)
 
 
 def scored(table: pl.DataFrame, scale: Scale, spread: Spread, reason: pl.Expr = _NOTHING) -> pl.DataFrame:
     """A table of items and shares with a `score`, and a `reason` where there is none."""
     known = table.filter(pl.col("shares").is_not_null())
     values = spread.of(shares_of(known), scale) if len(known) else np.empty(0)
-    found = known.select("item").with_columns(pl.Series("score", values, dtype=pl.Float64).fill_nan(None))
-    joined = table.join(found, on="item", how="left", maintain_order="left")
+    scores = known.select("item").with_columns(pl.Series("score", values, dtype=pl.Float64).fill_nan(None))
+    joined = table.join(scores, on="item", how="left", maintain_order="left")
     why = pl.when(pl.col("shares").is_not_null()).then(pl.lit(NO_OPTION)).otherwise(reason)
     return joined.with_columns(pl.when(pl.col("score").is_null()).then(why).alias("reason"))
 
@@ -191,8 +191,8 @@ def votes(
     columns: dict[str, Spread] = {"entropy": Spread(), "doubt": Spread("doubt")}
     if any(out.status == "ambiguous" for out in question.scale.opt_outs):
         columns["ambiguity"] = Spread("ambiguous")
-    found = {name: spread.of(shares, question.scale) for name, spread in columns.items()}
-    return table.with_columns(pl.Series(name, values, dtype=pl.Float64) for name, values in found.items())
+    spreads = {name: spread.of(shares, question.scale) for name, spread in columns.items()}
+    return table.with_columns(pl.Series(name, values, dtype=pl.Float64) for name, values in spreads.items())
 
 
 def shares_of(table: pl.DataFrame) -> Floats:

@@ -293,8 +293,8 @@ class Attempts:
         bad: str = "rejected",
         who: ChatRater | None = None,
     ) -> None:
-        told = {"text": verdict.text, "reason": verdict.reason, "model": (who or self.generator).model_name}
-        self.record.add(one.item, step, attempt, bad if verdict.reason else good, cost=verdict.cost, **told)
+        details = {"text": verdict.text, "reason": verdict.reason, "model": (who or self.generator).model_name}
+        self.record.add(one.item, step, attempt, bad if verdict.reason else good, cost=verdict.cost, **details)
 
 
 def _scene(draft: Candidate, text: str) -> Candidate | str:

@@ -300,10 +300,10 @@ def attached(corpus: Corpus, instrument: Instrument, *contexts: Contexts) -> tup
             rows.setdefault(row.pop("item"), []).append(row)
         texts = [json.dumps(mine, ensure_ascii=False) for mine in rows.values()]
         steps = pl.DataFrame({"item": list(rows), column_of(STEPS, one.control): texts}, schema_overrides=_TEXT)
-        told = one.corpus.items.select(
+        conversations = one.corpus.items.select(
             "item", pl.col(conversation.name).alias(column_of(conversation.name, one.control))
         )
-        for table in (told, steps):
+        for table in (conversations, steps):
             new = [name for name in table.columns if name != "item"]
             items = items.drop(new, strict=False).join(table, on="item", how="left", maintain_order="left")
     others = [known for known in corpus.instruments if known.id != instrument.id]
@@ -312,14 +312,14 @@ def attached(corpus: Corpus, instrument: Instrument, *contexts: Contexts) -> tup
 
 def attached_steps(corpus: Corpus) -> dict[str, pl.DataFrame]:
     """The steps that `attached` put into a corpus, by control, as `Contexts.steps` has them."""
-    found: dict[str, pl.DataFrame] = {}
+    steps: dict[str, pl.DataFrame] = {}
     for control in CONTROLS:
         name = column_of(STEPS, control)
         if name in corpus.items.columns:
             kept = corpus.items.select("item", name).drop_nulls(name).iter_rows()
-            rows = [{"item": item, **step} for item, told in kept for step in json.loads(told)]
-            found[control] = pl.DataFrame(rows, schema=SCHEMA, orient="row")
-    return found
+            rows = [{"item": item, **step} for item, steps_text in kept for step in json.loads(steps_text)]
+            steps[control] = pl.DataFrame(rows, schema=SCHEMA, orient="row")
+    return steps
 
 
 def with_context(corpus: Corpus, condition: str, instrument: Instrument) -> Corpus:
@@ -350,11 +350,11 @@ def real_turns(items: pl.DataFrame, column: str | None = None) -> Mapping[str, l
             column=column,
             remedy="give text, or a list of {speaker, text}",
         )
-    return {str(item): _turns(told) for item, told in items.select("item", column).iter_rows()}
+    return {str(item): _turns(turns) for item, turns in items.select("item", column).iter_rows()}
 
 
-def _turns(told: Any) -> list[SpokenTurn]:
-    turns = as_turns(told)
-    if not turns and isinstance(told, str) and told.strip():
-        return [SpokenTurn("Person A", " ".join(told.split()))]
+def _turns(given: Any) -> list[SpokenTurn]:
+    turns = as_turns(given)
+    if not turns and isinstance(given, str) and given.strip():
+        return [SpokenTurn("Person A", " ".join(given.split()))]
     return turns

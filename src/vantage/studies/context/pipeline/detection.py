@@ -53,9 +53,9 @@ class Judging:
 
     def flags(self, detected: Detected, votes: pl.DataFrame) -> HeldOut:
         """The items of a method, flagged with thresholds that were chosen on others."""
-        told = self.target.joined(detected, votes)
+        marked = self.target.joined(detected, votes)
         how: dict[str, Any] = {"criterion": self.criterion, "budget": self.budget, "seed": self.seed}
-        return held_out(told, folds=self.folds, **how)
+        return held_out(marked, folds=self.folds, **how)
 
     def curve(self, detected: Detected, votes: pl.DataFrame) -> pl.DataFrame:
         """The whole curve of a method (see `vantage.studies.context.pipeline.thresholds.curve`)."""
@@ -117,23 +117,23 @@ def ceiling(votes: pl.DataFrame, scale: Scale, *, draws: int = 100, seed: int = 
     if counts is None or counts.sum(axis=1).min() < 4:
         return None
     rng = np.random.default_rng(seed)
-    found = []
+    shares = []
     for _ in range(draws):
         half = np.array([rng.multivariate_hypergeometric(row, row.sum() // 2) for row in counts])
         one, two = (entropy(part / part.sum(axis=1, keepdims=True)) for part in (half, counts - half))
-        found.append(float(weighted_correlation(one, two, np.ones((1, len(one))), "spearman")[0]))
-    mean = float(np.mean(found))
+        shares.append(float(weighted_correlation(one, two, np.ones((1, len(one))), "spearman")[0]))
+    mean = float(np.mean(shares))
     return mean if np.isfinite(mean) else None
 
 
 def _row(detected: Detected, votes: pl.DataFrame, scale: Scale, how: Judging, opted: bool) -> dict[str, Any]:
-    told = how.target.joined(detected, votes)
-    known = told.drop_nulls("score").join(votes.select("item", "entropy"), on="item", maintain_order="left")
+    marked = how.target.joined(detected, votes)
+    known = marked.drop_nulls("score").join(votes.select("item", "entropy"), on="item", maintain_order="left")
     row: dict[str, Any] = {
         "method": detected.method,
         "items": len(known),
-        "unscored": len(told) - len(known),
-        "base": int(told["ambiguous"].sum()) / len(told) if len(told) else None,
+        "unscored": len(marked) - len(known),
+        "base": int(marked["ambiguous"].sum()) / len(marked) if len(marked) else None,
         **(detected.cost or Cost()).counted,
     }
     if len(known) < 2:
@@ -145,7 +145,7 @@ def _row(detected: Detected, votes: pl.DataFrame, scale: Scale, how: Judging, op
     row |= _auc(score, ambiguous == 1)
     row |= _filled(("rho",), lambda w: weighted_correlation(score, spread, w, "spearman")[:, None], len(known), boot)
     row |= _of_shares(_pair(detected, votes, scale, opted), boot)
-    return row | _of_flags(detected, votes, how, boot) | _at_budget(told, how.budget)
+    return row | _of_flags(detected, votes, how, boot) | _at_budget(marked, how.budget)
 
 
 def _of_shares(pair: tuple[Floats, Floats] | None, boot: Resampling) -> dict[str, Any]:
@@ -187,10 +187,10 @@ def _of_flags(detected: Detected, votes: pl.DataFrame, how: Judging, boot: Resam
     return {**scores, "flagged": int(flagged.sum()), "threshold": float(np.mean(flags.thresholds))}
 
 
-def _at_budget(told: pl.DataFrame, budget: float) -> dict[str, Any]:
+def _at_budget(marked: pl.DataFrame, budget: float) -> dict[str, Any]:
     """Precision and recall of the highest items."""
-    wanted = min(max(round(budget * len(told)), 1), len(told))
-    row = curve(told, draws=1).row(wanted - 1, named=True)
+    wanted = min(max(round(budget * len(marked)), 1), len(marked))
+    row = curve(marked, draws=1).row(wanted - 1, named=True)
     return {"at_budget": row["precision"], "recall_at_budget": row["recall"], "budget": wanted}
 
 

@@ -51,12 +51,12 @@ def read_turns(reply: str) -> list[SpokenTurn]:
     """
     text, cut = without_thought(reply)
     text = _FENCE.sub("", "" if cut else text.strip()).strip()
-    if text.startswith(("[", "{")) and (told := _json_turns(text)):
-        return told
+    if text.startswith(("[", "{")) and (turns_read := _json_turns(text)):
+        return turns_read
     turns: list[SpokenTurn] = []
     for line in text.splitlines():
-        if found := _TURN.match(line):
-            turns.append(SpokenTurn(found["speaker"].strip(), _spoken(found["text"])))
+        if match := _TURN.match(line):
+            turns.append(SpokenTurn(match["speaker"].strip(), _spoken(match["text"])))
         elif turns and line.strip():
             last = turns[-1]
             turns[-1] = last._replace(text=f"{last.text} {_spoken(line)}".strip())
@@ -99,8 +99,8 @@ def fault(turns: Sequence[SpokenTurn], statement: str, *, speakers: int | None =
     """
     if not turns:
         return EMPTY
-    if speakers is not None and (found := len({turn.speaker.casefold() for turn in turns})) != speakers:
-        return f"the conversation has {found} speaker{'' if found == 1 else 's'}, not {speakers}"
+    if speakers is not None and (count := len({turn.speaker.casefold() for turn in turns})) != speakers:
+        return f"the conversation has {count} speaker{'' if count == 1 else 's'}, not {speakers}"
     if speakers is not None and len(turns) < FEWEST:
         return f"the conversation has {len(turns)} turn, fewer than {FEWEST}"
     if speakers is not None and in_a_row(turns):
@@ -136,13 +136,13 @@ def _letters(text: str) -> str:
 
 def _json_turns(text: str) -> list[SpokenTurn]:
     try:
-        told = json.loads(text)
+        data = json.loads(text)
     except ValueError:
         return []
-    if isinstance(told, Mapping):
-        told = next((value for value in told.values() if isinstance(value, list)), [])
+    if isinstance(data, Mapping):
+        data = next((value for value in data.values() if isinstance(value, list)), [])
     turns: list[SpokenTurn] = []
-    for entry in told if isinstance(told, list) else []:
+    for entry in data if isinstance(data, list) else []:
         if not isinstance(entry, Mapping):
             return []
         speaker = next((entry[key] for key in _SPEAKER_KEYS if key in entry), None)

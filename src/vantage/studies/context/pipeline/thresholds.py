@@ -54,8 +54,8 @@ class Target:
 
     def joined(self, detected: Detected, votes: pl.DataFrame) -> pl.DataFrame:
         """The items that have votes: `item`, `score` (null where there is none), `degree` and `ambiguous`."""
-        told = votes.select("item", self.marked(votes).alias("ambiguous"), pl.col(self.column).alias("degree"))
-        return detected.table.select("item", "score").join(told, on="item", how="inner", maintain_order="left")
+        marks = votes.select("item", self.marked(votes).alias("ambiguous"), pl.col(self.column).alias("degree"))
+        return detected.table.select("item", "score").join(marks, on="item", how="inner", maintain_order="left")
 
 
 @dataclass(frozen=True)
@@ -146,8 +146,8 @@ def held_out(
         threshold = choose(score[others], ambiguous[others], criterion, budget)
         thresholds.append(threshold)
         flagged[fold == one] = score[fold == one] > threshold
-    told = known.select("item").with_columns(pl.Series("fold", fold), pl.Series("flagged", flagged))
-    joined = table.join(told, on="item", how="left", maintain_order="left")
+    flags = known.select("item").with_columns(pl.Series("fold", fold), pl.Series("flagged", flagged))
+    joined = table.join(flags, on="item", how="left", maintain_order="left")
     return HeldOut(joined.with_columns(pl.col("flagged").fill_null(value=False)), tuple(thresholds))
 
 
