@@ -22,10 +22,9 @@ from shutil import which
 from urllib.error import URLError
 from urllib.request import urlopen
 
-import numpy as np
 import pytest
 
-from tests.raters.models.llama_server import INSTRUMENTS, STYLES, ask_in_style, llama_server
+from tests.raters.models.llama_server import llama_server
 from vantage.raters.models import Message, Request, Sampling, load_model
 from vantage.raters.models.openai import OpenAIModel
 
@@ -92,14 +91,7 @@ def model(url: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIModel]:
     loaded.close()
 
 
-def test_everything_comes_through_the_proxy(model: OpenAIModel, url: str) -> None:
-    # One test, since every process that runs one would start a proxy of its own.
-    _replies_schemas_and_faults(model, url)
-    _probabilities_and_further_parameters(model, url)
-    _styles(url)
-
-
-def _replies_schemas_and_faults(model: OpenAIModel, url: str) -> None:
+def test_replies_schemas_and_faults_come_through_the_proxy(model: OpenAIModel, url: str) -> None:
     asked = (Message("user", "Tell a story."),)
     plain, cut, held = (
         model.complete([Request(asked, Sampling(0.0, 1.0, 5, 1))])[0],
@@ -117,28 +109,3 @@ def _replies_schemas_and_faults(model: OpenAIModel, url: str) -> None:
         assert other.complete([Request(asked)])[0].finish == "failed"
     finally:
         other.close()
-
-
-def _probabilities_and_further_parameters(model: OpenAIModel, url: str) -> None:
-    shown = (
-        Message("system", "Answer with one letter, and nothing else."),
-        *(Message("user", "A, B or C?"), Message("assistant", "B")),
-        *(Message("user", "A, B or C?"), Message("assistant", "A")),
-        Message("user", "A, B or C?"),
-    )
-    (told,) = np.exp(model.score([Request(shown)], ["A", "B", "C"]))
-    assert told.sum() > 0.8
-    narrow = load_model("openai:smollm2", base_url=url, timeout=300, top_k=1)
-    try:
-        drawn = narrow.complete([Request(shown, Sampling(2.0, 1.0, 1, seed)) for seed in range(6)])
-    finally:
-        narrow.close()
-    # Only the likeliest token is left, however hot the draw.
-    assert {answer.text.strip() for answer in drawn} == {"ABC"[int(told.argmax())]}
-
-
-def _styles(url: str) -> None:
-    for instrument in INSTRUMENTS[1:]:
-        ask_in_style(url, instrument, "zero-shot")
-    for style in STYLES:
-        ask_in_style(url, INSTRUMENTS[0], style)
