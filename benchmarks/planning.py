@@ -158,7 +158,7 @@ def main() -> None:
         print(f"| {real:.2f} | {members} | {items} | {truth:.2f} | {mean:.2f} | {100 * held:.0f} % |", flush=True)
     for goal in ("alpha", "alt-test"):
         started = time.perf_counter()
-        vantage.plan(prevalence=0.3, goal=goal)  # type: ignore[arg-type]
+        vantage.plan(prevalence=0.3, goal=goal)
         print(f"\n200 simulated designs for {goal}: {time.perf_counter() - started:.1f} s")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import vantage
@@ -20,7 +21,8 @@ def test_the_frontier_marks_the_chosen_design_and_the_budget() -> None:
     assert "budget of 100" in figure.caption
     drawn = figure.draw()
     rings = [one for one in drawn.axes[0].collections if one.get_label() == "chosen"]
-    assert rings[0].get_offsets()[0].tolist() == [made.chosen.per_item, made.choice["cost"][0]]  # type: ignore[index]
+    place = np.asarray(rings[0].get_offsets())[0]
+    assert place.tolist() == [made.chosen.per_item, made.choice["cost"][0]]
     assert frontier_figure(made, 1e6).options["reference"] is None
 
 

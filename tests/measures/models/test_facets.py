@@ -175,8 +175,9 @@ def test_questions_and_conditions_are_on_the_ruler() -> None:
 def test_use_of_categories_and_curves_of_groups() -> None:
     data, _, _ = planted(items=200)
     # One rater says 0 or 4 only.
-    extreme = pl.when((pl.col("rater") == 3) & (pl.col("value") < 2)).then(0.0)
-    extreme = extreme.when((pl.col("rater") == 3) & (pl.col("value") > 1)).then(4.0).otherwise("value")
+    third = pl.col("rater") == 3
+    low = pl.when(third & (pl.col("value") < 2)).then(0.0)
+    extreme = low.when(third & (pl.col("value") > 1)).then(4.0).otherwise("value")
     data = data.with_columns(value=extreme)
     use = facets(data, show="categories").filter(rater=3).sort("answer")
     assert use["estimate"].to_list()[1:4] == [0.0, 0.0, 0.0]

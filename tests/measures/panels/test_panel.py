@@ -74,7 +74,7 @@ def test_known_error_correlations_are_found_beside_few_people(correlation: float
         next(parts(rated(np.random.default_rng(4), errors, 4), extra=["kind"])), None, None, "interval"
     )
     numbers = answers.values - 0.0
-    naive = np.corrcoef(numbers)[0, 1]
+    naive = np.asarray(np.corrcoef(numbers))[0, 1]
     covariance = np.cov(numbers) - 1 / 4  # the variance of the mean of four people
     right = covariance[0, 1] / np.sqrt(covariance[0, 0] * covariance[1, 1])
     assert right == pytest.approx(correlation, abs=0.04)
@@ -88,8 +88,8 @@ def test_votes_are_kishs_for_equal_correlations_and_never_fewer_with_more_member
         assert equal_votes(matrix) == pytest.approx(m / (1 + (m - 1) * rho))
     rng = np.random.default_rng(5)
     for _ in range(20):
-        matrix = np.corrcoef(rng.normal(size=(5, 8)) + rng.normal(size=8))
-        grown = [effective_votes(matrix[:k, :k]) for k in range(1, 6)]
+        drawn = np.asarray(np.corrcoef(rng.normal(size=(5, 8)) + rng.normal(size=8)))
+        grown = [effective_votes(drawn[:k, :k]) for k in range(1, 6)]
         assert all(b >= a - 1e-6 for a, b in pairwise(grown))
         weights = rng.dirichlet(np.ones(5), 4000)
         brute = 1 / np.einsum("wi,ij,wj->w", weights, matrix, weights).min()
