@@ -157,8 +157,6 @@ def test_the_simulated_alternative_annotator_test_is_the_real_one(nominal: bool)
 def test_the_chosen_design_is_the_cheapest_of_its_frontier(goal: Any) -> None:
     changed = {"mean": {"target": 0.15}, "groups": {"delta": 0.15}, "items": {"delta": 0.15}}
     options: dict[str, Any] = changed.get(goal, {})
-        {"target": 0.15} if goal == "mean" else {"delta": 0.15} if goal in ("groups", "items") else {}
-    )
     made = plan(prevalence=0.3, agreement=0.4, goal=goal, price=0.5, **options)
     cheapest = made.frontier.sort("cost", "per_item").row(0, named=True)
     assert (made.chosen.items, made.chosen.per_item) == (cheapest["items"], cheapest["per_item"])
