@@ -18,6 +18,7 @@ from vantage.corpora import Corpus
 from vantage.errors import InputError
 from vantage.instruments import Instrument
 from vantage.measures import rater_quality
+from vantage.measures.texts.composites import composites
 from vantage.runs import store
 from vantage.runs.audit import Case
 from vantage.runs.marks import Mark, add, filled_in, marks, write_fixture
@@ -138,10 +139,35 @@ def test_maps(explorer: Explorer) -> None:
     with pytest.raises(InputError, match="two questions"):
         explorer.map("items")
     demo = Explorer([], demo_corpus)
-    points = demo.map("items")["points"]
+    points = demo.map("items", x="trust", y="competence")["points"]
     assert len(points) == 30
     assert all(point["x_low"] <= point["x"] <= point["x_high"] for point in points if point["x_low"] is not None)
     assert {point["of"] for point in demo.map("wright", "trust")["points"]} == {"rater", "item"}
+    with pytest.raises(InputError, match="placed by 'heigth'"):
+        demo.map("items", x="heigth")
+
+
+def test_items_are_placed_by_the_scores_of_the_instrument() -> None:
+    instrument = Instrument.load("stereotype-content:extended")
+    judged = [
+        {"item": item, "question": question.id, "rater": rater, "value": float(1 + (place + len(item)) % 5)}
+        for place, question in enumerate(instrument.questions)
+        for item in ("nurses", "poets")
+        for rater in ("x", "y")
+    ]
+    raters = pl.DataFrame({"rater": ["x", "y"], "kind": ["person"] * 2})
+    items = pl.DataFrame({"item": ["nurses", "poets"], "text": ["nurses", "poets"]})
+    corpus = Corpus(items, raters, pl.DataFrame(judged), [instrument])
+    placed = Explorer([], lambda: corpus).map("items", x="warmth", y="competence")
+    scores = (
+        composites(corpus, instrument)
+        .filter(pl.col("item") == "nurses")
+        .group_by("question")
+        .agg(pl.col("value").mean())
+    )
+    means = dict(scores.iter_rows())
+    point = next(one for one in placed["points"] if one["id"] == "nurses")
+    assert (point["x"], point["y"]) == (pytest.approx(means["warmth"]), pytest.approx(means["competence"]))
 
 
 def test_the_words_that_decide_how_a_reply_is_read() -> None:

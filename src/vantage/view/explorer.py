@@ -230,7 +230,8 @@ class Explorer:
         if kind == "raters":
             return self._raters(question).map()
         if kind == "items":
-            return self.once(key, lambda: mapping.by_two(corpus, *self._two(x, y)))
+            placed = self.once(key, lambda: mapping.by_two(corpus, x, y))
+            return {**placed, "axes": mapping.axes(corpus)}
         if kind == "wright":
             return self.once(key, lambda: mapping.one_scale(corpus, self.question(question)))
         raise InputError(f"there is no map '{kind}'", remedy=nearest(kind, ("raters", "items", "wright")))
@@ -252,14 +253,6 @@ class Explorer:
             raise InputError(f"raters have no trait '{trait}'", remedy=nearest(trait, self.corpus.traits))
         key = ("distributions", asked.id, trait, condition)
         return self.once(key, lambda: Distributions.of(self.corpus, asked, trait=trait, condition=condition))
-
-    def _two(self, x: str, y: str) -> tuple[Question, Question]:
-        """The questions of the two axes: those named, or the first two whose answers have an order."""
-        judged = set(self.corpus.judgments["question"].unique())
-        ordered = [one for one in self.corpus.questions if one.id in judged and one.scale.ordered]
-        if len(ordered) < 2:
-            raise InputError("a map of items needs two questions whose answers have an order", remedy="map the raters")
-        return self.corpus.question(x) if x else ordered[0], self.corpus.question(y) if y else ordered[1]
 
     def _raters(self, question: str) -> RaterTable:
         from vantage.view.raters import RaterTable

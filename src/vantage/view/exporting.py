@@ -14,6 +14,7 @@ import polars as pl
 from vantage.errors import InputError
 from vantage.view.app import asset, finite
 from vantage.view.explorer import Explorer
+from vantage.view.mapping import axes
 
 LARGEST: Final = 50_000
 """Judgments of a file; of more, whole items are drawn at random, and the page says so."""
@@ -64,7 +65,7 @@ def data_of(explorer: Explorer) -> dict[str, Any]:
         "judgments": columns,
         "compare": _comparisons(explorer, questions),
         "maps": {f"raters {id_}": explorer.map("raters", id_) for id_ in ordered}
-        | ({"items": explorer.map("items")} if len(ordered) > 1 else {}),
+        | ({"items": explorer.map("items")} if len(axes(corpus)) > 1 else {}),
     }
 
 

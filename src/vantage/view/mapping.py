@@ -10,9 +10,10 @@ from scipy.stats import t as student
 
 from vantage.corpora import Corpus
 from vantage.corpora.schema import PEOPLE
-from vantage.errors import InputError
+from vantage.errors import InputError, nearest
 from vantage.instruments import Question
 from vantage.measures.models.facets import facets
+from vantage.measures.texts.composites import composites
 
 POINTS: Final = 4000
 """A map shows at most so many points; beyond, it says how many were left out."""
@@ -20,17 +21,37 @@ LARGEST: Final = 200_000
 """Judgments from which on raters and items are not fitted while somebody waits."""
 
 
-def by_two(corpus: Corpus, first: Question, second: Question) -> dict[str, Any]:
-    """Items by people's mean answers to two questions, with 95 % intervals; by all raters where nobody is a person."""
+def axes(corpus: Corpus) -> dict[str, str]:
+    """What items can be placed by, with titles: scores that the instruments declare, then questions with an order."""
+    judged = set(corpus.judgments["question"].unique())
+    scores = {
+        score.id: score.title
+        for instrument in corpus.instruments
+        for score in instrument.aggregates
+        if judged.intersection(question.id for question in instrument.questions)
+    }
+    return scores | {one.id: one.title or one.id for one in corpus.questions if one.id in judged and one.scale.ordered}
+
+
+def by_two(corpus: Corpus, x: str, y: str) -> dict[str, Any]:
+    """Items by people's mean answers on two axes, with 95 % intervals; by all raters where nobody is a person."""
+    known = axes(corpus)
+    if len(known) < 2:
+        raise InputError("a map of items needs two questions whose answers have an order", remedy="map the raters")
+    names = list(known)
+    first, second = x or names[0], y or next(name for name in names if name != (x or names[0]))
+    for name in (first, second):
+        if name not in known:
+            raise InputError(f"items cannot be placed by '{name}'", remedy=nearest(name, names))
     people = corpus.raters.filter(pl.col("kind").cast(pl.String).is_in(PEOPLE)).select("rater")
-    rows = corpus.judgments.drop_nulls("value")
+    rows = _with_scores(corpus).drop_nulls("value")
     own = rows.join(people, on="rater", how="semi")
     rows = own if len(own) else rows
     value = pl.col("value")
     aggregated = rows.group_by("item", "question").agg(
         value.mean().alias("mean"), value.std().alias("sd"), value.len().alias("n")
     )
-    sides = [aggregated.filter(pl.col("question") == question.id).drop("question") for question in (first, second)]
+    sides = [aggregated.filter(pl.col("question") == name).drop("question") for name in (first, second)]
     both = sides[0].join(sides[1], on="item", suffix="_y").sort("item")
     texts = dict(corpus.items.select("item", "text").iter_rows()) if "text" in corpus.items.columns else {}
     points = []
@@ -39,13 +60,25 @@ def by_two(corpus: Corpus, first: Question, second: Question) -> dict[str, Any]:
         point |= _ends("x", row["mean"], row["sd"], row["n"]) | _ends("y", row["mean_y"], row["sd_y"], row["n_y"])
         points.append(point)
     return {
-        "title": "Items by two questions",
-        "x": first.title or first.id,
-        "y": second.title or second.id,
+        "title": f"Items by {known[first]} and {known[second]}",
+        "x": known[first],
+        "y": known[second],
         "of": "item",
         "points": points,
         "left_out": len(both) - len(points),
     }
+
+
+def _with_scores(corpus: Corpus) -> pl.DataFrame:
+    """The answers of raters, and the scores that follow from them."""
+    columns = ["item", "rater", "question", "value"]
+    frames = [corpus.judgments.select(columns)]
+    for instrument in corpus.instruments:
+        asked = [question.id for question in instrument.questions]
+        own = corpus.filter(pl.col("question").is_in(asked))
+        if instrument.aggregates and len(own.judgments):
+            frames.append(composites(own, instrument).select(columns))
+    return pl.concat(frames)
 
 
 def one_scale(corpus: Corpus, question: Question) -> dict[str, Any]:

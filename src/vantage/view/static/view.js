@@ -434,14 +434,14 @@ const views = {
   },
 
   async map(given) {
-    const kinds = [["raters", "Raters: severity and consistency"], ...(overview.questions.filter((one) => one.ordered).length > 1 ? [["items", "Items by two questions"]] : []), ...(data ? [] : [["wright", "Raters and items on one scale"]])];
-    const kind = given.kind || "raters", names = overview.questions.filter((one) => one.ordered).map((one) => [one.id, one.title || one.id]);
-    const form = controls("map", given, [select("kind", "Map", kinds, kind), kind === "items" && !data ? [select("x", "Across", names, given.x || names[0]?.[0]), select("y", "Up", names, given.y || names[1]?.[0])] : kind === "items" ? null : questionSelect(given)]);
-    const head = [h("h1", {}, "Maps"), form];
-    try {
-      const map = await ask("map", { kind, question: kind === "items" ? "" : asked(given), x: kind === "items" ? given.x : "", y: kind === "items" ? given.y : "" });
-      return [...head, h("h2", {}, map.title), scatter(map, (point) => { const of = point.of || map.of; location.hash = address(of, { [of]: point.id, question: asked(given) }); })];
-    } catch (error) { return [...head, h("p", { class: "problem" }, error.message)]; }
+    const kinds = [["raters", "Raters: severity and consistency"], ["items", "Items on two axes"], ...(data ? [] : [["wright", "Raters and items on one scale"]])];
+    const kind = given.kind || "raters", items = kind === "items";
+    let map = null, problem = "";
+    try { map = await ask("map", { kind, question: items ? "" : asked(given), x: items ? given.x : "", y: items ? given.y : "" }); } catch (error) { problem = error.message; }
+    const axes = Object.entries(map?.axes || {});
+    const form = controls("map", given, [select("kind", "Map", kinds, kind), items ? (data ? null : axes.length ? [select("x", "Across", axes, given.x || axes[0][0]), select("y", "Up", axes, given.y || axes[1][0])] : null) : questionSelect(given)]);
+    if (!map) return [h("h1", {}, "Maps"), form, h("p", { class: "problem" }, problem || "The file has no such map.")];
+    return [h("h1", {}, "Maps"), form, h("h2", {}, map.title), scatter(map, (point) => { const of = point.of || map.of; location.hash = address(of, { [of]: point.id, question: asked(given) }); })];
   },
 
   async runs(given) {
