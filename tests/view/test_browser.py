@@ -146,6 +146,7 @@ def test_right_to_left_text_and_dialogues(page: Page) -> None:
     assert "no text" in page.go("item?item=e").inner_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1280, "light"), (3840, "light")])
 def test_every_view_fits_and_is_accessible(
     width: int, scheme: str, browser: Any, explorer: Explorer, serve: Callable[[Explorer], Server]

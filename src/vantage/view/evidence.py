@@ -1,20 +1,20 @@
 """The words of a reply by which it was read: those without which the parser would read something else.
 
-Nothing is assumed about how the parser works. Each word is left out in turn and the rest is read again; a word counts
-when value, status or rule change. Words that say the same thing twice cover for each other, so where no single word
-counts, the shortest beginning or end that is read the same way is marked.
+Nothing is assumed about how the parser works. Parts of the reply are left out, halves first, and the rest is read
+again; a word counts when value, status or form of the answer change without it. Words that say the same thing twice cover
+for each other, so where no single word counts, the shortest run of words that is read the same way is marked.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
 
 from vantage.instruments import Question
 from vantage.raters.replies import ParsedReply, parse_reply
 
-WORDS: Final = 300
-"""Replies with more words than this are marked within their first and last words only."""
+Span: TypeAlias = tuple[int, int]
 _WORD: Final = re.compile(r"\S+")
 
 
@@ -29,12 +29,11 @@ def evidence(reply: str, question: Question, source: str | None = None, *, cut: 
     """
     read = parse_reply(reply, question, source, cut=cut)
     words = [match.span() for match in _WORD.finditer(reply)]
-    tried = words if len(words) <= WORDS else [*words[: WORDS // 2], *words[-WORDS // 2 :]]
 
     def same(text: str) -> bool:
         return _read(parse_reply(text, question, source, cut=cut)) == _read(read)
 
-    spans = [(start, end) for start, end in tried if not same(reply[:start] + " " * (end - start) + reply[end:])]
+    spans = _deciding(reply, words, same)
     if not spans and words and read.status != "unparsed":
         spans = [_shortest(reply, words, same)]
     return {
@@ -50,19 +49,40 @@ def _read(reply: ParsedReply) -> tuple[Any, ...]:
     return reply.value, reply.status, reply.rule.partition(":")[2] or reply.rule
 
 
-def _shortest(reply: str, words: list[tuple[int, int]], same: Any) -> tuple[int, int]:
-    """The shortest run of words from the end, then from the start, that is read the same way."""
-    low, high = 0, len(words)
-    while low + 1 < high and same(reply[words[low + 1][0] : words[high - 1][1]]):
-        low += 1
-    while high - 1 > low and same(reply[words[low][0] : words[high - 2][1]]):
-        high -= 1
-    return words[low][0], words[high - 1][1]
+def _deciding(reply: str, words: list[Span], same: Callable[[str], bool]) -> list[Span]:
+    """The words without which the reply is read differently."""
+    if not words:
+        return []
+    start, end = words[0][0], words[-1][1]
+    if same(reply[:start] + " " * (end - start) + reply[end:]):
+        return []
+    if len(words) == 1:
+        return words
+    middle = len(words) // 2
+    return _deciding(reply, words[:middle], same) + _deciding(reply, words[middle:], same)
 
 
-def _joined(spans: list[tuple[int, int]], reply: str) -> list[tuple[int, int]]:
+def _shortest(reply: str, words: list[Span], same: Callable[[str], bool]) -> Span:
+    """The shortest run of words that is read the same way, cut off at the start and then at the end."""
+    end = words[-1][1]
+    first = _last(len(words), lambda number: same(reply[words[number][0] : end]))
+    start = words[first][0]
+    cut = _last(len(words) - first, lambda number: same(reply[start : words[len(words) - 1 - number][1]]))
+    return start, words[len(words) - 1 - cut][1]
+
+
+def _last(count: int, holds: Callable[[int], bool]) -> int:
+    """The last of the numbers below a count for which something holds, which holds for 0 and ends somewhere."""
+    low, high = 0, count
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low
+
+
+def _joined(spans: list[Span], reply: str) -> list[Span]:
     """Neighbouring words as one span."""
-    joined: list[tuple[int, int]] = []
+    joined: list[Span] = []
     for start, end in spans:
         if joined and not reply[joined[-1][1] : start].strip():
             joined[-1] = (joined[-1][0], end)
