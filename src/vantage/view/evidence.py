@@ -1,8 +1,8 @@
 """The words of a reply by which it was read: those without which the parser would read something else.
 
 Nothing is assumed about how the parser works. Parts of the reply are left out, halves first, and the rest is read
-again; a word counts when value, status or form of the answer change without it. Words that say the same thing twice cover
-for each other, so where no single word counts, the shortest run of words that is read the same way is marked.
+again; a word counts when value, status or form of the answer change without it. Words that say the same thing twice
+cover for each other, so where no single word counts, the shortest run of words that is read the same way is marked.
 """
 
 from __future__ import annotations
