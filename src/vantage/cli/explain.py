@@ -10,7 +10,6 @@ import typer
 from vantage.cli.corpora import Where, filtered
 from vantage.cli.output import Csv, Json, Latex, print_frame, print_json, sentences, write_figure
 from vantage.errors import InputError
-from vantage.measures.option_text import convert
 
 if TYPE_CHECKING:
     from vantage.corpora import Corpus
@@ -105,6 +104,7 @@ def facets(
     vantage facets FOLDER --question trust --figure map.svg
     """
     from vantage.measures.models.facets import facets as fitted
+    from vantage.measures.option_text import convert
 
     corpus = filtered(_read(folder), where)
     options: dict[str, Any] = {"thresholds": thresholds, "unconnected": unconnected, "kinds": kinds}

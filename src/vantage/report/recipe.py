@@ -19,7 +19,7 @@ options or the facts of a function and is left out where there is no such value.
 >>> [part.name for part in result.sections[0].parts]
 ['alpha', 'alpha-by-question', 'alpha-by-question']
 >>> print(result.findings[0].text)
-Raters agree better than chance (α = 0.56, 95 % CI 0.50 to 0.62).
+Raters agree better than chance (α = 0.56, 95 % CI 0.50 to 0.63).
 """
 
 from __future__ import annotations

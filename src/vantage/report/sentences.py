@@ -18,7 +18,7 @@ and Maymin 1987).
 >>> for finding in decide([statement(rule, frame, Words(by=("question",), symbol="α"))])[0]:
 ...     print(finding.text)
 Raters agree better than chance about trust (α = 0.60, 95 % CI 0.55 to 0.65).
-Agreement about skill cannot be told apart from chance (α = 0.05, 95 % CI −0.02 to 0.12).
+Agreement about skill (α = 0.05, 95 % CI −0.02 to 0.12) cannot be told apart from chance.
 """
 
 from __future__ import annotations

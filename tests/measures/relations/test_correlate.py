@@ -165,7 +165,7 @@ def test_items_that_share_raters_are_worth_fewer_independent_ones() -> None:
     covariance = []
     for question in "ab":
         part = data.filter(question=question)
-        item, rater, error = np.clip(components(part, ci="none")["variance"].to_numpy(), 0, None)
+        item, rater, error = np.clip(components(part, ci="none", estimator="moments")["variance"].to_numpy(), 0, None)
         share = np.zeros((60, 25))
         share[part["item"], part["rater"]] = 0.2
         covariance.append(item * np.eye(60) + rater * share @ share.T + error / 5 * np.eye(60))

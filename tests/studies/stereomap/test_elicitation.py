@@ -216,7 +216,7 @@ def _context(asked: list[tuple[str, str, int, str]], **options: Any) -> Any:
         return corpus
 
     given = StereomapOptions(**options)
-    return SimpleNamespace(options=given, plans=False, models=("m",), seed=0, settings={}, rate=rate)
+    return SimpleNamespace(options=given, plans=False, models=("m",), seed=0, settings={}, common={}, rate=rate)
 
 
 def test_every_turn_goes_through_the_context() -> None:
