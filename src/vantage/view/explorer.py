@@ -95,7 +95,7 @@ class Explorer:
         base = {
             "stamp": stamp,
             "paths": [{"name": one.name, "report": one.report is not None} for one in self.opened],
-            "runs": self.calls_of.count(),
+            "runs": self.calls_of.count() if any(one.store for one in self.opened) else 0,
         }
         if self._corpus is None:
             return {**base, "judgments": 0, "questions": [], "items": 0, "raters": 0}
