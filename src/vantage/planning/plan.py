@@ -287,7 +287,7 @@ def settings_of(layout: Layout) -> str:
     """A design as the lines of a study file.
 
     >>> print(settings_of(Layout(240, 3, 15)))
-    # 240 items × 3 answers, 15 participants
+    # items: 240, answers per item: 3, participants: 15
     raters: 3
     batch:
       size: 48
@@ -296,6 +296,6 @@ def settings_of(layout: Layout) -> str:
     own = ceil(layout.answers / layout.raters)
     batches = ceil(own / LARGEST_BATCH)
     return (
-        f"# {layout.items:,} items × {layout.per_item} answers, {layout.raters:,} participants\n"
+        f"# items: {layout.items:,}, answers per item: {layout.per_item}, participants: {layout.raters:,}\n"
         f"raters: {layout.per_item}\nbatch:\n  size: {ceil(own / batches)}\n  per_participant: {batches}"
     )
