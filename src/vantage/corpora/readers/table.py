@@ -89,6 +89,9 @@ def read(
     whole = source if isinstance(source, FileRows) else open_rows(source, encoding, separator, quotes, sheet)
     cleaning.notes += whole.notes
     roles = roles_of(whole, map or {}, spread)
+    if taken := [name for name in traits if name in ROLES and roles.get(name) == name]:
+        problem = f"column '{taken[0]}' is read as something else than a trait"
+        raise InputError(problem, file=whole.path, remedy="leave it out of traits")
     rows = long(whole, roles, traits, spread, values) if spread else whole
     asked = _asked(question, known, roles)
     judged = _judged(rows, roles, asked, traits)
