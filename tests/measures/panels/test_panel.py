@@ -92,7 +92,7 @@ def test_votes_are_kishs_for_equal_correlations_and_never_fewer_with_more_member
         grown = [effective_votes(drawn[:k, :k]) for k in range(1, 6)]
         assert all(b >= a - 1e-6 for a, b in pairwise(grown))
         weights = rng.dirichlet(np.ones(5), 4000)
-        brute = 1 / np.einsum("wi,ij,wj->w", weights, matrix, weights).min()
+        brute = 1 / np.einsum("wi,ij,wj->w", weights, drawn, weights).min()
         assert grown[-1] >= brute - 1e-9
         assert grown[-1] == pytest.approx(brute, rel=0.1)
 
