@@ -271,7 +271,7 @@ def test_models_are_prompted_with_nothing_a_trait_or_a_history(
     # Raters are only compared on the texts that all of them judged, whatever their scores on others.
     ranked = [e for f in findings(told.result) for e in f.evidence if e.rule.startswith("extreme")]
     assert {e.estimate for e in ranked} == {same["user_estimate"].max()}
-    assert any("on 6 texts that all raters judged" in f.text for f in findings(told.result))
+    assert any("On 6 texts of" in f.text and "that all raters judged" in f.text for f in findings(told.result))
     check_all(told.result)
     before = len(endpoint.requests)
     run(

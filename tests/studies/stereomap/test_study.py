@@ -361,7 +361,7 @@ def test_a_run_that_is_cut_off_says_how_much_is_there_and_goes_on(
             run("stereomap", models=[f"recorded:{path}"], out=tmp_path / "out", **options)
     half = redraw(tmp_path / "out")
     assert half.record.state == "interrupted"
-    assert any("run the same command again" in sentence for sentence in half.record.missing)
+    assert any("are written once all of it is done" in sentence for sentence in half.record.missing)
     whole = run("stereomap", models=[f"recorded:{path}"], out=tmp_path / "out", **options)
     assert whole.record.state == "complete"
     assert "correlations" in tables(whole)
