@@ -67,12 +67,12 @@ def _ends(comparison: Mapping[str, float | None], column: str, scale: float = 1.
 
 def raters_map(analysis: Appraised) -> list[Part | str] | None:
     """Experts and models on one scale, over all questions about the posts that two experts rated."""
-    if analysis.twice is None:
+    if analysis.twice is None or not analysis.model_names:
         return None
     posts = analysis.twice.judgments["item"].unique().implode()
-    told = analysis.judged.filter(pl.col("item").is_in(posts), pl.col("value").is_not_null())
+    answers = analysis.judged.filter(pl.col("item").is_in(posts), pl.col("value").is_not_null())
     # Each question about a post has a location of its own: appraisals are not one dimension.
-    cells = told.with_columns(item=pl.concat_str("item", "question", separator=" "), question=pl.lit("appraisals"))
+    cells = answers.with_columns(item=pl.concat_str("item", "question", separator=" "), question=pl.lit("appraisals"))
     return [wright_map(cells, "all questions about the posts that two experts rated", "raters-map")]
 
 
