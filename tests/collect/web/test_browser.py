@@ -350,7 +350,6 @@ def test_coming_back_and_a_double_click(browser: Browser, address: str, studies:
     context, page = new_page(browser, "desktop")
     page.goto(f"{address}/{MIXED}/")
     page.click("text=I agree")
-    page.close()
     page = context.new_page()
     page.goto(f"{address}/{MIXED}/")
     assert page.url.endswith("/traits")
