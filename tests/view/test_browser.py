@@ -167,6 +167,7 @@ def test_judgments_that_arrive_are_shown(page: Page, corpus: Corpus, tmp_path: P
     page.page.evaluate("() => document.activeElement.blur()")
     corpus.filter(pl.col("item") != "f").write(tmp_path / "corpus")
     page.page.wait_for_function("() => document.querySelectorAll('main ol.rows > li').length === 5", timeout=15000)
+    assert "5 items" in page.page.locator("#notice").inner_text()
 
 
 def test_the_file_opens_from_disk(browser: Any, explorer: Explorer, tmp_path: Path) -> None:

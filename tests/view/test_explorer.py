@@ -120,6 +120,29 @@ def test_a_comparison_is_the_paired_difference(explorer: Explorer, corpus: Corpu
         explorer.compare("home=west", "people", "warm")
 
 
+def test_excluded_raters_are_listed_but_not_counted(corpus: Corpus) -> None:
+    out = corpus.raters.with_columns(excluded=pl.col("rater").is_in(["ann", HOSTILE]))
+    explorer = Explorer([], lambda: Corpus(corpus.items, out, corpus.judgments, corpus.instruments))
+    assert explorer.overview()["excluded"] == 2
+    pictures = explorer.items("warm", only=["a"])["rows"][0]["pictures"]
+    assert sum(pictures[0]["counts"]) == 3
+    assert "ann" in {one["rater"] for one in explorer.item("a")["judgments"]}
+    ann = next(row for row in explorer.raters("warm")["rows"] if row["rater"] == "ann")
+    assert (ann["estimate"], ann["answers"], ann["traits"]["excluded"]) == (None, 6, "True")
+    with pytest.raises(InputError, match="no answers"):
+        explorer.compare("rater=ann", "people", "warm")
+
+
+def test_nobody_is_compared_with_themselves(explorer: Explorer, corpus: Corpus) -> None:
+    answers = corpus.judgments.filter(pl.col("question") == "warm").drop_nulls("value")
+    others = answers.filter(~pl.col("rater").is_in(["ann", "m1"])).group_by("item").agg(pl.col("value").mean())
+    both = answers.filter(pl.col("rater") == "ann").join(others, on="item", suffix="_others")
+    shown = explorer.compare("rater=ann", "people", "warm")
+    assert shown["difference"] == pytest.approx((both["value"] - both["value_others"]).mean())
+    with pytest.raises(InputError, match="the same raters"):
+        explorer.compare("people", "kind=person", "warm")
+
+
 def test_a_measure_is_the_one_of_reports_and_can_be_reproduced(explorer: Explorer, tmp_path: Path) -> None:
     shown = explorer.measure("alpha", {"by": "question", "resamples": "50"})
     assert shown["command"].split()[:3] == ["vantage", "measure", "alpha"]

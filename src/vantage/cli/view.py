@@ -50,6 +50,7 @@ def view(
         listener.bind(("127.0.0.1", port))
         listener.listen()  # the link works as soon as it is printed
     except OSError:
+        listener.close()
         raise InputError(f"port {port} is taken", remedy="leave --port out to take a free one") from None
     server = Server(explorer, listener.getsockname()[1])
     typer.echo(f"Look at {server.address}\nStop with Ctrl-C.", err=True)

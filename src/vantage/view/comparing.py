@@ -25,7 +25,8 @@ def compared(corpus: Corpus, question: Question, one: str, other: str, size: int
     """The difference of two groups over all items that both judged, and the items where it is largest, both ways."""
     if not question.scale.ordered:
         return _nominal(corpus, question, one, other, size)
-    both = _means(corpus, question, one).join(_means(corpus, question, other), on="item", suffix="_other")
+    first, second = _apart(corpus, question, one, other)
+    both = _means(first).join(_means(second), on="item", suffix="_other")
     if both.is_empty():
         raise InputError(f"{one} and {other} judged no item in common", remedy="choose other groups")
     half = _half_width(both)
@@ -94,12 +95,19 @@ def _judged(corpus: Corpus, question: Question, group: str) -> pl.DataFrame:
     return mine
 
 
-def _means(corpus: Corpus, question: Question, group: str) -> pl.DataFrame:
+def _apart(corpus: Corpus, question: Question, one: str, other: str) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The answers of two groups; who is in both counts in the first alone, and is not compared with themselves."""
+    first, second = _judged(corpus, question, one), _judged(corpus, question, other)
+    rest = second.join(first, on=["item", "rater", "condition", "sample"], how="anti")
+    if rest.is_empty():
+        raise InputError(f"{one} and {other} are the same raters", remedy="choose other groups")
+    return first, rest
+
+
+def _means(answers: pl.DataFrame) -> pl.DataFrame:
     value = pl.col("value")
-    return (
-        _judged(corpus, question, group)
-        .group_by("item")
-        .agg(value.mean().alias("mean"), value.var().alias("variance"), value.len().alias("n"))
+    return answers.group_by("item").agg(
+        value.mean().alias("mean"), value.var().alias("variance"), value.len().alias("n")
     )
 
 
@@ -116,7 +124,7 @@ def _half_width(both: pl.DataFrame) -> np.ndarray[Any, Any]:
 
 def _sentence(one: str, other: str, mean: float, error: float | None, count: int) -> str:
     """What the difference allows to say."""
-    interval = "" if error is None else f", 95 % CI {mean - error:.2f} to {mean + error:.2f}"
+    interval = "" if error is None else f", 95 % CI over items {mean - error:.2f} to {mean + error:.2f}"
     what = minus(f"{mean:+.2f} points{interval}, {counted(count, 'item')}")
     if error is None or abs(mean) <= error:
         return f"On average, the answers of {named(one)} and {named(other)} cannot be told apart ({what})."
@@ -127,9 +135,9 @@ def _sentence(one: str, other: str, mean: float, error: float | None, count: int
 def _nominal(corpus: Corpus, question: Question, one: str, other: str, size: int) -> dict[str, Any]:
     """Groups on a scale without order: the share of answers that would have to be changed, item by item."""
     shares = []
-    for group in (one, other):
-        answers = _judged(corpus, question, group).group_by("item", "value").len()
-        shares.append(answers.with_columns(share=pl.col("len") / pl.col("len").sum().over("item")).drop("len"))
+    for answers in _apart(corpus, question, one, other):
+        counts = answers.group_by("item", "value").len()
+        shares.append(counts.with_columns(share=pl.col("len") / pl.col("len").sum().over("item")).drop("len"))
     common = shares[0].select("item").unique().join(shares[1].select("item").unique(), on="item")
     if common.is_empty():
         raise InputError(f"{one} and {other} judged no item in common", remedy="choose other groups")

@@ -67,6 +67,12 @@ class Explorer:
         return self._corpus
 
     @property
+    def included(self) -> Corpus:
+        """The judgments without those of excluded raters: what is counted, compared and mapped."""
+        corpus = self.corpus
+        return self.once("included", corpus.included)
+
+    @property
     def calls_of(self) -> Calls:
         """The stored calls of all paths."""
         from vantage.view.calls import Calls
@@ -107,6 +113,7 @@ class Explorer:
             **base,
             **corpus.sizes,
             "name": corpus.about.name,
+            "excluded": len(corpus.raters) - len(self.included.raters),
             "questions": [self._question(q) for q in corpus.questions if q.id in judged],
             "kinds": dict(kinds.value_counts().sort("count", descending=True).iter_rows()),
             "models": models["rater"].head(200).to_list(),
@@ -184,7 +191,7 @@ class Explorer:
         }
 
     def raters(self, question: str = "", page: int = 0, size: int = LARGEST, **how: Any) -> dict[str, Any]:
-        """Raters of every kind with their consistency, severity and what is conspicuous."""
+        """Raters of every kind with their consistency, severity and what stands out."""
         return self._raters(question).page(page, size, **how)
 
     def rater(self, rater: str, question: str = "") -> dict[str, Any]:
@@ -196,7 +203,7 @@ class Explorer:
         """Two groups of raters: the overall difference, and the items on which they part."""
         from vantage.view.comparing import compared
 
-        return compared(self.corpus, self.question(question), one, other, size)
+        return compared(self.included, self.question(question), one, other, size)
 
     def measures(self) -> list[dict[str, Any]]:
         """The measures with their options."""
@@ -225,7 +232,7 @@ class Explorer:
         """Points with their intervals: raters, items by two questions, or both on one scale."""
         from vantage.view import mapping
 
-        corpus = self.corpus
+        corpus = self.included
         key = ("map", kind, question, x, y)
         if kind == "raters":
             return self._raters(question).map()
@@ -252,7 +259,7 @@ class Explorer:
         if trait and trait not in self.corpus.traits:
             raise InputError(f"raters have no trait '{trait}'", remedy=nearest(trait, self.corpus.traits))
         key = ("distributions", asked.id, trait, condition)
-        return self.once(key, lambda: Distributions.of(self.corpus, asked, trait=trait, condition=condition))
+        return self.once(key, lambda: Distributions.of(self.included, asked, trait=trait, condition=condition))
 
     def _raters(self, question: str) -> RaterTable:
         from vantage.view.raters import RaterTable

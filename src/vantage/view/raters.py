@@ -37,7 +37,7 @@ class RaterTable:
         )
         raters = own.raters.join(counts, on="rater", how="left", maintain_order="left")
         if question.scale.ordered and own.judgments["rater"].n_unique() > 1:
-            quality = rater_quality(own, kinds="all", include_excluded=True)
+            quality = rater_quality(own, kinds="all")
             columns = ["rater", "flags", *(name for name in NUMBERS if name in quality.columns)]
             raters = raters.join(quality.select(columns), on="rater", how="left", maintain_order="left")
         for name in NUMBERS:

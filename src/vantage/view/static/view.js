@@ -374,11 +374,11 @@ const views = {
     const answer = await ask("raters", given), kinds = Object.keys(overview.kinds || {});
     const form = controls("raters", given, [questionSelect(given), field("search", "Search", given.search, { type: "search" }),
       kinds.length > 1 ? select("kind", "Kind", [["", "all"], ...kinds.map((kind) => [kind, kind])], given.kind) : null,
-      select("sort", "Sort by", [["flags", "What is conspicuous"], ["estimate", "Consistency"], ["bias", "Severity"], ["answers", "Number of answers"], ["rater", "Name"]], given.sort || "flags"),
+      select("sort", "Sort by", [["flags", "What stands out"], ["estimate", "Consistency"], ["bias", "Severity"], ["answers", "Number of answers"], ["rater", "Name"]], given.sort || "flags"),
       select("descending", "Order", [["true", "highest first"], ["false", "lowest first"]], given.descending || "true")]);
     return [h("h1", {}, "Raters"), h("p", { class: "note" }, "Consistency is the correlation with the other raters of the same items, with a 95 % interval; severity is the mean difference from them."), form,
       h("p", {}, link("map", { kind: "raters", question: given.question }, "Show them on a map")),
-      table(["rater", "kind", { title: "answers", number: true }, { title: "consistency", number: true }, { title: "severity", number: true }, { title: "spread", number: true }, "traits", "what is conspicuous"],
+      table(["rater", "kind", { title: "answers", number: true }, { title: "consistency", number: true }, { title: "severity", number: true }, { title: "spread", number: true }, "traits", "what stands out"],
         answer.rows.map((row) => [link("rater", { rater: row.rater, question: asked(given) }, row.rater), row.kind, count(row.answers), interval(row), number(row.bias), number(row.spread), Object.entries(row.traits).filter(([, value]) => value !== "").map(([name, value]) => `${name} ${value}`).join(", ") || "–", row.flags.length ? h("span", { class: "flag" }, row.flags.join("; ")) : "–"]), "Raters"),
       pages("raters", given, answer.total, answer.page, answer.size), h("div", { class: "tools" }, csvButton("raters", answer.rows))];
   },
@@ -386,7 +386,7 @@ const views = {
   async rater(given) {
     const answer = await ask("rater", given);
     return [h("h1", {}, answer.rater), controls("rater", given, [questionSelect(given)], { rater: given.rater }),
-      answer.flags.length ? h("p", { class: "problem" }, `Conspicuous: ${answer.flags.join("; ")}.`) : h("p", {}, "Nothing about this rater is conspicuous."),
+      answer.flags.length ? h("p", { class: "problem" }, `Stands out: ${answer.flags.join("; ")}.`) : h("p", {}, answer.traits.excluded?.toLowerCase() === "true" ? "This rater is excluded: measures and pictures leave them out." : "Nothing stands out about this rater."),
       h("dl", {}, [["kind", answer.kind], ...Object.entries(answer.traits), ["answers", `${count(answer.answers)} of ${counted(answer.judgments, "judgment")}`], ["consistency", interval(answer)], ["severity", number(answer.bias)], ["spread", number(answer.spread)], ["most frequent answer", answer.top_share === null ? "–" : `${number(100 * answer.top_share, 0)} %`], ["seconds per judgment (median)", number(answer.seconds, 1)]].map(([name, value]) => [h("dt", {}, name), h("dd", {}, value)])),
       h("h2", {}, "Use of the scale"), pictures([{ group: answer.rater, counts: answer.use }, { group: "others", counts: answer.others_use }].filter((one) => one.counts.length), answer, true),
       h("h2", {}, "Answers, those farthest from the others first"),
@@ -540,7 +540,8 @@ function notice() {
   const sizes = overview.judgments ? `${counted(overview.items, "item")}, ${counted(overview.raters, "rater")}, ${counted(overview.judgments, "judgment")}` : "Stored calls, no judgments";
   const part = data?.sampled ? ` A random sample: ${count(data.sampled.items)} of ${counted(data.sampled.of_items, "item")} with ${count(data.sampled.judgments)} of ${counted(data.sampled.of, "judgment")}.` : "";
   const reports = data ? [] : overview.paths.flatMap((path, at) => (path.report ? [" ", h("a", { href: `/report/${at}` }, `Report of ${path.name}`)] : []));
-  $("notice").replaceChildren(`${sizes}.${part}`, ...reports);
+  const out = overview.excluded ? ` ${counted(overview.excluded, "excluded rater")} left out of pictures, comparisons and maps; the judgments are still listed.` : "";
+  $("notice").replaceChildren(`${sizes}.${part}${out}`, ...reports);
 }
 
 async function show(again) {
