@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import polars as pl
-
 from vantage import ChatRater, Instrument, demo_corpus
 from vantage.raters.models.embedded import weights
 from vantage.raters.personas import Persona
 from vantage.runs import RunOptions, RunPlan, RunStore, run
+from vantage.runs.execution import Outcome
 
 INSTRUMENTS = ("warmth-competence", "irony", "sarcasm-rating", "sentiment", "appraisals")
 STYLES = (
@@ -38,8 +37,8 @@ def llama_server(window: int = 4096) -> Iterator[str]:
         del server
 
 
-def ask_in_style(url: str, instrument: str, style: str) -> None:
-    """Puts one question about one item to SmolLM2: no call may fail, and no answer may be invented."""
+def ask_in_style(url: str, instrument: str, style: str) -> tuple[Outcome, str]:
+    """Puts the first question of an instrument about one item to SmolLM2."""
     known = Instrument.load(instrument)
     question = known.questions[0].id
     items = demo_corpus().items.head(1)
@@ -53,12 +52,4 @@ def ask_in_style(url: str, instrument: str, style: str) -> None:
     with RunStore.temporary() as store:
         plan = RunPlan.of(corpus, rater, known, questions=[question])
         outcome = run(plan, store, RunOptions(concurrency=2))
-    assert (outcome.tally.failed, outcome.complete) == (0, True), outcome.tally.fault
-    judged = outcome.judged[0].judgments.filter(pl.col("question").is_in([question, f"{question}-coarse"]))
-    # A persona to whom the item is not relevant gives no answer.
-    assert len(judged) == 1 or style == "selective-persona"
-    for row in judged.iter_rows(named=True):
-        if row["mass"] is not None and row["mass"] < 0.5:
-            assert (row["status"], row["value"]) == ("failed", None)
-        if row["rule"] == "cut":
-            assert row["value"] is None
+    return outcome, question

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
+import polars as pl
 import pytest
 
 from tests.raters.models.llama_server import INSTRUMENTS, STYLES, ask_in_style, llama_server
@@ -107,4 +108,13 @@ FEW = [("irony", "json")]
 
 @pytest.mark.parametrize(("instrument", "style"), [*FEW, *(pair for pair in PAIRS if pair.values not in FEW)])
 def test_styles_end_without_a_failed_call_or_an_invented_answer(url: str, instrument: str, style: str) -> None:
-    ask_in_style(url, instrument, style)
+    outcome, question = ask_in_style(url, instrument, style)
+    assert (outcome.tally.failed, outcome.complete) == (0, True), outcome.tally.fault
+    judged = outcome.judged[0].judgments.filter(pl.col("question").is_in([question, f"{question}-coarse"]))
+    # A persona to whom the item is not relevant gives no answer.
+    assert len(judged) == 1 or style == "selective-persona"
+    for row in judged.iter_rows(named=True):
+        if row["mass"] is not None and row["mass"] < 0.5:
+            assert (row["status"], row["value"]) == ("failed", None)
+        if row["rule"] == "cut":
+            assert row["value"] is None
