@@ -160,7 +160,9 @@ class Joined:
             return {"labels_gained": gained}
         shorter = (left / alone) ** 0.5 if alone > 0 else 1.0
         if over == "both":
+            # Labels of further items by the same few raters are worth as much as they shorten this interval.
             shorter = self._with_raters(contribution, alone, left)
+            gained = plain["judgments"] * (1 / shorter**2 - 1)
         low, high = (estimate + shorter * (plain[end] - plain["estimate"]) for end in ("low", "high"))
         low, high = np.clip([low, high], *contribution.limits)
         return {"labels_gained": gained, "low": float(min(low, estimate)), "high": float(max(high, estimate))}
