@@ -142,7 +142,9 @@ def templates() -> Environment:
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
+        extensions=["jinja2.ext.i18n"],
     )
+    environment.install_null_translations(newstyle=True)  # type: ignore[attr-defined]
     environment.filters |= {
         "prose": prose,
         "code": show_code,

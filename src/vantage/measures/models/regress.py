@@ -181,9 +181,9 @@ class _Regression:
             shown = loss.weight[:, None] * (answers[judged, None] - answers[there].mean())
             tested, warning = sampling(shown, rest, int(asked.sum()))
             extra = {"lambda": both.lam, **tested}
-        gained = np.diag(people.covariance) / np.maximum(np.diag(both.covariance), 1e-300) - 1
-        for row, times in zip(self._rows(about, terms, loss, both, added), gained.tolist(), strict=True):
-            labels = row["judgments"] * times if both.lam > 0 else 0.0
+        for alone_row, row in zip(rows, self._rows(about, terms, loss, both, added), strict=True):
+            narrower = both.lam > 0 and row["se"]
+            labels = row["judgments"] * ((alone_row["se"] / row["se"]) ** 2 - 1) if narrower else 0.0
             more = {"labels_gained": labels, "items": len(used) + int(asked.sum())}
             made.append(
                 {**key, "judged_by": "both", **row, **extra, **more, "reason": joined([row["reason"], warning])}
