@@ -112,7 +112,8 @@ def test_the_quiz_has_two_attempts_and_explains(service: StudyService) -> None:
     assert ann.path == "/quiz"
     assert "one attempt" in ann.text
     assert ann.send("/quiz", {"k0": "0", "k1": "9"}) == "/end"
-    assert "did not meet" in ann.text
+    assert "a particular group of participants" in ann.text
+    assert "quiz" not in ann.text  # nobody is told that they failed
     assert ann.get("/item/1") == "/end"
 
 
