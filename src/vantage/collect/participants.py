@@ -17,7 +17,7 @@ from vantage.collect.answers import check_traits, checked
 from vantage.collect.database import StudyDatabase
 from vantage.collect.languages import sentence
 from vantage.collect.pseudonyms import code_of, withdrawn
-from vantage.collect.submissions import Submission, item_page, page_number, save
+from vantage.collect.submissions import Submission, already_saved, item_page, page_number, save
 from vantage.collect.tables import pages, participants, submissions
 from vantage.collect.views import (
     CompletionPath,
@@ -259,18 +259,21 @@ class ParticipantService:
 
         return self._change(participant, job)
 
-    def save_draft(self, participant: Participant, place: str, fields: drafts.Fields) -> float | None:
+    def save_draft(
+        self, participant: Participant, place: str, fields: drafts.Fields, *, token: str = ""
+    ) -> float | None:
         """Keeps what a participant has not sent yet, and their reservation; the seconds until it expires.
 
         `place` is where the form is: `traits`, or `drafts.item_place` of a page. Without fields only the reservation
-        is extended. Returns 0 where it has expired, and null where nothing is reserved.
+        is extended. A draft that arrives after the form with its `token` was sent is not kept. Returns 0 where the
+        reservation has expired, and null where nothing is reserved.
         """
 
         def job(connection: Connection) -> float | None:
             person = self._row(connection, participant.number, lock=True)
             if person.stage not in RESERVING or person.verdict == "excluded":
                 return None
-            if fields:
+            if fields and not (token and already_saved(connection, token)):
                 drafts.store(connection, person.number, place, fields)
             if person.lease is None:
                 return 0.0

@@ -124,6 +124,11 @@ def item_page(connection: Connection, study: AnnotationStudy, person: Row[Any], 
     )
 
 
+def already_saved(connection: Connection, token: str) -> bool:
+    """Whether answers with this token are stored."""
+    return connection.execute(_TOKEN, {"page": page_number(token), "token": token}).first() is not None
+
+
 def save(connection: Connection, new: Submission, lease: float) -> SaveResult:
     """Stores a submission and extends the reservation to `lease` seconds from now; a repeated one is stored once."""
     page = connection.execute(_OWN, {"page": new.page, "number": new.participant}).one_or_none()

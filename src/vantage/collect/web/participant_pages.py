@@ -12,10 +12,12 @@ from typing import Final
 
 from starlette.responses import Response
 
+from vantage.collect import drafts
 from vantage.collect.entry import PLATFORMS
 from vantage.collect.languages import sentence
+from vantage.collect.submissions import page_number
 from vantage.collect.views import CompletionPath, InvalidAnswers, Participant, QuizResult, Step, StepKind
-from vantage.collect.web.signing import COOKIE_LIFE, DAY, LANGUAGE_COOKIE
+from vantage.collect.web.signing import COOKIE_LIFE, DAY, LANGUAGE_COOKIE, FormToken
 from vantage.collect.web.visit import Form, Redirect, Visit, whole_number
 
 IN_PROGRESS: Final[tuple[StepKind, ...]] = ("consent", "traits", "guidelines", "quiz", "item", "review")
@@ -88,6 +90,14 @@ def require_step(visit: Visit, kind: StepKind) -> tuple[Participant, Step]:
     if step.kind != kind:
         raise Redirect(path(step))
     return participant, step
+
+
+def keep_draft(visit: Visit, participant: Participant, token: FormToken) -> float | None:
+    """Keeps the form that was sent as a draft, and the reservation; the seconds until that expires."""
+    item = token.page.startswith("item/")
+    place, view = (drafts.item_place(page_number(token.view)), token.view) if item else (token.page, "")
+    fields = {name: values for name, values in visit.form.items() if name != "form_token"}
+    return visit.site.participants.save_draft(participant, place, fields, token=view)
 
 
 def start(visit: Visit) -> Response:
@@ -185,7 +195,7 @@ def _traits(
 def give_traits(visit: Visit) -> Response:
     """The answers about the participant."""
     participant, step = require_step(visit, "traits")
-    visit.check_form(participant.id, "traits")
+    token = visit.check_form(participant.id, "traits")
     answers = {
         trait.id: visit.form.get(f"t{index}", []) if trait.kind == "several" else visit.field(f"t{index}")
         for index, trait in enumerate(visit.site.study.plan.traits)
@@ -193,6 +203,7 @@ def give_traits(visit: Visit) -> Response:
     try:
         then = visit.site.participants.give_traits(participant, answers)
     except InvalidAnswers as invalid:
+        keep_draft(visit, participant, token)
         problems = {name: visit.language.say(problem) for name, problem in invalid.problems.items()}
         return _traits(visit, participant, step, problems)
     return visit.redirect(path(then))

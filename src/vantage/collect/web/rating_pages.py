@@ -8,13 +8,12 @@ from typing import Final
 
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
-from vantage.collect import drafts
 from vantage.collect.languages import sentence
 from vantage.collect.submissions import page_number
 from vantage.collect.views import InvalidAnswers, ItemPage, Participant, Refused, Step
 from vantage.collect.web import forms
 from vantage.collect.web.item_view import panels
-from vantage.collect.web.participant_pages import path, require_step
+from vantage.collect.web.participant_pages import keep_draft, path, require_step
 from vantage.collect.web.prose import prose
 from vantage.collect.web.signing import FormToken
 from vantage.collect.web.visit import Redirect, Visit
@@ -31,7 +30,9 @@ def item(visit: Visit) -> Response:
         page = replace(page, left=visit.site.participants.save_draft(participant, "", {}))
     given = {name: values[-1] for name, values in page.draft.items()}
     token = _token(visit, participant, page)
-    return _item(visit, page, given or forms.inputs(page.questions, page.earlier), {}, token, restored=bool(given))
+    return _item(
+        visit, page, given or forms.inputs(page.questions, page.earlier), {}, token, restored=any(given.values())
+    )
 
 
 def submit(visit: Visit) -> Response:
@@ -49,6 +50,7 @@ def submit(visit: Visit) -> Response:
     try:
         done = site.participants.submit(participant, position, answers, token=token.view, seconds=token.seconds)
     except InvalidAnswers as invalid:
+        keep_draft(visit, participant, token)
         page, errors = _page(visit, participant), forms.errors(questions, invalid)
         return _item(visit, page, given, errors, _token(visit, participant, page, token))
     return visit.redirect(_next(done.position, done.step))
@@ -60,9 +62,7 @@ def draft(visit: Visit) -> Response:
     token = visit.site.signer.check_form(visit.field("form_token"), participant.id)
     if token is None:
         return JSONResponse({"left": None}, 403)
-    place = drafts.item_place(page_number(token.view)) if token.page.startswith("item/") else token.page
-    fields = {name: values for name, values in visit.form.items() if name != "form_token"}
-    return JSONResponse({"left": visit.site.participants.save_draft(participant, place, fields)})
+    return JSONResponse({"left": keep_draft(visit, participant, token)})
 
 
 def review(visit: Visit) -> Response:
