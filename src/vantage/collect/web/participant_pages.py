@@ -50,12 +50,12 @@ ENDS: Final[Mapping[str, tuple[str, ...]]] = {
     "deleted": (
         sentence("You have withdrawn"),
         sentence("Your answers have been deleted."),
-        sentence("Thank you for your time"),
+        sentence("We are grateful for your interest."),
     ),
     "kept": (
         sentence("You have withdrawn"),
         sentence("Your answers are kept without your name."),
-        sentence("Thank you for your time"),
+        sentence("We are grateful for your interest."),
     ),
 }
 """The heading and the sentences of each end."""
