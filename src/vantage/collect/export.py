@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import tempfile
 import zipfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +20,7 @@ from vantage.collect.tables import items, pages, participants, submissions
 from vantage.corpora import About, Corpus
 from vantage.corpora.schema import KIND, STATUS
 from vantage.corpora.writers import csv_text
+from vantage.errors import InputError
 
 JUDGED: Final[dict[str, Any]] = {
     "item": pl.String,
@@ -27,6 +30,8 @@ JUDGED: Final[dict[str, Any]] = {
     "value": pl.Float64,
     "status": STATUS,
     "rationale": pl.String,
+    "answered_at": pl.Datetime("ms"),
+    "revision": pl.Int32,
     "seconds": pl.Float64,
     "position": pl.Int32,
     "presentation": pl.String,
@@ -70,6 +75,8 @@ def collected(connection: Connection, study: AnnotationStudy) -> Collected:
             items.c.item,
             submissions.c.answers,
             submissions.c.seconds,
+            submissions.c.at,
+            submissions.c.revision,
         )
         .join(submissions, (submissions.c.page == pages.c.id) & (submissions.c.revision == pages.c.revision))
         .outerjoin(items, items.c.row == pages.c.row)
@@ -78,16 +85,18 @@ def collected(connection: Connection, study: AnnotationStudy) -> Collected:
     )
     judged: list[tuple[Any, ...]] = []
     checked: list[tuple[Any, ...]] = []
-    for number, kind, check, condition, position, item, answers, seconds in rows:
+    for number, kind, check, condition, position, item, answers, seconds, at, revision in rows:
         for question, (value, status, rationale, *way) in json.loads(answers).items():
             if kind == "item":
                 asked = way[0] if way else None
-                row = (item, question, names[number], condition, value, status, rationale, seconds, position, asked)
-                judged.append(row)
+                saved = (round(at * 1000), revision, seconds, position, asked)
+                judged.append((item, question, names[number], condition, value, status, rationale, *saved))
             elif (passed := _passed(study, kind, check, question, value)) is not None:
                 row = (names[number], kind, check, question, condition, value, status, passed, seconds, position)
                 checked.append(row)
-    judgments = pl.DataFrame(judged, schema=JUDGED, orient="row")
+    judgments = pl.DataFrame(judged, schema={**JUDGED, "answered_at": pl.Int64}, orient="row").cast(
+        {"answered_at": JUDGED["answered_at"]}
+    )
     if judgments["presentation"].null_count() == len(judgments):
         judgments = judgments.drop("presentation")
     return Collected(
@@ -114,7 +123,7 @@ def _passed(study: AnnotationStudy, kind: str, check: str, question: str, value:
     return accepts(gold.accept[question], value)
 
 
-def corpus_of(study: AnnotationStudy, answers: Collected, *, platform_ids: bool = False) -> Corpus:
+def corpus_of(study: AnnotationStudy, answers: Collected) -> Corpus:
     """The study's items with the judgments of people; excluded raters are marked, not left out."""
     people = answers.people.filter(pl.col("rater").is_in(answers.judgments["rater"].unique().implode()))
     raters = people.select(
@@ -124,8 +133,9 @@ def corpus_of(study: AnnotationStudy, answers: Collected, *, platform_ids: bool 
         pl.col("source").alias("recruited"),
         "stage",
         "verdict",
-        (pl.col("verdict") == "excluded").alias("excluded"),
-        *([pl.when(pl.col("source") != "link").then("external").alias("platform_id")] if platform_ids else []),
+        (excluded := pl.col("verdict") == "excluded").alias("excluded"),
+        pl.when(excluded).then("rule").alias("excluded_rule"),
+        pl.when(excluded).then("note").alias("excluded_reason"),
     )
     given = [json.loads(traits) if traits else {} for traits in people["traits"]]
     columns = [_trait(trait.id, trait.kind, [row.get(trait.id) for row in given]) for trait in study.plan.traits]
@@ -137,6 +147,29 @@ def corpus_of(study: AnnotationStudy, answers: Collected, *, platform_ids: bool 
         instruments=study.instrument,
         about=replace(study.corpus.about, notes=notes) if study.corpus.about else About(name=study.id, notes=notes),
     )
+
+
+def moment(column: str) -> pl.Expr:
+    """Seconds since 1970 as a time (UTC)."""
+    return (pl.col(column) * 1000).round().cast(pl.Int64).cast(pl.Datetime("ms")).alias(column)
+
+
+def platform_table(people: pl.DataFrame, identities: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    """Participants with their ids on the platform, one row for each set of parameters that they came with."""
+    names = list(dict.fromkeys(name for one in identities for name in one["links"]))
+    schema = {"rater": pl.String, "platform_id": pl.String, **dict.fromkeys(names, pl.String), "entered_at": pl.Float64}
+    rows = [
+        {"rater": one["rater"], "platform_id": one["external"], "entered_at": one["at"], **one["links"]}
+        for one in identities
+    ]
+    entered = pl.DataFrame(rows, schema=schema)
+    came = people.filter(pl.col("stage") != "declined").select(
+        "number", "rater", "source", "stage", "verdict", "batch", "answered", "consented_at", "wording", "finished_at"
+    )
+    joined = came.join(entered, on="rater", how="left", maintain_order="left").drop("number")
+    times = [moment(name) for name in ("entered_at", "consented_at", "finished_at")]
+    order = ["rater", "source", "platform_id", *names]
+    return joined.with_columns(times).rename({"wording": "consent_sha256"}).select(*order, pl.exclude(order))
 
 
 def _trait(name: str, kind: str, values: list[Any]) -> pl.Series:
@@ -165,6 +198,17 @@ def write(corpus: Corpus, checks: pl.DataFrame, folder: Path) -> Path:
     if len(checks):
         (folder / CHECKS_FILE).write_text(csv_text(checks), encoding="utf-8")
     return folder
+
+
+def write_private(table: pl.DataFrame, file: Path, *, apart: Path) -> None:
+    """Writes a table that only its owner may read, never into the folder of a corpus."""
+    if apart.resolve() in file.resolve().parents:
+        raise InputError(
+            "Platform ids must not lie in a corpus folder", file=file, remedy="choose a place outside of it"
+        )
+    file.unlink(missing_ok=True)
+    with os.fdopen(os.open(file, os.O_CREAT | os.O_WRONLY | os.O_EXCL, 0o600), "w", encoding="utf-8") as stream:
+        stream.write(csv_text(table))
 
 
 def zipped(corpus: Corpus, checks: pl.DataFrame, name: str) -> bytes:

@@ -88,6 +88,7 @@ def rater_rows(study: AnnotationStudy, answers: Collected, pages: Mapping[int, i
                 longest_run=profile.get("longest_run"),
                 flags=(*_failures(study, tested), *profile.get("flags", ())),
                 code=code_of(secret, rater) if person["source"] == "mturk" else None,
+                rule=person["rule"],
             )
         )
     return sorted(rows, key=lambda row: (row.verdict != "pending", -len(row.flags), row.number))

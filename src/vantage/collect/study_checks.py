@@ -12,13 +12,14 @@ import polars as pl
 from vantage.collect.document import RangePart, StudyDocument
 from vantage.collect.languages import catalogues, language
 from vantage.corpora import Corpus
+from vantage.corpora.disclosure import TECHNICAL
 from vantage.documents import Document, Loc
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument
 from vantage.presentations import FACTORS, Presentation, levels
 from vantage.scales import Scale, show_code
 
-TAKEN: Final = ("rater", "kind", "study", "verdict", "excluded", "stage", "recruited", "platform_id", "batches")
+TAKEN: Final = ("rater", "kind", *TECHNICAL)
 """Columns of exported raters, which no trait may be named after."""
 
 

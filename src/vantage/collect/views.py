@@ -169,6 +169,28 @@ class QuizResult:
 
 
 @dataclass(frozen=True, slots=True)
+class Receipt:
+    """What was deleted for a participant who withdrew: times in seconds since 1970."""
+
+    code: str
+    at: float
+    pages: int
+    """Answered pages, checks included."""
+    traits: bool
+    purged_at: float | None = None
+    """When the last remains in the database's files were removed; null while that is pending."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A participant who is recognised by their link."""
+
+    participant: Participant
+    open: bool
+    """Whether the link alone lets them in; otherwise it takes their cookie or their own link."""
+
+
+@dataclass(frozen=True, slots=True)
 class CompletionPath:
     """How a participant leaves: with a code to copy, an address to return to, or neither."""
 
@@ -240,6 +262,8 @@ class RaterRow:
     """Reasons to review this rater, in words; none is proof."""
     code: str | None = None
     """The participant's completion code, to compare with the platform's list."""
+    rule: str = ""
+    """The rule by which the rater was excluded."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from vantage.corpora.schema import PEOPLE
 from vantage.errors import InputError
 
 K: Final = 5
-TECHNICAL: Final = ("study", "recruited", "stage", "verdict", "excluded", "batches")
+TECHNICAL: Final = ("study", "recruited", "stage", "verdict", "excluded", "excluded_rule", "excluded_reason", "batches")
 """Columns of the raters that say how they took part and not who they are."""
 
 
