@@ -8,6 +8,7 @@ from typing import Final
 
 from sqlalchemy import Connection, select
 
+from vantage.collect.adapting import Adapting
 from vantage.collect.batches import Batches
 from vantage.collect.pseudonyms import derived
 from vantage.collect.study import AnnotationStudy
@@ -29,7 +30,9 @@ class StudyDatabase:
         gold_rows = tuple(json.loads(gold))
         gold_items = select(items.c.item, items.c.row).where(items.c.row.in_(gold_rows))
         rows: dict[str, int] = self.read(lambda c: {one.item: one.row for one in c.execute(gold_items)})
-        self.batches = Batches(study, allocations(study, int(count), gold_rows), rows)
+        arms, adaptive = allocations(study, int(count), gold_rows), study.plan.adaptive
+        adapting = None if adaptive is None else Adapting(study, adaptive, arms)
+        self.batches = Batches(study, arms, rows, adapting)
         self._paused = (False, 0.0)
 
     def secret(self, purpose: str) -> bytes:

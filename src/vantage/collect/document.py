@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
+from vantage.adaptive.until import Until
 from vantage.instruments.document import DocumentPart, Id, QuestionId, Text
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -122,6 +123,35 @@ class DoublePart(DocumentPart):
     """Size of the subset, as a share of the items."""
     raters: Annotated[int, Field(ge=2, le=1000)] = 2
     """Raters wanted per item of the subset."""
+
+
+class RatersPart(DocumentPart):
+    """Adaptive allocation: every item gets some ratings, and more until it is known well enough."""
+
+    min: Annotated[int, Field(ge=1, le=1000)]
+    """The core: ratings that every item gets, whatever the answers; estimates for the whole study rest on these."""
+    max: Annotated[int, Field(ge=2, le=1000)]
+    """The most ratings of an item."""
+    until: Text
+    """`width 0.3`, for every item; `error 0.1`, on average; or `alpha 0.2`, for the study's alpha."""
+    balance: tuple[Id, ...] = ()
+    """Traits of which every value should see every item."""
+
+    @field_validator("until")
+    @classmethod
+    def _readable(cls, text: str) -> str:
+        return str(Until.parse(text))
+
+    @model_validator(mode="after")
+    def _rises(self) -> RatersPart:
+        if self.min >= self.max:
+            raise ValueError(f"'max' is {self.max}, which is not more than 'min', {self.min}")
+        return self
+
+    @property
+    def extra(self) -> int:
+        """The most ratings of an item beyond the core."""
+        return self.max - self.min
 
 
 class TraitPart(DocumentPart):
@@ -255,8 +285,11 @@ class StudyDocument(DocumentPart):
     """All on one page, one question per participant, or groups of questions, of which each participant gets one."""
     conditions: ConditionsPart | None = None
     """Conditions of the instrument; by default all fields are shown and the condition is empty."""
-    raters: Annotated[int, Field(ge=1, le=1000)] = 3
-    """Raters wanted per item, condition and group of questions."""
+    raters: Annotated[
+        Annotated[int, Field(ge=1, le=1000), Tag("[number]")] | Annotated[RatersPart, Tag("[rule]")],
+        Discriminator(lambda given: "[rule]" if isinstance(given, dict | RatersPart) else "[number]"),
+    ] = 3
+    """Raters wanted per item, condition and group of questions: a number, or `{min, max, until}`."""
     double: DoublePart | None = None
     """More raters for a random subset of the items."""
     batch: BatchPart = BatchPart()
@@ -283,6 +316,18 @@ class StudyDocument(DocumentPart):
     recruitment: RecruitmentPart = RecruitmentPart()
     database: str = ""
     """A database address; by default a SQLite file in the corpus folder."""
+
+    @property
+    def adaptive(self) -> RatersPart | None:
+        """The adaptive allocation, where there is one."""
+        return self.raters if isinstance(self.raters, RatersPart) else None
+
+    @property
+    def core(self) -> int:
+        """Ratings per item that are assigned without a look at the answers."""
+        if isinstance(self.raters, int):
+            return self.raters
+        return self.raters.min if Until.parse(self.raters.until).by_item else self.raters.max
 
 
 def json_schema() -> str:

@@ -13,11 +13,13 @@ from typing import Any, Final
 import polars as pl
 from sqlalchemy import Connection, select
 
+from vantage.adaptive.until import Until
 from vantage.collect.study import AnnotationStudy, accepts
-from vantage.collect.tables import items, pages, participants, submissions
+from vantage.collect.tables import arms, items, pages, participants, submissions
 from vantage.corpora import About, Corpus
 from vantage.corpora.schema import KIND, STATUS
 from vantage.corpora.writers import csv_text
+from vantage.measures.kinds import CORE, EXTRA
 
 JUDGED: Final[dict[str, Any]] = {
     "item": pl.String,
@@ -30,6 +32,7 @@ JUDGED: Final[dict[str, Any]] = {
     "seconds": pl.Float64,
     "position": pl.Int32,
     "presentation": pl.String,
+    "allocation": pl.String,
 }
 CHECKED: Final[dict[str, Any]] = {
     "rater": pl.String,
@@ -70,26 +73,30 @@ def collected(connection: Connection, study: AnnotationStudy) -> Collected:
             items.c.item,
             submissions.c.answers,
             submissions.c.seconds,
+            (pages.c.seat < arms.c.seats).label("core"),
         )
         .join(submissions, (submissions.c.page == pages.c.id) & (submissions.c.revision == pages.c.revision))
         .outerjoin(items, items.c.row == pages.c.row)
+        .outerjoin(arms, arms.c.arm == pages.c.arm)
         .where(pages.c.state == "answered")
         .order_by(pages.c.participant, pages.c.batch, pages.c.position)
     )
     judged: list[tuple[Any, ...]] = []
     checked: list[tuple[Any, ...]] = []
-    for number, kind, check, condition, position, item, answers, seconds in rows:
+    for number, kind, check, condition, position, item, answers, seconds, core in rows:
         for question, (value, status, rationale, *way) in json.loads(answers).items():
             if kind == "item":
                 asked = way[0] if way else None
                 row = (item, question, names[number], condition, value, status, rationale, seconds, position, asked)
-                judged.append(row)
+                judged.append((*row, CORE if core else EXTRA))
             elif (passed := _passed(study, kind, check, question, value)) is not None:
                 row = (names[number], kind, check, question, condition, value, status, passed, seconds, position)
                 checked.append(row)
     judgments = pl.DataFrame(judged, schema=JUDGED, orient="row")
     if judgments["presentation"].null_count() == len(judgments):
         judgments = judgments.drop("presentation")
+    if study.plan.adaptive is None or not Until.parse(study.plan.adaptive.until).by_item:
+        judgments = judgments.drop("allocation")
     return Collected(
         judgments,
         pl.DataFrame(checked, schema=CHECKED, orient="row"),

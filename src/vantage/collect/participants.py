@@ -112,8 +112,13 @@ class ParticipantService:
         traits = json.dumps(check_traits(self.study.plan.traits, answers))
 
         def job(connection: Connection, person: Row[Any]) -> None:
-            if person.stage == "traits":
-                _move(connection, person, "guidelines", traits=traits)
+            if person.stage != "traits":
+                return
+            _move(connection, person, "guidelines", traits=traits)
+            if self.study.plan.adaptive and self.study.plan.adaptive.balance:
+                again = self._row(connection, person.number)
+                if not self._batches.begin_again(connection, again, time.time()):
+                    _move(connection, person, "full", lease=None)
 
         return self._change(participant, job)
 
@@ -291,7 +296,7 @@ class ParticipantService:
         if stage in ("consent", "full", *RESERVING) and self.database.is_paused(connection):
             return Step("paused")
         if stage in ("consent", "full"):
-            return Step("consent" if assignment.work_left(connection, time.time()) else "full")
+            return Step("consent" if self._batches.work_left(connection, time.time()) else "full")
         if stage in RESERVING and person.lease is None:
             return None
         if stage == "quiz":
@@ -314,7 +319,7 @@ class ParticipantService:
         """Whether there are items that this participant has not seen, and any work at all."""
         own = select(func.count()).where(pages.c.participant == person.number, pages.c.kind == "item")
         seen: int = connection.execute(own).scalar_one()
-        return seen < self._batches.arms[0].pool and assignment.work_left(connection, time.time())
+        return seen < self._batches.arms[0].pool and self._batches.work_left(connection, time.time())
 
     def _completion(self, person: Row[Any]) -> CompletionPath:
         plan = self.study.plan.recruitment

@@ -36,7 +36,11 @@ def overview(connection: Connection, study: AnnotationStudy, flagged: int, pause
             ArmProgress(
                 condition=arm.condition,
                 questions=study.question_sets[arm.question_set],
-                wanted=arm.seats,
+                # Beyond the core, an adaptive study wants what it has assigned.
+                wanted=sum(counts.get((arm.arm, state), 0) for state in ("answered", "open"))
+                + arm.seats
+                - arm.next_seat
+                + arm.returned,
                 answered=counts.get((arm.arm, "answered"), 0),
                 reserved=counts.get((arm.arm, "open"), 0),
                 free=arm.seats - arm.next_seat + arm.returned,

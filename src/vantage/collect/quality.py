@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any, Final
 
+import numpy as np
 import polars as pl
 
 from vantage.collect.export import Collected
 from vantage.collect.pseudonyms import code_of
 from vantage.collect.study import AnnotationStudy
 from vantage.collect.views import RaterRow
+from vantage.measures.kinds import ALLOCATION, CORE
 
 COLUMNS: Final = (
     *("question", "condition", "measure", "estimate", "low", "high", "items", "raters", "judgments", "reason"),
@@ -50,6 +53,32 @@ def reliability(study: AnnotationStudy, judgments: pl.DataFrame, *, resamples: i
         return pl.DataFrame(schema=dict.fromkeys(COLUMNS, pl.String))
     short = [row.select(column for column in COLUMNS if column in row.columns) for row in rows]
     return pl.concat(short, how="diagonal_relaxed")
+
+
+def sequential(study: AnnotationStudy, judgments: pl.DataFrame, items: int) -> list[dict[str, Any]]:
+    """Alpha by question and condition, with an interval that holds at all looks together, and what to do now.
+
+    `items` is how many there are to judge. Only the core of an adaptive study counts.
+    """
+    from vantage.adaptive.sequential import AIM, always_valid
+    from vantage.adaptive.until import Until
+
+    rule = Until.parse(study.plan.adaptive.until) if study.plan.adaptive else None
+    aim = rule.target if rule is not None and not rule.by_item else AIM
+    if ALLOCATION in judgments.columns:
+        judgments = judgments.filter(pl.col(ALLOCATION) == CORE)
+    answered = judgments.filter(pl.col("value").is_not_null())
+    rows = []
+    for question in study.instrument.questions:
+        for condition in study.conditions:
+            part = answered.filter(question=question.id, condition=condition)
+            if part.is_empty():
+                continue
+            unit, rater = (part[name].rank("dense").to_numpy().astype(np.int64) for name in ("item", "rater"))
+            found = always_valid(unit, rater, part["value"].to_numpy(), question.scale.level, aim=aim, items=items)
+            row = {"question": question.id, "condition": condition, **asdict(found), "sentence": found.sentence}
+            rows.append(row)
+    return rows
 
 
 def rater_rows(study: AnnotationStudy, answers: Collected, pages: Mapping[int, int], secret: str) -> list[RaterRow]:

@@ -14,6 +14,7 @@ import polars as pl
 from sqlalchemy import Connection, and_, func, select, update
 
 from vantage.collect import assignment, export, progress, quality
+from vantage.collect.adapting import ArmState
 from vantage.collect.answers import cleaned
 from vantage.collect.database import StudyDatabase
 from vantage.collect.pseudonyms import password_hash, password_matches
@@ -69,6 +70,18 @@ class ResearcherService:
         Excluded raters are left out. Recomputed only when answers or verdicts have changed.
         """
         return self._fresh("reliability", lambda: quality.reliability(self.study, quality.included(self._collected())))
+
+    def adaptive(self) -> list[ArmState]:
+        """How far items are known, by condition and group of questions; empty unless items are rated adaptively."""
+        adapting = self.database.batches.adapting
+        return [] if adapting is None else self.database.read(adapting.arm_states)
+
+    def sequential(self) -> list[dict[str, Any]]:
+        """Alpha by question and condition, with an interval that holds at all looks together, and what to do."""
+        pool = self.database.batches.arms[0].pool
+        return self._fresh(
+            "sequential", lambda: quality.sequential(self.study, quality.included(self._collected()), pool)
+        )
 
     def raters(self) -> list[RaterRow]:
         """Per-rater quality, flagged raters first. Recomputed only when something has changed."""

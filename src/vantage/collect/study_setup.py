@@ -76,11 +76,11 @@ def allocations(study: AnnotationStudy, count: int, gold: tuple[int, ...]) -> li
     return [
         ArmAllocation(
             items=count,
-            raters=study.plan.raters,
+            raters=study.plan.core,
             seed=order.seed,
             arm=arm,
             share=double.share if double else 0.0,
-            extra=double.raters - study.plan.raters if double else 0,
+            extra=double.raters - study.plan.core if double else 0,
             gold=gold,
             fixed=order.items == "fixed",
         )
@@ -145,9 +145,7 @@ def _compare(connection: Connection, study: AnnotationStudy, name: str) -> None:
             file=name,
             remedy="change it back, or give the study a new id",
         )
-    if plan["raters"] < known["raters"] or (plan["double"] and plan["raters"] != known["raters"]):
-        remedy = f"write {known['raters']}" if plan["double"] else f"write at least {known['raters']}"
-        raise InputError("'raters' can no longer be changed to this number", file=name, remedy=remedy)
+    _compare_raters(plan, known, name)
     if _file_digest(study.folder) != read_setting(connection, "items_file"):
         _compare_items(connection, study, name)
     if plan != known:
@@ -155,6 +153,20 @@ def _compare(connection: Connection, study: AnnotationStudy, name: str) -> None:
     gold = tuple(json.loads(read_setting(connection, "gold") or "[]"))
     for arm in allocations(study, int(read_setting(connection, "count") or 0), gold):
         connection.execute(arms.update().where(arms.c.arm == arm.arm).values(seats=arm.count))
+
+
+def _compare_raters(plan: Mapping[str, Any], known: Mapping[str, Any], name: str) -> None:
+    """Refuses a number of raters that earlier assignments contradict; it may rise, an adaptive core may not."""
+    now, before = plan["raters"], known["raters"]
+    if isinstance(now, int) and isinstance(before, int):
+        if now < before or (plan["double"] and now != before):
+            remedy = f"write {before}" if plan["double"] else f"write at least {before}"
+            raise InputError("'raters' can no longer be changed to this number", file=name, remedy=remedy)
+    elif isinstance(now, int) or isinstance(before, int):
+        raise InputError("A study cannot become adaptive, or cease to be", file=name, remedy="give it a new id")
+    elif now["max"] < before["max"] or {**now, "max": 0} != {**before, "max": 0}:
+        remedy = f"write {before['min']}, {before['max']} or more, '{before['until']}' and the same 'balance'"
+        raise InputError("Of an adaptive 'raters' only 'max' may change, and only rise", file=name, remedy=remedy)
 
 
 def _shown(instrument: Mapping[str, Any]) -> dict[str, Any]:
