@@ -9,8 +9,8 @@ before any data so that the interval is shortest where it has the width that is 
 
 V comes from the influence of each item and each rater on alpha (two-way clusters; Cameron, Gelbach and Miller 2011).
 With few answers of a kind it would be far too small (no two raters have chosen a rare option together yet), so that
-it is computed with three items more, as Agresti and Coull (1998) add answers to a share: two on which all agree and one on
-which people are split.
+it is computed with three items more, as Agresti and Coull (1998) add answers to a share: two on which all agree and one
+on which people are split.
 """
 
 from __future__ import annotations
@@ -49,9 +49,35 @@ class AlwaysValid:
     ratings: int
     """Their ratings."""
     aim: float
-    more: int | None
-    """Ratings that are missing for the width aimed at; 0 where it is reached, null where more of these items do not."""
+    planned: int
+    """Items that there will be."""
+    error: float = 0.0
+    """The standard error of alpha, which is right for one look."""
+    noise: tuple[float, float] = (0.0, 0.0)
+    """The parts of its square that come from single ratings, and from pairs of them within an item."""
+    confidence: float = 0.95
     reason: str | None = None
+
+    @property
+    def more(self) -> int | None:
+        """Ratings that are missing for the width aimed at: 0 where it is reached, null where they would not reach it.
+
+        First of items that have none or one, then of all items again.
+        """
+        if self.low is None or self.high is None:
+            return None
+        if self.high - self.low <= self.aim:
+            return 0
+        variance, total = self.error**2, np.arange(1, 200 * self.planned, max(self.planned // 2, 1))
+        paired = np.minimum(self.items + total, max(self.planned, self.items))
+        # Single ratings count as one over their number n, pairs within items of k as one over n(k − 1).
+        single, pairs = self.noise
+        now, then = self.ratings / self.items, np.maximum((self.ratings + total) / paired, 2.0)
+        fewer = self.ratings / (paired * then)
+        later = max(variance - single - pairs, 0.0) * self.items / paired
+        later = later + single * fewer + pairs * fewer * (now - 1) / (then - 1)
+        enough = np.flatnonzero(2 * _radius(1 / later, self.aim, self.confidence) <= self.aim)
+        return int(total[enough[0]]) if len(enough) else None
 
     @property
     def sentence(self) -> str:
@@ -97,18 +123,16 @@ def always_valid(
     elif len(values) < 2:
         reason = "all answers are the same"
     if reason is not None:
-        return AlwaysValid(None, None, None, "items", units, len(unit), aim, None, reason)
+        return AlwaysValid(None, None, None, "items", units, len(unit), aim, items or units, reason=reason)
     counts = np.bincount(unit * len(values) + column, minlength=units * len(values)).reshape(units, -1)
     parts = _Parts.of(counts.astype(np.float64), level, values)
-    noise, over_raters = parts.of_raters(unit, column, rater, raters)
-    variance = parts.variance
-    if raters >= ENOUGH_RATERS:
-        variance += max(over_raters - noise, 0.0)
-    radius = _radius(1 / variance, aim, confidence)
-    more = _missing(variance, min(noise, variance), units, len(unit), items or units, aim, confidence)
+    over_raters, single = parts.of_raters(unit, column, rater, raters)
+    variance = parts.variance + (max(over_raters, 0.0) if raters >= ENOUGH_RATERS else 0.0)
+    radius = float(_radius(np.array(1 / variance), aim, confidence))
     over = "both" if raters >= ENOUGH_RATERS else "items"
     ends = parts.alpha - radius, min(parts.alpha + radius, 1.0)
-    return AlwaysValid(parts.alpha, *ends, over, units, len(unit), aim, more)
+    rest = items or units, variance**0.5, (single, parts.pairs), confidence
+    return AlwaysValid(parts.alpha, *ends, over, units, len(unit), aim, *rest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,14 +168,28 @@ class _Parts:
         variance = float(weight @ np.square(influence)) * many / (many - 1) * many / fewer
         return cls(float(plain), variance, apart, counts, rate, observed, expected, total)
 
+    @property
+    def pairs(self) -> float:
+        """The variance that pairs of ratings add beyond single ones: what is left of that of their differences."""
+        size = self.counts.sum(axis=1)
+        shares = self.counts / size[:, None]
+        single = shares @ self.apart
+        mean = (shares * single).sum(axis=1)
+        squared = (shares * (shares @ np.square(self.apart))).sum(axis=1)
+        left = squared - 2 * (shares * np.square(single)).sum(axis=1) + np.square(mean)
+        return float((self.rate / self.observed) ** 2 * (2 * np.square(size / (size - 1)) * left).sum())
+
     def of_raters(self, unit: Ints, column: Ints, rater: Ints, raters: int) -> tuple[float, float]:
-        """The variance that single ratings add, and that of raters, who bring all their ratings."""
+        """What raters, who bring all their ratings, add to the variance, and what single ratings of an item add."""
         others = self.counts[unit]
         within = (others * self.apart[column]).sum(axis=1) / (others.sum(axis=1) - 1)
         beside = (self.apart @ self.marginal)[column]
         influence = -2 * self.rate * (within / self.observed - beside / self.expected)
         sums = np.bincount(rater, weights=influence, minlength=raters)
-        return float(np.square(influence).sum()), float(np.square(sums).sum()) * raters / max(raters - 1, 1)
+        added = float(np.square(sums).sum()) * raters / max(raters - 1, 1) - float(np.square(influence).sum())
+        size = self.counts.sum(axis=1)
+        mean = np.bincount(unit, weights=influence) / size
+        return added, float((np.square(influence - mean[unit]) * (size / (size - 1))[unit]).sum())
 
 
 def _within(table: Floats, apart: Floats) -> Floats:
@@ -171,10 +209,11 @@ def _apart(level: Level, values: Floats, marginal: Floats) -> Floats:
     return np.asarray(np.square(place[:, None] - place[None, :]))
 
 
-def _radius(information: float, aim: float, confidence: float) -> float:
+def _radius(information: Floats, aim: float, confidence: float) -> Floats:
     """Half the width of the interval at this information."""
     rho = _mixture(aim, confidence)
-    return float(np.sqrt((information + rho) * log((information + rho) / (rho * (1 - confidence) ** 2))) / information)
+    reach = np.log((information + rho) / (rho * (1 - confidence) ** 2))
+    return np.asarray(np.sqrt((information + rho) * reach) / information)
 
 
 def _mixture(aim: float, confidence: float) -> float:
@@ -183,18 +222,3 @@ def _mixture(aim: float, confidence: float) -> float:
     ratio = needed + log(1 + needed)
     reach = (1 + 1 / ratio) * log((ratio + 1) / (1 - confidence) ** 2)
     return float(reach / (aim / 2) ** 2 / ratio)
-
-
-def _missing(
-    variance: float, noise: float, units: int, ratings: int, items: int, aim: float, confidence: float
-) -> int | None:
-    """How many more ratings reach the width aimed at: first of items that have none or one, then of all items again."""
-    if 2 * _radius(1 / variance, aim, confidence) <= aim:
-        return 0
-    total = np.arange(1, items * 200)
-    paired = np.clip(units + total, units, max(items, units))
-    later = (variance - noise) * units / paired + noise * ratings / (ratings + total)
-    enough = [2 * _radius(1 / float(v), aim, confidence) <= aim for v in later[:: max(len(later) // 400, 1)]]
-    if not any(enough):
-        return None
-    return int(total[enough.index(True) * max(len(later) // 400, 1)])

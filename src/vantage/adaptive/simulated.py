@@ -21,7 +21,7 @@ from vantage.measures.ratings import Floats, Ints
 
 WORTH: Final = 0.1
 """A saving below this share is not worth an adaptive study."""
-STEPS: Final = 20
+STEPS: Final = 5
 """In how many steps the ratings beyond the core are given out where the rule is about all items together."""
 
 VIEW: Final = View(
@@ -143,8 +143,8 @@ def worth(counts: Floats, rules: Sequence[Until], *, most: int = 400, seed: int 
                 **{name: getattr(found, name) for name in ("even", "adaptive", "oracle", "saved", "oracle_saved")},
                 "worth": found.worth,
                 "sentence": f"{verdict} for '{until}': {found.adaptive:.1f} ratings per item instead of "
-                f"{found.even:.1f} ({found.saved:.0%} saved; an oracle that knows every distribution "
-                f"saves {found.oracle_saved:.0%}).",
+                f"{found.even:.1f} ({100 * found.saved:.0f} % saved; an oracle that knows every distribution "
+                f"saves {100 * found.oracle_saved:.0f} %).",
             }
         )
     return pl.DataFrame(rows)

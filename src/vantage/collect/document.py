@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
 from vantage.adaptive.until import Until
+from vantage.collect.rules import Rule
 from vantage.instruments.document import DocumentPart, Id, QuestionId, Text
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -78,6 +79,8 @@ class AttentionPart(DocumentPart):
     """Ids of the instrument's checks, or your own checks; by default all of the instrument's."""
     threshold: Share = 0.2
     """Participants who fail a larger share than this are flagged for review."""
+    placed: Literal["above", "inside"] = "above"
+    """Whether the instruction stands above the questions, or inside the text of an ordinary-looking item."""
 
 
 class RangePart(DocumentPart):
@@ -123,6 +126,28 @@ class DoublePart(DocumentPart):
     """Size of the subset, as a share of the items."""
     raters: Annotated[int, Field(ge=2, le=1000)] = 2
     """Raters wanted per item of the subset."""
+
+
+class RulePart(DocumentPart):
+    """A rule about raters, applied by the server when they finish a batch."""
+
+    exclude: Text | None = None
+    """Raters who fulfil this are excluded, such as `failed attention > 0.5 after 2`."""
+    flag: Text | None = None
+    """Raters who fulfil this are flagged for review."""
+
+    @field_validator("exclude", "flag")
+    @classmethod
+    def _readable(cls, text: str | None) -> str | None:
+        if text is not None:
+            Rule.parse(text)
+        return text
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> RulePart:
+        if (self.exclude is None) == (self.flag is None):
+            raise ValueError("give either 'exclude' or 'flag'")
+        return self
 
 
 class RatersPart(DocumentPart):
@@ -300,6 +325,10 @@ class StudyDocument(DocumentPart):
     """Minutes without activity after which a participant's reserved work is released to others."""
     attention: AttentionPart | None = None
     gold: GoldPart | None = None
+    rules: tuple[RulePart, ...] = ()
+    """Rules about raters, fixed before the study starts."""
+    evidence: Literal["typing"] | None = None
+    """`typing`: count pastes, keys and absences; the consent then says so."""
     traits: tuple[TraitPart, ...] = ()
     """Questions about the participant, asked after consent."""
     quiz: QuizPart | None = None

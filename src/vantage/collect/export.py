@@ -14,8 +14,9 @@ import polars as pl
 from sqlalchemy import Connection, select
 
 from vantage.adaptive.until import Until
+from vantage.collect.evidence import summary
 from vantage.collect.study import AnnotationStudy, accepts
-from vantage.collect.tables import arms, items, pages, participants, submissions
+from vantage.collect.tables import arms, decisions, evidence, items, pages, participants, reviews, submissions
 from vantage.corpora import About, Corpus
 from vantage.corpora.schema import KIND, STATUS
 from vantage.corpora.writers import csv_text
@@ -62,6 +63,14 @@ class Collected:
 def collected(connection: Connection, study: AnnotationStudy) -> Collected:
     """Reads the current answers, in the order in which each rater saw the pages."""
     people = [dict(row) for row in connection.execute(select(participants).order_by(participants.c.number)).mappings()]
+    decided = {row["participant"]: dict(row) for row in connection.execute(_DECIDED).mappings()}
+    typed: dict[int, list[dict[str, int]]] = {}
+    for number, counts in connection.execute(_TYPED):
+        typed.setdefault(number, []).append(json.loads(counts))
+    for person in people:
+        latest = decided.get(person["number"], {})
+        person |= {name: latest.get(name) for name in ("rule", "decided_by", "at")}
+        person["evidence"] = summary(typed.get(person["number"], ()))
     names = {row["number"]: row["rater"] for row in people}
     rows = connection.execute(
         select(
@@ -89,7 +98,7 @@ def collected(connection: Connection, study: AnnotationStudy) -> Collected:
                 asked = way[0] if way else None
                 row = (item, question, names[number], condition, value, status, rationale, seconds, position, asked)
                 judged.append((*row, CORE if core else EXTRA))
-            elif (passed := _passed(study, kind, check, question, value)) is not None:
+            elif (passed := passed_check(study, kind, check, question, value)) is not None:
                 row = (names[number], kind, check, question, condition, value, status, passed, seconds, position)
                 checked.append(row)
     judgments = pl.DataFrame(judged, schema=JUDGED, orient="row")
@@ -100,17 +109,28 @@ def collected(connection: Connection, study: AnnotationStudy) -> Collected:
     return Collected(
         judgments,
         pl.DataFrame(checked, schema=CHECKED, orient="row"),
-        pl.DataFrame(people, schema=_PEOPLE, infer_schema_length=None),
+        pl.DataFrame(people, schema=_PEOPLE | _BESIDE, infer_schema_length=None),
     )
 
 
+_DECIDED: Final = (
+    select(reviews.c.participant, reviews.c.at, decisions.c.rule, decisions.c.decided_by)
+    .outerjoin(decisions, decisions.c.review == reviews.c.id)
+    .order_by(reviews.c.id)
+)
+_TYPED: Final = (
+    select(pages.c.participant, evidence.c.counts)
+    .join(evidence, (evidence.c.page == pages.c.id) & (evidence.c.revision == pages.c.revision))
+    .order_by(pages.c.id)
+)
+_BESIDE: Final = {"rule": pl.String, "decided_by": pl.String, "at": pl.Float64, "evidence": pl.String}
 _PEOPLE: Final[dict[str, Any]] = {
     column.name: {"TEXT": pl.String, "FLOAT": pl.Float64}.get(str(column.type), pl.Int64)
     for column in participants.columns
 }
 
 
-def _passed(study: AnnotationStudy, kind: str, check: str, question: str, value: float | None) -> bool | None:
+def passed_check(study: AnnotationStudy, kind: str, check: str, question: str, value: float | None) -> bool | None:
     """Whether an answer passes a check; null for questions that the check does not concern."""
     if kind == "attention":
         asked = study.checks.get(check)
@@ -132,6 +152,7 @@ def corpus_of(study: AnnotationStudy, answers: Collected, *, platform_ids: bool 
         "stage",
         "verdict",
         (pl.col("verdict") == "excluded").alias("excluded"),
+        *_decisions(people),
         *([pl.when(pl.col("source") != "link").then("external").alias("platform_id")] if platform_ids else []),
     )
     given = [json.loads(traits) if traits else {} for traits in people["traits"]]
@@ -144,6 +165,16 @@ def corpus_of(study: AnnotationStudy, answers: Collected, *, platform_ids: bool 
         instruments=study.instrument,
         about=replace(study.corpus.about, notes=notes) if study.corpus.about else About(name=study.id, notes=notes),
     )
+
+
+def _decisions(people: pl.DataFrame) -> list[pl.Expr]:
+    """Who excluded a rater, by which rule and when, where anybody was."""
+    excluded = pl.col("verdict") == "excluded"
+    if not (people["verdict"] == "excluded").any():
+        return []
+    when = pl.from_epoch((pl.col("at") * 1000).cast(pl.Int64), "ms").dt.strftime("%Y-%m-%dT%H:%M:%SZ")
+    shown = {"excluded_by": pl.col("decided_by"), "excluded_rule": pl.col("rule"), "excluded_at": when}
+    return [pl.when(excluded & (value != "")).then(value).alias(name) for name, value in shown.items()]
 
 
 def _trait(name: str, kind: str, values: list[Any]) -> pl.Series:

@@ -15,8 +15,9 @@ from vantage.collect import assignment, entry
 from vantage.collect.answers import check_traits, checked
 from vantage.collect.database import StudyDatabase
 from vantage.collect.pseudonyms import code_of, withdrawn
+from vantage.collect.reviewing import apply_rules
 from vantage.collect.submissions import Submission, item_page, page_number, save
-from vantage.collect.tables import pages, participants, submissions
+from vantage.collect.tables import evidence, pages, participants, submissions
 from vantage.collect.views import (
     CompletionPath,
     ItemPage,
@@ -181,6 +182,7 @@ class ParticipantService:
         *,
         token: str,
         seconds: float | None = None,
+        evidence: str | None = None,
     ) -> Submitted:
         """Stores the answers of a page, durably. Repeating a token, or the same answers, changes nothing.
 
@@ -197,6 +199,7 @@ class ParticipantService:
             token,
             checked(questions, answers, ways),
             None if seconds is None else round(min(max(seconds, 0.0), 86_400.0), 3),
+            evidence if self.study.plan.evidence else None,
         )
 
         def job(connection: Connection) -> Submitted:
@@ -217,6 +220,7 @@ class ParticipantService:
                 if not person.pages or person.answered < person.pages:
                     raise Refused("Some pages are not answered yet.", "conflict")
                 _move(connection, person, "finished", lease=None, finished_at=time.time())
+                apply_rules(connection, self.study, self._row(connection, participant.number))
                 person = self._row(connection, participant.number)
             if person.stage != "finished":
                 raise Refused("You have nothing to submit yet.", "conflict")
@@ -252,6 +256,7 @@ class ParticipantService:
                 return
             assignment.release(connection, person.number, ["open", "answered"], becomes="lapsed")
             own = select(pages.c.id).where(pages.c.participant == person.number)
+            connection.execute(delete(evidence).where(evidence.c.page.in_(own)))
             connection.execute(delete(submissions).where(submissions.c.page.in_(own)))
             connection.execute(delete(pages).where(pages.c.participant == person.number))
             name = person.external and withdrawn(self.database.key, person.source, person.external)

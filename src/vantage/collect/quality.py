@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import Any, Final
 
 import numpy as np
@@ -76,13 +77,21 @@ def sequential(study: AnnotationStudy, judgments: pl.DataFrame, items: int) -> l
                 continue
             unit, rater = (part[name].rank("dense").to_numpy().astype(np.int64) for name in ("item", "rater"))
             found = always_valid(unit, rater, part["value"].to_numpy(), question.scale.level, aim=aim, items=items)
-            row = {"question": question.id, "condition": condition, **asdict(found), "sentence": found.sentence}
+            row = {"question": question.id, "condition": condition, **asdict(found), "more": found.more}
+            row["sentence"] = found.sentence
             rows.append(row)
     return rows
 
 
-def rater_rows(study: AnnotationStudy, answers: Collected, pages: Mapping[int, int], secret: str) -> list[RaterRow]:
-    """One row per rater with answers, flagged raters first."""
+def rater_rows(
+    study: AnnotationStudy,
+    answers: Collected,
+    pages: Mapping[int, int],
+    secret: str,
+    broken: Mapping[int, Sequence[str]],
+) -> list[RaterRow]:
+    """One row per rater with answers, flagged raters first; `broken` are the rules that each breaks."""
+    copied = _copied(study, answers.judgments)
     profiles = _profiles(study, answers.judgments)
     checks = _checks(answers.checks)
     times = dict(answers.judgments.group_by("rater").agg(pl.col("seconds").median()).iter_rows())
@@ -115,11 +124,40 @@ def rater_rows(study: AnnotationStudy, answers: Collected, pages: Mapping[int, i
                 consistency=profile.get("estimate"),
                 top_share=profile.get("top_share"),
                 longest_run=profile.get("longest_run"),
-                flags=(*_failures(study, tested), *profile.get("flags", ())),
+                flags=(
+                    *_failures(study, tested),
+                    *(f"rule: {rule}" for rule in broken.get(person["number"], ())),
+                    *copied.get(rater, ()),
+                    *profile.get("flags", ()),
+                ),
+                evidence=person["evidence"],
+                decided=_decided(person),
                 code=code_of(secret, rater) if person["source"] == "mturk" else None,
             )
         )
     return sorted(rows, key=lambda row: (row.verdict != "pending", -len(row.flags), row.number))
+
+
+def _decided(person: Mapping[str, Any]) -> str:
+    """Who made the latest decision about a participant, and when."""
+    if person["at"] is None:
+        return ""
+    when = datetime.fromtimestamp(person["at"], UTC).strftime("%Y-%m-%d %H:%M UTC")
+    return f"decided by {'the rule' if person['decided_by'] == 'rule' else 'a researcher'}, {when}"
+
+
+def _copied(study: AnnotationStudy, judgments: pl.DataFrame) -> dict[str, list[str]]:
+    """Flags of raters whose reasons nearly copy those of models about the same items."""
+    if not study.model_reasons:
+        return {}
+    given: dict[str, list[tuple[str, str, str]]] = {}
+    for rater, *reason in judgments.select("rater", "item", "question", "rationale").drop_nulls().iter_rows():
+        given.setdefault(rater, []).append((reason[0], reason[1], reason[2]))
+    flags: dict[str, list[str]] = {}
+    for rater, reasons in given.items():
+        counts, compared = study.model_reasons.copied(reasons)
+        flags[rater] = [f"{n} of {compared} reasons nearly copy those of {model}" for model, n in counts.items()]
+    return flags
 
 
 def _checks(checks: pl.DataFrame) -> dict[str, dict[tuple[str, bool], int]]:

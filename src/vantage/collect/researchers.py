@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar, cast
 
 import polars as pl
-from sqlalchemy import Connection, and_, func, select, update
+from sqlalchemy import Connection, and_, func, select
 
-from vantage.collect import assignment, export, progress, quality
+from vantage.collect import export, progress, quality
 from vantage.collect.adapting import ArmState
 from vantage.collect.answers import cleaned
 from vantage.collect.database import StudyDatabase
 from vantage.collect.pseudonyms import password_hash, password_matches
+from vantage.collect.reviewing import broken_rules, decide
 from vantage.collect.study_setup import read_setting, write_setting
 from vantage.collect.tables import invitations, pages, participants, reviews, submissions
 from vantage.collect.views import Invitation, ItemAnswers, ItemLine, Overview, RaterRow, Refused, Verdict
@@ -90,7 +91,8 @@ class ResearcherService:
             counts = select(pages.c.participant, func.count()).where(pages.c.position > 0, pages.c.state != "lapsed")
             rows = self.database.read(lambda c: c.execute(counts.group_by(pages.c.participant)).all())
             shown = {row[0]: row[1] for row in rows}
-            return quality.rater_rows(self.study, self._collected(), shown, self.database.key)
+            broken = self.database.read(lambda c: broken_rules(c, self.study))
+            return quality.rater_rows(self.study, self._collected(), shown, self.database.key, broken)
 
         return self._fresh("raters", compute)
 
@@ -108,19 +110,7 @@ class ResearcherService:
             ).one_or_none()
             if person is None:
                 raise Refused(f"There is no rater '{rater}'.", "unknown")
-            if verdict == "excluded":
-                assignment.release(connection, person.number, ["answered"])
-                assignment.release(connection, person.number, ["open"], becomes="lapsed")
-            elif person.verdict == "excluded":
-                own = (pages.c.participant == person.number, pages.c.state == "answered", pages.c.kind == "item")
-                for page in connection.execute(select(pages).where(*own, pages.c.seat.is_(None))).all():
-                    assignment.reclaim(connection, page.id, page.arm, page.row)
-            # A participant who is still working gets the open pages back on their next request.
-            lease = None if verdict == "excluded" else person.lease
-            changed = update(participants).where(participants.c.number == person.number)
-            connection.execute(changed.values(verdict=verdict, note=note, lease=lease))
-            review = {"participant": person.number, "verdict": verdict, "note": note, "at": time.time()}
-            connection.execute(reviews.insert(), review)
+            decide(connection, person, verdict, note)
 
         self.database.write(job)
 

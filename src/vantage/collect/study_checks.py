@@ -18,7 +18,10 @@ from vantage.instruments import Instrument
 from vantage.presentations import FACTORS, Presentation, levels
 from vantage.scales import Scale, show_code
 
-TAKEN: Final = ("rater", "kind", "study", "verdict", "excluded", "stage", "recruited", "platform_id", "batches")
+TAKEN: Final = (
+    *("rater", "kind", "study", "verdict", "excluded", "excluded_by", "excluded_rule", "excluded_at"),
+    *("stage", "recruited", "platform_id", "batches"),
+)
 """Columns of exported raters, which no trait may be named after."""
 
 

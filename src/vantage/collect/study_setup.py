@@ -19,7 +19,7 @@ from vantage.collect.tables import arms, items, settings
 from vantage.corpora import storage
 from vantage.errors import InputError
 
-FIXED: Final = ("questions", "conditions", "double", "order", "gold", "presentation")
+FIXED: Final = ("questions", "conditions", "double", "order", "gold", "presentation", "rules", "evidence")
 """Keys that cannot change once the study has a database, because earlier answers depend on them."""
 CHUNK: Final = 5000
 
@@ -134,7 +134,7 @@ def _compare(connection: Connection, study: AnnotationStudy, name: str) -> None:
             file=name,
             remedy="choose another database",
         )
-    changed = [key for key in FIXED if known.get(key) != plan.get(key)]
+    changed = [key for key in FIXED if (known.get(key) or None) != (plan.get(key) or None)]
     documents = (json.loads(read_setting(connection, "instrument") or "{}"), dict(study.instrument.document))
     stored, given = (json.dumps(_shown(one) if study.plan.presentation is None else one) for one in documents)
     if json.loads(stored) != json.loads(given):

@@ -142,4 +142,22 @@ reviews: Final = Table(
     Column("note", Text, nullable=False),
     Column("at", Float, nullable=False),
 )
-"""Every decision of the researcher about a participant; the latest counts."""
+"""Every decision about a participant; the latest counts."""
+
+decisions: Final = Table(
+    "decisions",
+    METADATA,
+    Column("review", ForeignKey("reviews.id"), primary_key=True),
+    Column("rule", Text, nullable=False),
+    Column("decided_by", Text, nullable=False),
+)
+"""Who made a decision, `researcher` or `rule`, and the rule that was applied."""
+
+evidence: Final = Table(
+    "evidence",
+    METADATA,
+    Column("page", ForeignKey("pages.id"), primary_key=True),
+    Column("revision", Integer, primary_key=True),
+    Column("counts", Text, nullable=False),
+)
+"""How the answers of a submission were typed, as JSON, where the consent says so."""

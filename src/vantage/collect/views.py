@@ -230,6 +230,10 @@ class RaterRow:
     """Reasons to review this rater, in words; none is proof."""
     code: str | None = None
     """The participant's completion code, to compare with the platform's list."""
+    evidence: str = ""
+    """How answers were typed, in words, where the consent says so; for a person to weigh, never a verdict."""
+    decided: str = ""
+    """Who made the latest decision and when, with the rule that was applied."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from starlette.responses import RedirectResponse, Response
 
+from vantage.collect import evidence
 from vantage.collect.submissions import page_number
 from vantage.collect.views import InvalidAnswers, ItemPage, Participant, Refused, Step
 from vantage.collect.web import forms
@@ -38,7 +39,9 @@ def submit(visit: Visit) -> Response:
     questions, _ = site.study.shown(int(group), participant.number, page_number(token.view))
     answers = forms.read(questions, given)
     try:
-        done = site.participants.submit(participant, position, answers, token=token.view, seconds=token.seconds)
+        counts = evidence.read(given.get("evidence", ""))
+        taken = {"token": token.view, "seconds": token.seconds, "evidence": counts}
+        done = site.participants.submit(participant, position, answers, **taken)
     except InvalidAnswers as invalid:
         page, errors = _page(visit, participant), forms.errors(questions, invalid)
         return _item(visit, page, given, errors, _token(visit, participant, page, token))
@@ -102,6 +105,7 @@ def _item(
         guidelines=prose(site.study.guidelines(site.study.presentation(participant.number))),
         problems=problems,
         form=token,
+        evidence=site.study.plan.evidence,
     )
 
 
