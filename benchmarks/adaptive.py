@@ -19,7 +19,7 @@ from benchmarks.calibration import dices
 from benchmarks.planning import wcsent
 from vantage.adaptive.distributions import Distributions, Z, width
 from vantage.adaptive.sequential import always_valid
-from vantage.adaptive.simulated import Savings, drawn_shares, followed, mean_saved, savings, widest
+from vantage.adaptive.simulated import Savings, drawn_shares, followed, mean_saved, oracle_ratings, savings, widest
 from vantage.adaptive.until import Until
 from vantage.measures.ratings import Floats, Ints
 from vantage.planning.model import RatingModel
@@ -179,19 +179,27 @@ def true_alpha(model: RatingModel) -> float:
     return float(alphas(big, model.level, model.codes)[0])
 
 
+def simulated(
+    model: RatingModel, items: int, each: int, raters: int, rng: np.random.Generator
+) -> tuple[Ints, Ints, Floats]:
+    """The ratings of a study in the order in which they come in.
+
+    Round after round through the items, each in its own order; everyone takes the next few.
+    """
+    unit = np.concatenate([rng.permutation(items) for _ in range(each)])
+    rater = np.arange(items * each) // (items * each // raters)
+    normal = rng.normal
+    latent = np.sqrt(model.item) * normal(size=items)[unit] + np.sqrt(model.rater) * normal(size=raters)[rater]
+    latent += np.sqrt(1 - model.item - model.rater) * normal(size=len(unit))
+    return unit, rater, model.codes[np.searchsorted(model.cuts, latent)]
+
+
 def missed(name: str, studies: int, *, every: int = 1, seed: int = 0) -> tuple[float, float, int]:
     """The share of studies in which the always-valid, and the usual, interval misses alpha at any look."""
     model, items, each, raters = STUDIES[name]
     truth, wrong, usual, looks = true_alpha(model), 0, 0, 0
     for study in range(studies):
-        rng = np.random.default_rng([seed, study])
-        # Round after round through the items, each in its own order; everyone takes the next few seats.
-        unit = np.concatenate([rng.permutation(items) for _ in range(each)])
-        rater = np.arange(items * each) // (items * each // raters)
-        normal = rng.normal
-        latent = np.sqrt(model.item) * normal(size=items)[unit] + np.sqrt(model.rater) * normal(size=raters)[rater]
-        latent += np.sqrt(1 - model.item - model.rater) * normal(size=len(unit))
-        value = model.codes[np.searchsorted(model.cuts, latent)]
+        unit, rater, value = simulated(model, items, each, raters, np.random.default_rng([seed, study]))
         out, once = False, False
         looks = 0
         for n in range(items + 20, len(unit) + 1, every):
@@ -203,6 +211,39 @@ def missed(name: str, studies: int, *, every: int = 1, seed: int = 0) -> tuple[f
             once |= abs(now.estimate - truth) > Z * now.error
         wrong, usual = wrong + out, usual + once
     return wrong / studies, usual / studies, looks
+
+
+def ratings_by_share(rule: str = "width 0.3") -> pl.DataFrame:
+    """Ratings per item on DICES by the share of raters who find it unsafe, for each way of allocating them."""
+    shares, draw, _ = corpora()["DICES-350, share unsafe"]
+    until = Until.parse(rule)
+    given = np.mean([followed(draw(np.random.default_rng(n)), until, LEAST, 2) for n in range(10)], axis=0)
+    exact = oracle_ratings(shares, until.target)
+    ways = {"even": np.full(len(exact), exact.max()), "adaptive": given, "oracle": exact}
+    group = (shares[:, 1] * 20).round() / 20
+    table = pl.concat(
+        [pl.DataFrame({"share": group, "ratings": n, "way": way}) for way, n in ways.items()], how="vertical_relaxed"
+    )
+    return table.group_by("way", "share", maintain_order=True).agg(pl.col("ratings").mean()).sort("share")
+
+
+def looks(name: str = "60 items × 4, 30 % yes", items: int = 200, each: int = 5, raters: int = 50) -> pl.DataFrame:
+    """One simulated study, rating after rating: alpha with the always-valid interval, and with that for one look."""
+    model = STUDIES[name][0]
+    unit, rater, value = simulated(model, items, each, raters, np.random.default_rng(1))
+    rows = []
+    for n in range(items + 40, len(unit) + 1, 5):
+        now = always_valid(unit[:n], rater[:n], value[:n], model.level, items=items)
+        if now.estimate is not None:
+            ends = {
+                "always valid": (now.low, now.high),
+                "for one look": (now.estimate - Z * now.error, now.estimate + Z * now.error),
+            }
+            rows += [
+                {"ratings": n, "interval": k, "estimate": now.estimate, "low": e[0], "high": e[1]}
+                for k, e in ends.items()
+            ]
+    return pl.DataFrame(rows)
 
 
 def main() -> None:

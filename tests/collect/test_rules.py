@@ -138,7 +138,7 @@ def test_typing_is_counted_only_where_the_consent_says_so(tmp_path: Path, open_s
     work(service, person)
     service.participants.finish(person)
     (row,) = service.researchers.raters()
-    assert row.evidence == "2 pastes, 90 characters pasted, 4 keys"
+    assert row.evidence == "pastes: 2, characters pasted: 90, keys: 4"
     assert row.verdict == "pending"
     assert not any("paste" in flag for flag in row.flags)
     # Withdrawing deletes it.

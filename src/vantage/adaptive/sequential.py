@@ -130,9 +130,19 @@ def always_valid(
     variance = parts.variance + (max(over_raters, 0.0) if raters >= ENOUGH_RATERS else 0.0)
     radius = float(_radius(np.array(1 / variance), aim, confidence))
     over = "both" if raters >= ENOUGH_RATERS else "items"
-    ends = parts.alpha - radius, min(parts.alpha + radius, 1.0)
-    rest = items or units, variance**0.5, (single, parts.pairs), confidence
-    return AlwaysValid(parts.alpha, *ends, over, units, len(unit), aim, *rest)
+    return AlwaysValid(
+        parts.alpha,
+        parts.alpha - radius,
+        min(parts.alpha + radius, 1.0),
+        over,
+        units,
+        len(unit),
+        aim,
+        items or units,
+        float(variance**0.5),
+        (single, parts.pairs),
+        confidence,
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,7 @@ VIEW: Final = View(
         "oracle_saved": Column("an oracle saves", percent=True, digits=0),
     },
     says=(Fact("{sentence}", each=True),),
-    sources=("wilson1927",),
+    sources=("wilson1927", "neyman1934"),
 )
 
 

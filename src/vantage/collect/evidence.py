@@ -16,11 +16,11 @@ CONSENT: Final = (
 )
 """Added to the consent of a study that records it."""
 COUNTS: Final = {
-    "pastes": "{} pastes",
-    "pasted": "{} characters pasted",
-    "keys": "{} keys",
-    "away": "left the page {} times",
-    "away_seconds": "away for {} s",
+    "pastes": "pastes: {}",
+    "pasted": "characters pasted: {}",
+    "keys": "keys: {}",
+    "away": "times away: {}",
+    "away_seconds": "seconds away: {}",
 }
 """What is counted, and how it is shown."""
 MOST: Final = 1_000_000
@@ -48,7 +48,7 @@ def summary(stored: Iterable[Mapping[str, int]]) -> str:
     """All counts of a rater in words; empty without any.
 
     >>> summary([{"pastes": 1, "pasted": 80, "keys": 3}, {"pastes": 0, "keys": 40}])
-    '1 pastes, 80 characters pasted, 43 keys'
+    'pastes: 1, characters pasted: 80, keys: 43'
     """
     pages = list(stored)
     totals = {name: sum(page.get(name, 0) for page in pages) for name in COUNTS}

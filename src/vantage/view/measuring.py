@@ -46,7 +46,7 @@ def measured(corpus: Corpus, name: str, given: Mapping[str, str], folder: str) -
     options = parse_options(measure, words)
     if by or "by" in measure.options:
         options["by"] = by
-    whose = {"kinds": options.get("kinds")}
+    whose: dict[str, Any] = {"kinds": options.get("kinds")}
     whose |= {name: options.get(name, False) for name in ("include_excluded", "include_extra")}
     selection = chosen_for(options, corpus, pools=measure.pools, **whose)
     frame = measure.function(corpus, **options)

@@ -40,8 +40,9 @@ def submit(visit: Visit) -> Response:
     answers = forms.read(questions, given)
     try:
         counts = evidence.read(given.get("evidence", ""))
-        taken = {"token": token.view, "seconds": token.seconds, "evidence": counts}
-        done = site.participants.submit(participant, position, answers, **taken)
+        done = site.participants.submit(
+            participant, position, answers, token=token.view, seconds=token.seconds, evidence=counts
+        )
     except InvalidAnswers as invalid:
         page, errors = _page(visit, participant), forms.errors(questions, invalid)
         return _item(visit, page, given, errors, _token(visit, participant, page, token))

@@ -135,7 +135,7 @@
     counts.pastes += 1;
     counts.pasted += (event.clipboardData ? event.clipboardData.getData("text") : "").length;
   });
-  addEventListener("keydown", () => { counts.keys += 1; });
+  addEventListener("keydown", () => { counts.keys += 1; }, true);
   document.addEventListener("visibilitychange", () => {
     if (document.hidden) {
       counts.away += 1;
