@@ -10,7 +10,7 @@ from typing import Final, Literal, TypeAlias, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from vantage.adaptive.distributions import Distributions, needed
+from vantage.adaptive.distributions import Distributions, needed, width
 from vantage.measures.ratings import Floats
 
 GoalName: TypeAlias = Literal["width", "error", "alpha"]
@@ -67,6 +67,24 @@ class Until:
             unknown = any(float(known.error().mean()) > self.target for known in items)
             return np.full(len(items[0].counts), unknown)
         return np.zeros(len(items[0].counts), dtype=np.bool_)
+
+    def missing(self, items: Sequence[Distributions], most: int) -> Floats:
+        """How many more ratings each item is expected to get, if no item has more than `most`.
+
+        >>> known = Distributions(np.array([[5.0, 5.0], [20.0, 20.0], [50.0, 0.0]]))
+        >>> Until("width", 0.3).missing([known], 60).tolist()
+        [29.0, 0.0, 0.0]
+        """
+        wanted = []
+        for known in items:
+            if self.goal == "width":
+                number = np.arange(1, most + 1, dtype=np.float64)
+                wide = width(known.expected[:, :, None], number).max(axis=1) > self.target
+                enough = np.minimum(wide.sum(axis=1) + 1, most)
+            else:
+                enough = known.ratings * max(float(known.error().mean()) / self.target, 1.0) ** 2
+            wanted.append(np.clip(enough, known.ratings, np.maximum(most, known.ratings)) - known.ratings)
+        return np.where(self.open(items), np.max(wanted, axis=0), 0.0)
 
     def gain(self, items: Sequence[Distributions]) -> Floats:
         """What one more rating of each item is expected to bring towards the goal, over all questions."""

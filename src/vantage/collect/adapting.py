@@ -63,6 +63,8 @@ class ArmState:
     """Items with the largest number of ratings that are not known well enough."""
     extra: int
     """Ratings given or reserved beyond the core."""
+    expected: int
+    """Ratings beyond the core that are expected to be wanted still."""
 
 
 class Adapting:
@@ -188,6 +190,7 @@ class Adapting:
                     int(wide.sum()) - stuck,
                     stuck,
                     len(state.turns),
+                    round(float((self.until.missing(state.soon, self.part.max) * state.open).sum())),
                 )
             )
         return found
@@ -212,7 +215,7 @@ class Adapting:
         extra = np.bincount([row for row, _ in turns], minlength=arm.items)
         free = extra < self.part.extra
         free[list(arm.gold)] = False
-        return _State(now, self.until.open(soon) & free, self.until.gain(soon), free, turns)
+        return _State(now, soon, self.until.open(soon) & free, self.until.gain(soon), free, turns)
 
     def _seen(
         self, connection: Connection, number: int, traits: Mapping[str, Any], only: str | None = None
@@ -244,6 +247,8 @@ class Adapting:
 @dataclass(frozen=True, slots=True)
 class _State:
     now: Sequence[Distributions]
+    soon: Sequence[Distributions]
+    """With the ratings that are on their way."""
     open: NDArray[np.bool_]
     gain: Floats
     free: NDArray[np.bool_]

@@ -63,7 +63,8 @@ class ResearcherService:
     def overview(self) -> Overview:
         """The study's progress."""
         flagged = sum(1 for row in self.raters() if row.flags and row.verdict == "pending")
-        return self.database.read(lambda c: progress.overview(c, self.study, flagged, self.database.is_paused(c)))
+        more = {arm: state.expected for arm, state in enumerate(self.adaptive())}
+        return self.database.read(lambda c: progress.overview(c, self.study, flagged, self.database.is_paused(c), more))
 
     def reliability(self) -> pl.DataFrame:
         """Agreement by question and condition with intervals; see `quality.reliability`.
