@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from random import Random
 
 import polars as pl
 import pytest
@@ -11,7 +12,7 @@ import vantage
 from tests.collect.conftest import OpenService
 from tests.collect.people import begun, study, walked, work
 from vantage.collect.service import StudyService
-from vantage.collect.views import ItemPage, QuestionAnswer
+from vantage.collect.views import ItemPage, Participant, QuestionAnswer
 from vantage.errors import InputError, Problems
 
 RULE = {"min": 3, "max": 14, "until": "width 0.3"}
@@ -178,3 +179,47 @@ def test_the_rule_of_a_running_study_stays(tmp_path: Path, open_service: OpenSer
         open_service(kinds(tmp_path, raters={**RULE, "min": 4, "max": 20}))  # type: ignore[arg-type]
     with pytest.raises(InputError, match="cannot become adaptive"):
         open_service(kinds(tmp_path, raters=3))  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+def test_no_seat_is_lost_or_doubled_whatever_people_do(
+    tmp_path: Path, database: str, open_service: OpenService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two workers serve people who finish, leave, come back late, withdraw or are excluded."""
+    plan = kinds(tmp_path, raters={"min": 2, "max": 9, "until": "width 0.4"})
+    workers = [open_service(plan, database) for _ in range(2)]  # type: ignore[arg-type]
+    clock = [__import__("time").time()]
+    monkeypatch.setattr("time.time", lambda: clock[0])
+    rng = Random(5)  # noqa: S311 - a walk that repeats
+    away: list[Participant] = []
+    for number in range(80):
+        service = workers[number % 2]
+        clock[0] += rng.choice([5, 5, 4000])
+        back = away and rng.random() < 0.3
+        person = away.pop() if back else begun(service)
+        deed = rng.choice(["finish", "finish", "finish", "leave", "withdraw", "exclude"])
+        work(service, person, divided(number), pages=2 if deed == "leave" else None)  # type: ignore[arg-type]
+        if deed == "leave":
+            away.append(person)
+        elif deed == "withdraw":
+            service.participants.withdraw(person)
+        elif service.participants.step(person).kind == "review":
+            service.participants.finish(person)
+            if deed == "exclude":
+                rows = [row for row in service.researchers.raters() if row.verdict == "pending"]
+                service.researchers.review_rater(rng.choice(rows).rater, "excluded")
+    clock[0] += 4000
+    for number in range(60):  # the last ones all finish
+        person = begun(workers[number % 2])
+        if workers[number % 2].participants.step(person).kind != "item":
+            break
+        work(workers[number % 2], person, divided(number))  # type: ignore[arg-type]
+        workers[number % 2].participants.finish(person)
+    corpus = workers[0].researchers.corpus()
+    counted = corpus.filter(~pl.col("excluded")).judgments
+    assert counted.filter(allocation="core").group_by("item").len()["len"].to_list() == [2] * 10
+    (arm,) = workers[0].researchers.adaptive()
+    assert arm.open == 0
+    held = counted.group_by("item").len()["len"]
+    assert held.max() <= 9  # type: ignore[operator]
+    assert counted.select("item", "rater").is_unique().all()

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, and_, bindparam, func, select
+from sqlalchemy import Connection, and_, bindparam, func, or_, select
 from sqlalchemy.engine import Row
 
 from vantage.adaptive.distributions import Distributions
@@ -42,7 +42,9 @@ _CHANGED = select(
     select(func.count()).where(participants.c.stage == "withdrawn").scalar_subquery(),
 )
 _HELD = select(pages.c.row, pages.c.seat, pages.c.state).where(
-    pages.c.arm == bindparam("arm"), pages.c.seat.is_not(None)
+    pages.c.arm == bindparam("arm"),
+    pages.c.seat.is_not(None),
+    or_(pages.c.seat >= bindparam("core"), pages.c.state == "open"),
 )
 Answer = tuple[int, int, int, Mapping[str, Any]]
 """Arm, row and participant of a page, and its answers."""
@@ -74,6 +76,7 @@ class Adapting:
         self.study, self.part, self.arms = study, part, allocations
         self.until = Until.parse(part.until)
         self._answers: dict[int, Answer] = {}
+        self._counts: dict[tuple[int, str], Floats] = {}
         self._last, self._changed = 0, (None, 0)
         self._lock = threading.Lock()
 
@@ -146,11 +149,8 @@ class Adapting:
         with self._lock:
             self._read(connection)
             answers = list(self._answers.values())
-        groups = self.study.question_groups
         return all(
-            self._alpha(arm, question, answers).more == 0
-            for arm in self.arms
-            for question in groups[arm.arm // len(self.study.conditions)]
+            self._alpha(arm, question, answers).more == 0 for arm in self.arms for question in self._questions(arm.arm)
         )
 
     def _alpha(self, arm: ArmAllocation, question: Question, answers: Sequence[Answer]) -> AlwaysValid:
@@ -198,18 +198,14 @@ class Adapting:
     def _state(self, connection: Connection, number: int) -> _State:
         with self._lock:
             self._read(connection)
-            rows = [one for one in self._answers.values() if one[0] == number]
+            now = [Distributions(counts.copy()) for (arm, _), counts in self._counts.items() if arm == number]
         arm = self.arms[number]
         core: int = connection.execute(select(arms.c.seats).where(arms.c.arm == number)).scalar_one()
         turns, reserved = set(), np.zeros(arm.items)
-        for row, seat, state in connection.execute(_HELD, {"arm": number}):
+        for row, seat, state in connection.execute(_HELD, {"arm": number, "core": core}):
             if seat >= core:
                 turns.add((row, (seat - core) // arm.items))
             reserved[row] += state == "open"
-        now = [
-            Distributions(_counts(question, rows, arm.items))
-            for question in self.study.question_groups[number // len(self.study.conditions)]
-        ]
         # Ratings that are on their way count as if they were like those that are expected.
         soon = [Distributions(known.counts + reserved[:, None] * known.expected) for known in now]
         extra = np.bincount([row for row, _ in turns], minlength=arm.items)
@@ -237,11 +233,34 @@ class Adapting:
     def _read(self, connection: Connection) -> None:
         """Adds new answers; reads all again after a decision about a rater or a withdrawal."""
         changed = tuple(connection.execute(_CHANGED).one())
-        if changed != self._changed:
+        if changed != self._changed or not self._counts:
             self._answers, self._last, self._changed = {}, 0, changed
+            self._counts = {
+                (arm.arm, question.id): np.zeros((arm.items, len(_options(question))))
+                for arm in self.arms
+                for question in self._questions(arm.arm)
+            }
         for page, arm, row, who, number, text in connection.execute(_ANSWERS, {"after": self._last - OVERLAP}):
-            self._answers[page] = (arm, row, who, json.loads(text))
+            given = (arm, row, who, json.loads(text))
+            if self._answers.get(page) != given:
+                self._count(self._answers.get(page), -1)
+                self._count(given, 1)
+                self._answers[page] = given
             self._last = max(self._last, number)
+
+    def _count(self, answer: Answer | None, sign: int) -> None:
+        """Adds an answer to the counts, or takes it away."""
+        if answer is None or not self.until.by_item:
+            return
+        arm, row, _, told = answer
+        for question in self._questions(arm):
+            if question.id in told:
+                value, status = told[question.id][:2]
+                column = _options(question).index(status if value is None else value)
+                self._counts[arm, question.id][row, column] += sign
+
+    def _questions(self, arm: int) -> tuple[Question, ...]:
+        return self.study.question_groups[arm // len(self.study.conditions)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -256,16 +275,9 @@ class _State:
     turns: set[tuple[int, int]]
 
 
-def _counts(question: Question, answers: Sequence[Answer], items: int) -> Floats:
-    """How often each answer to a question was given to each item; to decline is an answer, too."""
-    names = [*question.scale.codes, *(opt_out.status for opt_out in question.scale.opt_outs)]
-    column = {name: index for index, name in enumerate(names)}
-    counts = np.zeros((items, len(names)))
-    for _, row, _, told in answers:
-        if question.id in told:
-            value, status = told[question.id][:2]
-            counts[row, column[status if value is None else value]] += 1
-    return counts
+def _options(question: Question) -> list[Any]:
+    """The answers to a question; to decline is one, too."""
+    return [*question.scale.codes, *(opt_out.status for opt_out in question.scale.opt_outs)]
 
 
 def _traits(text: str | None) -> dict[str, Any]:
