@@ -247,7 +247,7 @@ def looks(name: str = "60 items × 4, 30 % yes", items: int = 200, each: int = 5
 
 
 def main() -> None:
-    """Prints all tables; a number on the command line is how many studies are simulated for the intervals."""
+    """Prints all tables; a number on the command line is how many studies are simulated for the always-valid interval."""
     studies = next((int(word) for word in sys.argv[1:] if word.isdecimal()), 2000)
     print("| corpus | goal | even | adaptive | oracle | saved | oracle saves | of the oracle's |")
     for name, (shares, draw, codes) in corpora().items():
@@ -265,11 +265,14 @@ def main() -> None:
         for rule in WIDTHS:
             held, true, near = known(shares, draw(np.random.default_rng(0)), Until.parse(rule))
             print(f"| {name} | {rule} | {held:.1%} | {true:.3f} | {near:.0%} |", flush=True)
-    if (frame := dices()) is not None:
-        print("\n| DICES-350 | ratings | truth | bias | coverage |")
-        for row in biased((table_of(frame) == UNSAFE).astype(np.int64), 400):
+    tables = {} if (frame := dices()) is None else {"DICES-350": (table_of(frame) == UNSAFE).astype(np.int64)}
+    clear = corpora()["simulated, clear items"][0][:350]
+    tables["simulated, clear items"] = drawn_answers(clear, 123, np.random.default_rng(7))
+    print("\n| corpus | measure | ratings | truth | bias | coverage |")
+    for corpus, table in tables.items():
+        for row in biased(table, max(studies // 5, 20)):
             cells = f"{row['truth']:.3f} | {row['bias']:+.3f} | {row['coverage']:.1%}"
-            print(f"| {row['measure']} | {row['ratings']} | {cells} |", flush=True)
+            print(f"| {corpus} | {row['measure']} | {row['ratings']} | {cells} |", flush=True)
     print("\n| study | looks | always-valid interval misses | usual interval misses |")
     for name in STUDIES:
         wrong, usual, looks = missed(name, studies)

@@ -17,6 +17,7 @@ from vantage.collect.copies import likeness
 from vantage.collect.rules import FACTS, Rule
 from vantage.collect.study import AnnotationStudy
 from vantage.collect.views import ItemPage, QuestionAnswer
+from vantage.corpora.disclosure import risk
 from vantage.documents import dump
 from vantage.errors import InputError, Problems
 
@@ -41,6 +42,7 @@ def test_a_rule_excludes_with_its_name_the_time_and_who_decided(
     assert raters["excluded_by"].to_list() == [None, "rule"]
     assert raters["excluded_rule"].to_list() == [None, "failed attention > 0.5 after 2"]
     assert raters["excluded_at"][1].startswith("20")
+    assert risk(service.researchers.corpus()) is None, "who decided when says nothing about the person"
     stored = service.database.read(lambda c: c.execute(select(tables.decisions)).all())
     assert [(one.rule, one.decided_by) for one in stored] == [("failed attention > 0.5 after 2", "rule")]
 
