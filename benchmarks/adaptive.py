@@ -247,7 +247,7 @@ def looks(name: str = "60 items × 4, 30 % yes", items: int = 200, each: int = 5
 
 
 def main() -> None:
-    """Prints all tables; a number on the command line is how many studies are simulated for the always-valid interval."""
+    """Prints all tables; a number on the command line is how many studies are simulated for each interval."""
     studies = next((int(word) for word in sys.argv[1:] if word.isdecimal()), 2000)
     print("| corpus | goal | even | adaptive | oracle | saved | oracle saves | of the oracle's |")
     for name, (shares, draw, codes) in corpora().items():

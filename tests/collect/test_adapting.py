@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from random import Random
 
@@ -10,15 +11,16 @@ import pytest
 
 import vantage
 from tests.collect.conftest import OpenService
-from tests.collect.people import begun, study, walked, work
+from tests.collect.people import Answer, begun, study, walked, work
 from vantage.collect.service import StudyService
+from vantage.collect.study import AnnotationStudy
 from vantage.collect.views import ItemPage, Participant, QuestionAnswer
 from vantage.errors import InputError, Problems
 
 RULE = {"min": 3, "max": 14, "until": "width 0.3"}
 
 
-def divided(seed: int) -> object:
+def divided(seed: int) -> Answer:
     """Everyone agrees about items with an even number; about the others people are split."""
 
     def answer(page: ItemPage) -> dict[str, QuestionAnswer]:
@@ -35,19 +37,20 @@ def run(service: StudyService, people: int = 60) -> int:
         person = begun(service)
         if service.participants.step(person).kind == "full":
             return seed
-        work(service, person, divided(seed))  # type: ignore[arg-type]
+        work(service, person, divided(seed))
         service.participants.finish(person)
     return people
 
 
-def kinds(folder: Path, **given: object) -> object:
+def kinds(folder: Path, **given: object) -> AnnotationStudy:
+    """A study of one question with two answers."""
     return study(folder, items=10, questions=[["kind"]], batch={"size": 5}, **given)
 
 
 def test_split_items_get_more_ratings_and_the_core_stays_even(
     tmp_path: Path, database: str, open_service: OpenService
 ) -> None:
-    service = open_service(kinds(tmp_path, raters=RULE), database)  # type: ignore[arg-type]
+    service = open_service(kinds(tmp_path, raters=RULE), database)
     people = run(service)
     assert people < 60, "the study must end by itself"
     judgments = service.researchers.corpus().judgments
@@ -66,7 +69,7 @@ def test_split_items_get_more_ratings_and_the_core_stays_even(
 
 
 def test_ratings_that_are_on_their_way_count(tmp_path: Path, open_service: OpenService) -> None:
-    service = open_service(kinds(tmp_path, raters={"min": 1, "max": 3, "until": "error 0.01"}))  # type: ignore[arg-type]
+    service = open_service(kinds(tmp_path, raters={"min": 1, "max": 3, "until": "error 0.01"}))
     waiting = [begun(service) for _ in range(6)]
     assert [service.participants.step(person).kind for person in waiting] == ["item"] * 6
     assert service.participants.step(begun(service)).kind == "full"
@@ -75,18 +78,18 @@ def test_ratings_that_are_on_their_way_count(tmp_path: Path, open_service: OpenS
 def test_a_lapsed_seat_beyond_the_core_can_be_taken_again(
     tmp_path: Path, open_service: OpenService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    service = open_service(kinds(tmp_path, raters={"min": 1, "max": 2, "until": "error 0.01"}))  # type: ignore[arg-type]
+    service = open_service(kinds(tmp_path, raters={"min": 1, "max": 2, "until": "error 0.01"}))
     for _ in range(2):
-        walked(service, answer=divided(1))  # type: ignore[arg-type]
+        walked(service, answer=divided(1))
     late = begun(service)
     page = service.participants.page(late, 1)
-    now = 10_000.0 + __import__("time").time()
+    now = 10_000.0 + time.time()
     monkeypatch.setattr("time.time", lambda: now)
     other = begun(service)
     assert service.participants.step(other).kind == "item"
     # The first comes back: their item is answered if it is still free, and nobody has it twice.
-    work(service, late, divided(1))  # type: ignore[arg-type]
-    work(service, other, divided(0))  # type: ignore[arg-type]
+    work(service, late, divided(1))
+    work(service, other, divided(0))
     judgments = service.researchers.corpus().judgments
     assert page.token
     assert judgments.group_by("item").len()["len"].max() <= 2  # type: ignore[operator]
@@ -95,7 +98,7 @@ def test_a_lapsed_seat_beyond_the_core_can_be_taken_again(
 def test_every_perspective_sees_every_item(tmp_path: Path, open_service: OpenService) -> None:
     traits = [{"id": "side", "ask": "Which side?", "options": ["left", "right"], "required": True}]
     rule = {"min": 2, "max": 4, "until": "error 0.9", "balance": ["side"]}
-    service = open_service(kinds(tmp_path, raters=rule, traits=traits))  # type: ignore[arg-type]
+    service = open_service(kinds(tmp_path, raters=rule, traits=traits))
     # Three on the left come first; the core alone would be theirs.
     for number, side in enumerate(["left", "left", "left", "right", "right", "right", "left"]):
         person = service.participants.enter({})
@@ -104,7 +107,7 @@ def test_every_perspective_sees_every_item(tmp_path: Path, open_service: OpenSer
         if service.participants.give_traits(person, {"side": side}).kind == "full":
             continue
         service.participants.confirm_guidelines(person)
-        work(service, person, divided(number))  # type: ignore[arg-type]
+        work(service, person, divided(number))
         service.participants.finish(person)
     corpus = service.researchers.corpus()
     seen = corpus.with_columns_of(["side"]).group_by("item").agg(pl.col("side").n_unique())
@@ -112,7 +115,7 @@ def test_every_perspective_sees_every_item(tmp_path: Path, open_service: OpenSer
 
 
 def test_excluding_a_rater_reopens_the_core(tmp_path: Path, open_service: OpenService) -> None:
-    service = open_service(kinds(tmp_path, raters=RULE))  # type: ignore[arg-type]
+    service = open_service(kinds(tmp_path, raters=RULE))
     run(service)
     corpus = service.researchers.corpus()
     rater = corpus.judgments.filter(allocation="core")["rater"][0]
@@ -123,7 +126,7 @@ def test_excluding_a_rater_reopens_the_core(tmp_path: Path, open_service: OpenSe
 
 
 def test_measures_use_the_core_and_say_so(tmp_path: Path, open_service: OpenService) -> None:
-    service = open_service(kinds(tmp_path, raters=RULE))  # type: ignore[arg-type]
+    service = open_service(kinds(tmp_path, raters=RULE))
     run(service)
     corpus = service.researchers.corpus()
     again = vantage.Corpus.read(corpus.write(tmp_path / "export"))
@@ -173,12 +176,12 @@ def test_what_cannot_be_met_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_rule_of_a_running_study_stays(tmp_path: Path, open_service: OpenService) -> None:
-    open_service(kinds(tmp_path, raters=RULE)).close()  # type: ignore[arg-type]
-    open_service(kinds(tmp_path, raters={**RULE, "max": 20})).close()  # type: ignore[arg-type]
+    open_service(kinds(tmp_path, raters=RULE)).close()
+    open_service(kinds(tmp_path, raters={**RULE, "max": 20})).close()
     with pytest.raises(InputError, match="only 'max' may change"):
-        open_service(kinds(tmp_path, raters={**RULE, "min": 4, "max": 20}))  # type: ignore[arg-type]
+        open_service(kinds(tmp_path, raters={**RULE, "min": 4, "max": 20}))
     with pytest.raises(InputError, match="cannot become adaptive"):
-        open_service(kinds(tmp_path, raters=3))  # type: ignore[arg-type]
+        open_service(kinds(tmp_path, raters=3))
 
 
 @pytest.mark.slow
@@ -187,8 +190,8 @@ def test_no_seat_is_lost_or_doubled_whatever_people_do(
 ) -> None:
     """Two workers serve people who finish, leave, come back late, withdraw or are excluded."""
     plan = kinds(tmp_path, raters={"min": 2, "max": 9, "until": "width 0.4"})
-    workers = [open_service(plan, database) for _ in range(2)]  # type: ignore[arg-type]
-    clock = [__import__("time").time()]
+    workers = [open_service(plan, database) for _ in range(2)]
+    clock = [time.time()]
     monkeypatch.setattr("time.time", lambda: clock[0])
     rng = Random(5)  # noqa: S311 - a walk that repeats
     away: list[Participant] = []
@@ -198,7 +201,7 @@ def test_no_seat_is_lost_or_doubled_whatever_people_do(
         back = away and rng.random() < 0.3
         person = away.pop() if back else begun(service)
         deed = rng.choice(["finish", "finish", "finish", "leave", "withdraw", "exclude"])
-        work(service, person, divided(number), pages=2 if deed == "leave" else None)  # type: ignore[arg-type]
+        work(service, person, divided(number), pages=2 if deed == "leave" else None)
         if deed == "leave":
             away.append(person)
         elif deed == "withdraw":
@@ -213,7 +216,7 @@ def test_no_seat_is_lost_or_doubled_whatever_people_do(
         person = begun(workers[number % 2])
         if workers[number % 2].participants.step(person).kind != "item":
             break
-        work(workers[number % 2], person, divided(number))  # type: ignore[arg-type]
+        work(workers[number % 2], person, divided(number))
         workers[number % 2].participants.finish(person)
     corpus = workers[0].researchers.corpus()
     counted = corpus.filter(~pl.col("excluded")).judgments
