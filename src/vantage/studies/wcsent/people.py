@@ -109,9 +109,19 @@ def rulers(analysis: Analysis) -> list[Part | str] | None:
     return wright_maps(analysis.corpus, [question for question in QUESTIONS if question in asked])
 
 
-def means(analysis: Analysis) -> pl.DataFrame:
-    """The mean score of every pair."""
-    return aggregate(analysis.people, method="mean").select("question", "value")
+def score_counts(analysis: Analysis) -> pl.DataFrame:
+    """How many pairs have which score: means rounded half up, as released, and medians rounded half to even."""
+    rules: dict[str, dict[str, Any]] = {
+        "mean rounded half up (the released scores)": {"method": "mean", "rounding": "half_up"},
+        "rounded median": {"method": "median", "rounding": "half_even"},
+    }
+    frames = []
+    for rule, how in rules.items():
+        scores = aggregate(analysis.people, **how)
+        counts = scores.group_by("question", pl.col("value").cast(pl.Int64)).len("pairs").sort("value", "question")
+        label = pl.col("value").cast(pl.String).str.replace("-", "−").alias("score")
+        frames.append(counts.select(pl.lit(rule).alias("rule"), label, "question", "pairs"))
+    return pl.concat(frames)
 
 
 def labels(analysis: Analysis) -> pl.DataFrame:
@@ -153,13 +163,14 @@ def together(analysis: Analysis) -> pl.DataFrame | None:
     wide = final.pivot(on="question", index="item", values="value").drop_nulls()
     codes = [str(code) for code in range(-3, 4)]
     grid = pl.DataFrame({"first": codes[::-1]}).join(pl.DataFrame({"second": codes}), how="cross")
-    found = []
+    grids = []
     for one, other in combinations([question for question in QUESTIONS if question in wide.columns], 2):
         scores = wide.select(first=pl.col(one).cast(pl.Int64), second=pl.col(other).cast(pl.Int64)).cast(pl.String)
         counts = scores.group_by("first", "second").len("pairs")
         data = grid.join(counts, on=["first", "second"], how="left", maintain_order="left").fill_null(0)
-        found.append(data.with_columns(two=pl.lit(f"{one} (rows) and {other} (columns)")))
-    return pl.concat(found) if found else None
+        names = {"rows": pl.lit(one), "columns": pl.lit(other), "two": pl.lit(f"{one} and {other}")}
+        grids.append(data.with_columns(**names))
+    return pl.concat(grids) if grids else None
 
 
 def bias(analysis: Analysis) -> pl.DataFrame:
