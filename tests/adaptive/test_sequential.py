@@ -32,7 +32,7 @@ def test_it_is_alpha_and_its_standard_error_is_how_much_alpha_varies(level: Leve
     frame = ratings(1)
     plain = vantage.measures.alpha(frame, level=level, ci="none").row(0, named=True)
     assert of(frame, level).estimate == pytest.approx(plain["estimate"], abs=1e-9)
-    found = [of(ratings(1000 + seed), level) for seed in range(150)]
+    found = [of(ratings(1000 + seed), level) for seed in range(80)]
     varies = float(np.std([one.estimate or 0.0 for one in found]))
     # A little more, because of the items that are added.
     assert 0.9 * varies < np.mean([one.error for one in found]) < 1.35 * varies

@@ -48,6 +48,7 @@ def test_check_says_what_a_rule_needs(
     assert "'max' must be at least 35" in done.err
 
 
+@pytest.mark.slow
 def test_status_export_and_measure(
     file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -75,6 +75,19 @@ def test_ratings_that_are_on_their_way_count(tmp_path: Path, open_service: OpenS
     assert service.participants.step(begun(service)).kind == "full"
 
 
+def test_gold_items_are_never_open(tmp_path: Path, open_service: OpenService) -> None:
+    gold = {"per_batch": 1, "items": [{"item": f"i{n:03}", "accept": {"kind": [1]}} for n in (0, 4, 9)]}
+    for rule in ("error 0.25", "width 0.4"):
+        folder = tmp_path / rule.split()[0]
+        folder.mkdir()
+        service = open_service(kinds(folder, gold=gold, raters={"min": 2, "max": 30, "until": rule}))
+        assert run(service) < 60
+        (arm,) = service.researchers.adaptive()
+        assert (arm.known, arm.open) == (7, 0)
+        judged = service.researchers.corpus().judgments["item"].unique()
+        assert not {"i000", "i004", "i009"} & set(judged)
+
+
 def test_a_lapsed_seat_beyond_the_core_can_be_taken_again(
     tmp_path: Path, open_service: OpenService, monkeypatch: pytest.MonkeyPatch
 ) -> None:

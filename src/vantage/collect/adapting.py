@@ -1,7 +1,7 @@
 """Adaptive allocation of a running study: seats beyond the core go to the items whose answers are known least.
 
 The core is what every item gets (`raters.min`), assigned without a look at any answer (see `allocation`); measures of
-the whole study rest on it alone. A seat beyond it has the number `core + turn · items + row`, so that an item has
+the whole study rest on it alone. A seat beyond it has the number `core + turn · items + index`, so that an item has
 no more than `raters.max` ratings, whoever hands them out.
 """
 
@@ -75,6 +75,7 @@ class Adapting:
     def __init__(self, study: AnnotationStudy, part: RatersPart, allocations: Sequence[ArmAllocation]) -> None:
         self.study, self.part, self.arms = study, part, allocations
         self.until = Until.parse(part.until)
+        self._rows = {arm.arm: np.array(arm.rows, dtype=np.int64) for arm in allocations}
         self._answers: dict[int, Answer] = {}
         self._counts: dict[tuple[int, str], Floats] = {}
         self._last, self._changed = 0, (None, 0)
@@ -112,16 +113,16 @@ class Adapting:
             unseen = ~self._seen(connection, number, _traits(person.traits))
             # A perspective that has not seen an item comes before all others.
             gain = np.where(unseen & state.free, 1.0 + state.gain, gain)
-        gain[list(taken)] = -1.0
+        rows = self._rows[number]
+        gain[np.isin(rows, list(taken))] = -1.0
         rng = np.random.default_rng([self.study.plan.order.seed, person.number, person.batch, number])
         order = np.lexsort((rng.random(len(gain)), -gain))
-        rows = [int(row) for row in order[:count] if gain[row] >= 0]
-        taken.update(rows)
         made = []
-        for row in rows:
-            turn = next(turn for turn in range(self.part.extra) if (row, turn) not in state.turns)
-            seat = core + turn * self.arms[number].items + row
-            made.append(Reserved(number, seat, row, self.study.condition(number)))
+        for index in (int(index) for index in order[:count] if gain[index] >= 0):
+            turn = next(turn for turn in range(self.part.extra) if (index, turn) not in state.turns)
+            seat = core + turn * len(rows) + index
+            made.append(Reserved(number, seat, int(rows[index]), self.study.condition(number)))
+        taken.update(one.row for one in made)
         return made
 
     def work_left(self, connection: Connection) -> bool:
@@ -168,25 +169,22 @@ class Adapting:
         """Items that participants with the same traits have been assigned, where a study is balanced."""
         if not self.part.balance or not person.traits:
             return set()
-        seen = [self._seen(connection, number, _traits(person.traits)) for number in wanted]
-        return set(np.flatnonzero(np.all(seen, axis=0)).tolist())
+        seen = [set(self._rows[n][self._seen(connection, n, _traits(person.traits))].tolist()) for n in wanted]
+        return set.intersection(*seen)
 
     def arm_states(self, connection: Connection) -> list[ArmState]:
         """How far the items of every arm are known."""
         found = []
         for arm in self.arms if self.until.by_item else ():
             state = self._state(connection, arm.arm)
-            judged = np.ones(arm.items, dtype=np.bool_)
-            judged[list(arm.gold)] = False
-            wide = judged & self.until.open(state.now)
+            wide = self.until.open(state.now)
             stuck = int((wide & ~state.free).sum())
-            group = arm.arm // len(self.study.conditions)
             found.append(
                 ArmState(
                     self.study.condition(arm.arm),
-                    self.study.question_sets[group],
+                    tuple(question.id for question in self._questions(arm.arm)),
                     str(self.until),
-                    int((judged & ~wide).sum()),
+                    int((~wide).sum()),
                     int(wide.sum()) - stuck,
                     stuck,
                     len(state.turns),
@@ -199,18 +197,17 @@ class Adapting:
         with self._lock:
             self._read(connection)
             now = [Distributions(counts.copy()) for (arm, _), counts in self._counts.items() if arm == number]
-        arm = self.arms[number]
         core: int = connection.execute(select(arms.c.seats).where(arms.c.arm == number)).scalar_one()
-        turns, reserved = set(), np.zeros(arm.items)
+        size = len(self._rows[number])
+        turns, reserved = set(), np.zeros(size)
         for row, seat, state in connection.execute(_HELD, {"arm": number, "core": core}):
+            index = self._index(number, row)
             if seat >= core:
-                turns.add((row, (seat - core) // arm.items))
-            reserved[row] += state == "open"
+                turns.add((index, (seat - core) // size))
+            reserved[index] += state == "open"
         # Ratings that are on their way count as if they were like those that are expected.
         soon = [Distributions(known.counts + reserved[:, None] * known.expected) for known in now]
-        extra = np.bincount([row for row, _ in turns], minlength=arm.items)
-        free = extra < self.part.extra
-        free[list(arm.gold)] = False
+        free = np.bincount([index for index, _ in turns], minlength=size) < self.part.extra
         return _State(now, soon, self.until.open(soon) & free, self.until.gain(soon), free, turns)
 
     def _seen(
@@ -223,11 +220,11 @@ class Adapting:
             .where(pages.c.arm == number, pages.c.seat.is_not(None), participants.c.traits.is_not(None))
         )
         balanced = [only] if only else list(self.part.balance)
-        seen = np.zeros((len(balanced), self.arms[number].items), dtype=np.bool_)
+        seen = np.zeros((len(balanced), len(self._rows[number])), dtype=np.bool_)
         for row, text in connection.execute(held):
-            theirs = _traits(text)
-            for index, trait in enumerate(balanced):
-                seen[index, row] |= theirs.get(trait) == traits.get(trait)
+            theirs, index = _traits(text), self._index(number, row)
+            for which, trait in enumerate(balanced):
+                seen[which, index] |= theirs.get(trait) == traits.get(trait)
         return np.asarray(seen.all(axis=0))
 
     def _read(self, connection: Connection) -> None:
@@ -236,7 +233,7 @@ class Adapting:
         if changed != self._changed or not self._counts:
             self._answers, self._last, self._changed = {}, 0, changed
             self._counts = {
-                (arm.arm, question.id): np.zeros((arm.items, len(_options(question))))
+                (arm.arm, question.id): np.zeros((arm.pool, len(_options(question))))
                 for arm in self.arms
                 for question in self._questions(arm.arm)
             }
@@ -257,7 +254,11 @@ class Adapting:
             if question.id in told:
                 value, status = told[question.id][:2]
                 column = _options(question).index(status if value is None else value)
-                self._counts[arm, question.id][row, column] += sign
+                self._counts[arm, question.id][self._index(arm, row), column] += sign
+
+    def _index(self, arm: int, row: int) -> int:
+        """The number of an item among those of an arm."""
+        return int(np.searchsorted(self._rows[arm], row))
 
     def _questions(self, arm: int) -> tuple[Question, ...]:
         return self.study.question_groups[arm // len(self.study.conditions)]
