@@ -18,6 +18,7 @@ from vantage.collect.database import StudyDatabase
 from vantage.collect.events import record, store_wording
 from vantage.collect.languages import sentence
 from vantage.collect.pseudonyms import code_of
+from vantage.collect.reviewing import apply_rules
 from vantage.collect.submissions import Submission, already_saved, item_page, page_number, save
 from vantage.collect.tables import pages, participants
 from vantage.collect.views import (
@@ -164,9 +165,14 @@ class ParticipantService:
         traits = json.dumps(check_traits(self.study.plan.traits, answers))
 
         def job(connection: Connection, person: Row[Any]) -> None:
-            if person.stage == "traits":
-                drafts.drop(connection, person.number)
-                _move(connection, person, "guidelines", traits=traits)
+            if person.stage != "traits":
+                return
+            drafts.drop(connection, person.number)
+            _move(connection, person, "guidelines", traits=traits)
+            if self.study.plan.adaptive and self.study.plan.adaptive.balance:
+                again = self._row(connection, person.number)
+                if not self._batches.begin_again(connection, again, time.time()):
+                    _move(connection, person, "full", lease=None)
 
         return self._change(participant, job)
 
@@ -230,6 +236,7 @@ class ParticipantService:
         *,
         token: str,
         seconds: float | None = None,
+        evidence: str | None = None,
     ) -> Submitted:
         """Stores the answers of a page, durably. Repeating a token, or the same answers, changes nothing.
 
@@ -246,6 +253,7 @@ class ParticipantService:
             token,
             checked(questions, answers, ways),
             None if seconds is None else round(min(max(seconds, 0.0), 86_400.0), 3),
+            evidence if self.study.plan.evidence else None,
         )
 
         def job(connection: Connection) -> Submitted:
@@ -268,6 +276,7 @@ class ParticipantService:
                 drafts.drop(connection, person.number)
                 _move(connection, person, "finished", lease=None, finished_at=time.time())
                 record(connection, "finished", person.rater, batch=person.batch)
+                apply_rules(connection, self.study, self._row(connection, participant.number))
                 person = self._row(connection, participant.number)
             if person.stage != "finished":
                 raise Refused(sentence("You have nothing to submit yet."), "conflict")
@@ -390,7 +399,7 @@ class ParticipantService:
             return Step("paused")
         if stage in ("consent", "full"):
             begun = person.batch > 0
-            return Step("consent") if assignment.work_left(connection, time.time()) else Step("full", lapsed=begun)
+            return Step("consent") if self._batches.work_left(connection, time.time()) else Step("full", lapsed=begun)
         if stage in RESERVING and person.lease is None:
             return None
         left = None if person.lease is None else max(person.lease - time.time(), 0.0)
@@ -414,7 +423,7 @@ class ParticipantService:
         """Whether there are items that this participant has not seen, and any work at all."""
         own = select(func.count()).where(pages.c.participant == person.number, pages.c.kind == "item")
         seen: int = connection.execute(own).scalar_one()
-        return seen < self._batches.arms[0].pool and assignment.work_left(connection, time.time())
+        return seen < self._batches.arms[0].pool and self._batches.work_left(connection, time.time())
 
     def _completion(self, stage: str, source: str, rater: str) -> CompletionPath:
         plan = self.study.plan.recruitment

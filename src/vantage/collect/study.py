@@ -8,6 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from vantage.collect import evidence
+from vantage.collect.copies import ModelReasons
 from vantage.collect.document import AttentionCheckPart, GoldItemPart, RangePart, StudyDocument
 from vantage.collect.languages import language
 from vantage.collect.presenting import Shown, assigned, shown
@@ -82,7 +84,8 @@ class AnnotationStudy:
     @property
     def consent(self) -> str:
         """What a participant agrees to, as plain paragraphs; may be empty."""
-        return self.plan.consent or self.instrument.consent
+        added = [evidence.CONSENT] if self.plan.evidence else []
+        return "\n\n".join(part for part in [self.plan.consent or self.instrument.consent, *added] if part)
 
     @property
     def warning(self) -> str:
@@ -142,6 +145,11 @@ class AnnotationStudy:
         if not plan.checks:
             return known
         return {check.id: check for check in (_check(part, known) for part in plan.checks) if check is not None}
+
+    @cached_property
+    def model_reasons(self) -> ModelReasons:
+        """The reasons that models gave about the items, to compare people's with."""
+        return ModelReasons(self.corpus)
 
     @cached_property
     def gold(self) -> Mapping[str, GoldItemPart]:

@@ -160,8 +160,9 @@ reviews: Final = Table(
     Column("note", Text, nullable=False),
     Column("at", Float, nullable=False),
     Column("rule", Text, nullable=False, server_default=""),
+    Column("decided_by", Text, nullable=False, server_default="researcher"),
 )
-"""Every decision of the researcher about a participant; the latest counts."""
+"""Every decision about a participant, by a `researcher` or by a `rule`; the latest counts."""
 
 drafts: Final = Table(
     "drafts",
@@ -214,3 +215,13 @@ for _ddl, _dialect in (
 ):
     for _change in ("UPDATE", "DELETE"):
         event.listen(events, "after_create", DDL(_ddl.format(_change)).execute_if(dialect=_dialect))  # type: ignore[no-untyped-call]
+
+
+evidence: Final = Table(
+    "evidence",
+    METADATA,
+    Column("page", ForeignKey("pages.id"), primary_key=True),
+    Column("revision", Integer, primary_key=True),
+    Column("counts", Text, nullable=False),
+)
+"""How the answers of a submission were typed, as JSON, where the consent says so."""
