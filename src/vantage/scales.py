@@ -7,25 +7,30 @@ such as "ambiguous", and coarse bands such as low / neutral / high. Of Vantage, 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Final, Literal, get_args
+from typing import Final, Literal, TypeAlias, get_args
 
 from vantage.errors import InputError
 
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
 """Level of measurement (Stevens 1946): which comparisons of two codes mean something."""
 
-OptOutStatus = Literal["ambiguous", "not_mentioned"]
-"""The ways in which a rater may decline to choose an option, as recorded in a judgment's status."""
-
-Status = Literal["answered", "ambiguous", "not_mentioned", "refused", "unparsed", "failed"]
-"""What became of a question: an answer, an opt-out, or the reason why there is no value."""
+Status: TypeAlias = str
+"""What became of a question: `answered`, the id of an opt-out, or the reason why there is no value."""
 
 LEVELS: Final[tuple[Level, ...]] = get_args(Level)
-OPT_OUTS: Final[tuple[OptOutStatus, ...]] = get_args(OptOutStatus)
-STATUSES: Final[tuple[Status, ...]] = get_args(Status)
+OPT_OUTS: Final[tuple[Status, ...]] = ("ambiguous", "not_mentioned")
+"""The opt-outs that every part of Vantage knows; an instrument may name others."""
+UNANSWERED: Final[tuple[Status, ...]] = ("refused", "unparsed", "failed")
+"""Why there is no value, where nobody chose an opt-out."""
+STATUSES: Final[tuple[Status, ...]] = ("answered", *OPT_OUTS, *UNANSWERED)
+NO_OPT_OUTS: Final[tuple[Status, ...]] = ("answered", *UNANSWERED, "missing")
+"""The statuses that are no opt-outs; every other one is."""
+OPT_OUT_ID: Final = r"^[a-z][a-z0-9_]{0,63}$"
+"""How an opt-out is named: lower-case letters, digits and underscores."""
 
 Labels = Literal["numbers", "words", "letters"]
 """What options are called where they are shown: by their codes, by their wording, or by letters in the order shown."""
@@ -49,7 +54,7 @@ class Option:
 class OptOut:
     """A way to decline: the status that is stored and the label that is shown."""
 
-    status: OptOutStatus
+    status: Status
     label: str
 
 
@@ -246,8 +251,9 @@ class Scale:
         yield from self._option_problems()
         yield from self._band_problems()
         statuses = [o.status for o in self.opt_outs]
-        if unknown := sorted(set(statuses) - set(OPT_OUTS)):
-            yield f"opt-out '{unknown[0]}' is not one of {', '.join(OPT_OUTS)}"
+        for status in statuses:
+            if status in NO_OPT_OUTS or not re.match(OPT_OUT_ID, status):
+                yield f"'{status}' cannot name an opt-out; use lower-case letters, digits and underscores"
         if len(set(statuses)) < len(statuses):
             yield "an opt-out is listed twice"
 

@@ -10,12 +10,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from vantage.scales import Level, OptOutStatus
+from vantage.scales import OPT_OUT_ID, Level
 
 Id = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$", max_length=64)]
 """Lower-case letters, digits, hyphens and underscores: safe as a column value, a file name and a form field."""
 QuestionId = Annotated[str, Field(pattern=r"^\S(.*\S)?$", max_length=200)]
 """A question keeps the name that it has in a table, so blanks and capitals are allowed."""
+OptOutId = Annotated[str, Field(pattern=OPT_OUT_ID)]
 Text = Annotated[str, Field(min_length=1)]
 
 
@@ -66,8 +67,8 @@ class ScalePart(DocumentPart):
     """With `from` and `to`: every number between them is an answer, not only the whole ones."""
     anchors: dict[float, Text] = {}
     """With `from` and `to`: the wording at some of the points."""
-    opt_outs: dict[OptOutStatus, Text] = {}
-    """Ways to decline, with the label that is shown."""
+    opt_outs: dict[OptOutId, Text] = {}
+    """Ways to decline, with the label that is shown: `ambiguous`, `not_mentioned`, or ids of your own."""
     bands: list[BandPart] = []
     """Coarse bands that cover the scale without overlap."""
 
@@ -188,7 +189,7 @@ class FormPart(DocumentPart):
 class AnswerPart(DocumentPart):
     """The answer of a worked example."""
 
-    answer: float | OptOutStatus
+    answer: float | OptOutId
     """A code of the question's scale, or one of its opt-outs."""
     reason: Text
     """Why this is the answer."""

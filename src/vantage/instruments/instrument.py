@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from vantage.documents import Document, Loc
 from vantage.errors import InputError, nearest
 from vantage.plugins import Plugins
-from vantage.scales import OPT_OUTS, Band, Option, OptOut, Scale, show_code
+from vantage.scales import Band, Option, OptOut, Scale, show_code
 
 if TYPE_CHECKING:
     from vantage.instruments.document import (
@@ -587,7 +587,7 @@ def _scales(document: Document, file: InstrumentDocument) -> dict[str, Scale]:
 
 def _scale(part: ScalePart) -> Scale:
     bands = tuple(Band(b.name, b.at_least, b.above, b.below, b.at_most) for b in part.bands)
-    opt_outs = tuple(OptOut(status, part.opt_outs[status]) for status in OPT_OUTS if status in part.opt_outs)
+    opt_outs = tuple(OptOut(status, label) for status, label in part.opt_outs.items())
     if part.options is not None:
         options = tuple(Option(o.code, o.label, o.description) for o in part.options)
         return Scale.listed(options, part.level, opt_outs, bands)

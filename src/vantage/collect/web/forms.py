@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from string import ascii_uppercase
 from typing import Literal
 
-from vantage.collect.views import AnswerStatus, InvalidAnswers, QuestionAnswer
+from vantage.collect.views import InvalidAnswers, QuestionAnswer
 from vantage.instruments import Question
-from vantage.scales import OptOutStatus, Scale, show_code
+from vantage.scales import Scale, Status, show_code
 
 Layout = Literal["points", "list", "inline", "number"]
 """A row of numbers with labels at its ends, a list of labels, a few short labels side by side, or a number to enter."""
@@ -105,7 +105,7 @@ def errors(questions: Sequence[Question], invalid: InvalidAnswers) -> dict[str, 
     return messages
 
 
-def _answer(scale: Scale, value: str, opt_out: str) -> tuple[float | None, AnswerStatus]:
+def _answer(scale: Scale, value: str, opt_out: str) -> tuple[float | None, Status]:
     """The code and the status in the inputs of a question."""
     if scale.range is None:
         for status in _statuses(scale):
@@ -120,5 +120,5 @@ def _answer(scale: Scale, value: str, opt_out: str) -> tuple[float | None, Answe
     return number, next((status for status in _statuses(scale) if status == opt_out), "answered")
 
 
-def _statuses(scale: Scale) -> tuple[OptOutStatus, ...]:
+def _statuses(scale: Scale) -> tuple[Status, ...]:
     return tuple(o.status for o in scale.opt_outs)
