@@ -32,6 +32,9 @@ NO_OPT_OUTS: Final[tuple[Status, ...]] = ("answered", *UNANSWERED, "missing")
 OPT_OUT_ID: Final = r"^[a-z][a-z0-9_]{0,63}$"
 """How an opt-out is named: lower-case letters, digits and underscores."""
 
+SLIDER: Final = 12
+"""From so many points upwards, numbers are entered on a slider and not chosen from a list."""
+
 Labels = Literal["numbers", "words", "letters"]
 """What options are called where they are shown: by their codes, by their wording, or by letters in the order shown."""
 
@@ -107,6 +110,10 @@ class Scale:
     """The codes in the order in which they are shown, where that is not the order of the options."""
     called: Labels | None = None
     """What the options are called where they are shown; whatever suits the scale without it."""
+    anchors: tuple[Option, ...] = ()
+    """The wording at some points of a continuous scale; otherwise the options have it."""
+    text: int = 0
+    """Most characters of a free text, which is kept as the rationale; the value says only whether one was given."""
 
     def __post_init__(self) -> None:
         if problems := list(self.problems()):
@@ -161,6 +168,15 @@ class Scale:
         """A scale on which every number between two ends is an answer."""
         return cls(level=level, range=(low, high))
 
+    @classmethod
+    def free_text(cls, longest: int, opt_outs: Iterable[OptOut] = ()) -> Scale:
+        """Answers in the rater's own words: the text is the rationale, the value is 1 where there is one.
+
+        >>> Scale.free_text(200).describe()
+        'free text of at most 200 characters'
+        """
+        return cls((Option(0.0, "no text"), Option(1.0, "text")), "nominal", tuple(opt_outs), text=longest)
+
     @property
     def codes(self) -> tuple[float, ...]:
         """The codes of the options, in their order; empty for a continuous scale."""
@@ -187,6 +203,24 @@ class Scale:
         return self.level != "nominal"
 
     @property
+    def slides(self) -> bool:
+        """Whether an answer is a number entered on a slider: on a range, or on many points without wording.
+
+        >>> Scale.points(0, 100).slides, Scale.points(1, 11).slides, Scale.continuous(0, 1).slides
+        (True, False, True)
+        """
+        if self.range is not None or not self.ordered or len(self.options) < SLIDER:
+            return self.range is not None
+        low, high = self.ends
+        whole = all(code.is_integer() for code in self.codes) and high - low == len(self.options) - 1
+        return whole and len(self.worded) < len(self.options) and self.order in ((), self.codes[::-1])
+
+    @property
+    def worded(self) -> tuple[Option, ...]:
+        """The points that have wording, in their order."""
+        return tuple(option for option in (*self.options, *self.anchors) if option.label)
+
+    @property
     def ends(self) -> tuple[float, float]:
         """The lowest and the highest value."""
         return self.range if self.range is not None else (min(self.codes), max(self.codes))
@@ -208,7 +242,7 @@ class Scale:
 
     def label(self, code: float) -> str:
         """The wording of a code, or the number itself where the point has none."""
-        return next((option.name for option in self.options if option.code == code), show_code(code))
+        return next((point.name for point in (*self.options, *self.anchors) if point.code == code), show_code(code))
 
     def code(self, label: str) -> float | None:
         """The code of a label, whatever its case; null for a label that the scale does not have."""
@@ -221,6 +255,9 @@ class Scale:
 
     def relabelled(self, anchors: Mapping[float, str]) -> Scale:
         """The same scale with other wording at some of its points."""
+        if self.range is not None:
+            worded = {point.code: point.label for point in self.anchors} | dict(anchors)
+            return replace(self, anchors=tuple(Option(code, worded[code]) for code in sorted(worded)))
         return replace(self, options=tuple(replace(o, label=anchors.get(o.code, o.label)) for o in self.options))
 
     def describe(self) -> str:
@@ -231,6 +268,9 @@ class Scale:
         >>> Scale.points(1, 9).describe()
         '1…9 (ordinal)'
         """
+        if self.text:
+            declined = f" (or {', '.join(o.status for o in self.opt_outs)})" if self.opt_outs else ""
+            return f"free text of at most {self.text} characters{declined}"
         low, high = self.ends
         if self.range is not None:
             shown = f"any number from {show_code(low)} to {show_code(high)}"
@@ -264,6 +304,9 @@ class Scale:
                 yield f"the range {low}…{high} does not go from a lower to a higher number"
             if self.level == "nominal":
                 yield "a continuous scale cannot be nominal"
+            for point in self.anchors:
+                if not low <= point.code <= high:
+                    yield f"anchor {show_code(point.code)} is not between {show_code(low)} and {show_code(high)}"
             return
         codes = self.codes
         if not all(math.isfinite(code) for code in codes):

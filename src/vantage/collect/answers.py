@@ -43,12 +43,23 @@ def checked(
     problems = {name: "This question is not on the page." for name in given if name not in names}
     reasons: dict[str, str] = {}
     stored: dict[str, list[Any]] = {}
+    answered_badly: set[str] = set()
     for question, way in zip(questions, ways or [PLAIN] * len(questions), strict=True):
         answer = given.get(question.id, QuestionAnswer())
         reason = cleaned(answer.rationale or "") if question.rationale != "no" else ""
-        if problem := _problem(question.scale, answer):
+        if question.scale.text:
+            problem = _text_problem(question, answer, reason)
+        elif question.unlike and answer.value is not None and answer.value == stored[question.unlike][0]:
+            problem = "Please choose another answer than in the question before."
+        else:
+            problem = _problem(question.scale, answer)
+        whole = question.whole.id if question.whole else question.id
+        if problem and whole not in answered_badly:
             problems[question.id] = problem
-        if question.rationale == "required" and not reason:
+            answered_badly.add(whole)
+        if question.scale.text:
+            pass
+        elif question.rationale == "required" and not reason:
             reasons[question.id] = "Please give a reason."
         elif len(reason) > LONGEST:
             reasons[question.id] = f"Please shorten the reason to {LONGEST:,} characters; it has {len(reason):,}."
@@ -59,6 +70,16 @@ def checked(
     return json.dumps(stored)
 
 
+def _text_problem(question: Question, answer: QuestionAnswer, text: str) -> str:
+    given = 1.0 if text else 0.0 if question.rationale == "optional" else None
+    if answer.status == "answered" and given is not None and answer.value == given:
+        longest = question.scale.text
+        return f"Please shorten this to {longest:,} characters; it has {len(text):,}." if len(text) > longest else ""
+    if answer.status != "answered" and not text:
+        return _problem(question.scale, answer)
+    return "Please write an answer." if not text else "Please either write an answer or choose the other one, not both."
+
+
 def _problem(scale: Scale, answer: QuestionAnswer) -> str:
     if answer.status == "answered":
         valid = answer.value is not None and math.isfinite(answer.value) and scale.holds(answer.value)
@@ -66,9 +87,12 @@ def _problem(scale: Scale, answer: QuestionAnswer) -> str:
         valid = answer.value is None and answer.status in {o.status for o in scale.opt_outs}
     if valid:
         return ""
-    if scale.range is not None:
+    if answer.status == "both":
+        return "Please choose either options or the answer below them, not both."
+    if scale.slides:
         otherwise = ", or choose the other answer" if scale.opt_outs else ""
-        return f"Please enter a number from {show_code(scale.ends[0])} to {show_code(scale.ends[1])}{otherwise}."
+        number = "number" if scale.range is not None else "whole number"
+        return f"Please enter a {number} from {show_code(scale.ends[0])} to {show_code(scale.ends[1])}{otherwise}."
     return "Please choose an answer." if answer == QuestionAnswer(rationale=answer.rationale) else NOT_OFFERED
 
 

@@ -165,7 +165,9 @@ def _value_faults(
         if state not in known:
             index, count = _where(rows, pl.col("status") == state)
             problem = f"{_quote(state)} is not one of {', '.join(known)}{_in_all(count)}"
-            yield _fault(problem, column="status", remedy="add it to the scale's opt_outs", at=place("judgments", index))
+            yield _fault(
+                problem, column="status", remedy="add it to the scale's opt_outs", at=place("judgments", index)
+            )
             return
     value, answered = pl.col("value"), pl.col("status") == "answered"
     for wrong, problem in (
