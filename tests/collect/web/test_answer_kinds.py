@@ -108,7 +108,7 @@ def test_answers_are_exported_and_read_back(service: StudyService, tmp_path: Pat
 
     assert "'=rain; mud" in csv_text(corpus.judgments)
     item = service.researchers.item("item/1")
-    texts = [d.rationales for d in item.distributions if d.question == "keywords"][0]
+    texts = next(d.rationales for d in item.distributions if d.question == "keywords")
     assert [(label, text) for _, label, text in texts] == [("text", "=rain; mud")]
 
 
