@@ -30,6 +30,7 @@ class PlanChecks:
     def __init__(self, document: Document, plan: StudyDocument, instrument: Instrument) -> None:
         self.document, self.plan, self.instrument = document, plan, instrument
         self.questions = [question.id for question in instrument.questions]
+        self.named = [*self.questions, *{question.whole.id for question in instrument.questions if question.whole}]
 
     def run(self) -> None:
         """Reports every problem."""
@@ -43,7 +44,7 @@ class PlanChecks:
             for index, group in enumerate(plan.questions):
                 self._unique(("questions", index), group, "question")
                 for name in group:
-                    self._known(("questions", index), name, self.questions, "question")
+                    self._known(("questions", index), name, self.named, "question")
         if plan.double and plan.double.raters <= plan.core:
             self._note(("double", "raters"), f"must be more than 'raters', which is {plan.core}")
         self._adaptive()

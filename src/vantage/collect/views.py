@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from vantage.errors import VantageError
 from vantage.instruments import Question
-from vantage.scales import OptOutStatus
+from vantage.scales import Status
 
 StepKind = Literal[
     "consent",
@@ -36,8 +36,6 @@ batch is answered and can still be changed; then comes `finished`. `full`: no wo
 
 Verdict = Literal["pending", "approved", "excluded"]
 """The researcher's decision about a rater."""
-
-AnswerStatus = Literal["answered"] | OptOutStatus
 
 
 class Refused(VantageError):  # noqa: N818 - a decision, not a failure
@@ -111,7 +109,7 @@ class QuestionAnswer:
     """A participant's answer to one question: a code of the scale, or an opt-out; and a reason where asked."""
 
     value: float | None = None
-    status: AnswerStatus = "answered"
+    status: Status = "answered"
     rationale: str | None = None
 
 

@@ -27,7 +27,7 @@ from vantage.collect.web.prose import prose
 from vantage.collect.web.question_cache import QuestionCache
 from vantage.collect.web.signing import COOKIE_LIFE, PARTICIPANT_COOKIE, StudySigner
 from vantage.collect.web.throttle import Throttle
-from vantage.instruments import Answer, Example, Instrument, Question
+from vantage.instruments import Answer, Example, Instrument, Question, grouped, put
 from vantage.presentations import PLAIN, Presentation
 from vantage.scales import show_code
 
@@ -115,7 +115,11 @@ class Site:
                 "guide.html",
                 language,
                 guidelines=self.study.guidelines(way),
-                questions={q.id: way.shown(q) for q in instrument.questions if q.id in questions},
+                questions={
+                    group[0].id if question is group[0].whole else question.id: question
+                    for group in grouped([way.shown(q) for q in instrument.questions if q.id in questions])
+                    for question in put(group)
+                },
                 examples=[
                     (panels(instrument, example.item, example.condition), _answers(instrument, example, way))
                     for example in shown
@@ -131,8 +135,12 @@ def _answers(instrument: Instrument, example: Example, way: Presentation) -> dic
         question = instrument.question(name)
         scale = way.offered(question.scale)
         if isinstance(given.answer, str):
-            if any(o.status == given.answer for o in scale.opt_outs):
+            if scale.text or any(o.status == given.answer for o in scale.opt_outs):
                 found[name] = given
+        elif question.whole is not None:
+            values = {part: answer.answer for part, answer in example.answers.items()}
+            labels = [question.whole.scale.label(code) for code in question.whole.codes(values)]
+            found[name] = replace(given, answer="; ".join(labels) or question.whole.none)
         elif scale.holds(given.answer):
             found[name] = replace(given, answer=way.decoded(question, given.answer))
     return found
