@@ -104,7 +104,7 @@ class ParticipantService:
         def job(connection: Connection) -> Step:
             if self.database.is_paused(connection):
                 return Step("paused")
-            return Step("consent" if assignment.work_left(connection, time.time()) else "full")
+            return Step("consent" if self._batches.work_left(connection, time.time()) else "full")
 
         return self.database.read(job)
 
