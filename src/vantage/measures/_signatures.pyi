@@ -64,6 +64,7 @@ def alpha(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
     powered_by: str | Sequence[str] | None = ...,
 ) -> pl.DataFrame: ...
 def fleiss(
@@ -78,6 +79,7 @@ def fleiss(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def randolph(
     data: Judgments,
@@ -92,6 +94,7 @@ def randolph(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def ac1(
     data: Judgments,
@@ -106,6 +109,7 @@ def ac1(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def cohen(
     data: Judgments,
@@ -119,6 +123,7 @@ def cohen(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def scott(
     data: Judgments,
@@ -132,6 +137,7 @@ def scott(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def rater_matrix(
     data: Judgments,
@@ -146,6 +152,7 @@ def rater_matrix(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def pairwise(
     data: Judgments,
@@ -160,6 +167,7 @@ def pairwise(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
     powered_by: str | Sequence[str] | None = ...,
 ) -> pl.DataFrame: ...
 def difference(
@@ -175,6 +183,7 @@ def difference(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def unanimity(
     data: Judgments,
@@ -188,6 +197,7 @@ def unanimity(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def icc(
     data: Judgments,
@@ -198,6 +208,7 @@ def icc(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def opt_outs(
     data: Judgments,
@@ -211,6 +222,7 @@ def opt_outs(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def set_alpha(
     data: Judgments,
@@ -239,6 +251,7 @@ def split_half(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def needed_raters(
     data: Judgments,
@@ -253,6 +266,7 @@ def needed_raters(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def d_study(
     data: Judgments,
@@ -267,6 +281,7 @@ def d_study(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def rater_quality(
     data: Judgments,
@@ -276,6 +291,7 @@ def rater_quality(
     min_items: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def aggregate(
     data: Judgments,
@@ -289,6 +305,7 @@ def aggregate(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def bands(
     data: Judgments,
@@ -303,6 +320,7 @@ def bands(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def soft_labels(
     data: Judgments,
@@ -312,6 +330,7 @@ def soft_labels(
     smoothing: float = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def competence(
     data: Judgments,
@@ -321,6 +340,7 @@ def competence(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def entropy(
     data: Judgments,
@@ -337,6 +357,7 @@ def entropy(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
     powered_by: str | Sequence[str] | None = ...,
 ) -> pl.DataFrame: ...
 def ambiguity(
@@ -351,6 +372,7 @@ def ambiguity(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def split_items(
     data: Judgments,
@@ -366,6 +388,7 @@ def split_items(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
     powered_by: str | Sequence[str] | None = ...,
 ) -> pl.DataFrame: ...
 def opposed_items(
@@ -384,6 +407,7 @@ def opposed_items(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def distance(
     data: Judgments,
@@ -406,6 +430,7 @@ def distance(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def refusals(
     data: Judgments,
@@ -417,6 +442,7 @@ def refusals(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def accuracy(
     data: Judgments,
@@ -442,6 +468,7 @@ def accuracy(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def confusion(
     data: Judgments,
@@ -454,6 +481,7 @@ def confusion(
     match: By = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def calibration(
     data: Judgments,
@@ -472,6 +500,7 @@ def calibration(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def mean(
     data: Judgments,
@@ -486,6 +515,7 @@ def mean(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
     powered_by: str | Sequence[str] | None = ...,
 ) -> pl.DataFrame: ...
 def prevalence(
@@ -502,6 +532,7 @@ def prevalence(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
     powered_by: str | Sequence[str] | None = ...,
 ) -> pl.DataFrame: ...
 def correlate(
@@ -521,6 +552,7 @@ def correlate(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
     powered_by: str | Sequence[str] | None = ...,
 ) -> pl.DataFrame: ...
 def ranks(
@@ -549,6 +581,7 @@ def ranks(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def compare(
     data: Judgments,
@@ -570,6 +603,7 @@ def compare(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def scaling(
     data: Judgments,
@@ -611,6 +645,7 @@ def components(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def audit(
     data: Judgments,
@@ -619,6 +654,7 @@ def audit(
     confidence: float = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def g_study(
     data: Judgments,
@@ -632,6 +668,7 @@ def g_study(
     confidence: float = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def balanced_gain(
     data: Judgments,
@@ -640,6 +677,7 @@ def balanced_gain(
     confidence: float = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def explain(
     data: Judgments,
@@ -656,6 +694,7 @@ def explain(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def facets(
     data: Judgments,
@@ -668,6 +707,7 @@ def facets(
     confidence: float = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def dif(
     data: Judgments,
@@ -681,6 +721,7 @@ def dif(
     confidence: float = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def regress(
     data: Judgments,
@@ -696,6 +737,7 @@ def regress(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
     powered_by: str | Sequence[str] | None = ...,
 ) -> pl.DataFrame: ...
 def alt_test(
@@ -722,6 +764,7 @@ def alt_test(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def panel(
     data: Judgments,
@@ -738,6 +781,7 @@ def panel(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def rationale_agreement(
     data: Judgments,
@@ -760,6 +804,7 @@ def rationale_agreement(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def rationale_similarity(
     data: Judgments,
@@ -781,6 +826,7 @@ def rationale_similarity(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def rationale_form(
     data: Judgments,
@@ -795,4 +841,5 @@ def rationale_form(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
