@@ -47,12 +47,12 @@ import uvicorn
 from vantage.collect.web.server import ServedStudy
 
 served = ServedStudy(study=sys.argv[1], database=sys.argv[2] or None)
-served.open().close()
 listening = socket.create_server(("127.0.0.1", int(sys.argv[3])), backlog=4096)
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 for _ in sys.stdin:
     child = os.fork()
     if not child:
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         uvicorn.Server(uvicorn.Config(served.app(), log_level="error")).run(sockets=[listening])
         os._exit(0)
     print(child, flush=True)
@@ -204,6 +204,8 @@ async def crowd(file: Path, database: str, workers: int, number: int, pace: floa
 
 async def kills(file: Path, database: str, workers: int, number: int, times: int) -> None:
     """Kills workers while people answer, each after the next answer was acknowledged."""
+    # The tables are created here: a process that has worked with data frames cannot be forked.
+    StudyService(AnnotationStudy.load(file), database or None).close()
     words = [sys.executable, "-c", KILLABLE, str(file), database, str(PORT)]
     parent = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)  # noqa: S603
     assert parent.stdin is not None
@@ -229,6 +231,8 @@ async def kills(file: Path, database: str, workers: int, number: int, times: int
         os.kill(alive[one], signal.SIGKILL)
         alive[one] = await asyncio.to_thread(fork)
         done += 1
+        if done % 50 == 0:
+            print(f"    {done} kills, {sum(len(person.acknowledged) for person in people):,} answers", flush=True)
     stop.set()
     await asyncio.gather(*running)
     for one in alive:
