@@ -23,6 +23,7 @@ NAMES = (
     "calibration_models",
     "audit",
     "planning",
+    "adaptive",
     "calibration_powered",
     "powered",
 )

@@ -154,14 +154,25 @@ def status(
 
     with _running(_study(folder, instrument, study, database), database, read_only=True) as service:
         overview, agreement = service.researchers.overview(), service.researchers.reliability()
+        known = [asdict(arm) for arm in service.researchers.adaptive()]
+        sequential = service.researchers.sequential()
     if as_json:
-        print_json({**asdict(overview), "reliability": agreement.to_dicts()})
+        tables = {"reliability": agreement.to_dicts(), "adaptive": known, "sequential": sequential}
+        print_json({**asdict(overview), **tables})
         return
     print_rows([asdict(arm) for arm in overview.arms])
     stages = ", ".join(f"{count} {stage.replace('_', ' ')}" for stage, count in overview.participants.items())
     typer.echo(f"\nparticipants: {stages or 'none yet'}{'; the study is paused' if overview.paused else ''}\n")
     if len(agreement):
         print_rows(agreement.drop("options", strict=False).to_dicts())
+    if known:
+        typer.echo("")
+        print_rows(known)
+    for row in sequential:
+        under = f" ({row['condition']})" if row["condition"] else ""
+        interval = "" if row["low"] is None else f"alpha {row['estimate']:.2f}, always-valid 95 % interval "
+        interval += "" if row["low"] is None else f"{row['low']:.2f} to {row['high']:.2f}. "
+        typer.echo(f"{row['question']}{under}: {interval}{row['sentence']}")
 
 
 @app.command()
@@ -287,6 +298,7 @@ def check(
     as_json: Json = False,
 ) -> None:
     """Check a study file and report every problem with its line."""
+    from vantage.adaptive.until import Until
     from vantage.collect.study import AnnotationStudy
     from vantage.collect.study_setup import allocations, gold_rows
 
@@ -300,12 +312,18 @@ def check(
         "conditions": [c for c in study.conditions if c],
         "question_sets": [list(group) for group in study.question_sets],
         "ratings_wanted": wanted,
+        **({"ratings_at_most": wanted // study.plan.core * rule.max} if (rule := study.plan.adaptive) else {}),
         "batches_needed": -(-wanted // study.plan.batch.size),
     }
     if as_json:
         print_json(summary)
     else:
         print_rows([summary])
+        if rule is not None and (needed := Until.parse(rule.until).needed) and needed[1] > rule.max:
+            typer.echo(
+                f"\nItems on which people are evenly split need {needed[1]} ratings for '{rule.until}', so they stop "
+                f"at {rule.max}; those on which everyone agrees need {needed[0]}."
+            )
         typer.echo(f"\n{file}: no problems")
 
 

@@ -11,6 +11,7 @@ from typing import Final
 from sqlalchemy import Connection, select, update
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
+from vantage.collect.adapting import Adapting
 from vantage.collect.batches import Batches
 from vantage.collect.events import record
 from vantage.collect.private import PrivateStore, identities
@@ -50,7 +51,9 @@ class StudyDatabase:
         gold_rows = tuple(json.loads(gold))
         gold_items = select(items.c.item, items.c.row).where(items.c.row.in_(gold_rows))
         rows: dict[str, int] = self.read(lambda c: {one.item: one.row for one in c.execute(gold_items)})
-        self.batches = Batches(study, allocations(study, int(count), gold_rows), rows)
+        arms, adaptive = allocations(study, int(count), gold_rows), study.plan.adaptive
+        adapting = None if adaptive is None else Adapting(study, adaptive, arms)
+        self.batches = Batches(study, arms, rows, adapting)
         self._paused = (False, 0.0)
         self._purging = threading.Lock()
         if not read_only and self.read(pending):

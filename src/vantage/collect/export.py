@@ -15,12 +15,15 @@ from typing import Any, Final
 import polars as pl
 from sqlalchemy import Connection, select
 
+from vantage.adaptive.until import Until
+from vantage.collect.evidence import summary
 from vantage.collect.study import AnnotationStudy, accepts
-from vantage.collect.tables import items, pages, participants, submissions
+from vantage.collect.tables import arms, evidence, items, pages, participants, reviews, submissions
 from vantage.corpora import About, Corpus
 from vantage.corpora.schema import KIND, STATUS
 from vantage.corpora.writers import csv_text
 from vantage.errors import InputError
+from vantage.measures.kinds import CORE, EXTRA
 
 JUDGED: Final[dict[str, Any]] = {
     "item": pl.String,
@@ -35,6 +38,7 @@ JUDGED: Final[dict[str, Any]] = {
     "seconds": pl.Float64,
     "position": pl.Int32,
     "presentation": pl.String,
+    "allocation": pl.String,
 }
 CHECKED: Final[dict[str, Any]] = {
     "rater": pl.String,
@@ -64,6 +68,14 @@ class Collected:
 def collected(connection: Connection, study: AnnotationStudy) -> Collected:
     """Reads the current answers, in the order in which each rater saw the pages."""
     people = [dict(row) for row in connection.execute(select(participants).order_by(participants.c.number)).mappings()]
+    decided = {row["participant"]: dict(row) for row in connection.execute(_DECIDED).mappings()}
+    typed: dict[int, list[dict[str, int]]] = {}
+    for number, counts in connection.execute(_TYPED):
+        typed.setdefault(number, []).append(json.loads(counts))
+    for person in people:
+        latest = decided.get(person["number"], {})
+        person |= {name: latest.get(name) for name in ("decided_by", "at")}
+        person["evidence"] = summary(typed.get(person["number"], ()))
     names = {row["number"]: row["rater"] for row in people}
     rows = connection.execute(
         select(
@@ -77,21 +89,23 @@ def collected(connection: Connection, study: AnnotationStudy) -> Collected:
             submissions.c.seconds,
             submissions.c.at,
             submissions.c.revision,
+            (pages.c.seat < arms.c.seats).label("core"),
         )
         .join(submissions, (submissions.c.page == pages.c.id) & (submissions.c.revision == pages.c.revision))
         .outerjoin(items, items.c.row == pages.c.row)
+        .outerjoin(arms, arms.c.arm == pages.c.arm)
         .where(pages.c.state == "answered")
         .order_by(pages.c.participant, pages.c.batch, pages.c.position)
     )
     judged: list[tuple[Any, ...]] = []
     checked: list[tuple[Any, ...]] = []
-    for number, kind, check, condition, position, item, answers, seconds, at, revision in rows:
+    for number, kind, check, condition, position, item, answers, seconds, at, revision, core in rows:
         for question, (value, status, rationale, *way) in json.loads(answers).items():
             if kind == "item":
                 asked = way[0] if way else None
-                saved = (round(at * 1000), revision, seconds, position, asked)
+                saved = (round(at * 1000), revision, seconds, position, asked, CORE if core else EXTRA)
                 judged.append((item, question, names[number], condition, value, status, rationale, *saved))
-            elif (passed := _passed(study, kind, check, question, value)) is not None:
+            elif (passed := passed_check(study, kind, check, question, value)) is not None:
                 row = (names[number], kind, check, question, condition, value, status, passed, seconds, position)
                 checked.append(row)
     judgments = pl.DataFrame(judged, schema={**JUDGED, "answered_at": pl.Int64}, orient="row").cast(
@@ -99,20 +113,29 @@ def collected(connection: Connection, study: AnnotationStudy) -> Collected:
     )
     if judgments["presentation"].null_count() == len(judgments):
         judgments = judgments.drop("presentation")
+    if study.plan.adaptive is None or not Until.parse(study.plan.adaptive.until).by_item:
+        judgments = judgments.drop("allocation")
     return Collected(
         judgments,
         pl.DataFrame(checked, schema=CHECKED, orient="row"),
-        pl.DataFrame(people, schema=_PEOPLE, infer_schema_length=None),
+        pl.DataFrame(people, schema=_PEOPLE | _BESIDE, infer_schema_length=None),
     )
 
 
+_DECIDED: Final = select(reviews.c.participant, reviews.c.at, reviews.c.decided_by).order_by(reviews.c.id)
+_TYPED: Final = (
+    select(pages.c.participant, evidence.c.counts)
+    .join(evidence, (evidence.c.page == pages.c.id) & (evidence.c.revision == pages.c.revision))
+    .order_by(pages.c.id)
+)
+_BESIDE: Final = {"decided_by": pl.String, "at": pl.Float64, "evidence": pl.String}
 _PEOPLE: Final[dict[str, Any]] = {
     column.name: {"TEXT": pl.String, "FLOAT": pl.Float64}.get(str(column.type), pl.Int64)
     for column in participants.columns
 }
 
 
-def _passed(study: AnnotationStudy, kind: str, check: str, question: str, value: float | None) -> bool | None:
+def passed_check(study: AnnotationStudy, kind: str, check: str, question: str, value: float | None) -> bool | None:
     """Whether an answer passes a check; null for questions that the check does not concern."""
     if kind == "attention":
         asked = study.checks.get(check)
@@ -136,6 +159,7 @@ def corpus_of(study: AnnotationStudy, answers: Collected) -> Corpus:
         (excluded := pl.col("verdict") == "excluded").alias("excluded"),
         pl.when(excluded).then("rule").alias("excluded_rule"),
         pl.when(excluded).then("note").alias("excluded_reason"),
+        *_decisions(people),
     )
     given = [json.loads(traits) if traits else {} for traits in people["traits"]]
     columns = [_trait(trait.id, trait.kind, [row.get(trait.id) for row in given]) for trait in study.plan.traits]
@@ -170,6 +194,16 @@ def platform_table(people: pl.DataFrame, identities: Sequence[Mapping[str, Any]]
     times = [moment(name) for name in ("entered_at", "consented_at", "finished_at")]
     order = ["rater", "source", "platform_id", *names]
     return joined.with_columns(times).rename({"wording": "consent_sha256"}).select(*order, pl.exclude(order))
+
+
+def _decisions(people: pl.DataFrame) -> list[pl.Expr]:
+    """Who excluded a rater and when, where anybody was."""
+    excluded = pl.col("verdict") == "excluded"
+    if not (people["verdict"] == "excluded").any():
+        return []
+    when = pl.from_epoch((pl.col("at") * 1000).cast(pl.Int64), "ms").dt.strftime("%Y-%m-%dT%H:%M:%SZ")
+    shown = {"excluded_by": pl.col("decided_by"), "excluded_at": when}
+    return [pl.when(excluded & (value != "")).then(value).alias(name) for name, value in shown.items()]
 
 
 def _trait(name: str, kind: str, values: list[Any]) -> pl.Series:

@@ -15,7 +15,7 @@ from vantage.collect.tables import METADATA, settings
 from vantage.errors import InputError
 
 VERSION: Final = 3
-"""2: notes on verdicts, and their history. 3: evidence of consent, events, and secrets apart from the answers."""
+"""2: notes on verdicts, and their history. 3: consent, events, drafts, evidence, secrets apart from the answers."""
 
 
 def prepare(connection: Connection) -> bool:

@@ -10,13 +10,15 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar, cast
 
 import polars as pl
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import Connection, func, select
 
-from vantage.collect import assignment, export, progress, quality
+from vantage.collect import export, progress, quality
+from vantage.collect.adapting import ArmState
 from vantage.collect.answers import cleaned
 from vantage.collect.database import StudyDatabase
 from vantage.collect.events import log, record
 from vantage.collect.pseudonyms import password_hash, password_matches, pseudonym
+from vantage.collect.reviewing import broken_rules, decide
 from vantage.collect.tables import invitations, pages, participants, reviews, submissions
 from vantage.collect.views import Invitation, ItemAnswers, ItemLine, Overview, RaterRow, Refused, Verdict
 from vantage.corpora import Corpus
@@ -56,7 +58,8 @@ class ResearcherService:
     def overview(self) -> Overview:
         """The study's progress."""
         flagged = sum(1 for row in self.raters() if row.flags and row.verdict == "pending")
-        return self.database.read(lambda c: progress.overview(c, self.study, flagged, self.database.is_paused(c)))
+        more = {arm: state.expected for arm, state in enumerate(self.adaptive())}
+        return self.database.read(lambda c: progress.overview(c, self.study, flagged, self.database.is_paused(c), more))
 
     def reliability(self) -> pl.DataFrame:
         """Agreement by question and condition with intervals; see `quality.reliability`.
@@ -65,6 +68,18 @@ class ResearcherService:
         """
         return self._fresh("reliability", lambda: quality.reliability(self.study, quality.included(self._collected())))
 
+    def adaptive(self) -> list[ArmState]:
+        """How far items are known, by condition and group of questions; empty unless items are rated adaptively."""
+        adapting = self.database.batches.adapting
+        return [] if adapting is None else self.database.read(adapting.arm_states)
+
+    def sequential(self) -> list[dict[str, Any]]:
+        """Alpha by question and condition, with an interval that holds at all looks together, and what to do."""
+        pool = self.database.batches.arms[0].pool
+        return self._fresh(
+            "sequential", lambda: quality.sequential(self.study, quality.included(self._collected()), pool)
+        )
+
     def raters(self) -> list[RaterRow]:
         """Per-rater quality, flagged raters first. Recomputed only when something has changed."""
 
@@ -72,7 +87,8 @@ class ResearcherService:
             counts = select(pages.c.participant, func.count()).where(pages.c.position > 0, pages.c.state != "lapsed")
             rows = self.database.read(lambda c: c.execute(counts.group_by(pages.c.participant)).all())
             shown = {row[0]: row[1] for row in rows}
-            return quality.rater_rows(self.study, self._collected(), shown, self.database.key)
+            broken = self.database.read(lambda c: broken_rules(c, self.study))
+            return quality.rater_rows(self.study, self._collected(), shown, self.database.key, broken)
 
         return self._fresh("raters", compute)
 
@@ -97,19 +113,7 @@ class ResearcherService:
             ).one_or_none()
             if person is None:
                 raise Refused(f"There is no rater '{rater}'.", "unknown")
-            if verdict == "excluded":
-                assignment.release(connection, person.number, ["answered"])
-                assignment.release(connection, person.number, ["open"], becomes="lapsed")
-            elif person.verdict == "excluded":
-                own = (pages.c.participant == person.number, pages.c.state == "answered", pages.c.kind == "item")
-                for page in connection.execute(select(pages).where(*own, pages.c.seat.is_(None))).all():
-                    assignment.reclaim(connection, page.id, page.arm, page.row)
-            # A participant who is still working gets the open pages back on their next request.
-            lease = None if verdict == "excluded" else person.lease
-            changed = update(participants).where(participants.c.number == person.number)
-            connection.execute(changed.values(verdict=verdict, note=note, rule=rule, lease=lease))
-            review = {"participant": person.number, "verdict": verdict, "note": note, "rule": rule}
-            connection.execute(reviews.insert(), {**review, "at": time.time()})
+            decide(connection, person, verdict, note, rule=rule)
 
         self.database.write(job)
 

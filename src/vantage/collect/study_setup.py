@@ -20,7 +20,7 @@ from vantage.collect.tables import arms, items, participants, settings
 from vantage.corpora import storage
 from vantage.errors import InputError
 
-FIXED: Final = ("questions", "conditions", "double", "order", "gold", "presentation")
+FIXED: Final = ("questions", "conditions", "double", "order", "gold", "presentation", "rules", "evidence")
 """Keys that cannot change once the study has a database, because earlier answers depend on them."""
 TEXTS: Final = ("title", "consent", "warning", "guidelines", "contact", "withdrawal")
 """Keys whose changes are recorded as events, with both wordings."""
@@ -87,11 +87,11 @@ def allocations(study: AnnotationStudy, count: int, gold: tuple[int, ...]) -> li
     return [
         ArmAllocation(
             items=count,
-            raters=study.plan.raters,
+            raters=study.plan.core,
             seed=order.seed,
             arm=arm,
             share=double.share if double else 0.0,
-            extra=double.raters - study.plan.raters if double else 0,
+            extra=double.raters - study.plan.core if double else 0,
             gold=gold,
             fixed=order.items == "fixed",
         )
@@ -144,7 +144,7 @@ def _compare(connection: Connection, study: AnnotationStudy, name: str, revision
             file=name,
             remedy="choose another database",
         )
-    changed = [key for key in FIXED if known.get(key) != plan.get(key)]
+    changed = [key for key in FIXED if (known.get(key) or None) != (plan.get(key) or None)]
     documents = (json.loads(read_setting(connection, "instrument") or "{}"), dict(study.instrument.document))
     stored, given = (json.dumps(_shown(one) if study.plan.presentation is None else one) for one in documents)
     before, after = json.loads(stored), json.loads(given)
@@ -169,9 +169,7 @@ def _compare(connection: Connection, study: AnnotationStudy, name: str, revision
             file=name,
             remedy="write withdrawal: delete",
         )
-    if plan["raters"] < known["raters"] or (plan["double"] and plan["raters"] != known["raters"]):
-        remedy = f"write {known['raters']}" if plan["double"] else f"write at least {known['raters']}"
-        raise InputError("'raters' can no longer be changed to this number", file=name, remedy=remedy)
+    _compare_raters(plan, known, name)
     if _file_digest(study.folder) != read_setting(connection, "items_file"):
         _compare_items(connection, study, name)
     texts = {key: (known.get(key) or "", plan[key]) for key in TEXTS}
@@ -196,6 +194,20 @@ def _record_revisions(connection: Connection, texts: Mapping[str, tuple[str, str
 def _anybody_consented(connection: Connection) -> bool:
     agreed = participants.c.consented_at.is_not(None) | participants.c.stage.not_in(("consent", "declined"))
     return connection.execute(select(participants.c.number).where(agreed).limit(1)).first() is not None
+
+
+def _compare_raters(plan: Mapping[str, Any], known: Mapping[str, Any], name: str) -> None:
+    """Refuses a number of raters that earlier assignments contradict; it may rise, an adaptive core may not."""
+    now, before = plan["raters"], known["raters"]
+    if isinstance(now, int) and isinstance(before, int):
+        if now < before or (plan["double"] and now != before):
+            remedy = f"write {before}" if plan["double"] else f"write at least {before}"
+            raise InputError("'raters' can no longer be changed to this number", file=name, remedy=remedy)
+    elif isinstance(now, int) or isinstance(before, int):
+        raise InputError("A study cannot become adaptive, or cease to be", file=name, remedy="give it a new id")
+    elif now["max"] < before["max"] or {**now, "max": 0} != {**before, "max": 0}:
+        remedy = f"write {before['min']}, {before['max']} or more, '{before['until']}' and the same 'balance'"
+        raise InputError("Of an adaptive 'raters' only 'max' may change, and only rise", file=name, remedy=remedy)
 
 
 def _shown(instrument: Mapping[str, Any]) -> dict[str, Any]:

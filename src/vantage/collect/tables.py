@@ -160,8 +160,19 @@ reviews: Final = Table(
     Column("note", Text, nullable=False),
     Column("at", Float, nullable=False),
     Column("rule", Text, nullable=False, server_default=""),
+    Column("decided_by", Text, nullable=False, server_default="researcher"),
 )
-"""Every decision of the researcher about a participant; the latest counts."""
+"""Every decision about a participant, by a `researcher` or by a `rule`; the latest counts."""
+
+drafts: Final = Table(
+    "drafts",
+    METADATA,
+    Column("participant", ForeignKey("participants.number"), primary_key=True),
+    Column("place", Text, primary_key=True),
+    Column("fields", Text, nullable=False),
+    Column("at", Float, nullable=False),
+)
+"""Forms that were filled in and not sent yet, as JSON: {input: [values]}; never part of an export."""
 
 wordings: Final = Table(
     "wordings",
@@ -204,3 +215,13 @@ for _ddl, _dialect in (
 ):
     for _change in ("UPDATE", "DELETE"):
         event.listen(events, "after_create", DDL(_ddl.format(_change)).execute_if(dialect=_dialect))  # type: ignore[no-untyped-call]
+
+
+evidence: Final = Table(
+    "evidence",
+    METADATA,
+    Column("page", ForeignKey("pages.id"), primary_key=True),
+    Column("revision", Integer, primary_key=True),
+    Column("counts", Text, nullable=False),
+)
+"""How the answers of a submission were typed, as JSON, where the consent says so."""

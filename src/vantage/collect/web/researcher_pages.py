@@ -119,6 +119,8 @@ def overview(visit: Visit) -> Response:
         wanted=sum(arm.wanted for arm in progress.arms),
         answered=sum(arm.answered for arm in progress.arms),
         reliability=visit.site.researchers.reliability().to_dicts(),
+        adaptive=visit.site.researchers.adaptive(),
+        sequential=visit.site.researchers.sequential(),
         one_condition=visit.site.study.conditions == ("",),
         refresh=REFRESH,
     )
