@@ -14,6 +14,7 @@ NAMES = (
     "runs",
     "engines",
     "collect",
+    "collect_crowd",
     "perspective",
     "trained",
     "models",
