@@ -28,6 +28,7 @@ ORDER = [
     "interop",
     "runs",
     "collect",
+    "recruit",
     "report",
     "view",
     "studies",

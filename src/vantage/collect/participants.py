@@ -322,14 +322,29 @@ class ParticipantService:
             return CompletionPath()
         done = person.stage == "finished"
         if plan.via == "prolific" and person.source == "prolific":
-            code = plan.completion_code if done else plan.screen_out_code
-            code = plan.full_code if person.stage == "full" else code
+            code = plan.completion_code if done else self._code(person)
             url = plan.completion_url if done and plan.completion_url else PROLIFIC
-            return CompletionPath(code, url.replace("{code}", code or "") if code or "{code}" not in url else None)
-        if not done:
+        elif not done:
             return CompletionPath()
-        code = code_of(self.database.key, person.rater) if person.source == "mturk" else plan.completion_code
-        return CompletionPath(code, plan.completion_url.replace("{code}", code or "") if plan.completion_url else None)
+        else:
+            code = code_of(self.database.key, person.rater) if person.source == "mturk" else plan.completion_code
+            url = plan.completion_url or ""
+        named = {"{code}": code or "", "{id}": person.external or ""}
+        if not url or ("{code}" in url and not code):
+            return CompletionPath(code)
+        for name, value in named.items():
+            url = url.replace(name, value)
+        return CompletionPath(code, url)
+
+    def _code(self, person: Row[Any]) -> str | None:
+        """Prolific's code for those who leave without finishing."""
+        plan = self.study.plan.recruitment
+        if person.stage == "full":
+            return plan.full_code
+        own = plan.no_consent_code if person.stage == "declined" else None
+        if person.verdict == "excluded":
+            own = plan.failed_check_code
+        return own or plan.screen_out_code
 
     def _group_of(self, participant: Participant) -> int:
         """Which questions a participant is asked, which never change once they have a batch."""

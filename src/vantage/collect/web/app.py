@@ -47,12 +47,19 @@ PAGES: Final[Mapping[str, Mapping[str, Handler]]] = {
 """The handlers of every page, by address and method."""
 
 
-def create_app(service: StudyService, *, prefix: str = "", own: bool = False) -> Starlette:
+def create_app(
+    service: StudyService,
+    *,
+    prefix: str = "",
+    own: bool = False,
+    pages: Mapping[str, Mapping[str, Handler]] | None = None,
+    hooks: Mapping[str, Mapping[str, Handler]] | None = None,
+) -> Starlette:
     """The application that serves one study.
 
     `prefix` is its path behind a reverse proxy, such as `/study`; the proxy may strip the prefix or pass it on. TLS is
     the proxy's task: cookies are marked as secure where the request came by https. With `own`, the service is closed
-    when the server stops.
+    when the server stops. `pages` are further pages, and `hooks` further addresses that take a body as it is.
     """
     site = Site(service, prefix)
 
@@ -94,7 +101,7 @@ def create_app(service: StudyService, *, prefix: str = "", own: bool = False) ->
     calls: dict[str, dict[str, Handler]] = {}
     for call in api.CALLS:
         calls.setdefault(call.path.replace("{item}", "{item:path}"), {})[call.method] = api.serve(call)
-    for addresses, json in ((PAGES, False), (calls, True)):
+    for addresses, json in ((PAGES, False), (pages or {}, False), (calls, True), (hooks or {}, True)):
         # One route per address, so that a wrong method is not reported as a wrong address.
         routes += [
             Route(path, endpoint(site, by_method, json=json), methods=list(by_method))

@@ -11,7 +11,7 @@ from typing import Final
 
 from starlette.responses import Response
 
-from vantage.collect.entry import PLATFORMS
+from vantage.collect.entry import platform
 from vantage.collect.views import InvalidAnswers, Participant, QuizResult, Step, StepKind
 from vantage.collect.web.signing import DAY
 from vantage.collect.web.visit import Redirect, Visit, whole_number
@@ -60,7 +60,7 @@ def start(visit: Visit) -> Response:
     site = visit.site
     via = site.study.plan.recruitment.via
     params = dict(visit.request.query_params)
-    if "invitation" not in params and PLATFORMS.get(via, ("",))[0] not in params:
+    if "invitation" not in params and platform(site.study.plan.recruitment)[0] not in params:
         if known := visit.known_participant():
             return visit.redirect(path(site.participants.step(known)))
         if via == "link":

@@ -50,6 +50,7 @@ class Site:
             "study": self.study.title,
             "lang": self.study.instrument.language,
             "contact": self.study.plan.contact,
+            "recruiting": self.study.plan.recruitment.offer is not None,
             "style": next(name for name in self.static if name.endswith(".css")),
             "script": next(name for name in self.static if name.endswith(".js")),
         }
