@@ -24,6 +24,7 @@ NAMES = (
     "planning",
     "calibration_powered",
     "powered",
+    "rehearsal",
 )
 
 

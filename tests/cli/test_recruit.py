@@ -31,6 +31,7 @@ def run(name: str, file: Path, *more: str) -> str:
     return result.output
 
 
+@pytest.mark.slow
 def test_from_draft_to_payment(here: World, tmp_path: Path) -> None:
     file = tmp_path / "study.yaml"
     assert "UNPUBLISHED" in run("create", file)

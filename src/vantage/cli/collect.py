@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from vantage.cli import recruit
+from vantage.cli import recruit, rehearse
 from vantage.cli.corpora import AllowUnique, Anonymity, Strict, TextColumns, texts_or_corpus
 from vantage.cli.output import Json, print_json, print_rows
 
@@ -36,6 +36,7 @@ app = typer.Typer(
     no_args_is_help=True,
 )
 
+app.command("rehearse", short_help="Let simulated people walk the study.")(rehearse.rehearse)
 app.add_typer(recruit.app, name="prolific", short_help="Recruit on Prolific: draft, publish, pay, stop.")
 app.add_typer(recruit.app, name="recruit", short_help="The same on any platform, by a link and a code.")
 

@@ -166,9 +166,8 @@ def _recruiter(file: Path, database: str | None) -> Iterator[Recruiter]:
     from vantage.collect.study import AnnotationStudy
     from vantage.recruit.opened import recruiter
 
-    with closing(StudyService(AnnotationStudy.load(file), database)) as service:
-        with closing(recruiter(service)) as one:
-            yield one
+    with closing(StudyService(AnnotationStudy.load(file), database)) as service, closing(recruiter(service)) as one:
+        yield one
 
 
 def _prolific(one: Recruiter) -> ProlificRecruiter:

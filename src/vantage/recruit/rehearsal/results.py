@@ -17,15 +17,14 @@ from vantage.measures.presentation import Column, Fact, View
 from vantage.measures.ratings import Floats
 from vantage.planning.model import RatingModel
 from vantage.planning.precision import Layout
-from vantage.planning.simulated import AlphaVariance
 from vantage.recruit.on_prolific import ProlificRecruiter
 from vantage.recruit.people import people
 from vantage.recruit.rehearsal.answering import ITEM, OPTS_OUT, RATER, Answers
 from vantage.recruit.rehearsal.crowd import KINDS, Guest
 from vantage.recruit.rehearsal.walker import READING, Walker
 
-SIMULATIONS: Final = 12
-"""Tables for each design from which a width is predicted."""
+SIMULATIONS: Final = 16
+"""Tables of the design from which alpha and the width of its interval are predicted."""
 
 VIEWS: Final = {
     "summary": View(
@@ -283,6 +282,7 @@ def _checks(study: AnnotationStudy, flags: list[tuple[Guest, Any]]) -> pl.DataFr
                 "false_alarms": sum(good) / len(good) if good else None,
                 "hasty_caught": sum(caught["hasty"]),
                 "copying_caught": sum(caught["copying"]),
+                "others_caught": sum(sum(caught[kind]) for kind in ("leaving", "phone")),
             }
         )
     return pl.DataFrame(rows)
@@ -311,12 +311,37 @@ def _stated(study: AnnotationStudy, name: str) -> float | None:
     return float(1 - bdtr(most, seen, 1 - float(np.mean(passes)))) if seen else None
 
 
+def expected_alpha(model: RatingModel, layout: Layout, seed: int) -> tuple[float, float]:
+    """Alpha and the width of its interval, as the measure gives them on average for a design.
+
+    >>> model = RatingModel.of_shares([0.0, 1.0], [0.5, 0.5], "nominal", item=0.5, rater=0.0)
+    >>> [round(value, 1) for value in expected_alpha(model, Layout(80, 5, 20), 0)]
+    [0.3, 0.3]
+    """
+    rng = np.random.default_rng([seed, 4])
+    unit = np.repeat(np.arange(layout.items), layout.per_item)
+    who = np.arange(layout.answers) % layout.raters
+    frame = pl.DataFrame({"item": unit, "rater": who}).cast(pl.String).with_columns(question=pl.lit("q"))
+    found = []
+    for _ in range(SIMULATIONS):
+        made = model.answers(rng, items=layout.items, per_item=layout.per_item, raters=layout.raters).ravel()
+        value = model.codes[made.astype(np.int64)] if len(model.codes) else made
+        row = alpha(frame.with_columns(value=pl.Series(value)), level=model.level, resamples=300, seed=seed).row(
+            0, named=True
+        )
+        if row["low"] is not None:
+            found.append((row["estimate"], row["high"] - row["low"]))
+    estimates, widths = zip(*found, strict=True) if found else ((float("nan"),), (float("nan"),))
+    return float(np.mean(estimates)), float(np.mean(widths))
+
+
 def _reliability(service: StudyService, answers: Answers, walkers: list[Walker], seed: int) -> pl.DataFrame:
     """Alpha of each question: as planned and with its interval's width, and as it came out."""
     study = service.study
     judgments = service.researchers.corpus().filter(~pl.col("excluded")).judgments
     chance = tuple(walker.guest.behaviour.random for walker in walkers if walker.outcome in ("finished", "vanished"))
     rows = []
+    expected: dict[Any, tuple[float, float]] = {}
     for question in study.instrument.questions:
         for condition in study.conditions:
             part = judgments.filter(question=question.id, condition=condition)
@@ -327,7 +352,11 @@ def _reliability(service: StudyService, answers: Answers, walkers: list[Walker],
             items, raters = part["item"].n_unique(), part["rater"].n_unique()
             per_item = max(2, round(len(part) / items))
             mixed = MixedModel(model.codes, model.level, model.cuts, model.item, model.rater, chance)
-            variance = AlphaVariance.simulated(mixed, max(per_item, 3), SIMULATIONS, seed, lambda _: None)
+            layout = Layout(items, per_item, raters)
+            told = (level, model.codes.tobytes(), model.cuts.tobytes(), model.item, model.rater, layout)
+            if told not in expected:
+                expected[told] = expected_alpha(mixed, layout, seed)
+            predicted, width = expected[told]
             low, high = row["low"], row["high"]
             rows.append(
                 {
@@ -336,8 +365,8 @@ def _reliability(service: StudyService, answers: Answers, walkers: list[Walker],
                     "items": items,
                     "per_item": per_item,
                     "raters": raters,
-                    "predicted": variance.alpha,
-                    "predicted_width": variance.width(Layout(items, per_item, raters), 0.95),
+                    "predicted": predicted,
+                    "predicted_width": width,
                     "estimate": row["estimate"],
                     "low": low,
                     "high": high,

@@ -63,7 +63,7 @@ class Walker:
     def _browser(self, *, phone: bool) -> httpx.Client:
         headers = {"user-agent": AGENTS[phone], "accept-language": "en"}
         # Plain HTTP on this machine: there is no certificate to check.
-        return httpx.Client(base_url=self.base, headers=headers, timeout=60, verify=False)  # noqa: S501
+        return httpx.Client(base_url=self.base, headers=headers, timeout=60, verify=False)
 
     def step(self) -> float | None:
         """Does the next thing; the seconds until the one after it, null where this person is done."""
