@@ -49,6 +49,15 @@ def test_people_bring_their_id_and_take_it_back(file: Path) -> None:
         assert again.number == ann.number
 
 
+def test_the_offer_needs_minutes(tmp_path: Path) -> None:
+    file = study_file(tmp_path, {"minutes": None}, recruitment=SONA)
+    with (
+        closing(StudyService(AnnotationStudy.load(file))) as service,
+        pytest.raises(InputError, match="how long the study takes; add 'minutes'"),
+    ):
+        recruiter(service)
+
+
 def test_payments_are_listed_once_and_proposals_wait(file: Path) -> None:
     with closing(StudyService(AnnotationStudy.load(file))) as service:
         one = LinkRecruiter(service)

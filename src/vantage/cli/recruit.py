@@ -196,6 +196,8 @@ def _show(state: Recruited, *, as_json: bool, proposals: list[dict[str, str]] | 
     numbers = {name: told[name] for name in ("status", "study", "places", "finished", "open_batches")}
     hourly = {} if state.hourly is None else {"paid_per_hour": f"{state.hourly:.2f} {state.currency}"}
     print_rows([{"platform": state.platform, **numbers, "submissions": counts, **amounts, **hourly}])
+    if state.link:
+        typer.echo(f"Put this link on the platform, which fills in the id: {state.link}")
     for edit in state.edits:
         typer.echo(f"Changed on the website, and not overwritten: {edit}")
     for key in state.unconfirmed:

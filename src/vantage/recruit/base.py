@@ -36,6 +36,8 @@ class Recruited:
     """Fields that were changed on the platform's website: the field, what it was, what it is."""
     unconfirmed: tuple[str, ...] = ()
     """Payments of which nobody knows yet whether the platform made them."""
+    link: str = ""
+    """The link to put on the platform, where that is done by hand."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,9 @@ class LinkRecruiter:
         self.service, self.source = service, service.study.plan.recruitment.via
         self.offer = offer_of(service.study)
         self.ledger = Ledger(service.database.sql)
+        if self.offer.minutes is None:
+            raise InputError("The offer does not say how long the study takes", remedy="add 'minutes' to 'offer'")
+        self.reward = reward(self.offer, self.offer.minutes, {})
 
     @property
     def link(self) -> str:
@@ -48,7 +51,6 @@ class LinkRecruiter:
         """The state as far as it is known here."""
         everyone = people(self.service, self.source)
         minutes = [person.minutes for person in everyone if person.minutes]
-        price = self._price(median(minutes)) if minutes else self._price(self.offer.minutes)
         paid = {act: sum(one.amount for one in self.ledger.all(act) if one.state == "done") for act in _PAYING}
         stages = [person.stage.replace("_", " ") for person in everyone]
         return Recruited(
@@ -59,11 +61,12 @@ class LinkRecruiter:
             submissions={stage: stages.count(stage) for stage in dict.fromkeys(stages)},
             open_batches=open_batches(self.service),
             finished=stages.count("finished"),
-            reward=price or 0,
+            reward=self.reward,
             paid=paid["approve"],
             bonuses=paid["bonus"],
             currency=self.offer.currency,
-            hourly=price / 100 / median(minutes) * 60 if minutes and price else None,
+            hourly=self.reward / 100 / median(minutes) * 60 if minutes else None,
+            link=self.link,
         )
 
     def top_up(self) -> int:
@@ -87,10 +90,9 @@ class LinkRecruiter:
             for person in people(self.service, self.source)
             if person.stage == "finished" and person.verdict != "excluded" and person.rater not in waiting | before
         ]
-        price = self._price(self.offer.minutes) or 0
         for person in ready:
-            self._pay("approve", f"approve:{person.rater}", person, price)
-        return Paid(tuple(person.rater for person in ready), tuple(sorted(before)), amount=price * len(ready))
+            self._pay("approve", f"approve:{person.rater}", person, self.reward)
+        return Paid(tuple(person.rater for person in ready), tuple(sorted(before)), amount=self.reward * len(ready))
 
     def proposals(self) -> list[Proposal]:
         """Finished participants who failed checks, or were excluded."""
@@ -126,11 +128,6 @@ class LinkRecruiter:
 
     def close(self) -> None:
         """There is no connection to close."""
-
-    def _price(self, minutes: float | None) -> int | None:
-        if minutes is None and self.offer.reward is None:
-            return None
-        return round(self.offer.reward * 100) if self.offer.reward else reward(self.offer, minutes or 0.0)
 
     def _status(self) -> str:
         if self.ledger.last("create") is None:
