@@ -11,13 +11,15 @@ from typing import Final
 
 from sqlalchemy import Connection, inspect, text
 
-from vantage.collect.tables import METADATA, reviews, settings
+from vantage.collect.tables import METADATA, drafts, reviews, settings
 from vantage.errors import InputError
 
-VERSION: Final = 2
+VERSION: Final = 3
 STEPS: Final[dict[int, Sequence[str]]] = {
     # Version 1 stored a participant's verdict without note and history.
     2: ("ALTER TABLE participants ADD COLUMN note TEXT NOT NULL DEFAULT ''",),
+    # Version 2 had no drafts.
+    3: (),
 }
 
 
@@ -44,6 +46,8 @@ def prepare(connection: Connection) -> bool:
             connection.execute(text(statement))
         if step == 2:
             reviews.create(connection)
+        if step == 3:
+            drafts.create(connection, checkfirst=True)
     if version < VERSION:
         connection.execute(settings.update().where(settings.c.key == "schema").values(value=str(VERSION)))
     return False

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from vantage.collect.document import AttentionCheckPart, GoldItemPart, RangePart, StudyDocument
+from vantage.collect.languages import language
 from vantage.collect.presenting import Shown, assigned, shown
 from vantage.collect.study_checks import PlanChecks, check_items
 from vantage.corpora import Corpus
@@ -67,6 +68,16 @@ class AnnotationStudy:
     def title(self) -> str:
         """What participants read at the top of every page."""
         return self.plan.title
+
+    @property
+    def language(self) -> str:
+        """The language of the study file's own texts."""
+        return self.plan.language or self.instrument.language
+
+    @cached_property
+    def languages(self) -> tuple[str, ...]:
+        """The languages in which participants can have the pages, the first by default."""
+        return tuple(dict.fromkeys(language(code).code for code in self.plan.languages or (self.language,)))
 
     @property
     def consent(self) -> str:

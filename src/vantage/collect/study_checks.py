@@ -10,6 +10,7 @@ from typing import Final
 import polars as pl
 
 from vantage.collect.document import RangePart, StudyDocument
+from vantage.collect.languages import catalogues, language
 from vantage.corpora import Corpus
 from vantage.documents import Document, Loc
 from vantage.errors import InputError, nearest
@@ -43,6 +44,13 @@ class PlanChecks:
                     self._known(("questions", index), name, self.questions, "question")
         if plan.double and plan.double.raters <= plan.raters:
             self._note(("double", "raters"), f"must be more than 'raters', which is {plan.raters}")
+        for key, code in [
+            (("language",), plan.language),
+            *((("languages", n), c) for n, c in enumerate(plan.languages)),
+        ]:
+            if code and language(code).code != code.partition("-")[0].lower():
+                self._note(key, f"there are no pages in '{code}'; available: {', '.join(catalogues())}")
+        self._unique(("languages",), plan.languages, "language")
         self._unique(("traits",), [trait.id for trait in plan.traits], "trait")
         for index, trait in enumerate(plan.traits):
             if trait.id in TAKEN:

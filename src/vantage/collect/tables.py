@@ -143,3 +143,13 @@ reviews: Final = Table(
     Column("at", Float, nullable=False),
 )
 """Every decision of the researcher about a participant; the latest counts."""
+
+drafts: Final = Table(
+    "drafts",
+    METADATA,
+    Column("participant", ForeignKey("participants.number"), primary_key=True),
+    Column("place", Text, primary_key=True),
+    Column("fields", Text, nullable=False),
+    Column("at", Float, nullable=False),
+)
+"""Forms that were filled in and not sent yet, as JSON: {input: [values]}; never part of an export."""
