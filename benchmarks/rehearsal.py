@@ -11,7 +11,7 @@ from vantage.collect.study import AnnotationStudy
 from vantage.recruit.rehearsal.rehearse import rehearse
 
 REHEARSALS = 20
-PEOPLE = 70
+PEOPLE = 45
 OFFER = {"url": "https://a.example", "description": "…", "hourly_pay": 9.0, "currency": "GBP", "minutes": 6}
 
 
@@ -19,7 +19,7 @@ def main() -> None:
     predicted, realised, caught, careless, stated = [], [], 0, 0, 0.0
     checks = [{"id": "c", "instruction": "Choose 3 here.", "question": "trust", "accept": [3]}]
     with tempfile.TemporaryDirectory() as folder:
-        plan = {"raters": 10, "batch": {"size": 5}, "questions": [["trust"]], "recruitment": {"offer": OFFER}}
+        plan = {"raters": 6, "batch": {"size": 5}, "questions": [["trust"]], "recruitment": {"offer": OFFER}}
         attention = {"per_batch": 2, "checks": checks}
         corpus = demo_corpus().write(f"{folder}/demo")
         study = AnnotationStudy.of(corpus, "warmth-competence", **plan, attention=attention)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.collect.people import begun, careless, work
+from tests.collect.people import begun, careless, honest, work
 from tests.recruit.world import OFFER, study_file
 from vantage.collect.service import StudyService
 from vantage.collect.study import AnnotationStudy
@@ -62,9 +62,9 @@ def test_payments_are_listed_once_and_proposals_wait(file: Path) -> None:
     with closing(StudyService(AnnotationStudy.load(file))) as service:
         one = LinkRecruiter(service)
         one.create()
-        for name, answer in (("s1", None), ("s2", careless)):
+        for name, answer in (("s1", honest), ("s2", careless)):
             person = begun(service, {"survey_code": name})
-            work(service, person, *([answer] if answer else []))
+            work(service, person, answer)
             service.participants.finish(person)
         paid = one.approve()
         assert (len(paid.paid), paid.amount) == (1, 150)

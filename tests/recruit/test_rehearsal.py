@@ -84,7 +84,7 @@ OFFER = {"url": "https://a.example", "description": "d", "hourly_pay": 9.0, "cur
 @pytest.mark.slow
 def test_two_hundred_people_of_appraisals_end_with_exact_counts(tmp_path: Path) -> None:
     items = [{"text": f"My {n}. day at work went wrong, and I blame myself for it."} for n in range(12)]
-    plan: dict[str, Any] = {"raters": 15, "batch": {"size": 1}, "recruitment": {"offer": OFFER}}
+    plan: dict[str, Any] = {"raters": 15, "batch": {"size": 1}, "recruitment": {"offer": {**OFFER, "minutes": 20}}}
     study = AnnotationStudy.of(corpus(tmp_path, "appraisals", items), "appraisals", **plan)
     made = rehearse(study, people=200, seed=1)
     row = exact(made, 200)
@@ -93,8 +93,9 @@ def test_two_hundred_people_of_appraisals_end_with_exact_counts(tmp_path: Path) 
 
 
 def test_the_same_seed_gives_the_same_rehearsal(tmp_path: Path) -> None:
-    study = warmth(tmp_path, raters=1, batch={"size": 3}, traits=TRAITS, quiz=QUIZ)
-    first, second = (rehearse(study, people=8, seed=3) for _ in range(2))
+    study = warmth(tmp_path, raters=1, batch={"size": 2}, traits=TRAITS, quiz=QUIZ, recruitment={"offer": OFFER})
+    mix = dict.fromkeys(("careful", "leaving", "phone", "declining"), 1.0)
+    first, second = (rehearse(study, people=4, seed=3, mix=mix) for _ in range(2))
     assert first.people.equals(second.people)
     assert first.summary.equals(second.summary)
     assert {path.name for path in tmp_path.rglob("*.sqlite")} == set()

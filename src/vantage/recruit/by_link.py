@@ -140,8 +140,15 @@ class LinkRecruiter:
         self.ledger.note(act, act, "done", study=self.service.study.id, amount=amount)
 
     def _pay(self, act: Act, key: str, person: Person, amount: int) -> bool:
-        who = {"submission": person.rater, "study": self.service.study.id}
-        return self.ledger.note(act, key, "done", amount=amount, currency=self.offer.currency, **who)
+        return self.ledger.note(
+            act,
+            key,
+            "done",
+            study=self.service.study.id,
+            submission=person.rater,
+            amount=amount,
+            currency=self.offer.currency,
+        )
 
     def _known(self, ids: Sequence[str]) -> dict[str, Person]:
         known = {person.rater: person for person in people(self.service, self.source)}

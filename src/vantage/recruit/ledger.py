@@ -96,7 +96,8 @@ class Ledger:
         def job(connection: Connection) -> list[Entry]:
             query = select(entries).order_by(entries.c.id)
             rows = connection.execute(query.where(entries.c.act.in_(acts)) if acts else query)
-            return [Entry(*row[1:-1], json.loads(row.detail)) for row in rows]
+            kept = [{**row, "detail": json.loads(row["detail"])} for row in rows.mappings()]
+            return [Entry(**{name: row[name] for name in Entry.__slots__}) for row in kept]
 
         return self._database.read(job)
 

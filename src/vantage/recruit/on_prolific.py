@@ -211,7 +211,8 @@ class ProlificRecruiter:
                 raise InputError(f"The submission {id_} is {status}", remedy="reject those that await review")
         known = next(one for one in CATEGORIES if one == category)
         for id_ in submissions:
-            line = {"study": self._require_study(), "submission": id_, "detail": {"reason": reason, "as": category}}
+            line: dict[str, Any] = {"study": self._require_study(), "submission": id_}
+            line["detail"] = {"reason": reason, "as": category}
             self.ledger.note("reject", f"reject:{id_}", "intent", **line)
             self.client.reject(id_, known, reason.strip())
             self.ledger.note("reject", f"reject:{id_}", "done", **line)

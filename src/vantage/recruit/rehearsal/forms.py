@@ -52,6 +52,8 @@ class Page:
     code: str = ""
     """The completion code that the page shows or links to."""
     errors: list[str] = field(default_factory=list)
+    leads: str = ""
+    """Where the first link that looks like a button goes."""
 
     @property
     def name(self) -> str:
@@ -73,6 +75,7 @@ def read_page(text: str, path: str) -> Page:
         instruction=_text(next(iter(main.xpath(".//*[contains(@class, 'instruction')]")), None)),
         words=len(seen.split()),
         code=_code(main),
+        leads=next(iter(main.xpath(".//a[contains(@class, 'button')]/@href")), ""),
         errors=[_text(one) for one in main.xpath(".//*[@role='alert']//li | .//*[contains(@class, 'error')]")],
     )
     form = next((one for one in main.xpath(".//form[translate(@method, 'POST', 'post')='post']") if _leads(one)), None)

@@ -1,4 +1,4 @@
-"""`vantage.rehearse`: lets simulated people come to a study in simulated time, and says what the study will be.
+"""Lets simulated people come to a study in simulated time, and says what the study will be.
 
 The real server runs on a database of its own that is thrown away. People arrive through a fake Prolific, whose events
 reach the server as signed webhooks; whoever acts next in simulated time acts next, one at a time, so that the same seed
@@ -123,7 +123,7 @@ class Stage:
                     walkers.append(walker)
                     heapq.heappush(events, (self.clock.now, next(order), walker))
                 continue
-            if who.outcome == "vanished":
+            if who.has_vanished():
                 self.fake.time_out(who.submission)
                 self._tell()
                 continue
@@ -133,7 +133,7 @@ class Stage:
                 continue
             done += 1
             advance(len(walkers) + len(unneeded), done)
-            if who.outcome == "vanished":  # the platform notices when the time is over
+            if who.has_vanished():  # the platform notices when the time is over
                 late = who.arrived + longest_time(self.minutes) * 60
                 heapq.heappush(events, (max(late, self.clock.now), next(order), who))
             else:

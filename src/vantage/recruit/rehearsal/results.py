@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -10,8 +11,10 @@ import numpy as np
 import polars as pl
 from scipy.special import bdtr
 
+from vantage.collect.document import AttentionPart, GoldPart
 from vantage.collect.service import StudyService
 from vantage.collect.study import AnnotationStudy, accepts
+from vantage.collect.views import RaterRow
 from vantage.measures.agreement.alpha import alpha
 from vantage.measures.presentation import Column, Fact, View
 from vantage.measures.ratings import Floats
@@ -34,6 +37,7 @@ VIEWS: Final = {
             "slow_minutes": Column("minutes (90 %)", digits=1),
             "cost": Column("cost, with fees and tax", digits=2),
             "fees": Column("fees and tax", digits=2),
+            "reward": Column(digits=2),
             "hourly": Column("pay per hour", digits=2),
         },
         says=(
@@ -63,7 +67,8 @@ VIEWS: Final = {
         },
         says=(
             Fact(
-                "For {question}, alpha is expected at {predicted}, with an interval {predicted_width} wide.", each=True
+                "Expected alpha, with the width of its interval: {rows}.",
+                row="{question} {predicted} ({predicted_width})",
             ),
         ),
         sources=("krippendorff2018",),
@@ -235,8 +240,8 @@ _ENDS: Final = ("finished", "ended early", "declined", "returned", "vanished", "
 
 def _assumptions(answers: Answers, minutes: float) -> tuple[str, ...]:
     return (
-        f"latent shares of {ITEM:.0%} for items and {RATER:.0%} for people where there is no pilot, and {OPTS_OUT:.0%} "
-        "opt-outs",
+        f"latent shares of {100 * ITEM:.0f} % for items and {100 * RATER:.0f} % for people where there is no pilot",
+        f"{100 * OPTS_OUT:.0f} % opt-outs",
         f"{READING * 60:.0f} words read in a minute",
         f"an offer for {minutes:g} minutes",
         f"seed {answers.seed}",
@@ -256,10 +261,10 @@ def _stuck(walkers: list[Walker]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=schema)
 
 
-def _checks(study: AnnotationStudy, flags: list[tuple[Guest, Any]]) -> pl.DataFrame:
+def _checks(study: AnnotationStudy, flags: list[tuple[Guest, RaterRow | None]]) -> pl.DataFrame:
     """For each kind of check, how many careless people it catches and how many careful ones it flags."""
     rows = []
-    found = {
+    found: dict[str, Callable[[RaterRow], bool]] = {
         "attention checks": lambda row: any("attention checks" in flag for flag in row.flags),
         "gold items": lambda row: any("gold items" in flag for flag in row.flags),
         "statistics of answers": lambda row: any(not flag.startswith("failed ") for flag in row.flags),
@@ -290,13 +295,15 @@ def _checks(study: AnnotationStudy, flags: list[tuple[Guest, Any]]) -> pl.DataFr
 
 def _stated(study: AnnotationStudy, name: str) -> float | None:
     """The chance that somebody who answers at random fails a larger share of checks than the study allows."""
+    part: AttentionPart | GoldPart
+    passes: list[float] = []
     if name == "attention checks" and study.plan.attention and study.checks:
-        part, passes = study.plan.attention, []
+        part = study.plan.attention
         for check in study.checks.values():
             scale = study.instrument.question(check.question).scale
             passes.append(len(check.accept) / (len(scale.options) + len(scale.opt_outs)))
     elif name == "gold items" and study.plan.gold:
-        part, passes = study.plan.gold, []
+        part = study.plan.gold
         for gold in study.gold.values():
             chance = 1.0
             for question, accept in gold.accept.items():

@@ -54,11 +54,16 @@ class Walker:
     why: str = ""
     _page: Page | None = None
     _tries: int = 0
+    _detours: int = 0
     _away: bool = False
 
     def __post_init__(self) -> None:
         self._rng = np.random.default_rng([self.answers.seed, 2, self.guest.number])
         self._http = self._browser(phone=False)
+
+    def has_vanished(self) -> bool:
+        """Whether this person has left without a word."""
+        return self.outcome == "vanished"
 
     def _browser(self, *, phone: bool) -> httpx.Client:
         headers = {"user-agent": AGENTS[phone], "accept-language": "en"}
@@ -116,7 +121,12 @@ class Walker:
                 return
             response = self._http.get(leads)
         page = read_page(response.text, str(response.url))
-        if response.status_code >= 500 or (response.status_code >= 400 and response.status_code != 422):
+        if response.is_error and response.status_code != 422:
+            if page.leads and response.status_code < 500 and self._detours < TRIES:
+                self._detours += 1  # a page that says what to do next has a link to it
+                self._page = None
+                self._look(self._http.get(page.leads))
+                return
             self.outcome, self.why = "failed", f"{response.status_code} at {page.path}: {page.heading}"
             self.stuck_at = page.name
             return
