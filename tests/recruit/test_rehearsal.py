@@ -84,11 +84,11 @@ OFFER = {"url": "https://a.example", "description": "d", "hourly_pay": 9.0, "cur
 @pytest.mark.slow
 def test_two_hundred_people_of_appraisals_end_with_exact_counts(tmp_path: Path) -> None:
     items = [{"text": f"My {n}. day at work went wrong, and I blame myself for it."} for n in range(12)]
-    plan: dict[str, Any] = {"raters": 15, "batch": {"size": 1}, "recruitment": {"offer": {**OFFER, "minutes": 20}}}
+    plan: dict[str, Any] = {"raters": 10, "batch": {"size": 1}, "recruitment": {"offer": {**OFFER, "minutes": 20}}}
     study = AnnotationStudy.of(corpus(tmp_path, "appraisals", items), "appraisals", **plan)
     made = rehearse(study, people=200, seed=1)
     row = exact(made, 200)
-    assert (row["answered"], row["open"]) == (180, 0)
+    assert (row["answered"], row["open"]) == (120, 0)
     assert len(made.reliability) == 24
 
 
