@@ -26,6 +26,7 @@ NAMES = (
     "adaptive",
     "calibration_powered",
     "powered",
+    "rehearsal",
 )
 
 
