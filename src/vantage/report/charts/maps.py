@@ -71,8 +71,7 @@ def group_map(
     known, whole = frame.drop_nulls([x, y]), frame
     behind = known.filter(ghost) if ghost else known.clear()
     frame, known = (part.remove(ghost) if ghost else part for part in (frame, known))
-    inside = [len(distinct(part, cluster)) for _, part in groups(frame, panel)]
-    apart = max(inside, default=0) > len(PALETTE)
+    apart = max((len(distinct(part, cluster)) for _, part in groups(frame, panel)), default=0) > len(PALETTE)
     if apart:
         # More clusters than colours get a panel each.
         both = [pl.col(column).cast(pl.String) for column in (panel, cluster) if column]
