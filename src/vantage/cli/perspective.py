@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -38,7 +38,7 @@ def split(
     from vantage.corpora import Corpus
     from vantage.perspective.benchmark import write_split
 
-    options = {"question": question, "users": users, "adaptation": adaptation, "extended": extended}
+    options: dict[str, Any] = {"question": question, "users": users, "adaptation": adaptation, "extended": extended}
     options |= {"test_users": test_users, "stratify": stratify, "seed": seed}
     typer.echo(str(write_split(Corpus.read(folder).included(), out, **options)))
     typer.echo(f"Predict the pairs of {out / 'test.csv'} and write item, rater and value to a file.", err=True)

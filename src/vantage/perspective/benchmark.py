@@ -130,7 +130,7 @@ def read_predictions(source: str | Path, corpus: Corpus, question: str) -> pl.Da
 def scored(predictions: pl.DataFrame, parts: Split, *, resamples: int = 1000, seed: int = 0) -> Evaluation:
     """Predictions for a split at all levels; intervals are over users where there are enough of them."""
     over = "users" if parts.test["rater"].n_unique() >= ENOUGH else "texts"
-    return evaluate(predictions, parts, resamples=resamples, seed=seed, over=over)  # type: ignore[arg-type]
+    return evaluate(predictions, parts, resamples=resamples, seed=seed, over=over)
 
 
 def baseline(parts: Split) -> pl.DataFrame:

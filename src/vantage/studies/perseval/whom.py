@@ -90,7 +90,9 @@ def bought(analysis: Perspectives) -> pl.DataFrame | None:
                     yield "adaptation", cell.name, plain.name, one.evaluations[cell], one.evaluations[plain]
         for rater in one.one_trait_raters:
             blind = next((c for c in strict if not c.knows_users and c.rater == _blind_name(rater)), None)
-            for trait, frame in one.with_one_trait(rater).items() if blind else ():
+            if blind is None:
+                continue
+            for trait, frame in one.with_one_trait(rater).items():
                 beside = one.evaluations[blind]
                 told = evaluate(
                     frame.join(beside.pairs, on=["item", "rater"], how="semi"),
@@ -104,11 +106,13 @@ def bought(analysis: Perspectives) -> pl.DataFrame | None:
 
     def rows(one: Evaluated) -> Iterator[dict[str, Any]]:
         label = one.task.label
-        found = [(*names, advantage(informed, other, label)) for *names, informed, other in pairs(one)]
-        holm = adjusted([told["p"] for *_, told in found], "holm")
-        for (kind, name, other, told), p in zip(found, holm, strict=True):
+        found = [
+            {"what": kind, "rater": name, "beside": other, **advantage(informed, beside, label)}
+            for kind, name, other, informed, beside in pairs(one)
+        ]
+        for row, p in zip(found, adjusted([row["p"] for row in found], "holm"), strict=True):
             where = "" if len(analysis.found) == 1 else f"{one.task.name}: "
-            yield {"what": kind, "rater": name, "beside": other, **told, "p_holm": p, "of": f"{where}{name}"}
+            yield {**row, "p_holm": p, "of": f"{where}{row['rater']}"}
 
     frame = analysis.per_corpus(rows)
     order = {name: n for n, name in enumerate(("trait", "history", "adaptation", "method"))}
