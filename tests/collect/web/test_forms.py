@@ -31,7 +31,8 @@ def wrong(asked: Sequence[Question], form: Mapping[str, str]) -> dict[str, str]:
 def rendered(index: int, asked: Question, given: Mapping[str, str]) -> str:
     """A question as HTML."""
     template = templates().get_template("question.html")
-    return template.render(index=index, question=asked, wording=asked.ask, given=given, errors={}, longest=LONGEST)
+    page = {"wording": asked.ask, "given": given, "errors": {}, "longest": LONGEST, "language": "en"}
+    return template.render(index=index, question=asked, **page)
 
 
 def question(scale: Scale, **given: Any) -> Question:
@@ -70,10 +71,11 @@ def test_an_empty_form_names_every_question(name: str) -> None:
     ("scale", "layout"),
     [
         (Scale.points(1, 9, anchors={1: "low", 9: "high"}), "points"),
-        (Scale.points(0, 100), "list"),
+        (Scale.points(0, 100), "slider"),
         (Scale.labels("no", "yes"), "inline"),
         (Scale.labels("a rather long answer that needs a line", "yes"), "list"),
-        (Scale.continuous(0, 1), "number"),
+        (Scale.continuous(0, 1), "slider"),
+        (Scale.free_text(50), "text"),
     ],
 )
 def test_each_scale_has_its_layout(scale: Scale, layout: str) -> None:
