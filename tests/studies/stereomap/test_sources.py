@@ -104,7 +104,7 @@ def test_people_stand_beside_models_and_are_not_pooled_with_them(tmp_path: Path)
     means = dict(found["groups"].filter(item="rich").select("source", "warmth").iter_rows())
     models = [means[f"recorded:{name}.parquet"] for name in "abc"]
     assert means["all models"] == pytest.approx(np.mean(models))
-    rho = {(row["source"], row["question"]): row for row in found["beside-people"].iter_rows(named=True)}
+    rho = {(row["source"], row["question"]): row for row in found["people-here"].iter_rows(named=True)}
     assert rho["recorded:a.parquet", "warmth"]["low"] > 0
     assert rho["recorded:c.parquet", "warmth"]["high"] < 0
     columns = found["side-by-side"].columns

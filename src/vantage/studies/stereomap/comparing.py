@@ -51,7 +51,7 @@ def summary(analysis: Stereomap) -> Data | None:
     return Data(table.join(refused, on="source", how="left", maintain_order="left"), facts)
 
 
-def beside_people(analysis: Stereomap) -> pl.DataFrame | None:
+def people_here(analysis: Stereomap) -> pl.DataFrame | None:
     """How far each model gives the groups the scores that the people of the corpus give them."""
     named = [source for source in analysis.sources if source.name != ALL]
     if len(named) < 2 or not any(source.name == PEOPLE for source in named):
