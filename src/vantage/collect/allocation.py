@@ -82,6 +82,11 @@ class ArmAllocation:
         return self.items - len(self.gold)
 
     @property
+    def rows(self) -> list[int]:
+        """The rows of the items that are assigned, ascending."""
+        return [self._row(index) for index in range(self.pool)]
+
+    @property
     def subset(self) -> int:
         """Number of items annotated by more raters."""
         return min(self.pool, ceil(self.share * self.pool - 1e-9)) if self.extra else 0

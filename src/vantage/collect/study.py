@@ -8,6 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from vantage.collect import evidence
+from vantage.collect.copies import ModelReasons
 from vantage.collect.document import AttentionCheckPart, GoldItemPart, RangePart, StudyDocument
 from vantage.collect.languages import language
 from vantage.collect.presenting import Shown, assigned, shown
@@ -15,7 +17,7 @@ from vantage.collect.study_checks import PlanChecks, check_items
 from vantage.corpora import Corpus
 from vantage.documents import Document
 from vantage.errors import InputError, Problems
-from vantage.instruments import Check, Instrument, Question
+from vantage.instruments import Check, Instrument, Question, grouped
 from vantage.presentations import PLAIN, Presentation
 
 
@@ -82,7 +84,8 @@ class AnnotationStudy:
     @property
     def consent(self) -> str:
         """What a participant agrees to, as plain paragraphs; may be empty."""
-        return self.plan.consent or self.instrument.consent
+        added = [evidence.CONSENT] if self.plan.evidence else []
+        return "\n\n".join(part for part in [self.plan.consent or self.instrument.consent, *added] if part)
 
     @property
     def warning(self) -> str:
@@ -124,8 +127,9 @@ class AnnotationStudy:
         if self.plan.questions == "together":
             return (every,)
         if isinstance(self.plan.questions, str):
-            return tuple((question,) for question in every)
-        return tuple(tuple(group) for group in self.plan.questions)
+            return tuple(tuple(question.id for question in group) for group in grouped(self.instrument.questions))
+        named = self.instrument.named
+        return tuple(tuple(one.id for name in group for one in named(name)) for group in self.plan.questions)
 
     @cached_property
     def question_groups(self) -> tuple[tuple[Question, ...], ...]:
@@ -142,6 +146,11 @@ class AnnotationStudy:
         if not plan.checks:
             return known
         return {check.id: check for check in (_check(part, known) for part in plan.checks) if check is not None}
+
+    @cached_property
+    def model_reasons(self) -> ModelReasons:
+        """The reasons that models gave about the items, to compare people's with."""
+        return ModelReasons(self.corpus)
 
     @cached_property
     def gold(self) -> Mapping[str, GoldItemPart]:

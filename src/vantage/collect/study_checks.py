@@ -9,16 +9,18 @@ from typing import Final
 
 import polars as pl
 
+from vantage.adaptive.until import Until
 from vantage.collect.document import RangePart, StudyDocument
 from vantage.collect.languages import catalogues, language
 from vantage.corpora import Corpus
+from vantage.corpora.disclosure import TECHNICAL
 from vantage.documents import Document, Loc
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument
 from vantage.presentations import FACTORS, Presentation, levels
 from vantage.scales import Scale, show_code
 
-TAKEN: Final = ("rater", "kind", "study", "verdict", "excluded", "stage", "recruited", "platform_id", "batches")
+TAKEN: Final = ("rater", "kind", *TECHNICAL)
 """Columns of exported raters, which no trait may be named after."""
 
 
@@ -28,6 +30,7 @@ class PlanChecks:
     def __init__(self, document: Document, plan: StudyDocument, instrument: Instrument) -> None:
         self.document, self.plan, self.instrument = document, plan, instrument
         self.questions = [question.id for question in instrument.questions]
+        self.named = [*self.questions, *{question.whole.id for question in instrument.questions if question.whole}]
 
     def run(self) -> None:
         """Reports every problem."""
@@ -41,9 +44,10 @@ class PlanChecks:
             for index, group in enumerate(plan.questions):
                 self._unique(("questions", index), group, "question")
                 for name in group:
-                    self._known(("questions", index), name, self.questions, "question")
-        if plan.double and plan.double.raters <= plan.raters:
-            self._note(("double", "raters"), f"must be more than 'raters', which is {plan.raters}")
+                    self._known(("questions", index), name, self.named, "question")
+        if plan.double and plan.double.raters <= plan.core:
+            self._note(("double", "raters"), f"must be more than 'raters', which is {plan.core}")
+        self._adaptive()
         for key, code in [
             (("language",), plan.language),
             *((("languages", n), c) for n, c in enumerate(plan.languages)),
@@ -59,6 +63,34 @@ class PlanChecks:
         self._gold()
         self._presentation()
         self._recruitment()
+
+    def _adaptive(self) -> None:
+        plan = self.plan.adaptive
+        if plan is None:
+            return
+        until = Until.parse(plan.until)
+        if self.plan.double:
+            self._note(("double",), "an adaptive study has no doubly annotated subset; leave it out")
+        for question in self.instrument.questions if until.by_item else ():
+            if question.scale.range is not None:
+                problem = f"question '{question.id}' takes any number, so that answers have no shares; use 'alpha 0.2'"
+                self._note(("raters", "until"), problem)
+        if until.needed is not None and until.needed[0] > plan.max:
+            self._note(
+                ("raters", "until"),
+                f"no item can be known to a width of {until.target:g} with {plan.max} ratings; 'max' must be at least "
+                f"{until.needed[0]} for items on which everyone agrees, and {until.needed[1]} where people are split",
+            )
+        known = {trait.id: trait for trait in self.plan.traits}
+        for index, name in enumerate(plan.balance):
+            self._known(("raters", "balance", index), name, list(known), "trait")
+            if name in known and known[name].kind != "choice":
+                self._note(("raters", "balance", index), f"trait '{name}' must be a choice with options")
+            elif name in known and len(known[name].options) > plan.max:
+                problem = (
+                    f"'{name}' has {len(known[name].options)} options, but no item gets more than {plan.max} ratings"
+                )
+                self._note(("raters", "balance", index), problem)
 
     def _attention(self) -> None:
         plan = self.plan.attention

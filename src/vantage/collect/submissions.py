@@ -17,7 +17,7 @@ from vantage.collect.answers import read
 from vantage.collect.languages import sentence
 from vantage.collect.presenting import decoded
 from vantage.collect.study import AnnotationStudy
-from vantage.collect.tables import items, pages, participants, submissions
+from vantage.collect.tables import evidence, items, pages, participants, submissions
 from vantage.collect.views import ItemPage, QuestionAnswer, Refused, Step
 
 _PAGE = (
@@ -73,6 +73,8 @@ class Submission:
     token: str
     answers: str
     seconds: float | None
+    evidence: str | None = None
+    """Counts of how it was typed, as stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,16 +108,20 @@ def item_page(connection: Connection, study: AnnotationStudy, person: Row[Any], 
     earlier: Mapping[str, QuestionAnswer] = {}
     if page.revision:
         earlier = read(connection.execute(_LAST, {"page": page.id, "revision": page.revision}).scalar_one())
+    record = json.loads(page.record) if page.record is not None else _substitute(study, page.check)
+    instruction = study.checks[page.check].instruction if page.kind == "attention" else ""
+    if instruction and study.plan.attention and study.plan.attention.placed == "inside":
+        record, instruction = _with_instruction(study, record, instruction), ""
     return ItemPage(
         position=page.position,
         pages=step.pages,
         answered=step.answered,
         condition=page.condition,
-        record=json.loads(page.record) if page.record is not None else _substitute(study, page.check),
+        record=record,
         questions=seen[0],
         group=person.question_set,
         presentations=tuple(str(way) for way in seen[1]),
-        instruction=study.checks[page.check].instruction if page.kind == "attention" else "",
+        instruction=instruction,
         earlier=decoded(earlier, seen),
         # The page's number ties the answers to this page, whatever else is open in another tab.
         token=f"{page.id}.{secrets.token_urlsafe(9)}",
@@ -149,12 +155,25 @@ def save(connection: Connection, new: Submission, lease: float) -> SaveResult:
     now, revision, more = time.time(), page.revision + 1, int(page.state != "answered")
     stored = {"page": page.id, "revision": revision, "token": new.token, "answers": new.answers}
     connection.execute(_INSERT, {**stored, "seconds": new.seconds, "at": now})
+    if new.evidence is not None:
+        connection.execute(evidence.insert(), {"page": page.id, "revision": revision, "counts": new.evidence})
     connection.execute(_ANSWERED, {"page": page.id, "new_revision": revision})
     drafts.drop(connection, page.number, drafts.item_place(page.id))
     if page.lease is None:
         return SaveResult(page.position, revision, expired=True)
     connection.execute(_LEASE, {"own": page.number, "until": now + lease, "more": more})
     return SaveResult(page.position, revision, step=Step.in_batch(page.pages, page.answered + more))
+
+
+def _with_instruction(study: AnnotationStudy, record: Mapping[str, Any], instruction: str) -> dict[str, Any]:
+    """An item with an instruction at the end of what is judged, so that only those who read it will see it."""
+    shown = [field.name for field in study.instrument.fields if field.kind != "target" and record.get(field.name)]
+    name = shown[-1] if shown else study.instrument.fields[-1].name
+    text = record.get(name) or ""
+    if isinstance(text, list):
+        *turns, last = text
+        return {**record, name: [*turns, {**last, "text": f"{last['text']}\n\n{instruction}"}]}
+    return {**record, name: f"{text}\n\n{instruction}".strip()}
 
 
 def _substitute(study: AnnotationStudy, check: str) -> Mapping[str, Any]:

@@ -11,6 +11,7 @@ from vantage.measures.aggregation.votes import Ties
 from vantage.measures.agreement.differences import Distance
 from vantage.measures.agreement.differences import Weights
 from vantage.measures.agreement.rater_pairs import PairStatistic
+from vantage.measures.agreement.sets import Distance as SetsDistance
 from vantage.measures.audit.g_study import Show
 from vantage.measures.intervals import Method
 from vantage.measures.intervals import Over
@@ -41,6 +42,7 @@ from vantage.measures.reliability.split_half import Average
 from vantage.measures.reliability.split_half import Correlation
 from vantage.measures.reliability.split_half import Split
 from vantage.measures.resampling import Resampled
+from vantage.measures.scaling.comparisons import Scoring
 from vantage.measures.scoring.references import Reference
 from vantage.measures.scoring.replaceability import Alignment
 from vantage.measures.scoring.scores import Missing
@@ -62,6 +64,7 @@ def alpha(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
     powered_by: str | Sequence[str] | None = ...,
 ) -> pl.DataFrame: ...
 def fleiss(
@@ -76,6 +79,7 @@ def fleiss(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def randolph(
     data: Judgments,
@@ -90,6 +94,7 @@ def randolph(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def ac1(
     data: Judgments,
@@ -104,6 +109,7 @@ def ac1(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def cohen(
     data: Judgments,
@@ -117,6 +123,7 @@ def cohen(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def scott(
     data: Judgments,
@@ -130,6 +137,7 @@ def scott(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def rater_matrix(
     data: Judgments,
@@ -144,6 +152,7 @@ def rater_matrix(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def pairwise(
     data: Judgments,
@@ -158,6 +167,7 @@ def pairwise(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
     powered_by: str | Sequence[str] | None = ...,
 ) -> pl.DataFrame: ...
 def difference(
@@ -173,6 +183,7 @@ def difference(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def unanimity(
     data: Judgments,
@@ -186,6 +197,7 @@ def unanimity(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def icc(
     data: Judgments,
@@ -196,6 +208,7 @@ def icc(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def opt_outs(
     data: Judgments,
@@ -209,6 +222,20 @@ def opt_outs(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
+) -> pl.DataFrame: ...
+def set_alpha(
+    data: Judgments,
+    *,
+    by: By = ...,
+    distance: SetsDistance = ...,
+    ci: Resampled = ...,
+    resamples: int = ...,
+    confidence: float = ...,
+    seed: int = ...,
+    kinds: Kinds = ...,
+    include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def split_half(
     data: Judgments,
@@ -225,6 +252,7 @@ def split_half(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def needed_raters(
     data: Judgments,
@@ -239,6 +267,7 @@ def needed_raters(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def d_study(
     data: Judgments,
@@ -253,6 +282,7 @@ def d_study(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def rater_quality(
     data: Judgments,
@@ -262,6 +292,7 @@ def rater_quality(
     min_items: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def aggregate(
     data: Judgments,
@@ -275,6 +306,7 @@ def aggregate(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def bands(
     data: Judgments,
@@ -289,6 +321,7 @@ def bands(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def soft_labels(
     data: Judgments,
@@ -298,6 +331,7 @@ def soft_labels(
     smoothing: float = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def competence(
     data: Judgments,
@@ -307,6 +341,7 @@ def competence(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def entropy(
     data: Judgments,
@@ -323,6 +358,7 @@ def entropy(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
     powered_by: str | Sequence[str] | None = ...,
 ) -> pl.DataFrame: ...
 def ambiguity(
@@ -337,6 +373,7 @@ def ambiguity(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def split_items(
     data: Judgments,
@@ -352,6 +389,7 @@ def split_items(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
     powered_by: str | Sequence[str] | None = ...,
 ) -> pl.DataFrame: ...
 def opposed_items(
@@ -370,6 +408,7 @@ def opposed_items(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def distance(
     data: Judgments,
@@ -392,6 +431,7 @@ def distance(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def refusals(
     data: Judgments,
@@ -403,6 +443,7 @@ def refusals(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def accuracy(
     data: Judgments,
@@ -428,6 +469,7 @@ def accuracy(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def confusion(
     data: Judgments,
@@ -440,6 +482,7 @@ def confusion(
     match: By = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def calibration(
     data: Judgments,
@@ -458,6 +501,7 @@ def calibration(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def mean(
     data: Judgments,
@@ -472,6 +516,7 @@ def mean(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
     powered_by: str | Sequence[str] | None = ...,
 ) -> pl.DataFrame: ...
 def prevalence(
@@ -488,6 +533,7 @@ def prevalence(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
     powered_by: str | Sequence[str] | None = ...,
 ) -> pl.DataFrame: ...
 def correlate(
@@ -507,6 +553,7 @@ def correlate(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
     powered_by: str | Sequence[str] | None = ...,
 ) -> pl.DataFrame: ...
 def ranks(
@@ -535,6 +582,7 @@ def ranks(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def compare(
     data: Judgments,
@@ -556,6 +604,37 @@ def compare(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
+) -> pl.DataFrame: ...
+def scaling(
+    data: Judgments,
+    *,
+    by: By = ...,
+    method: Scoring = ...,
+    worst: str = ...,
+    prior: float = ...,
+    ci: Over = ...,
+    resamples: int = ...,
+    confidence: float = ...,
+    seed: int = ...,
+    kinds: Kinds = ...,
+    include_excluded: bool = ...,
+    include_extra: bool = ...,
+) -> pl.DataFrame: ...
+def scaling_split_half(
+    data: Judgments,
+    *,
+    by: By = ...,
+    method: Scoring = ...,
+    worst: str = ...,
+    prior: float = ...,
+    correlation: Correlation = ...,
+    spearman_brown: bool = ...,
+    splits: int = ...,
+    seed: int = ...,
+    kinds: Kinds = ...,
+    include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def components(
     data: Judgments,
@@ -569,6 +648,7 @@ def components(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def audit(
     data: Judgments,
@@ -577,6 +657,7 @@ def audit(
     confidence: float = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def g_study(
     data: Judgments,
@@ -590,6 +671,7 @@ def g_study(
     confidence: float = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def balanced_gain(
     data: Judgments,
@@ -598,6 +680,7 @@ def balanced_gain(
     confidence: float = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def explain(
     data: Judgments,
@@ -614,6 +697,7 @@ def explain(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def facets(
     data: Judgments,
@@ -626,6 +710,7 @@ def facets(
     confidence: float = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def dif(
     data: Judgments,
@@ -639,6 +724,7 @@ def dif(
     confidence: float = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def regress(
     data: Judgments,
@@ -654,6 +740,7 @@ def regress(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
     powered_by: str | Sequence[str] | None = ...,
 ) -> pl.DataFrame: ...
 def alt_test(
@@ -680,6 +767,7 @@ def alt_test(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def panel(
     data: Judgments,
@@ -696,6 +784,7 @@ def panel(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def rationale_agreement(
     data: Judgments,
@@ -718,6 +807,7 @@ def rationale_agreement(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def rationale_similarity(
     data: Judgments,
@@ -739,6 +829,7 @@ def rationale_similarity(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def rationale_form(
     data: Judgments,
@@ -753,4 +844,5 @@ def rationale_form(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...

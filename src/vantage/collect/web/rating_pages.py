@@ -8,6 +8,7 @@ from typing import Final
 
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
+from vantage.collect import evidence
 from vantage.collect.languages import sentence
 from vantage.collect.submissions import page_number
 from vantage.collect.views import InvalidAnswers, ItemPage, Participant, Refused, Step
@@ -48,7 +49,10 @@ def submit(visit: Visit) -> Response:
     questions, _ = site.study.shown(int(group), participant.number, page_number(token.view))
     answers = forms.read(questions, given)
     try:
-        done = site.participants.submit(participant, position, answers, token=token.view, seconds=token.seconds)
+        counts = evidence.read(given.get("evidence", ""))
+        done = site.participants.submit(
+            participant, position, answers, token=token.view, seconds=token.seconds, evidence=counts
+        )
     except InvalidAnswers as invalid:
         keep_draft(visit, participant, token)
         page, errors = _page(visit, participant), forms.errors(questions, invalid)
@@ -79,11 +83,11 @@ def review(visit: Visit) -> Response:
 
 
 def finish(visit: Visit) -> Response:
-    """Makes the answers final and leads back to the platform, where there is one."""
+    """Makes the answers final and leads back to the platform, unless there may be another batch first."""
     participant = visit.require_participant()
     visit.check_form(participant.id, "review")
     completion = visit.site.participants.finish(participant)
-    if completion.redirect:
+    if completion.redirect and not visit.site.participants.step(participant).more:
         return RedirectResponse(completion.redirect, 303)
     return visit.redirect("/end")
 
@@ -138,6 +142,7 @@ def _item(
         restored=restored,
         left=page.left,
         form=token,
+        evidence=site.study.plan.evidence,
     )
 
 
