@@ -28,6 +28,7 @@ import os, sys
 from types import SimpleNamespace
 import sqlalchemy.dialects.sqlite, yaml
 from vantage.collect.document import StudyDocument
+from vantage.collect.private import PrivateStore
 from vantage.collect.sql import SqlDatabase
 from vantage.recruit.on_prolific import ProlificRecruiter
 from vantage.recruit.prolific import ProlificClient
@@ -39,9 +40,10 @@ for line in sys.stdin:
     if (child := os.fork()) == 0:
         # Payments and ledger are real; measures of quality, whose threads do not survive a fork, are left out.
         sql = SqlDatabase(database)
+        private = PrivateStore(sql, plan.id)
         service = SimpleNamespace(
             study=SimpleNamespace(plan=plan, id=plan.id),
-            database=SimpleNamespace(sql=sql, read=sql.read, write=sql.write),
+            database=SimpleNamespace(sql=sql, read=sql.read, write=sql.write, private=private),
             researchers=SimpleNamespace(raters=lambda: []),
         )
         one = ProlificRecruiter(service, ProlificClient(token, address), lambda: 1.0)

@@ -135,7 +135,7 @@ def test_returned_and_timed_out_submissions_free_their_seats_at_once(here: World
     here.recruiter.poll()  # nothing more happens
     assert here.free() == all_free
     ann, bob = people(here.service, "prolific")
-    assert (ann.verdict, ann.note) == ("excluded", "returned the submission on the platform")
+    assert (ann.verdict, ann.why) == ("excluded", "returned the submission on the platform")
     assert bob.verdict == "pending"
     # A researcher who takes the return back on the website lets the person in again.
     here.fake._become(first, "AWAITING REVIEW")

@@ -138,7 +138,7 @@ def ledger(study: StudyFile, database: Database = None, as_json: Json = False) -
     from vantage.recruit.ledger import Ledger
 
     with closing(StudyService(AnnotationStudy.load(study), database)) as service:
-        entries = [asdict(entry) for entry in Ledger(service.database.sql).all()]
+        entries = [asdict(entry) for entry in Ledger(service.database.private.sql).all()]
     if as_json:
         print_json(entries)
     else:

@@ -24,7 +24,7 @@ class LinkRecruiter:
     def __init__(self, service: StudyService) -> None:
         self.service, self.source = service, service.study.plan.recruitment.via
         self.offer = offer_of(service.study)
-        self.ledger = Ledger(service.database.sql)
+        self.ledger = Ledger(service.database.private.sql)
         if self.offer.minutes is None:
             raise InputError("The offer does not say how long the study takes", remedy="add 'minutes' to 'offer'")
         self.reward = reward(self.offer, self.offer.minutes, {})
@@ -100,7 +100,7 @@ class LinkRecruiter:
         found = []
         for person in people(self.service, self.source):
             reason = failed.get(person.rater, "") if person.verdict == "pending" else ""
-            reason = f"excluded: {person.note or 'no note'}" if person.verdict == "excluded" else reason
+            reason = f"excluded: {person.why or 'no reason given'}" if person.verdict == "excluded" else reason
             if reason and person.stage == "finished":
                 found.append(Proposal(person.rater, person.rater, reason))
         return found

@@ -13,32 +13,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final, Literal
 
-from sqlalchemy import Column, Connection, Float, Integer, MetaData, Table, Text, UniqueConstraint, inspect, select
+from sqlalchemy import Connection, select
 from sqlalchemy.exc import IntegrityError
 
+from vantage.collect.private import recruiting as entries
 from vantage.collect.sql import SqlDatabase
 
 Act = Literal["create", "publish", "top-up", "approve", "reject", "bonus", "stop", "accept", "event"]
 State = Literal["intent", "paying", "done", "failed"]
 """`paying`: a bonus is set up, and the call that pays it is about to be made."""
 ENDS: Final[tuple[State, ...]] = ("done", "failed")
-
-METADATA: Final = MetaData()
-entries: Final = Table(
-    "recruiting",
-    METADATA,
-    Column("id", Integer, primary_key=True, autoincrement=True),
-    Column("at", Float, nullable=False),
-    Column("act", Text, nullable=False),
-    Column("key", Text, nullable=False),
-    Column("state", Text, nullable=False),
-    Column("study", Text, nullable=False),
-    Column("submission", Text, nullable=False),
-    Column("amount", Integer, nullable=False),
-    Column("currency", Text, nullable=False),
-    Column("detail", Text, nullable=False),
-    UniqueConstraint("key", "state", name="recruiting_once"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +42,10 @@ class Entry:
 
 
 class Ledger:
-    """The ledger in a study's database."""
+    """The ledger among the private tables of a study."""
 
     def __init__(self, database: SqlDatabase) -> None:
         self._database = database
-        if not database.read(lambda connection: inspect(connection).has_table(entries.name)):
-            database.write(METADATA.create_all)
 
     def note(
         self,

@@ -47,7 +47,7 @@ class ProlificRecruiter:
 
     def __init__(self, service: StudyService, client: ProlificClient, forecast: Callable[[], float]) -> None:
         self.service, self.client, self._forecast = service, client, forecast
-        self.ledger = Ledger(service.database.sql)
+        self.ledger = Ledger(service.database.private.sql)
         if service.study.plan.recruitment.via != "prolific":
             raise InputError(
                 f"The study '{service.study.id}' does not recruit on Prolific", remedy="write 'via: prolific'"
@@ -316,7 +316,7 @@ class ProlificRecruiter:
         """What a submission's status means for the seats of its participant."""
         if person is None or person.stage == "withdrawn":
             return
-        left_out = person.verdict == "excluded" and person.note == RETURNED
+        left_out = person.verdict == "excluded" and person.why == RETURNED
         if one.status == "RETURNED" and person.verdict != "excluded":
             leave_out(self.service, person)
         elif one.status == "TIMED-OUT" and person.stage != "finished":
@@ -327,16 +327,17 @@ class ProlificRecruiter:
     def _proposed(self, submissions: Mapping[str, Submission]) -> list[Proposal]:
         by_submission = {person.submission: person for person in people(self.service, "prolific")}
         failed = failed_checks(self.service)
-        done = self.service.study.plan.recruitment.completion_code
+        plan = self.service.study.plan.recruitment
+        done, leaving = plan.completion_code, {plan.no_consent_code, plan.screen_out_code, plan.full_code} - {None}
         proposed = []
         for one in submissions.values():
             person = by_submission.get(one.id)
             if one.status != "AWAITING REVIEW":
                 continue
-            if person is None:
-                reason = "nobody with this submission came to the study"
+            if person is None:  # of those who decline, nothing is kept
+                reason = "" if one.code in leaving else "nobody with this submission agreed to take part"
             elif person.verdict == "excluded":
-                reason = f"excluded: {person.note or 'no note'}"
+                reason = f"excluded: {person.why or 'no reason given'}"
             elif one.code == done and person.stage != "finished":
                 reason = f"left with the code of those who finished, but is at '{person.stage}'"
             else:

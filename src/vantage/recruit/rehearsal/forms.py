@@ -54,6 +54,8 @@ class Page:
     errors: list[str] = field(default_factory=list)
     leads: str = ""
     """Where the first link that looks like a button goes."""
+    own_link: str = ""
+    """A link with which the person can continue in another browser."""
 
     @property
     def name(self) -> str:
@@ -75,6 +77,7 @@ def read_page(text: str, path: str) -> Page:
         instruction=_text(next(iter(main.xpath(".//*[contains(@class, 'instruction')]")), None)),
         words=len(seen.split()),
         code=_code(main),
+        own_link=next(iter(main.xpath(".//a[contains(@href, '?continue=')]/@href")), ""),
         leads=next(iter(main.xpath(".//a[contains(@class, 'button')]/@href")), ""),
         errors=[_text(one) for one in main.xpath(".//*[@role='alert']//li | .//*[contains(@class, 'error')]")],
     )

@@ -183,7 +183,7 @@ def _stage(study: AnnotationStudy, seed: int, minutes: float, pilot: Corpus | No
             serving(fake.app()) as platform,
             _environment({TOKEN: fake.token, ADDRESS: platform, WEBHOOK_SECRET: fake.secret}),
         ):
-            service = StudyService(_copied(study, minutes), f"sqlite:///{folder}/rehearsal.sqlite")
+            service = StudyService(_copied(study, minutes), f"sqlite:///{folder}/rehearsal.sqlite", apart=False)
             try:
                 with serving(create_app(service, hooks=pages.HOOKS)) as base:
                     client = ProlificClient(fake.token, platform)

@@ -55,6 +55,7 @@ class Walker:
     _page: Page | None = None
     _tries: int = 0
     _detours: int = 0
+    _own_link: str = ""
     _away: bool = False
 
     def __post_init__(self) -> None:
@@ -101,7 +102,7 @@ class Walker:
             self._http = self._browser(phone=True)
             self._away = True
             before = page.path
-            self._look(self._http.get(self.start))
+            self._look(self._http.get(self._own_link or self.start))
             self.came_back = self.outcome == "at work" and self._page is not None and self._page.path == before
             if self.came_back is False and self.outcome != "at work":
                 self.outcome, self.why = "stuck", "could not continue on another device"
@@ -121,6 +122,7 @@ class Walker:
                 return
             response = self._http.get(leads)
         page = read_page(response.text, str(response.url))
+        self._own_link = page.own_link or self._own_link
         if response.is_error and response.status_code != 422:
             if page.leads and response.status_code < 500 and self._detours < TRIES:
                 self._detours += 1  # a page that says what to do next has a link to it
