@@ -298,6 +298,10 @@ class StudyDocument(DocumentPart):
     """The study's id, used for the database and the exported raters."""
     title: Text
     """Shown at the top of every page."""
+    language: str = ""
+    """The language of the pages and of this file's texts, such as `de`; by default the instrument's."""
+    languages: tuple[str, ...] = ()
+    """Languages of the pages to choose from; items, questions and this file's texts stay as they are."""
     corpus: Text
     """The corpus folder, relative to this file."""
     instrument: Text

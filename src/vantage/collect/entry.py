@@ -12,6 +12,7 @@ from sqlalchemy import Connection, select
 from sqlalchemy.engine import Row
 
 from vantage.collect.document import RecruitmentPart
+from vantage.collect.languages import sentence
 from vantage.collect.pseudonyms import pseudonym, withdrawn
 from vantage.collect.tables import invitations, participants
 from vantage.collect.views import Refused
@@ -37,19 +38,25 @@ def identify(recruitment: RecruitmentPart, params: Mapping[str, str]) -> tuple[s
     if recruitment.via == "link":
         return "link", _checked("form", params["form"]) if "form" in params else None, {}
     if recruitment.via == "invitation":
-        raise Refused("This study is open by invitation only. Please use the complete link you were sent.")
+        raise Refused(sentence("This study is open by invitation only. Please use the complete link you were sent."))
     name, others = PLATFORMS[recruitment.via]
     if params.get("assignmentId") == PREVIEW:
-        raise Refused("This is a preview. Please accept the task first, then open the study again.")
+        raise Refused(sentence("This is a preview. Please accept the task first, then open the study again."))
     if not params.get(name):
-        raise Refused("Your link does not identify you. Please open the study from the platform that sent you.")
+        raise Refused(
+            sentence("Your link does not identify you. Please open the study from the platform that sent you.")
+        )
     kept = {other: _checked(other, params[other]) for other in others if params.get(other)}
     return recruitment.via, _checked(name, params[name]), kept
 
 
 def _checked(name: str, value: str) -> str:
     if not _IDENTIFIER.fullmatch(value):
-        raise Refused(f"The '{name}' part of your link is damaged. Please copy the complete link and try again.")
+        raise Refused(
+            sentence(
+                "The “%(part)s” part of your link is damaged. Please copy the complete link and try again.", part=name
+            )
+        )
     return value
 
 
@@ -65,7 +72,7 @@ def find_or_create(
     if source == "invitation":
         token = select(invitations.c.token).where(invitations.c.token == external)
         if connection.execute(token).first() is None:
-            raise Refused("This invitation is unknown. Please check the link you were sent.", "unknown")
+            raise Refused(sentence("This invitation is unknown. Please check the link you were sent."), "unknown")
     id_ = secrets.token_urlsafe(24)
     connection.execute(
         participants.insert(),

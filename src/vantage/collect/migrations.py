@@ -11,14 +11,14 @@ from typing import Final
 
 from sqlalchemy import Connection, inspect, text
 
-from vantage.collect.tables import METADATA, decisions, evidence, reviews, settings
+from vantage.collect.tables import METADATA, decisions, drafts, evidence, reviews, settings
 from vantage.errors import InputError
 
 VERSION: Final = 3
 STEPS: Final[dict[int, Sequence[str]]] = {
     # Version 1 stored a participant's verdict without note and history.
     2: ("ALTER TABLE participants ADD COLUMN note TEXT NOT NULL DEFAULT ''",),
-    # Version 2 stored neither who made a decision nor how answers were typed.
+    # Version 2 had no drafts, and stored neither who made a decision nor how answers were typed.
     3: (),
 }
 
@@ -47,7 +47,7 @@ def prepare(connection: Connection) -> bool:
         if step == 2:
             reviews.create(connection)
         if step == 3:
-            for table in (decisions, evidence):
+            for table in (drafts, decisions, evidence):
                 table.create(connection, checkfirst=True)
     if version < VERSION:
         connection.execute(settings.update().where(settings.c.key == "schema").values(value=str(VERSION)))

@@ -5,18 +5,20 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, TypeVar, cast
 
 from sqlalchemy import Connection, bindparam, delete, func, select, update
 from sqlalchemy.engine import Row
 from sqlalchemy.exc import IntegrityError
 
-from vantage.collect import assignment, entry
+from vantage.collect import assignment, drafts, entry
 from vantage.collect.answers import check_traits, checked
 from vantage.collect.database import StudyDatabase
+from vantage.collect.languages import sentence
 from vantage.collect.pseudonyms import code_of, withdrawn
 from vantage.collect.reviewing import apply_rules
-from vantage.collect.submissions import Submission, item_page, page_number, save
+from vantage.collect.submissions import Submission, already_saved, item_page, page_number, save
 from vantage.collect.tables import evidence, pages, participants, submissions
 from vantage.collect.views import (
     CompletionPath,
@@ -115,6 +117,7 @@ class ParticipantService:
         def job(connection: Connection, person: Row[Any]) -> None:
             if person.stage != "traits":
                 return
+            drafts.drop(connection, person.number)
             _move(connection, person, "guidelines", traits=traits)
             if self.study.plan.adaptive and self.study.plan.adaptive.balance:
                 again = self._row(connection, person.number)
@@ -144,7 +147,7 @@ class ParticipantService:
         def job(connection: Connection) -> QuizResult:
             person = self._row(connection, participant.number, lock=True)
             if person.stage != "quiz":
-                raise Refused("You have already taken the quiz.", "conflict")
+                raise Refused(sentence("You have already taken the quiz."), "conflict")
             attempts = person.attempts + 1
             if passed:
                 _move(connection, person, "working", attempts=attempts)
@@ -167,9 +170,9 @@ class ParticipantService:
             person = self._row(connection, participant.number)
             step = self._step(connection, person)
             if step is None or step.kind not in ("item", "review"):
-                raise Refused("You have no page to answer now.", "conflict")
+                raise Refused(sentence("You have no page to answer now."), "conflict")
             if not 0 < position <= (step.position or step.pages):
-                raise Refused("There is no such page, or it comes later.", "unknown")
+                raise Refused(sentence("There is no such page."), "unknown")
             return item_page(connection, self.study, person, step, position)
 
         return self.database.read(job)
@@ -218,12 +221,13 @@ class ParticipantService:
             person = self._row(connection, participant.number, lock=True)
             if person.stage == "working":
                 if not person.pages or person.answered < person.pages:
-                    raise Refused("Some pages are not answered yet.", "conflict")
+                    raise Refused(sentence("Some pages are not answered yet."), "conflict")
+                drafts.drop(connection, person.number)
                 _move(connection, person, "finished", lease=None, finished_at=time.time())
                 apply_rules(connection, self.study, self._row(connection, participant.number))
                 person = self._row(connection, participant.number)
             if person.stage != "finished":
-                raise Refused("You have nothing to submit yet.", "conflict")
+                raise Refused(sentence("You have nothing to submit yet."), "conflict")
             return self._completion(person)
 
         return self.database.write(job)
@@ -237,9 +241,9 @@ class ParticipantService:
 
         def job(connection: Connection, person: Row[Any]) -> None:
             if not self._may_do_more(person):
-                raise Refused("There is no more work for you in this study. Thank you!", "conflict")
+                raise Refused(sentence("There is no more work for you in this study. Thank you!"), "conflict")
             if not self._batches.begin(connection, person, time.time()):
-                raise Refused("All items have been judged. Thank you!", "conflict")
+                raise Refused(sentence("All texts have been judged. Thank you!"), "conflict")
             _move(connection, person, "working", finished_at=None)
 
         return self._change(participant, job)
@@ -250,6 +254,7 @@ class ParticipantService:
         def job(connection: Connection, person: Row[Any]) -> None:
             if person.stage == "withdrawn":
                 return
+            drafts.drop(connection, person.number)
             if self.study.plan.withdrawal == "keep":
                 assignment.release(connection, person.number, ["open"], becomes="lapsed")
                 _move(connection, person, "withdrawn", lease=None)
@@ -264,10 +269,40 @@ class ParticipantService:
 
         return self._change(participant, job)
 
+    def save_draft(
+        self, participant: Participant, place: str, fields: drafts.Fields, *, token: str = ""
+    ) -> float | None:
+        """Keeps what a participant has not sent yet, and their reservation; the seconds until it expires.
+
+        `place` is where the form is: `traits`, or `drafts.item_place` of a page. Without fields only the reservation
+        is extended. A draft that arrives after the form with its `token` was sent is not kept. Returns 0 where the
+        reservation has expired, and null where nothing is reserved.
+        """
+
+        def job(connection: Connection) -> float | None:
+            person = self._row(connection, participant.number, lock=True)
+            if person.stage not in RESERVING or person.verdict == "excluded":
+                return None
+            if fields and not (token and already_saved(connection, token)):
+                drafts.store(connection, person.number, place, fields)
+            if person.lease is None:
+                return 0.0
+            own = update(participants).where(participants.c.number == person.number)
+            connection.execute(own.values(lease=time.time() + self._batches.lease))
+            return self._batches.lease
+
+        return self.database.write(job)
+
+    def draft(self, participant: Participant, place: str) -> dict[str, list[str]]:
+        """The draft of a place; empty where there is none."""
+        return self.database.read(lambda c: drafts.read(c, participant.number, place))
+
     def _row(self, connection: Connection, number: int, *, lock: bool = False) -> Row[Any]:
         row = connection.execute(_LOCKED if lock else _BY_NUMBER, {"number": number}).one_or_none()
         if row is None:
-            raise Refused("We do not know who you are. Please open the study from the link you were sent.", "unknown")
+            raise Refused(
+                sentence("We do not know who you are. Please open the study from the link you were sent."), "unknown"
+            )
         return row
 
     def _change(self, participant: Participant, job: Callable[[Connection, Row[Any]], None]) -> Step:
@@ -301,17 +336,19 @@ class ParticipantService:
         if stage in ("consent", "full", *RESERVING) and self.database.is_paused(connection):
             return Step("paused")
         if stage in ("consent", "full"):
-            return Step("consent" if self._batches.work_left(connection, time.time()) else "full")
+            begun = person.batch > 0
+            return Step("consent") if self._batches.work_left(connection, time.time()) else Step("full", lapsed=begun)
         if stage in RESERVING and person.lease is None:
             return None
+        left = None if person.lease is None else max(person.lease - time.time(), 0.0)
         if stage == "quiz":
             assert self.study.plan.quiz is not None  # noqa: S101
-            return Step("quiz", attempts_left=self.study.plan.quiz.attempts - person.attempts)
+            return Step("quiz", attempts_left=self.study.plan.quiz.attempts - person.attempts, left=left)
         if stage == "working":
-            return Step.in_batch(person.pages, person.answered)
+            return replace(Step.in_batch(person.pages, person.answered), left=left)
         if stage == "finished":
             return Step("finished", more=self._may_do_more(person) and self._has_more(connection, person))
-        return Step(cast("StepKind", stage))
+        return Step(cast("StepKind", stage), left=left)
 
     def _may_do_more(self, person: Row[Any]) -> bool:
         return bool(
@@ -347,7 +384,7 @@ class ParticipantService:
         if chosen is None:
             chosen = self.database.read(lambda c: self._row(c, participant.number)).question_set
             if chosen is None:
-                raise Refused("You have no page to answer now.", "conflict")
+                raise Refused(sentence("You have no page to answer now."), "conflict")
             _cache(self._question_sets, participant.number, chosen)
         return chosen
 

@@ -11,6 +11,7 @@ from typing import Any
 from vantage.collect import evidence
 from vantage.collect.copies import ModelReasons
 from vantage.collect.document import AttentionCheckPart, GoldItemPart, RangePart, StudyDocument
+from vantage.collect.languages import language
 from vantage.collect.presenting import Shown, assigned, shown
 from vantage.collect.study_checks import PlanChecks, check_items
 from vantage.corpora import Corpus
@@ -71,9 +72,19 @@ class AnnotationStudy:
         return self.plan.title
 
     @property
+    def language(self) -> str:
+        """The language of the study file's own texts."""
+        return self.plan.language or self.instrument.language
+
+    @cached_property
+    def languages(self) -> tuple[str, ...]:
+        """The languages in which participants can have the pages, the first by default."""
+        return tuple(dict.fromkeys(language(code).code for code in self.plan.languages or (self.language,)))
+
+    @property
     def consent(self) -> str:
         """What a participant agrees to, as plain paragraphs; may be empty."""
-        added = [evidence.CONSENT] if self.plan.evidence else []
+        added = [language(self.language).say(evidence.CONSENT)] if self.plan.evidence else []
         return "\n\n".join(part for part in [self.plan.consent or self.instrument.consent, *added] if part)
 
     @property

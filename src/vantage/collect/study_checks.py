@@ -11,6 +11,7 @@ import polars as pl
 
 from vantage.adaptive.until import Until
 from vantage.collect.document import RangePart, StudyDocument
+from vantage.collect.languages import catalogues, language
 from vantage.corpora import Corpus
 from vantage.documents import Document, Loc
 from vantage.errors import InputError, nearest
@@ -48,6 +49,13 @@ class PlanChecks:
         if plan.double and plan.double.raters <= plan.core:
             self._note(("double", "raters"), f"must be more than 'raters', which is {plan.core}")
         self._adaptive()
+        for key, code in [
+            (("language",), plan.language),
+            *((("languages", n), c) for n, c in enumerate(plan.languages)),
+        ]:
+            if code and language(code).code != code.partition("-")[0].lower():
+                self._note(key, f"there are no pages in '{code}'; available: {', '.join(catalogues())}")
+        self._unique(("languages",), plan.languages, "language")
         self._unique(("traits",), [trait.id for trait in plan.traits], "trait")
         for index, trait in enumerate(plan.traits):
             if trait.id in TAKEN:

@@ -7,13 +7,14 @@ import secrets
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Connection, bindparam, insert, select, update
 from sqlalchemy.engine import Row
 
-from vantage.collect import assignment
+from vantage.collect import assignment, drafts
 from vantage.collect.answers import read
+from vantage.collect.languages import sentence
 from vantage.collect.presenting import decoded
 from vantage.collect.study import AnnotationStudy
 from vantage.collect.tables import evidence, items, pages, participants, submissions
@@ -56,7 +57,10 @@ _LEASE = (
     .values(lease=bindparam("until"), answered=participants.c.answered + bindparam("more"))
 )
 
-GONE = "You were away for a long time, and somebody else has this item now. Please continue with the next one."
+GONE: Final = sentence(
+    "You were away for a while, and somebody else has this text now. The answers you saved before are safe. "
+    "Please continue with the next text."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +94,7 @@ def page_number(token: str) -> int:
     """The page that a token belongs to; `Refused` for anything that is not a token."""
     page = token.partition(".")[0]
     if not (page.isascii() and page.isdecimal()) or len(page) > 18 or len(token) > 100:
-        raise Refused("This form is damaged. Please open the page again.", "conflict")
+        raise Refused(sentence("This form is damaged. Please open the page again."), "conflict")
     return int(page)
 
 
@@ -99,7 +103,7 @@ def item_page(connection: Connection, study: AnnotationStudy, person: Row[Any], 
     wanted = {"number": person.number, "batch": person.batch, "position": position}
     page = connection.execute(_PAGE, wanted).one_or_none()
     if page is None:
-        raise Refused("There is no such page.", "unknown")
+        raise Refused(sentence("There is no such page."), "unknown")
     seen = study.shown(person.question_set, person.number, page.id)
     earlier: Mapping[str, QuestionAnswer] = {}
     if page.revision:
@@ -121,32 +125,40 @@ def item_page(connection: Connection, study: AnnotationStudy, person: Row[Any], 
         earlier=decoded(earlier, seen),
         # The page's number ties the answers to this page, whatever else is open in another tab.
         token=f"{page.id}.{secrets.token_urlsafe(9)}",
+        draft=drafts.read(connection, person.number, drafts.item_place(page.id)),
+        left=step.left,
     )
+
+
+def already_saved(connection: Connection, token: str) -> bool:
+    """Whether answers with this token are stored."""
+    return connection.execute(_TOKEN, {"page": page_number(token), "token": token}).first() is not None
 
 
 def save(connection: Connection, new: Submission, lease: float) -> SaveResult:
     """Stores a submission and extends the reservation to `lease` seconds from now; a repeated one is stored once."""
     page = connection.execute(_OWN, {"page": new.page, "number": new.participant}).one_or_none()
     if page is None:
-        raise Refused("There is no such page.", "unknown")
+        raise Refused(sentence("There is no such page."), "unknown")
     if page.revision:
         again = connection.execute(_TOKEN, {"page": page.id, "token": new.token}).scalar_one_or_none()
         last = connection.execute(_LAST, {"page": page.id, "revision": page.revision}).scalar_one()
         if again is not None or (last == new.answers and page.present):
             return SaveResult(page.position, page.revision, repeated=True)
     if page.stage != "working" or not page.present or page.verdict == "excluded":
-        raise Refused("Your answers are final and can no longer be changed.", "conflict")
+        raise Refused(sentence("Your answers are final and can no longer be changed."), "conflict")
     lapsed = page.state == "lapsed"
     if lapsed and not (page.position > 0 and assignment.reclaim(connection, page.id, page.arm, page.row)):
-        raise Refused(GONE, "conflict")
+        raise Refused(GONE, "conflict", sentence("Somebody else has this text now"))
     if not lapsed and (page.position != new.position or new.position > page.answered + 1):
-        raise Refused("This page has moved. Please open it again.", "conflict")
+        raise Refused(sentence("This page has moved. Please open it again."), "conflict")
     now, revision, more = time.time(), page.revision + 1, int(page.state != "answered")
     stored = {"page": page.id, "revision": revision, "token": new.token, "answers": new.answers}
     connection.execute(_INSERT, {**stored, "seconds": new.seconds, "at": now})
     if new.evidence is not None:
         connection.execute(evidence.insert(), {"page": page.id, "revision": revision, "counts": new.evidence})
     connection.execute(_ANSWERED, {"page": page.id, "new_revision": revision})
+    drafts.drop(connection, page.number, drafts.item_place(page.id))
     if page.lease is None:
         return SaveResult(page.position, revision, expired=True)
     connection.execute(_LEASE, {"own": page.number, "until": now + lease, "more": more})

@@ -161,3 +161,13 @@ evidence: Final = Table(
     Column("counts", Text, nullable=False),
 )
 """How the answers of a submission were typed, as JSON, where the consent says so."""
+
+drafts: Final = Table(
+    "drafts",
+    METADATA,
+    Column("participant", ForeignKey("participants.number"), primary_key=True),
+    Column("place", Text, primary_key=True),
+    Column("fields", Text, nullable=False),
+    Column("at", Float, nullable=False),
+)
+"""Forms that were filled in and not sent yet, as JSON: {input: [values]}; never part of an export."""

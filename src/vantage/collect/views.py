@@ -5,8 +5,8 @@ Frozen dataclasses, independent of databases and web pages.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from vantage.errors import VantageError
@@ -44,11 +44,13 @@ class Refused(VantageError):  # noqa: N818 - a decision, not a failure
     """A request that cannot be granted: a sentence for the participant, and a kind that a page turns into a status.
 
     `kind` is `unknown` (no such participant, page or invitation: 404), `denied` (not allowed: 403) or `conflict` (no
-    longer possible, such as changing final answers: 409).
+    longer possible, such as changing final answers: 409). A page may show it under its own `heading`.
     """
 
-    def __init__(self, sentence: str, kind: Literal["unknown", "denied", "conflict"] = "denied") -> None:
-        self.kind = kind
+    def __init__(
+        self, sentence: str, kind: Literal["unknown", "denied", "conflict"] = "denied", heading: str = ""
+    ) -> None:
+        self.sentence, self.kind, self.heading = sentence, kind, heading
         super().__init__(sentence)
 
 
@@ -87,6 +89,10 @@ class Step:
     """With `quiz`."""
     more: bool = False
     """With `finished`: whether the participant may do another batch (`ParticipantService.another_batch`)."""
+    left: float | None = None
+    """Seconds until the participant's reservation expires; null where nothing is reserved."""
+    lapsed: bool = False
+    """With `full`: whether the participant had begun, and others took the rest in their absence."""
 
     @classmethod
     def in_batch(cls, pages: int, answered: int) -> Step:
@@ -133,6 +139,10 @@ class ItemPage:
     """Which of the study's groups of questions it is."""
     presentations: tuple[str, ...] = ()
     """How each question is put."""
+    draft: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """What the participant chose and typed and did not send, by input; empty where there is nothing."""
+    left: float | None = None
+    """Seconds until the participant's reservation expires."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -163,7 +163,7 @@ def test_one_question_per_participant(tmp_path: Path) -> None:
     for _ in range(3):
         visitor = Visitor(service)
         visitor.begin()
-        assert visitor.text.count("<fieldset>") == 1
+        assert visitor.text.count("<fieldset ") == 1
         visitor.answer("2")
         asked.append(service.researchers.corpus().judgments["question"].unique().to_list())
     assert set(asked[-1]) == {"trust", "sociability", "competence"}

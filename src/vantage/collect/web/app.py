@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from vantage.collect.languages import sentence
 from vantage.collect.web import api, openapi, rating_pages
 from vantage.collect.web import participant_pages as participant
 from vantage.collect.web import researcher_pages as researcher
@@ -30,10 +31,12 @@ PAGES: Final[Mapping[str, Mapping[str, Handler]]] = {
     "/guidelines": {"GET": participant.guidelines, "POST": participant.confirm_guidelines},
     "/quiz": {"GET": participant.quiz, "POST": participant.answer_quiz},
     "/item/{position:int}": {"GET": rating_pages.item, "POST": rating_pages.submit},
+    "/draft": {"POST": rating_pages.draft},
     "/review": {"GET": rating_pages.review, "POST": rating_pages.finish},
     "/end": {"GET": participant.end},
     "/more": {"POST": participant.more},
     "/withdraw": {"GET": participant.withdraw, "POST": participant.confirm_withdrawal},
+    "/language/{code}": {"GET": participant.choose_language},
     "/admin/login": {"GET": researcher.login, "POST": researcher.log_in},
     "/admin/logout": {"POST": researcher.log_out},
     "/admin": {"GET": researcher.overview},
@@ -109,6 +112,6 @@ def create_app(service: StudyService, *, prefix: str = "", own: bool = False) ->
 
 
 ERRORS: Final = {
-    404: PageError(404, "Page not found", "Check the address, or go back to the study."),
-    405: PageError(405, "This address accepts no forms", "Go back to the page and use its buttons."),
+    status: PageError(status, sentence("Page not found"), sentence("Check the address, or go back to the study."))
+    for status in (404, 405)
 }

@@ -5,34 +5,71 @@ URLs are not trusted: each page looks up the participant's current step and redi
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Mapping
 from typing import Final
 
 from starlette.responses import Response
 
+from vantage.collect import drafts
 from vantage.collect.entry import PLATFORMS
-from vantage.collect.views import InvalidAnswers, Participant, QuizResult, Step, StepKind
-from vantage.collect.web.signing import DAY
-from vantage.collect.web.visit import Redirect, Visit, whole_number
+from vantage.collect.languages import sentence
+from vantage.collect.submissions import page_number
+from vantage.collect.views import CompletionPath, InvalidAnswers, Participant, QuizResult, Step, StepKind
+from vantage.collect.web.signing import COOKIE_LIFE, DAY, LANGUAGE_COOKIE, FormToken
+from vantage.collect.web.visit import Form, Redirect, Visit, whole_number
 
 IN_PROGRESS: Final[tuple[StepKind, ...]] = ("consent", "traits", "guidelines", "quiz", "item", "review")
-ENDS: Final[Mapping[StepKind, tuple[str, tuple[str, ...]]]] = {
-    "finished": ("Thank you", ("Your answers have been submitted.",)),
-    "declined": ("You are not taking part", ("You did not agree, so we asked nothing and stored nothing.",)),
+ENDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "finished": (sentence("Thank you"), sentence("Your answers have been submitted.")),
+    "declined": (
+        sentence("You are not taking part"),
+        sentence("You did not agree, so we asked nothing and stored nothing."),
+        sentence("Thank you for considering it."),
+    ),
     "screened_out": (
-        "Thank you for your time",
-        ("You did not meet the study's requirements, such as its quiz, so the study ends here for you.",),
+        sentence("Thank you for your time"),
+        sentence("This study needs a particular group of participants, so it ends here for you."),
+        sentence("We are grateful for your interest."),
     ),
     "full": (
-        "There is no work left",
-        ("All items have been assigned to other participants. Thank you for your interest.",),
+        sentence("There is no work left"),
+        sentence("All texts have been assigned to other participants."),
+        sentence("We are grateful for your interest."),
+    ),
+    "lapsed": (
+        sentence("Your reservation has ended"),
+        sentence("You were away for a while, so other participants now have the remaining texts."),
+        sentence("The answers you saved are kept. Thank you for your work."),
     ),
     "paused": (
-        "The study is paused",
-        ("Your answers so far are saved. Come back later with the same link to continue.",),
+        sentence("The study is paused"),
+        sentence("Your answers so far are saved. Come back later with the same link to continue."),
+    ),
+    "deleted": (
+        sentence("You have withdrawn"),
+        sentence("Your answers have been deleted."),
+        sentence("We are grateful for your interest."),
+    ),
+    "kept": (
+        sentence("You have withdrawn"),
+        sentence("Your answers are kept without your name."),
+        sentence("We are grateful for your interest."),
     ),
 }
+"""The heading and the sentences of each end."""
+RETURNS: Final[Mapping[str, str]] = {
+    "prolific": sentence(
+        "Please return your submission on Prolific: open the study there and choose “Stop without completing”. "
+        "A returned submission is not a rejected one."
+    ),
+    "mturk": sentence(
+        "Please return the task on Mechanical Turk: open it there and choose “Return”. "
+        "A returned task is not a rejected one."
+    ),
+}
+"""What people do on a platform who leave without a code."""
 
 
 def path(step: Step) -> str:
@@ -53,6 +90,14 @@ def require_step(visit: Visit, kind: StepKind) -> tuple[Participant, Step]:
     if step.kind != kind:
         raise Redirect(path(step))
     return participant, step
+
+
+def keep_draft(visit: Visit, participant: Participant, token: FormToken) -> float | None:
+    """Keeps the form that was sent as a draft, and the reservation; the seconds until that expires."""
+    item = token.page.startswith("item/")
+    place, view = (drafts.item_place(page_number(token.view)), token.view) if item else (token.page, "")
+    fields = {name: values for name, values in visit.form.items() if name != "form_token"}
+    return visit.site.participants.save_draft(participant, place, fields, token=view)
 
 
 def start(visit: Visit) -> Response:
@@ -84,7 +129,7 @@ def _consent(visit: Visit, who: str) -> Response:
     return visit.render(
         "consent.html",
         heading=site.study.title,
-        consent=site.study.consent or "If you agree to take part, please continue.",
+        consent=site.study.consent or visit.language.say(sentence("If you agree to take part, please continue.")),
         warning=site.study.warning,
         deletes=site.deletes,
         form=site.signer.sign_form(who, "consent"),
@@ -109,8 +154,7 @@ def give_consent(visit: Visit) -> Response:
     if site.study.plan.recruitment.via == "link" and who and site.signer.check_form(visit.field("form_token"), who):
         token = visit.check_form(who, "consent")
         if not agreed:
-            heading, sentences = ENDS["declined"]
-            return visit.render("end.html", heading=heading, sentences=sentences, code=None, redirect=None, form=None)
+            return _end(visit, "declined")
         # The form's number makes a double click on "I agree" enter one participant, not two.
         participant = site.participants.enter({"form": token.view})
         step = site.participants.step(participant)
@@ -124,19 +168,24 @@ def give_consent(visit: Visit) -> Response:
 
 def traits(visit: Visit) -> Response:
     """Questions about the participant."""
-    participant, _ = require_step(visit, "traits")
-    return _traits(visit, participant, {})
+    participant, step = require_step(visit, "traits")
+    draft = visit.site.participants.draft(participant, "traits")
+    return _traits(visit, participant, step, {}, draft)
 
 
-def _traits(visit: Visit, participant: Participant, problems: Mapping[str, str]) -> Response:
+def _traits(
+    visit: Visit, participant: Participant, step: Step, problems: Mapping[str, str], draft: Form | None = None
+) -> Response:
     traits = visit.site.study.plan.traits
     return visit.render(
         "traits.html",
         422 if problems else 200,
-        heading="About you",
+        heading=visit.language.say(sentence("About you")),
         traits=traits,
         optional=not all(trait.required for trait in traits),
-        given=visit.form,
+        given=draft or visit.form,
+        restored=bool(draft),
+        left=step.left,
         errors=problems,
         problems=[(f"t{n}", trait.ask, problems[trait.id]) for n, trait in enumerate(traits) if trait.id in problems],
         form=visit.site.signer.sign_form(participant.id, "traits"),
@@ -145,17 +194,19 @@ def _traits(visit: Visit, participant: Participant, problems: Mapping[str, str])
 
 def give_traits(visit: Visit) -> Response:
     """The answers about the participant."""
-    participant, _ = require_step(visit, "traits")
-    visit.check_form(participant.id, "traits")
+    participant, step = require_step(visit, "traits")
+    token = visit.check_form(participant.id, "traits")
     answers = {
         trait.id: visit.form.get(f"t{index}", []) if trait.kind == "several" else visit.field(f"t{index}")
         for index, trait in enumerate(visit.site.study.plan.traits)
     }
     try:
-        step = visit.site.participants.give_traits(participant, answers)
+        then = visit.site.participants.give_traits(participant, answers)
     except InvalidAnswers as invalid:
-        return _traits(visit, participant, invalid.problems)
-    return visit.redirect(path(step))
+        keep_draft(visit, participant, token)
+        problems = {name: visit.language.say(problem) for name, problem in invalid.problems.items()}
+        return _traits(visit, participant, step, problems)
+    return visit.redirect(path(then))
 
 
 def guidelines(visit: Visit) -> Response:
@@ -168,9 +219,10 @@ def guidelines(visit: Visit) -> Response:
     every = tuple(question for group in study.question_sets for question in group)
     return visit.render(
         "guidelines.html",
-        heading="Guidelines",
-        guide=visit.site.guide(study.conditions, every, study.presentation(participant.number)),
+        heading=visit.language.say(sentence("Guidelines")),
+        guide=visit.site.guide(study.conditions, every, study.presentation(participant.number), visit.language),
         form=visit.site.signer.sign_form(participant.id, "guidelines") if step.kind == "guidelines" else None,
+        left=step.left if step.kind == "guidelines" else None,
     )
 
 
@@ -184,19 +236,23 @@ def confirm_guidelines(visit: Visit) -> Response:
 def quiz(visit: Visit) -> Response:
     """The comprehension quiz."""
     participant, step = require_step(visit, "quiz")
-    return _quiz(visit, participant, step.attempts_left, None)
+    return _quiz(visit, participant, step, step.attempts_left, None)
 
 
-def _quiz(visit: Visit, participant: Participant, attempts_left: int, result: QuizResult | None) -> Response:
+def _quiz(
+    visit: Visit, participant: Participant, step: Step, attempts_left: int, result: QuizResult | None
+) -> Response:
     plan = visit.site.study.plan.quiz
     assert plan is not None  # noqa: S101
-    errors = {f"k{n}": plan.questions[n].explain or "This is not right." for n in (result.wrong if result else ())}
+    wrong = visit.language.say(sentence("This is not right."))
+    errors = {f"k{n}": plan.questions[n].explain or wrong for n in (result.wrong if result else ())}
     return visit.render(
         "quiz.html",
         422 if errors else 200,
-        heading="A few questions about the guidelines",
+        heading=visit.language.say(sentence("A few questions about the guidelines")),
         questions=plan.questions,
         attempts_left=attempts_left,
+        left=step.left,
         given=visit.form,
         errors=errors,
         problems=[(name, plan.questions[int(name[1:])].ask, problem) for name, problem in errors.items()],
@@ -218,7 +274,7 @@ def answer_quiz(visit: Visit) -> Response:
     result = visit.site.participants.answer_quiz(participant, given)
     if result.passed or not result.attempts_left:
         return visit.redirect(path(visit.site.participants.step(participant)))
-    return _quiz(visit, participant, result.attempts_left, result)
+    return _quiz(visit, participant, step, result.attempts_left, result)
 
 
 def end(visit: Visit) -> Response:
@@ -227,19 +283,35 @@ def end(visit: Visit) -> Response:
     step = visit.site.participants.step(participant)
     if step.kind in IN_PROGRESS:
         raise Redirect(path(step))
-    outcome = "Your answers have been deleted." if visit.site.deletes else "Your answers are kept without your name."
-    heading, sentences = ENDS.get(step.kind, ("You have withdrawn", (outcome,)))
-    completion = None if step.kind == "paused" else visit.site.participants.completion(participant)
-    via = visit.site.study.plan.recruitment.via
+    kind = "deleted" if visit.site.deletes else "kept"
+    kind = "lapsed" if step.lapsed else step.kind if step.kind != "withdrawn" else kind
+    completion = CompletionPath() if step.kind == "paused" else visit.site.participants.completion(participant)
+    more = visit.site.signer.sign_form(participant.id, "more") if step.more else None
+    return _end(visit, kind, completion, more, may_withdraw=step.kind in ("finished", "paused"))
+
+
+def _end(
+    visit: Visit,
+    kind: str,
+    completion: CompletionPath = CompletionPath(),  # noqa: B008 - frozen
+    more: str | None = None,
+    *,
+    may_withdraw: bool = False,
+) -> Response:
+    """The page of an end; who leaves a platform's study without a code reads how to return the submission."""
+    say, via = visit.language.say, visit.site.study.plan.recruitment.via
+    heading, *sentences = ENDS[kind]
+    if via in RETURNS and kind not in ("finished", "paused") and not (completion.code or completion.redirect):
+        sentences.append(RETURNS[via])
     return visit.render(
         "end.html",
-        heading=heading,
-        sentences=sentences,
-        code=completion.code if completion else None,
-        redirect=completion.redirect if completion else None,
-        leave="Return to Prolific" if via == "prolific" else "Leave the study",
-        form=visit.site.signer.sign_form(participant.id, "more") if step.more else None,
-        may_withdraw=step.kind in ("finished", "paused"),
+        heading=say(heading),
+        sentences=[say(text) for text in sentences],
+        code=completion.code,
+        redirect=completion.redirect,
+        leave=say(sentence("Return to Prolific") if via == "prolific" else sentence("Leave the study")),
+        form=more,
+        may_withdraw=may_withdraw,
     )
 
 
@@ -253,13 +325,29 @@ def more(visit: Visit) -> Response:
     return visit.redirect(path(step))
 
 
+def choose_language(visit: Visit) -> Response:
+    """Remembers the language of the pages and leads back to where it was chosen."""
+    back = visit.request.query_params.get("to", "")
+    response = visit.redirect(back if re.fullmatch(r"(/[a-z0-9]+)+", back) else "/")
+    code = visit.request.path_params["code"]
+    if code in visit.site.study.languages:
+        place = visit.request.scope.get("root_path") or "/"
+        response.set_cookie(LANGUAGE_COOKIE, code, max_age=COOKIE_LIFE, path=place, httponly=True, samesite="lax")
+    return response
+
+
 def withdraw(visit: Visit) -> Response:
     """Asks for confirmation before withdrawing."""
     participant = visit.require_participant()
     if visit.site.participants.step(participant).kind == "withdrawn":
         raise Redirect("/end")
     form = visit.site.signer.sign_form(participant.id, "withdraw")
-    return visit.render("withdraw.html", heading="Stop and withdraw?", deletes=visit.site.deletes, form=form)
+    return visit.render(
+        "withdraw.html",
+        heading=visit.language.say(sentence("Stop and withdraw?")),
+        deletes=visit.site.deletes,
+        form=form,
+    )
 
 
 def confirm_withdrawal(visit: Visit) -> Response:

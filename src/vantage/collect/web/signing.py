@@ -22,6 +22,7 @@ DAY: Final = 86400
 COOKIE_LIFE: Final = 180 * DAY
 """How long a participant is recognised."""
 PARTICIPANT_COOKIE: Final = "vantage"
+LANGUAGE_COOKIE: Final = "vantage-language"
 RESEARCHER_COOKIE: Final = "vantage-admin"
 
 

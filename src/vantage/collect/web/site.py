@@ -17,6 +17,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from vantage.collect.answers import LONGEST
+from vantage.collect.languages import ENGLISH, Language, language, reading_direction
 from vantage.collect.views import Participant
 from vantage.collect.web.forms import layout, signed
 from vantage.collect.web.item_view import panels
@@ -48,19 +49,21 @@ class Site:
         self.shared = {
             "root": self.prefix,
             "study": self.study.title,
-            "lang": self.study.instrument.language,
+            "study_text": written_in(self.study.language),
+            "instrument_text": written_in(self.study.instrument.language),
+            "languages": [language(code) for code in self.study.languages],
             "contact": self.study.plan.contact,
             "style": next(name for name in self.static if name.endswith(".css")),
-            "script": next(name for name in self.static if name.endswith(".js")),
+            "scripts": sorted(name for name in self.static if name.endswith(".js")),
         }
-        self.question_cache = QuestionCache(templates(), LONGEST)
-        language = self.study.corpus.about.language
-        self.item_lang = language if re.fullmatch(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*", language) else ""
+        self.question_cache = lru_cache(self._question_cache)
+        corpus_language = self.study.corpus.about.language
+        self.item_lang = corpus_language if re.fullmatch(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*", corpus_language) else ""
         self.guide = lru_cache(maxsize=64)(self._guide)
 
-    def render(self, template: str, **values: Any) -> str:
+    def render(self, template: str, language: Language = ENGLISH, **values: Any) -> str:
         """A page as HTML."""
-        return templates().get_template(template).render(self.shared, **values)
+        return templates(language).get_template(template).render(self.shared, **values)
 
     def participant_of(self, cookie: str) -> Participant | None:
         """The participant of a signed cookie."""
@@ -81,7 +84,16 @@ class Site:
             origins.append(f"{parts.scheme}://{parts.netloc}")
         return tuple(dict.fromkeys(origins))
 
-    def _guide(self, conditions: tuple[str, ...], questions: tuple[str, ...], way: Presentation = PLAIN) -> Markup:
+    def _question_cache(self, language: Language) -> QuestionCache:
+        return QuestionCache(templates(language), LONGEST, self.study.instrument.language)
+
+    def _guide(
+        self,
+        conditions: tuple[str, ...],
+        questions: tuple[str, ...],
+        way: Presentation = PLAIN,
+        language: Language = ENGLISH,
+    ) -> Markup:
         """The guidelines, the questions' meanings and the worked examples, for some conditions and questions."""
         instrument = self.study.instrument
         # A random order says nothing here, where answers stand by themselves.
@@ -95,6 +107,7 @@ class Site:
         return Markup(  # noqa: S704 - the template escapes
             self.render(
                 "guide.html",
+                language,
                 guidelines=self.study.guidelines(way),
                 questions={q.id: way.shown(q) for q in instrument.questions if q.id in questions},
                 examples=[
@@ -132,9 +145,14 @@ def answer_text(question: Question, answer: float | str) -> str:
     return f"{signed(answer, question.scale)} {label}".strip()
 
 
-@lru_cache(maxsize=1)
-def templates() -> Environment:
-    """The templates, compiled on first use."""
+def written_in(code: str) -> Markup:
+    """The attributes of text in some language, whose direction its letters decide."""
+    return Markup(' lang="{}" dir="auto"').format(code)
+
+
+@lru_cache
+def templates(language: Language = ENGLISH) -> Environment:
+    """The templates in a language, compiled on first use."""
     environment = Environment(
         loader=PackageLoader("vantage.collect.web"),
         autoescape=True,
@@ -144,13 +162,16 @@ def templates() -> Environment:
         lstrip_blocks=True,
         extensions=["jinja2.ext.i18n"],
     )
-    environment.install_null_translations(newstyle=True)  # type: ignore[attr-defined]
+    environment.install_gettext_translations(language.catalogue, newstyle=True)  # type: ignore[attr-defined]
+    environment.globals |= {"lang": language.code, "dir": language.direction}
     environment.filters |= {
         "prose": prose,
         "code": show_code,
         "signed": signed,
         "layout": layout,
         "answer": answer_text,
+        "number": language.number,
+        "reading": reading_direction,
     }
     return environment
 
