@@ -25,7 +25,7 @@ from hashlib import blake2b
 from typing import Final, cast
 
 from vantage.errors import InputError, nearest
-from vantage.instruments import Instrument, Question
+from vantage.instruments import Instrument, Question, grouped
 from vantage.scales import Labels, Scale
 
 FACTORS: Final[dict[str, tuple[str, ...]]] = {
@@ -147,10 +147,10 @@ class Presentation:
 
     def arranged(self, questions: Sequence[Question], *key: object) -> list[Question]:
         """Questions that are asked together, in the order shown."""
-        listed = list(questions)
+        groups = grouped(questions)
         if self.questions == "random":
-            seeded(*key).shuffle(listed)
-        return listed[::-1] if self.questions == "reversed" else listed
+            seeded(*key).shuffle(groups)
+        return [question for group in (groups[::-1] if self.questions == "reversed" else groups) for question in group]
 
     def offered(self, scale: Scale) -> Scale:
         """The scale with the options and opt-outs that are offered."""
@@ -195,6 +195,9 @@ def levels(factor: str, instrument: Instrument, questions: Sequence[Question]) -
     """
     if factor not in FACTORS:
         raise InputError(f"there is no factor '{factor}'", remedy=nearest(factor, list(FACTORS)))
+    fixed = next((question for question in questions if question.whole or question.scale.text), None)
+    if fixed is not None and factor in ("order", "labels", "direction", "middle", "wording"):
+        raise lacking(factor, fixed, "single choice to present otherwise", "choose other questions with --question")
     if factor == "wording":
         return _wordings(instrument, questions)
     for question in questions:

@@ -7,25 +7,33 @@ such as "ambiguous", and coarse bands such as low / neutral / high. Of Vantage, 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Final, Literal, get_args
+from typing import Final, Literal, TypeAlias, get_args
 
 from vantage.errors import InputError
 
 Level = Literal["nominal", "ordinal", "interval", "ratio"]
 """Level of measurement (Stevens 1946): which comparisons of two codes mean something."""
 
-OptOutStatus = Literal["ambiguous", "not_mentioned"]
-"""The ways in which a rater may decline to choose an option, as recorded in a judgment's status."""
-
-Status = Literal["answered", "ambiguous", "not_mentioned", "refused", "unparsed", "failed"]
-"""What became of a question: an answer, an opt-out, or the reason why there is no value."""
+Status: TypeAlias = str
+"""What became of a question: `answered`, the id of an opt-out, or the reason why there is no value."""
 
 LEVELS: Final[tuple[Level, ...]] = get_args(Level)
-OPT_OUTS: Final[tuple[OptOutStatus, ...]] = get_args(OptOutStatus)
-STATUSES: Final[tuple[Status, ...]] = get_args(Status)
+OPT_OUTS: Final[tuple[Status, ...]] = ("ambiguous", "not_mentioned")
+"""The opt-outs that every part of Vantage knows; an instrument may name others."""
+UNANSWERED: Final[tuple[Status, ...]] = ("refused", "unparsed", "failed")
+"""Why there is no value, where nobody chose an opt-out."""
+STATUSES: Final[tuple[Status, ...]] = ("answered", *OPT_OUTS, *UNANSWERED)
+NO_OPT_OUTS: Final[tuple[Status, ...]] = ("answered", *UNANSWERED, "missing")
+"""The statuses that are no opt-outs; every other one is."""
+OPT_OUT_ID: Final = r"^[a-z][a-z0-9_]{0,63}$"
+"""How an opt-out is named: lower-case letters, digits and underscores."""
+
+SLIDER: Final = 12
+"""From so many points upwards, numbers are entered on a slider and not chosen from a list."""
 
 Labels = Literal["numbers", "words", "letters"]
 """What options are called where they are shown: by their codes, by their wording, or by letters in the order shown."""
@@ -49,7 +57,7 @@ class Option:
 class OptOut:
     """A way to decline: the status that is stored and the label that is shown."""
 
-    status: OptOutStatus
+    status: Status
     label: str
 
 
@@ -102,6 +110,10 @@ class Scale:
     """The codes in the order in which they are shown, where that is not the order of the options."""
     called: Labels | None = None
     """What the options are called where they are shown; whatever suits the scale without it."""
+    anchors: tuple[Option, ...] = ()
+    """The wording at some points of a continuous scale; otherwise the options have it."""
+    text: int = 0
+    """Most characters of a free text, which is kept as the rationale; the value says only whether one was given."""
 
     def __post_init__(self) -> None:
         if problems := list(self.problems()):
@@ -156,6 +168,15 @@ class Scale:
         """A scale on which every number between two ends is an answer."""
         return cls(level=level, range=(low, high))
 
+    @classmethod
+    def free_text(cls, longest: int, opt_outs: Iterable[OptOut] = ()) -> Scale:
+        """Answers in the rater's own words: the text is the rationale, the value is 1 where there is one.
+
+        >>> Scale.free_text(200).describe()
+        'free text of at most 200 characters'
+        """
+        return cls((Option(0.0, "no text"), Option(1.0, "text")), "nominal", tuple(opt_outs), text=longest)
+
     @property
     def codes(self) -> tuple[float, ...]:
         """The codes of the options, in their order; empty for a continuous scale."""
@@ -182,6 +203,24 @@ class Scale:
         return self.level != "nominal"
 
     @property
+    def slides(self) -> bool:
+        """Whether an answer is a number entered on a slider: on a range, or on many points without wording.
+
+        >>> Scale.points(0, 100).slides, Scale.points(1, 11).slides, Scale.continuous(0, 1).slides
+        (True, False, True)
+        """
+        if self.range is not None or not self.ordered or len(self.options) < SLIDER:
+            return self.range is not None
+        low, high = self.ends
+        whole = all(code.is_integer() for code in self.codes) and high - low == len(self.options) - 1
+        return whole and len(self.worded) < len(self.options) and self.order in ((), self.codes[::-1])
+
+    @property
+    def worded(self) -> tuple[Option, ...]:
+        """The points that have wording, in their order."""
+        return tuple(option for option in (*self.options, *self.anchors) if option.label)
+
+    @property
     def ends(self) -> tuple[float, float]:
         """The lowest and the highest value."""
         return self.range if self.range is not None else (min(self.codes), max(self.codes))
@@ -203,7 +242,7 @@ class Scale:
 
     def label(self, code: float) -> str:
         """The wording of a code, or the number itself where the point has none."""
-        return next((option.name for option in self.options if option.code == code), show_code(code))
+        return next((point.name for point in (*self.options, *self.anchors) if point.code == code), show_code(code))
 
     def code(self, label: str) -> float | None:
         """The code of a label, whatever its case; null for a label that the scale does not have."""
@@ -216,6 +255,9 @@ class Scale:
 
     def relabelled(self, anchors: Mapping[float, str]) -> Scale:
         """The same scale with other wording at some of its points."""
+        if self.range is not None:
+            worded = {point.code: point.label for point in self.anchors} | dict(anchors)
+            return replace(self, anchors=tuple(Option(code, worded[code]) for code in sorted(worded)))
         return replace(self, options=tuple(replace(o, label=anchors.get(o.code, o.label)) for o in self.options))
 
     def describe(self) -> str:
@@ -226,6 +268,9 @@ class Scale:
         >>> Scale.points(1, 9).describe()
         '1…9 (ordinal)'
         """
+        if self.text:
+            declined = f" (or {', '.join(o.status for o in self.opt_outs)})" if self.opt_outs else ""
+            return f"free text of at most {self.text} characters{declined}"
         low, high = self.ends
         if self.range is not None:
             shown = f"any number from {show_code(low)} to {show_code(high)}"
@@ -246,8 +291,9 @@ class Scale:
         yield from self._option_problems()
         yield from self._band_problems()
         statuses = [o.status for o in self.opt_outs]
-        if unknown := sorted(set(statuses) - set(OPT_OUTS)):
-            yield f"opt-out '{unknown[0]}' is not one of {', '.join(OPT_OUTS)}"
+        for status in statuses:
+            if status in NO_OPT_OUTS or not re.match(OPT_OUT_ID, status):
+                yield f"'{status}' cannot name an opt-out; use lower-case letters, digits and underscores"
         if len(set(statuses)) < len(statuses):
             yield "an opt-out is listed twice"
 
@@ -258,6 +304,9 @@ class Scale:
                 yield f"the range {low}…{high} does not go from a lower to a higher number"
             if self.level == "nominal":
                 yield "a continuous scale cannot be nominal"
+            for point in self.anchors:
+                if not low <= point.code <= high:
+                    yield f"anchor {show_code(point.code)} is not between {show_code(low)} and {show_code(high)}"
             return
         codes = self.codes
         if not all(math.isfinite(code) for code in codes):

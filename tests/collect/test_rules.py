@@ -33,7 +33,7 @@ def test_a_rule_excludes_with_its_name_the_time_and_who_decided(
     walked(service, answer=careless)
     (row,) = service.researchers.raters()
     assert row.verdict == "excluded"
-    assert row.note == "rule: failed attention > 0.5 after 2"
+    assert row.rule == "failed attention > 0.5 after 2"
     assert row.decided.startswith("decided by the rule, 20")
     # The work goes to somebody else, who passes.
     walked(service)
@@ -43,7 +43,7 @@ def test_a_rule_excludes_with_its_name_the_time_and_who_decided(
     assert raters["excluded_rule"].to_list() == [None, "failed attention > 0.5 after 2"]
     assert raters["excluded_at"][1].startswith("20")
     assert risk(service.researchers.corpus()) is None, "who decided when says nothing about the person"
-    stored = service.database.read(lambda c: c.execute(select(tables.decisions)).all())
+    stored = service.database.read(lambda c: c.execute(select(tables.reviews)).all())
     assert [(one.rule, one.decided_by) for one in stored] == [("failed attention > 0.5 after 2", "rule")]
 
 

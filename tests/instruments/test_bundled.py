@@ -64,6 +64,8 @@ def test_all_announced_instruments_are_bundled() -> None:
         "context-quality",
         "sarcasm-rating",
         "conversation-abuse",
+        "best-worst",
+        "pairwise",
         "hate-speech-components",
     }
     assert announced <= set(NAMES)

@@ -27,6 +27,7 @@ EXTRAS: Final = {
     "postgres": "annotation with PostgreSQL",
     "ray": "runs on many machines",
     "inspect": "logs of Inspect",
+    "scaling": "Bradley–Terry scores of comparisons",
     "tables": "Excel, SPSS, Stata, SAS and R files",
 }
 """What each extra is for."""

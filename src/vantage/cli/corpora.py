@@ -313,6 +313,28 @@ def merge(
 
 
 @app.command()
+def tuples(
+    folder: Folder,
+    to: To,
+    size: Annotated[int, typer.Option(help="Texts in a tuple: 2 for pairs, 4 for best–worst scaling.")] = 4,
+    each: Annotated[int, typer.Option(help="In how many tuples each text is; a multiple of the size.")] = 8,
+    field: Annotated[str, typer.Option(help="The column of the items that holds the text.")] = "text",
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
+    overwrite: Overwrite = False,
+    as_json: Json = False,
+) -> None:
+    """Write a corpus of tuples of texts, for pairwise comparisons and best–worst scaling.
+
+    Each text is in equally many tuples and stands equally often in each place; no two texts meet twice.
+    """
+    from vantage.corpora import Corpus
+    from vantage.corpora.tuples import tuples as made
+
+    _vacant(to, overwrite=overwrite)
+    _written(made(Corpus.read(folder), size, each, field=field, seed=seed), to, as_json=as_json)
+
+
+@app.command()
 def traits(
     folder: Folder,
     source: Annotated[Path, typer.Option("--from", help="A table of raters, or a Prolific demographics export.")],

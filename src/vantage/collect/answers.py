@@ -44,12 +44,23 @@ def checked(
     problems: dict[str, str] = {name: "This question is not on the page." for name in given if name not in names}
     reasons: dict[str, str] = {}
     stored: dict[str, list[Any]] = {}
+    answered_badly: set[str] = set()
     for question, way in zip(questions, ways or [PLAIN] * len(questions), strict=True):
         answer = given.get(question.id, QuestionAnswer())
         reason = cleaned(answer.rationale or "") if question.rationale != "no" else ""
-        if problem := _problem(question.scale, answer):
+        if question.scale.text:
+            problem = _text_problem(question, answer, reason)
+        elif question.unlike and answer.value is not None and answer.value == stored[question.unlike][0]:
+            problem = sentence("Please choose another answer than in the question before.")
+        else:
+            problem = _problem(question.scale, answer)
+        whole = question.whole.id if question.whole else question.id
+        if problem and whole not in answered_badly:
             problems[question.id] = problem
-        if question.rationale == "required" and not reason:
+            answered_badly.add(whole)
+        if question.scale.text:
+            pass
+        elif question.rationale == "required" and not reason:
             reasons[question.id] = sentence("Please give a reason.")
         elif len(reason) > LONGEST:
             reasons[question.id] = sentence(
@@ -62,6 +73,23 @@ def checked(
     return json.dumps(stored)
 
 
+def _text_problem(question: Question, answer: QuestionAnswer, text: str) -> str:
+    given = 1.0 if text else 0.0 if question.rationale == "optional" else None
+    if answer.status == "answered" and given is not None and answer.value == given:
+        if len(text) <= question.scale.text:
+            return ""
+        return sentence(
+            "Please shorten this to %(most)s characters; it has %(length)s.",
+            most=question.scale.text,
+            length=len(text),
+        )
+    if answer.status != "answered" and not text:
+        return _problem(question.scale, answer)
+    if not text:
+        return sentence("Please write an answer.")
+    return sentence("Please either write an answer or choose the other one, not both.")
+
+
 def _problem(scale: Scale, answer: QuestionAnswer) -> str:
     if answer.status == "answered":
         valid = answer.value is not None and math.isfinite(answer.value) and scale.holds(answer.value)
@@ -69,12 +97,16 @@ def _problem(scale: Scale, answer: QuestionAnswer) -> str:
         valid = answer.value is None and answer.status in {o.status for o in scale.opt_outs}
     if valid:
         return ""
-    if scale.range is not None:
+    if answer.status == "both":
+        return sentence("Please choose either options or the answer below them, not both.")
+    if scale.slides:
         low, high = scale.ends
         if scale.opt_outs:
             return sentence(
                 "Please enter a number from %(low)s to %(high)s, or choose the other answer.", low=low, high=high
             )
+        if scale.range is None:
+            return sentence("Please enter a whole number from %(low)s to %(high)s.", low=low, high=high)
         return sentence("Please enter a number from %(low)s to %(high)s.", low=low, high=high)
     missing = answer == QuestionAnswer(rationale=answer.rationale)
     return sentence("Please choose an answer.") if missing else NOT_OFFERED

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import tempfile
 import zipfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -16,10 +18,11 @@ from sqlalchemy import Connection, select
 from vantage.adaptive.until import Until
 from vantage.collect.evidence import summary
 from vantage.collect.study import AnnotationStudy, accepts
-from vantage.collect.tables import arms, decisions, evidence, items, pages, participants, reviews, submissions
+from vantage.collect.tables import arms, evidence, items, pages, participants, reviews, submissions
 from vantage.corpora import About, Corpus
 from vantage.corpora.schema import KIND, STATUS
 from vantage.corpora.writers import csv_text
+from vantage.errors import InputError
 from vantage.measures.kinds import CORE, EXTRA
 
 JUDGED: Final[dict[str, Any]] = {
@@ -30,6 +33,8 @@ JUDGED: Final[dict[str, Any]] = {
     "value": pl.Float64,
     "status": STATUS,
     "rationale": pl.String,
+    "answered_at": pl.Datetime("ms"),
+    "revision": pl.Int32,
     "seconds": pl.Float64,
     "position": pl.Int32,
     "presentation": pl.String,
@@ -69,7 +74,7 @@ def collected(connection: Connection, study: AnnotationStudy) -> Collected:
         typed.setdefault(number, []).append(json.loads(counts))
     for person in people:
         latest = decided.get(person["number"], {})
-        person |= {name: latest.get(name) for name in ("rule", "decided_by", "at")}
+        person |= {name: latest.get(name) for name in ("decided_by", "at")}
         person["evidence"] = summary(typed.get(person["number"], ()))
     names = {row["number"]: row["rater"] for row in people}
     rows = connection.execute(
@@ -82,6 +87,8 @@ def collected(connection: Connection, study: AnnotationStudy) -> Collected:
             items.c.item,
             submissions.c.answers,
             submissions.c.seconds,
+            submissions.c.at,
+            submissions.c.revision,
             (pages.c.seat < arms.c.seats).label("core"),
         )
         .join(submissions, (submissions.c.page == pages.c.id) & (submissions.c.revision == pages.c.revision))
@@ -92,16 +99,18 @@ def collected(connection: Connection, study: AnnotationStudy) -> Collected:
     )
     judged: list[tuple[Any, ...]] = []
     checked: list[tuple[Any, ...]] = []
-    for number, kind, check, condition, position, item, answers, seconds, core in rows:
+    for number, kind, check, condition, position, item, answers, seconds, at, revision, core in rows:
         for question, (value, status, rationale, *way) in json.loads(answers).items():
             if kind == "item":
                 asked = way[0] if way else None
-                row = (item, question, names[number], condition, value, status, rationale, seconds, position, asked)
-                judged.append((*row, CORE if core else EXTRA))
+                saved = (round(at * 1000), revision, seconds, position, asked, CORE if core else EXTRA)
+                judged.append((item, question, names[number], condition, value, status, rationale, *saved))
             elif (passed := passed_check(study, kind, check, question, value)) is not None:
                 row = (names[number], kind, check, question, condition, value, status, passed, seconds, position)
                 checked.append(row)
-    judgments = pl.DataFrame(judged, schema=JUDGED, orient="row")
+    judgments = pl.DataFrame(judged, schema={**JUDGED, "answered_at": pl.Int64}, orient="row").cast(
+        {"answered_at": JUDGED["answered_at"]}
+    )
     if judgments["presentation"].null_count() == len(judgments):
         judgments = judgments.drop("presentation")
     if study.plan.adaptive is None or not Until.parse(study.plan.adaptive.until).by_item:
@@ -113,17 +122,13 @@ def collected(connection: Connection, study: AnnotationStudy) -> Collected:
     )
 
 
-_DECIDED: Final = (
-    select(reviews.c.participant, reviews.c.at, decisions.c.rule, decisions.c.decided_by)
-    .outerjoin(decisions, decisions.c.review == reviews.c.id)
-    .order_by(reviews.c.id)
-)
+_DECIDED: Final = select(reviews.c.participant, reviews.c.at, reviews.c.decided_by).order_by(reviews.c.id)
 _TYPED: Final = (
     select(pages.c.participant, evidence.c.counts)
     .join(evidence, (evidence.c.page == pages.c.id) & (evidence.c.revision == pages.c.revision))
     .order_by(pages.c.id)
 )
-_BESIDE: Final = {"rule": pl.String, "decided_by": pl.String, "at": pl.Float64, "evidence": pl.String}
+_BESIDE: Final = {"decided_by": pl.String, "at": pl.Float64, "evidence": pl.String}
 _PEOPLE: Final[dict[str, Any]] = {
     column.name: {"TEXT": pl.String, "FLOAT": pl.Float64}.get(str(column.type), pl.Int64)
     for column in participants.columns
@@ -141,7 +146,7 @@ def passed_check(study: AnnotationStudy, kind: str, check: str, question: str, v
     return accepts(gold.accept[question], value)
 
 
-def corpus_of(study: AnnotationStudy, answers: Collected, *, platform_ids: bool = False) -> Corpus:
+def corpus_of(study: AnnotationStudy, answers: Collected) -> Corpus:
     """The study's items with the judgments of people; excluded raters are marked, not left out."""
     people = answers.people.filter(pl.col("rater").is_in(answers.judgments["rater"].unique().implode()))
     raters = people.select(
@@ -151,9 +156,10 @@ def corpus_of(study: AnnotationStudy, answers: Collected, *, platform_ids: bool 
         pl.col("source").alias("recruited"),
         "stage",
         "verdict",
-        (pl.col("verdict") == "excluded").alias("excluded"),
+        (excluded := pl.col("verdict") == "excluded").alias("excluded"),
+        pl.when(excluded).then("rule").alias("excluded_rule"),
+        pl.when(excluded).then("note").alias("excluded_reason"),
         *_decisions(people),
-        *([pl.when(pl.col("source") != "link").then("external").alias("platform_id")] if platform_ids else []),
     )
     given = [json.loads(traits) if traits else {} for traits in people["traits"]]
     columns = [_trait(trait.id, trait.kind, [row.get(trait.id) for row in given]) for trait in study.plan.traits]
@@ -167,13 +173,36 @@ def corpus_of(study: AnnotationStudy, answers: Collected, *, platform_ids: bool 
     )
 
 
+def moment(column: str) -> pl.Expr:
+    """Seconds since 1970 as a time (UTC)."""
+    return (pl.col(column) * 1000).round().cast(pl.Int64).cast(pl.Datetime("ms")).alias(column)
+
+
+def platform_table(people: pl.DataFrame, identities: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    """Participants with their ids on the platform, one row for each set of parameters that they came with."""
+    names = list(dict.fromkeys(name for one in identities for name in one["links"]))
+    schema = {"rater": pl.String, "platform_id": pl.String, **dict.fromkeys(names, pl.String), "entered_at": pl.Float64}
+    rows = [
+        {"rater": one["rater"], "platform_id": one["external"], "entered_at": one["at"], **one["links"]}
+        for one in identities
+    ]
+    entered = pl.DataFrame(rows, schema=schema)
+    came = people.filter(pl.col("stage") != "declined").select(
+        "number", "rater", "source", "stage", "verdict", "batch", "answered", "consented_at", "wording", "finished_at"
+    )
+    joined = came.join(entered, on="rater", how="left", maintain_order="left").drop("number")
+    times = [moment(name) for name in ("entered_at", "consented_at", "finished_at")]
+    order = ["rater", "source", "platform_id", *names]
+    return joined.with_columns(times).rename({"wording": "consent_sha256"}).select(*order, pl.exclude(order))
+
+
 def _decisions(people: pl.DataFrame) -> list[pl.Expr]:
-    """Who excluded a rater, by which rule and when, where anybody was."""
+    """Who excluded a rater and when, where anybody was."""
     excluded = pl.col("verdict") == "excluded"
     if not (people["verdict"] == "excluded").any():
         return []
     when = pl.from_epoch((pl.col("at") * 1000).cast(pl.Int64), "ms").dt.strftime("%Y-%m-%dT%H:%M:%SZ")
-    shown = {"excluded_by": pl.col("decided_by"), "excluded_rule": pl.col("rule"), "excluded_at": when}
+    shown = {"excluded_by": pl.col("decided_by"), "excluded_at": when}
     return [pl.when(excluded & (value != "")).then(value).alias(name) for name, value in shown.items()]
 
 
@@ -203,6 +232,17 @@ def write(corpus: Corpus, checks: pl.DataFrame, folder: Path) -> Path:
     if len(checks):
         (folder / CHECKS_FILE).write_text(csv_text(checks), encoding="utf-8")
     return folder
+
+
+def write_private(table: pl.DataFrame, file: Path, *, apart: Path) -> None:
+    """Writes a table that only its owner may read, never into the folder of a corpus."""
+    if apart.resolve() in file.resolve().parents:
+        raise InputError(
+            "Platform ids must not lie in a corpus folder", file=file, remedy="choose a place outside of it"
+        )
+    file.unlink(missing_ok=True)
+    with os.fdopen(os.open(file, os.O_CREAT | os.O_WRONLY | os.O_EXCL, 0o600), "w", encoding="utf-8") as stream:
+        stream.write(csv_text(table))
 
 
 def zipped(corpus: Corpus, checks: pl.DataFrame, name: str) -> bytes:

@@ -1,26 +1,21 @@
 """Schema versions: a new database is created, an older one upgraded, a newer one refused.
 
-To change the schema, change `tables`, raise `VERSION` and append the step from the previous version.
-Steps are plain statements that both SQLite and PostgreSQL understand and run in one transaction.
+To change the schema, change `tables` and raise `VERSION`: missing tables and columns are added, in one transaction. A
+new column of an old table is nullable or has a server default.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final
 
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import Connection, inspect
+from sqlalchemy.schema import CreateColumn
 
-from vantage.collect.tables import METADATA, decisions, drafts, evidence, reviews, settings
+from vantage.collect.tables import METADATA, settings
 from vantage.errors import InputError
 
 VERSION: Final = 3
-STEPS: Final[dict[int, Sequence[str]]] = {
-    # Version 1 stored a participant's verdict without note and history.
-    2: ("ALTER TABLE participants ADD COLUMN note TEXT NOT NULL DEFAULT ''",),
-    # Version 2 had no drafts, and stored neither who made a decision nor how answers were typed.
-    3: (),
-}
+"""2: notes on verdicts, and their history. 3: consent, events, drafts, evidence, secrets apart from the answers."""
 
 
 def prepare(connection: Connection) -> bool:
@@ -32,6 +27,31 @@ def prepare(connection: Connection) -> bool:
         METADATA.create_all(connection)
         connection.execute(settings.insert(), {"key": "schema", "value": str(VERSION)})
         return True
+    version = _version(connection)
+    if version < VERSION:
+        METADATA.create_all(connection)
+        for table in METADATA.sorted_tables:
+            known = {column["name"] for column in inspect(connection).get_columns(table.name)}
+            for column in table.columns:
+                if column.name not in known:
+                    shape = CreateColumn(column).compile(dialect=connection.dialect)
+                    connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD COLUMN {shape}")
+        connection.execute(settings.update().where(settings.c.key == "schema").values(value=str(VERSION)))
+    return False
+
+
+def require_current(connection: Connection) -> bool:
+    """Checks, without changing anything, that the database has the present version; always false: it is not new."""
+    if not inspect(connection).has_table(settings.name):
+        raise InputError("This database holds no study", remedy="serve the study first")
+    if (version := _version(connection)) < VERSION:
+        problem = f"The database has schema version {version}, and reading it needs version {VERSION}"
+        raise InputError(problem, remedy="serve the study once to upgrade it")
+    return False
+
+
+def _version(connection: Connection) -> int:
+    """The version of an existing database; one of another program or of a newer Vantage is refused."""
     stored = connection.execute(settings.select().where(settings.c.key == "schema")).one_or_none()
     if stored is None or not stored.value.isdigit():
         raise InputError("The database was not created by vantage collect", remedy="choose another database")
@@ -41,14 +61,4 @@ def prepare(connection: Connection) -> bool:
             f"The database has schema version {version}, but this Vantage supports up to version {VERSION}",
             remedy="update Vantage",
         )
-    for step in range(version + 1, VERSION + 1):
-        for statement in STEPS[step]:
-            connection.execute(text(statement))
-        if step == 2:
-            reviews.create(connection)
-        if step == 3:
-            for table in (drafts, decisions, evidence):
-                table.create(connection, checkfirst=True)
-    if version < VERSION:
-        connection.execute(settings.update().where(settings.c.key == "schema").values(value=str(VERSION)))
-    return False
+    return version

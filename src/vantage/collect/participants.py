@@ -8,34 +8,40 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, TypeVar, cast
 
-from sqlalchemy import Connection, bindparam, delete, func, select, update
+from sqlalchemy import Connection, bindparam, func, select, update
 from sqlalchemy.engine import Row
 from sqlalchemy.exc import IntegrityError
 
 from vantage.collect import assignment, drafts, entry
 from vantage.collect.answers import check_traits, checked
 from vantage.collect.database import StudyDatabase
+from vantage.collect.events import record, store_wording
 from vantage.collect.languages import sentence
-from vantage.collect.pseudonyms import code_of, withdrawn
+from vantage.collect.pseudonyms import code_of
 from vantage.collect.reviewing import apply_rules
 from vantage.collect.submissions import Submission, already_saved, item_page, page_number, save
-from vantage.collect.tables import evidence, pages, participants, submissions
+from vantage.collect.tables import pages, participants
 from vantage.collect.views import (
     CompletionPath,
     ItemPage,
+    Known,
     Participant,
     QuestionAnswer,
     QuizResult,
+    Receipt,
     Refused,
     Step,
     StepKind,
     Submitted,
 )
+from vantage.collect.withdrawal import anonymous, erase, receipt
 
 K = TypeVar("K")
 V = TypeVar("V")
 RESERVING: Final = ("traits", "guidelines", "quiz", "working")
 """The stages in which work is reserved for a participant."""
+PATIENCE: Final = 3.0
+"""Seconds that a withdrawal waits for the last remains to be removed."""
 CACHED: Final = 100_000
 """How many participants are cached at most."""
 PROLIFIC: Final = "https://app.prolific.com/submissions/complete?cc={code}"
@@ -63,15 +69,44 @@ class ParticipantService:
         """
         source, external, links = entry.identify(self.study.plan.recruitment, params)
 
-        def job(connection: Connection) -> Participant:
-            row = entry.find_or_create(connection, self.database.key, source, external, links, time.time())
-            return Participant(row.id, row.number)
+        def job(connection: Connection) -> Row[Any]:
+            return entry.find_or_create(connection, self.database.key, source, external, time.time())
 
         try:
-            return self.database.write(job)
+            row = self.database.write(job)
         except IntegrityError:
             # The same person arrived twice at the same moment, and the other request was first.
-            return self.database.write(job)
+            row = self.database.write(job)
+        if external is not None and source != "link" and row.stage != "withdrawn":
+            self.database.private.remember(row.rater, source, external, links)
+        return Participant(row.id, row.number)
+
+    def known(self, params: Mapping[str, str]) -> Known | None:
+        """The participant that a link's parameters name, or null; nothing is stored.
+
+        A platform id is not a password: it lets somebody in only as long as they have answered nothing, and in the same
+        session of the platform. An invitation is a secret of its own.
+        """
+        source, external, links = entry.identify(self.study.plan.recruitment, params)
+        if external is None or source == "link":
+            return None
+        row = self.database.read(lambda c: entry.known(c, self.database.key, source, external))
+        if row is None:
+            return None
+        sessions = [one["links"] for one in self.database.private.identities(row.rater)]
+        untouched = row.traits is None and not row.answered and row.batch <= 1 and row.stage != "finished"
+        opens = source == "invitation" or (untouched and (not sessions or links in sessions))
+        return Known(Participant(row.id, row.number), opens)
+
+    def arrival(self) -> Step:
+        """What a visitor finds who has not agreed yet: `consent`, `full` or `paused`; nothing is stored."""
+
+        def job(connection: Connection) -> Step:
+            if self.database.is_paused(connection):
+                return Step("paused")
+            return Step("consent" if self._batches.work_left(connection, time.time()) else "full")
+
+        return self.database.read(job)
 
     def find(self, id: str) -> Participant | None:  # noqa: A002
         """The participant with the id of a cookie, or null."""
@@ -89,22 +124,37 @@ class ParticipantService:
         step = self.database.read(lambda c: self._step(c, self._row(c, participant.number)))
         return step if step is not None else self._change(participant, lambda connection, person: None)
 
-    def give_consent(self, participant: Participant, agreed: bool) -> Step:
-        """Records the decision and reserves work for those who agree. Declining leads to `declined`."""
+    def give_consent(self, participant: Participant, agreed: bool, wording: str | None = None) -> Step:
+        """Records the decision and reserves work for those who agree; of those who decline nothing is kept.
+
+        `wording` is the text that the participant was shown, by default the study's consent. Its hash and the time are
+        stored with the participant, the text once.
+        """
         if self.database.paused:
             return Step("paused")
+        text = self.study.consent if wording is None else wording
+        declined: list[str] = []
 
         def job(connection: Connection, person: Row[Any]) -> None:
             if person.stage not in ("consent", "full"):
                 return
             if not agreed:
-                _move(connection, person, "declined")
-            elif self._batches.begin(connection, person, time.time()):
-                _move(connection, person, "traits" if self.study.plan.traits else "guidelines")
+                declined.append(person.rater)
+                anonymous(connection, person)
+                return
+            agreement = {"consented_at": time.time(), "wording": store_wording(connection, text)}
+            record(connection, "consented", person.rater, wording=agreement["wording"])
+            if self._batches.begin(connection, person, time.time()):
+                _move(connection, person, "traits" if self.study.plan.traits else "guidelines", **agreement)
             else:
-                _move(connection, person, "full")
+                _move(connection, person, "full", **agreement)
 
-        return self._change(participant, job)
+        step = self._change(participant, job)
+        if declined:
+            self._by_id.pop(participant.id, None)
+            self.database.private.forget(declined[0])
+            self.database.complete_deletions(PATIENCE)
+        return step
 
     def give_traits(self, participant: Participant, answers: Mapping[str, str | Sequence[str]]) -> Step:
         """Stores the answers to the study's trait questions, by trait id, as the form sends them.
@@ -156,6 +206,7 @@ class ParticipantService:
             else:
                 assignment.release(connection, person.number, ["open"], becomes="lapsed")
                 _move(connection, person, "screened_out", attempts=attempts, lease=None)
+                record(connection, "screened_out", person.rater, rule="quiz")
             return QuizResult(passed, wrong, max(quiz.attempts - attempts, 0))
 
         return self.database.write(job)
@@ -224,17 +275,23 @@ class ParticipantService:
                     raise Refused(sentence("Some pages are not answered yet."), "conflict")
                 drafts.drop(connection, person.number)
                 _move(connection, person, "finished", lease=None, finished_at=time.time())
+                record(connection, "finished", person.rater, batch=person.batch)
                 apply_rules(connection, self.study, self._row(connection, participant.number))
                 person = self._row(connection, participant.number)
             if person.stage != "finished":
                 raise Refused(sentence("You have nothing to submit yet."), "conflict")
-            return self._completion(person)
+            return self._completion(person.stage, person.source, person.rater)
 
         return self.database.write(job)
 
     def completion(self, participant: Participant) -> CompletionPath:
         """How a participant leaves from `finished`, `screened_out`, `declined`, `full` or `withdrawn`."""
-        return self.database.read(lambda c: self._completion(self._row(c, participant.number)))
+        person = self.database.read(lambda c: self._row(c, participant.number))
+        return self._completion(person.stage, person.source, person.rater)
+
+    def departure(self, step: Step) -> CompletionPath:
+        """How a visitor leaves who never became a participant, from `declined` or `full`."""
+        return self._completion(step.kind, self.study.plan.recruitment.via, "")
 
     def another_batch(self, participant: Participant) -> Step:
         """Reserves more work for a participant who has finished and may do more (`Step.more`)."""
@@ -249,25 +306,30 @@ class ParticipantService:
         return self._change(participant, job)
 
     def withdraw(self, participant: Participant) -> Step:
-        """Ends participation; answers are deleted or kept as the study says. Unfinished work goes to others."""
+        """Ends participation; answers are deleted or kept as the study says. Unfinished work goes to others.
+
+        The remains in the database's files are removed, too, before this returns or soon after (see `receipt`).
+        """
 
         def job(connection: Connection, person: Row[Any]) -> None:
             if person.stage == "withdrawn":
                 return
             drafts.drop(connection, person.number)
-            if self.study.plan.withdrawal == "keep":
-                assignment.release(connection, person.number, ["open"], becomes="lapsed")
-                _move(connection, person, "withdrawn", lease=None)
+            if self.study.plan.withdrawal == "delete":
+                erase(connection, person)
                 return
-            assignment.release(connection, person.number, ["open", "answered"], becomes="lapsed")
-            own = select(pages.c.id).where(pages.c.participant == person.number)
-            connection.execute(delete(evidence).where(evidence.c.page.in_(own)))
-            connection.execute(delete(submissions).where(submissions.c.page.in_(own)))
-            connection.execute(delete(pages).where(pages.c.participant == person.number))
-            name = person.external and withdrawn(self.database.key, person.source, person.external)
-            _move(connection, person, "withdrawn", lease=None, traits=None, external=name, links="{}")
+            assignment.release(connection, person.number, ["open"], becomes="lapsed")
+            _move(connection, person, "withdrawn", lease=None)
+            record(connection, "withdrawn", person.rater)
 
-        return self._change(participant, job)
+        step = self._change(participant, job)
+        if self.study.plan.withdrawal == "delete":
+            self.database.complete_deletions(PATIENCE)
+        return step
+
+    def receipt(self, participant: Participant) -> Receipt | None:
+        """What was deleted for a participant who withdrew, or null."""
+        return self.database.read(lambda c: receipt(c, participant.number))
 
     def save_draft(
         self, participant: Participant, place: str, fields: drafts.Fields, *, token: str = ""
@@ -363,19 +425,19 @@ class ParticipantService:
         seen: int = connection.execute(own).scalar_one()
         return seen < self._batches.arms[0].pool and self._batches.work_left(connection, time.time())
 
-    def _completion(self, person: Row[Any]) -> CompletionPath:
+    def _completion(self, stage: str, source: str, rater: str) -> CompletionPath:
         plan = self.study.plan.recruitment
-        if person.stage == "withdrawn":
+        if stage == "withdrawn":
             return CompletionPath()
-        done = person.stage == "finished"
-        if plan.via == "prolific" and person.source == "prolific":
+        done = stage == "finished"
+        if plan.via == "prolific" and source == "prolific":
             code = plan.completion_code if done else plan.screen_out_code
-            code = plan.full_code if person.stage == "full" else code
+            code = plan.full_code if stage == "full" else code
             url = plan.completion_url if done and plan.completion_url else PROLIFIC
             return CompletionPath(code, url.replace("{code}", code or "") if code or "{code}" not in url else None)
         if not done:
             return CompletionPath()
-        code = code_of(self.database.key, person.rater) if person.source == "mturk" else plan.completion_code
+        code = code_of(self.database.key, rater) if source == "mturk" else plan.completion_code
         return CompletionPath(code, plan.completion_url.replace("{code}", code or "") if plan.completion_url else None)
 
     def _group_of(self, participant: Participant) -> int:

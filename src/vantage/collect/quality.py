@@ -135,6 +135,7 @@ def rater_rows(
                 evidence=person["evidence"],
                 decided=_decided(person),
                 code=code_of(secret, rater) if person["source"] == "mturk" else None,
+                rule=person["rule"],
             )
         )
     return sorted(rows, key=lambda row: (row.verdict != "pending", -len(row.flags), row.number))

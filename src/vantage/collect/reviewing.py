@@ -16,7 +16,7 @@ from vantage.collect import assignment
 from vantage.collect.export import passed_check
 from vantage.collect.rules import Fact, Rule
 from vantage.collect.study import AnnotationStudy
-from vantage.collect.tables import decisions, items, pages, participants, reviews, submissions
+from vantage.collect.tables import items, pages, participants, reviews, submissions
 from vantage.collect.views import Verdict
 
 RESEARCHER: Final = "researcher"
@@ -37,10 +37,9 @@ def decide(
     # A participant who is still working gets the open pages back on their next request.
     lease = None if verdict == "excluded" else person.lease
     changed = update(participants).where(participants.c.number == person.number)
-    connection.execute(changed.values(verdict=verdict, note=note, lease=lease))
-    review = {"participant": person.number, "verdict": verdict, "note": note, "at": time.time()}
-    made = connection.execute(reviews.insert(), review).inserted_primary_key
-    connection.execute(decisions.insert(), {"review": made[0] if made else None, "rule": rule, "decided_by": by})
+    connection.execute(changed.values(verdict=verdict, note=note, rule=rule, lease=lease))
+    review = {"participant": person.number, "verdict": verdict, "note": note, "rule": rule}
+    connection.execute(reviews.insert(), {**review, "decided_by": by, "at": time.time()})
 
 
 def apply_rules(connection: Connection, study: AnnotationStudy, person: Row[Any]) -> None:
@@ -50,7 +49,7 @@ def apply_rules(connection: Connection, study: AnnotationStudy, person: Row[Any]
     known = facts(connection, study, person.number)
     for part in study.plan.rules:
         if part.exclude and Rule.parse(part.exclude).breaks(known):
-            decide(connection, person, "excluded", f"rule: {part.exclude}", rule=part.exclude, by=RULE)
+            decide(connection, person, "excluded", "", rule=part.exclude, by=RULE)
             return
 
 

@@ -17,7 +17,7 @@ from vantage.collect.study_checks import PlanChecks, check_items
 from vantage.corpora import Corpus
 from vantage.documents import Document
 from vantage.errors import InputError, Problems
-from vantage.instruments import Check, Instrument, Question
+from vantage.instruments import Check, Instrument, Question, grouped
 from vantage.presentations import PLAIN, Presentation
 
 
@@ -127,8 +127,9 @@ class AnnotationStudy:
         if self.plan.questions == "together":
             return (every,)
         if isinstance(self.plan.questions, str):
-            return tuple((question,) for question in every)
-        return tuple(tuple(group) for group in self.plan.questions)
+            return tuple(tuple(question.id for question in group) for group in grouped(self.instrument.questions))
+        named = self.instrument.named
+        return tuple(tuple(one.id for name in group for one in named(name)) for group in self.plan.questions)
 
     @cached_property
     def question_groups(self) -> tuple[tuple[Question, ...], ...]:

@@ -13,16 +13,14 @@ from vantage.adaptive.until import Until
 from vantage.collect.document import RangePart, StudyDocument
 from vantage.collect.languages import catalogues, language
 from vantage.corpora import Corpus
+from vantage.corpora.disclosure import TECHNICAL
 from vantage.documents import Document, Loc
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument
 from vantage.presentations import FACTORS, Presentation, levels
 from vantage.scales import Scale, show_code
 
-TAKEN: Final = (
-    *("rater", "kind", "study", "verdict", "excluded", "excluded_by", "excluded_rule", "excluded_at"),
-    *("stage", "recruited", "platform_id", "batches"),
-)
+TAKEN: Final = ("rater", "kind", *TECHNICAL)
 """Columns of exported raters, which no trait may be named after."""
 
 
@@ -32,6 +30,7 @@ class PlanChecks:
     def __init__(self, document: Document, plan: StudyDocument, instrument: Instrument) -> None:
         self.document, self.plan, self.instrument = document, plan, instrument
         self.questions = [question.id for question in instrument.questions]
+        self.named = [*self.questions, *{question.whole.id for question in instrument.questions if question.whole}]
 
     def run(self) -> None:
         """Reports every problem."""
@@ -45,7 +44,7 @@ class PlanChecks:
             for index, group in enumerate(plan.questions):
                 self._unique(("questions", index), group, "question")
                 for name in group:
-                    self._known(("questions", index), name, self.questions, "question")
+                    self._known(("questions", index), name, self.named, "question")
         if plan.double and plan.double.raters <= plan.core:
             self._note(("double", "raters"), f"must be more than 'raters', which is {plan.core}")
         self._adaptive()

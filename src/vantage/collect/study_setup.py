@@ -11,16 +11,19 @@ from typing import Any, Final
 from sqlalchemy import Connection, select
 from sqlalchemy.exc import DBAPIError
 
+from vantage.collect import migrations
 from vantage.collect.allocation import ArmAllocation
-from vantage.collect.pseudonyms import new_secret
+from vantage.collect.events import record, store_wording
 from vantage.collect.sql import SqlDatabase
 from vantage.collect.study import AnnotationStudy
-from vantage.collect.tables import arms, items, settings
+from vantage.collect.tables import arms, items, participants, settings
 from vantage.corpora import storage
 from vantage.errors import InputError
 
 FIXED: Final = ("questions", "conditions", "double", "order", "gold", "presentation", "rules", "evidence")
 """Keys that cannot change once the study has a database, because earlier answers depend on them."""
+TEXTS: Final = ("title", "consent", "warning", "guidelines", "contact", "withdrawal")
+"""Keys whose changes are recorded as events, with both wordings."""
 CHUNK: Final = 5000
 
 
@@ -37,12 +40,20 @@ def write_setting(connection: Connection, key: str, value: str) -> None:
         connection.execute(settings.insert(), {"key": key, "value": value})
 
 
-def open_database(study: AnnotationStudy, address: str | None = None) -> SqlDatabase:
-    """The study's database, created or upgraded where needed; one of another study or other items is refused."""
-    database = SqlDatabase(address or study.database)
+def open_database(
+    study: AnnotationStudy, address: str | None = None, *, read_only: bool = False, revision: str | None = None
+) -> SqlDatabase:
+    """The study's database, created or upgraded where needed; one of another study or other items is refused.
+
+    With `read_only` nothing is created, upgraded or stored. `revision` is a note on changed guidelines of the
+    instrument, which are refused without one.
+    """
+    database = SqlDatabase(address or study.database, read_only=read_only)
     try:
-        if not database.start(lambda connection: _fill(connection, study)):
-            database.write(lambda connection: _compare(connection, study, database.name))
+        if read_only:
+            database.open(migrations.require_current)
+        elif not database.start(lambda connection: _fill(connection, study)):
+            database.write(lambda connection: _compare(connection, study, database.name, revision))
     except BaseException:
         database.close()
         raise
@@ -51,7 +62,7 @@ def open_database(study: AnnotationStudy, address: str | None = None) -> SqlData
 
 def stored_study(address: str, folder: Path) -> AnnotationStudy:
     """The study stored in a database; `folder` is where the corpus is now."""
-    database = SqlDatabase(address)
+    database = SqlDatabase(address, read_only=True)
     try:
         stored = database.read(lambda c: [read_setting(c, key) for key in ("study", "instrument")])
     except DBAPIError:
@@ -100,7 +111,6 @@ def _fill(connection: Connection, study: AnnotationStudy) -> None:
         "study": json.dumps(_plan(study)),
         "instrument": json.dumps(dict(study.instrument.document)),
         "corpus": str(study.folder),
-        "secret": new_secret(),
         "items": digest.hexdigest(),
         "items_file": _file_digest(study.folder),
         "count": str(count),
@@ -124,8 +134,8 @@ def _fill(connection: Connection, study: AnnotationStudy) -> None:
     )
 
 
-def _compare(connection: Connection, study: AnnotationStudy, name: str) -> None:
-    """Refuses a database of another study; stores the changes that are allowed."""
+def _compare(connection: Connection, study: AnnotationStudy, name: str, revision: str | None) -> None:
+    """Refuses a database of another study; stores the changes that are allowed, and records those of texts."""
     known = json.loads(read_setting(connection, "study") or "{}")
     plan = _plan(study)
     if known.get("id") != study.id:
@@ -137,22 +147,53 @@ def _compare(connection: Connection, study: AnnotationStudy, name: str) -> None:
     changed = [key for key in FIXED if (known.get(key) or None) != (plan.get(key) or None)]
     documents = (json.loads(read_setting(connection, "instrument") or "{}"), dict(study.instrument.document))
     stored, given = (json.dumps(_shown(one) if study.plan.presentation is None else one) for one in documents)
-    if json.loads(stored) != json.loads(given):
-        changed.append("instrument")
+    before, after = json.loads(stored), json.loads(given)
+    if before != after:
+        if {**before, "guidelines": ""} != {**after, "guidelines": ""}:
+            changed.append("instrument")
+        elif revision is None:
+            raise InputError(
+                "The guidelines of the instrument have changed since the database was created",
+                file=name,
+                remedy="change them back, or record the change with vantage collect revise --note TEXT",
+            )
     if changed:
         raise InputError(
             f"'{changed[0]}' of the study has changed since its database was created",
             file=name,
             remedy="change it back, or give the study a new id",
         )
+    if known["withdrawal"] == "delete" and plan["withdrawal"] == "keep" and _anybody_consented(connection):
+        raise InputError(
+            "'withdrawal' can no longer be 'keep', because people have agreed to a study that deletes their answers",
+            file=name,
+            remedy="write withdrawal: delete",
+        )
     _compare_raters(plan, known, name)
     if _file_digest(study.folder) != read_setting(connection, "items_file"):
         _compare_items(connection, study, name)
+    texts = {key: (known.get(key) or "", plan[key]) for key in TEXTS}
+    _record_revisions(connection, {**texts, "instrument": (before["guidelines"], after["guidelines"])}, revision or "")
+    if before != after:
+        write_setting(connection, "instrument", json.dumps(documents[1]))
     if plan != known:
         write_setting(connection, "study", json.dumps(plan))
     gold = tuple(json.loads(read_setting(connection, "gold") or "[]"))
     for arm in allocations(study, int(read_setting(connection, "count") or 0), gold):
         connection.execute(arms.update().where(arms.c.arm == arm.arm).values(seats=arm.count))
+
+
+def _record_revisions(connection: Connection, texts: Mapping[str, tuple[str, str]], note: str) -> None:
+    """Records which texts have changed, and both wordings."""
+    for key, (earlier, later) in texts.items():
+        if earlier != later:
+            hashes = [store_wording(connection, text) for text in (earlier, later)]
+            record(connection, "revised", text=key, before=hashes[0], after=hashes[1], note=note)
+
+
+def _anybody_consented(connection: Connection) -> bool:
+    agreed = participants.c.consented_at.is_not(None) | participants.c.stage.not_in(("consent", "declined"))
+    return connection.execute(select(participants.c.number).where(agreed).limit(1)).first() is not None
 
 
 def _compare_raters(plan: Mapping[str, Any], known: Mapping[str, Any], name: str) -> None:
@@ -195,10 +236,10 @@ def _records(study: AnnotationStudy, digest: hashlib._Hash) -> Iterator[list[dic
     table = study.corpus.scan("items").select("item", *study.fields).collect()
     for start in range(0, len(table), CHUNK):
         rows = []
-        for row, record in enumerate(table.slice(start, CHUNK).iter_rows(named=True), start):
-            shown = json.dumps({f: record[f] for f in study.fields if record[f] is not None}, default=str)
-            digest.update(f"{record['item']}\x00{shown}\x00".encode(errors="surrogatepass"))
-            rows.append({"row": row, "item": record["item"], "record": shown})
+        for row, item in enumerate(table.slice(start, CHUNK).iter_rows(named=True), start):
+            shown = json.dumps({f: item[f] for f in study.fields if item[f] is not None}, default=str)
+            digest.update(f"{item['item']}\x00{shown}\x00".encode(errors="surrogatepass"))
+            rows.append({"row": row, "item": item["item"], "record": shown})
         yield rows
 
 

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from vantage.errors import VantageError
 from vantage.instruments import Question
-from vantage.scales import OptOutStatus
+from vantage.scales import Status
 
 StepKind = Literal[
     "consent",
@@ -36,8 +36,6 @@ batch is answered and can still be changed; then comes `finished`. `full`: no wo
 
 Verdict = Literal["pending", "approved", "excluded"]
 """The researcher's decision about a rater."""
-
-AnswerStatus = Literal["answered"] | OptOutStatus
 
 
 class Refused(VantageError):  # noqa: N818 - a decision, not a failure
@@ -111,7 +109,7 @@ class QuestionAnswer:
     """A participant's answer to one question: a code of the scale, or an opt-out; and a reason where asked."""
 
     value: float | None = None
-    status: AnswerStatus = "answered"
+    status: Status = "answered"
     rationale: str | None = None
 
 
@@ -166,6 +164,28 @@ class QuizResult:
     wrong: tuple[int, ...]
     """Wrongly answered questions, counted from 0."""
     attempts_left: int
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What was deleted for a participant who withdrew: times in seconds since 1970."""
+
+    code: str
+    at: float
+    pages: int
+    """Answered pages, checks included."""
+    traits: bool
+    purged_at: float | None = None
+    """When the last remains in the database's files were removed; null while that is pending."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A participant who is recognised by their link."""
+
+    participant: Participant
+    open: bool
+    """Whether the link alone lets them in; otherwise it takes their cookie or their own link."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,6 +260,8 @@ class RaterRow:
     """Reasons to review this rater, in words; none is proof."""
     code: str | None = None
     """The participant's completion code, to compare with the platform's list."""
+    rule: str = ""
+    """The rule by which the rater was excluded."""
     evidence: str = ""
     """How answers were typed, in words, where the consent says so; for a person to weigh, never a verdict."""
     decided: str = ""

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
 import polars as pl
+import polars.selectors as cs
 
 from vantage._version import __version__
 from vantage.corpora import schema, storage
@@ -119,7 +120,7 @@ class Corpus:
 
         def prepare(empty: Path) -> None:
             for name in schema.TABLES:
-                plain = self.scan(name).with_columns(pl.col(pl.Enum).cast(pl.String))
+                plain = self.scan(name).with_columns(cs.enum().cast(pl.String), cs.categorical().cast(pl.String))
                 plain.sink_parquet(empty / f"{name}.parquet", compression="zstd")
             (empty / storage.MANIFEST).write_text(self._manifest(), encoding="utf-8")
 
@@ -431,7 +432,7 @@ class Corpus:
         except (pl.exceptions.PolarsError, OSError) as error:
             raise _unreadable(path, error) from None
         for column, dtype in schema.TABLES[name].items():
-            wanted = pl.String if isinstance(dtype, pl.Enum) else dtype
+            wanted = pl.String if isinstance(dtype, pl.Enum | pl.Categorical) else dtype
             if column not in types:
                 raise InputError(
                     f"the {name} table has no column '{column}'", file=path, remedy="import the data again"

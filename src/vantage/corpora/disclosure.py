@@ -18,7 +18,7 @@ from vantage.errors import InputError
 K: Final = 5
 TECHNICAL: Final = (
     *("study", "recruited", "stage", "verdict", "batches"),
-    *("excluded", "excluded_by", "excluded_rule", "excluded_at"),
+    *("excluded", "excluded_by", "excluded_rule", "excluded_reason", "excluded_at"),
 )
 """Columns of the raters that say how they took part and not who they are."""
 

@@ -9,7 +9,7 @@ import polars as pl
 
 from vantage.errors import InputError, nearest
 from vantage.instruments import Question
-from vantage.scales import STATUSES, Scale, show_code
+from vantage.scales import NO_OPT_OUTS, STATUSES, Scale, show_code
 
 Kind = Literal["person", "author", "slot", "model", "persona", "trained", "aggregate"]
 """What a rater is.
@@ -20,7 +20,8 @@ writer of the text, `aggregate` a released summary of people who are no longer t
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 PEOPLE: Final[tuple[Kind, ...]] = ("person", "slot")
 """The kinds of raters that are people who judge; the others are never pooled with them unasked."""
-STATUS: Final = pl.Enum(STATUSES)
+STATUS: Final = pl.Categorical()
+"""Open, since instruments name opt-outs of their own; which statuses a question may have is checked with its values."""
 KIND: Final = pl.Enum(KINDS)
 
 ITEMS: Final[dict[str, Any]] = {"item": pl.String}
@@ -159,6 +160,15 @@ def _unknown(what: str, rows: pl.LazyFrame, known: pl.Series, place: Place) -> I
 def _value_faults(
     rows: pl.LazyFrame, seen: pl.DataFrame, scales: Mapping[str, Scale], place: Place
 ) -> Iterator[InputError]:
+    known = list(dict.fromkeys([*STATUSES, *(o.status for scale in scales.values() for o in scale.opt_outs)]))
+    for state in seen["status"].drop_nulls().unique().cast(pl.String).sort():
+        if state not in known:
+            index, count = _where(rows, pl.col("status") == state)
+            problem = f"{_quote(state)} is not one of {', '.join(known)}{_in_all(count)}"
+            yield _fault(
+                problem, column="status", remedy="add it to the scale's opt_outs", at=place("judgments", index)
+            )
+            return
     value, answered = pl.col("value"), pl.col("status") == "answered"
     for wrong, problem in (
         (~value.is_finite(), "the value is not a finite number"),
@@ -177,7 +187,7 @@ def _value_faults(
             where = (pl.col("question") == question) & (value == code)
             problem = f"{show_code(code)} is not on the scale of question '{question}', which is {scale.describe()}"
             remedy = "correct the value or choose another instrument"
-        elif state in ("ambiguous", "not_mentioned") and state not in [o.status for o in scale.opt_outs]:
+        elif state not in NO_OPT_OUTS and state not in [o.status for o in scale.opt_outs]:
             where = (pl.col("question") == question) & (pl.col("status") == state)
             problem = f"question '{question}' has no opt-out '{state}'"
             remedy = "add it to the scale's opt_outs"

@@ -13,8 +13,22 @@ from vantage.instruments.instrument import (
     Example,
     Field,
     Instrument,
-    Question,
     bundled,
 )
+from vantage.instruments.questions import Question, Several, grouped, part_id, put
 
-__all__ = ["PLUGINS", "Aggregate", "Answer", "Check", "Example", "Field", "Instrument", "Question", "bundled"]
+__all__ = [
+    "PLUGINS",
+    "Aggregate",
+    "Answer",
+    "Check",
+    "Example",
+    "Field",
+    "Instrument",
+    "Question",
+    "Several",
+    "bundled",
+    "grouped",
+    "part_id",
+    "put",
+]

@@ -10,12 +10,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from vantage.scales import Level, OptOutStatus
+from vantage.scales import OPT_OUT_ID, Level
 
 Id = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]*$", max_length=64)]
 """Lower-case letters, digits, hyphens and underscores: safe as a column value, a file name and a form field."""
 QuestionId = Annotated[str, Field(pattern=r"^\S(.*\S)?$", max_length=200)]
 """A question keeps the name that it has in a table, so blanks and capitals are allowed."""
+OptOutId = Annotated[str, Field(pattern=OPT_OUT_ID)]
 Text = Annotated[str, Field(min_length=1)]
 
 
@@ -52,10 +53,10 @@ class BandPart(DocumentPart):
 
 
 class ScalePart(DocumentPart):
-    """The answers that a question allows: either `options`, or whole numbers `from` … `to`."""
+    """The answers that a question allows: `options`, numbers `from` … `to`, or a free `text`."""
 
-    level: Level
-    """Level of measurement: nominal, ordinal, interval or ratio."""
+    level: Level | None = None
+    """Level of measurement: nominal, ordinal, interval or ratio; only a text has none."""
     options: list[OptionPart] | None = None
     """Every answer with its code and label, in the order in which they are shown: upwards or downwards."""
     from_: Annotated[float | None, Field(alias="from")] = None
@@ -66,16 +67,24 @@ class ScalePart(DocumentPart):
     """With `from` and `to`: every number between them is an answer, not only the whole ones."""
     anchors: dict[float, Text] = {}
     """With `from` and `to`: the wording at some of the points."""
-    opt_outs: dict[OptOutStatus, Text] = {}
-    """Ways to decline, with the label that is shown."""
+    text: Annotated[int | None, Field(ge=1, le=10_000)] = None
+    """Answers in the rater's own words, of at most so many characters."""
+    opt_outs: dict[OptOutId, Text] = {}
+    """Ways to decline, with the label that is shown: `ambiguous`, `not_mentioned`, or ids of your own."""
     bands: list[BandPart] = []
     """Coarse bands that cover the scale without overlap."""
 
     @model_validator(mode="after")
     def _one_form(self) -> ScalePart:
         ends = (self.from_ is not None) + (self.to is not None)
+        if self.text is not None:
+            if self.options is not None or ends or self.level or self.anchors or self.bands or self.continuous:
+                raise ValueError("'text' goes with 'opt_outs' only")
+            return self
+        if self.level is None:
+            raise ValueError("give the level: nominal, ordinal, interval or ratio")
         if (self.options is None) == (ends == 0) or ends == 1:
-            raise ValueError("give either 'options', or both 'from' and 'to'")
+            raise ValueError("give either 'options', or both 'from' and 'to', or 'text'")
         if self.options is not None and (self.anchors or self.continuous):
             raise ValueError("'anchors' and 'continuous' go with 'from' and 'to', not with 'options'")
         if ends == 2 and not self.continuous:
@@ -150,7 +159,11 @@ class QuestionPart(DocumentPart):
     guidelines: str = ""
     """How to answer this question."""
     rationale: Literal["no", "optional", "required"] = "no"
-    """Whether the rater is asked for a reason."""
+    """Whether the rater is asked for a reason; with a scale of `text`, `optional` means that it may be left empty."""
+    several: Text | None = None
+    """Several options of a nominal scale may apply; this is the label of the answer that none does."""
+    unlike: QuestionId | None = None
+    """The question before it, on the same scale, whose answer this one cannot have: best and worst of a tuple."""
     section: str = ""
     """Questions of one section stand together on the page."""
     wordings: list[WordingPart] = []
@@ -188,8 +201,8 @@ class FormPart(DocumentPart):
 class AnswerPart(DocumentPart):
     """The answer of a worked example."""
 
-    answer: float | OptOutStatus
-    """A code of the question's scale, or one of its opt-outs."""
+    answer: float | list[float] | Text
+    """A code of the question's scale, the codes that apply, one of its opt-outs, or a text."""
     reason: Text
     """Why this is the answer."""
 

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib import resources
 from pathlib import Path
-from string import Formatter
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from vantage.documents import Document, Loc
+from vantage.documents import Document
 from vantage.errors import InputError, nearest
+from vantage.instruments.checks import Checks
+from vantage.instruments.questions import Question, Several, escaped, fill, part_id
 from vantage.plugins import Plugins
-from vantage.scales import OPT_OUTS, Band, Option, OptOut, Scale, show_code
+from vantage.scales import Band, Option, OptOut, Scale, show_code
 
 if TYPE_CHECKING:
     from vantage.instruments.document import (
-        AggregatePart,
         ExamplePart,
         InstrumentDocument,
         QuestionPart,
-        ReversedPart,
         ScalePart,
         WordingPart,
     )
@@ -38,28 +37,6 @@ class Field:
     name: str
     title: str
     kind: Literal["text", "target", "conversation"] = "text"
-
-
-@dataclass(frozen=True, slots=True)
-class Question:
-    """One question about an item."""
-
-    id: str
-    title: str
-    ask: str
-    scale: Scale
-    ask_in: Mapping[str, str] = field(default_factory=dict)
-    guidelines: str = ""
-    rationale: Literal["no", "optional", "required"] = "no"
-    section: str = ""
-    wordings: tuple[Question, ...] = ()
-    """The same question in other words."""
-    reversed: Question | None = None
-    """The opposite question; its answers are mirrored within the scale."""
-
-    def wording(self, condition: str = "", **filled: str) -> str:
-        """The question under a condition, with the item's fields filled in."""
-        return _fill(self.ask_in.get(condition, self.ask), filled)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +148,7 @@ class Instrument:
                 "guidelines": "No guidelines were given with the data.",
                 "scales": {f"scale-{n}": _scale_data(scale) for n, scale in enumerate(questions.values(), 1)},
                 "questions": [
-                    {"id": question, "title": question, "ask": _escaped(question), "scale": f"scale-{n}"}
+                    {"id": question, "title": question, "ask": escaped(question), "scale": f"scale-{n}"}
                     for n, question in enumerate(questions, 1)
                 ],
             },
@@ -193,6 +170,11 @@ class Instrument:
             remedy=nearest(id, [q.id for q in self.questions]),
         )
 
+    def named(self, id: str) -> list[Question]:  # noqa: A002
+        """The question with this id, or those about the options of the question with this id."""
+        parts = [question for question in self.questions if question.whole and question.whole.id == id]
+        return parts or [self.question(id)]
+
     def form(self, name: str) -> Instrument:
         """The instrument with the questions of one of its forms only."""
         if name not in self.forms:
@@ -200,6 +182,7 @@ class Instrument:
             remedy = nearest(name, known) if known else "use the whole instrument"
             raise InputError(f"instrument '{self.id}' has no form '{name}'", remedy=remedy)
         chosen = self.forms[name]
+        judged = {one.id for one in self.questions if (one.whole.id if one.whole else one.id) in chosen}
         data = copy.deepcopy(dict(self.document))
         form = data.pop("forms")[name]
         by_id = {question["id"]: question for question in data["questions"]}
@@ -210,13 +193,13 @@ class Instrument:
         }
         scores = form.get("aggregates")
         if scores is None:
-            available, scores = set(chosen), []
+            available, scores = set(judged), []
             for aggregate in self.document.get("aggregates", []):
                 if available.issuperset(aggregate["mean_of"]):
                     scores.append(aggregate)
                     available.add(aggregate["id"])
         data["aggregates"] = scores
-        data["checks"] = [c for c in data.get("checks", []) if c["question"] in chosen]
+        data["checks"] = [c for c in data.get("checks", []) if c["question"] in judged]
         for example in data.get("examples", []):
             example["answers"] = {q: a for q, a in example["answers"].items() if q in chosen}
         data["examples"] = [e for e in data.get("examples", []) if e["answers"]]
@@ -304,7 +287,7 @@ class Instrument:
             document.check()
             raise AssertionError("a document that does not validate has a problem to report")
         scales = _scales(document, file)
-        _Checks(document, file, scales).run()
+        Checks(document, file, scales).run()
         document.check()
         words = file.parameters
 
@@ -319,21 +302,46 @@ class Instrument:
             parameters=file.parameters,
             fields=tuple(Field(f.name, f.title, f.kind) for f in file.fields),
             conditions={name: tuple(c.shows) for name, c in file.conditions.items()},
-            guidelines=_fill(file.guidelines, words),
-            warning=_fill(file.warning, words),
-            questions=tuple(_question(q, scales, words) for q in file.questions),
+            guidelines=fill(file.guidelines, words),
+            warning=fill(file.warning, words),
+            questions=tuple(one for q in file.questions for one in _questions(q, scales, words)),
             forms={name: tuple(form.questions) for name, form in file.forms.items()},
             aggregates=tuple(
                 Aggregate(a.id, a.title, tuple(a.mean_of), frozenset(a.reversed)) for a in file.aggregates
             ),
             examples=tuple(
-                Example(e.item, {q: Answer(a.answer, a.reason) for q, a in e.answers.items()}, e.condition)
-                for e in file.examples
+                Example(e.item, dict(_answers(e, file.questions, scales)), e.condition) for e in file.examples
             ),
             checks=tuple(Check(c.id, c.instruction, c.question, tuple(c.accept)) for c in file.checks),
-            consent=_fill(file.consent, words),
-            wordings=tuple(_fill(text, words) for text in file.wordings),
+            consent=fill(file.consent, words),
+            wordings=tuple(fill(text, words) for text in file.wordings),
         )
+
+
+def _questions(part: QuestionPart, scales: Mapping[str, Scale], words: Mapping[str, str]) -> Iterable[Question]:
+    """What is judged: the question, or a question for each option where several may apply."""
+    question = _question(part, scales, words)
+    if part.several is None:
+        return [question]
+    shared = {
+        name: getattr(question, name) for name in ("id", "title", "ask", "scale", "ask_in", "guidelines", "section")
+    }
+    return Several(**shared, none=part.several).parts()
+
+
+def _answers(
+    example: ExamplePart, questions: Sequence[QuestionPart], scales: Mapping[str, Scale]
+) -> Iterator[tuple[str, Answer]]:
+    """The answers of a worked example; those of options that may apply together one by one."""
+    parts = {question.id: question for question in questions}
+    for question, given in example.answers.items():
+        if parts[question].several is None:
+            assert not isinstance(given.answer, list)  # noqa: S101 - checked before
+            yield question, Answer(given.answer, given.reason)
+            continue
+        for option in scales[parts[question].scale].options:
+            applies = float(option.code in given.answer) if isinstance(given.answer, list) else given.answer
+            yield part_id(question, option.label), Answer(applies, given.reason)
 
 
 def _question(part: QuestionPart, scales: Mapping[str, Scale], words: Mapping[str, str]) -> Question:
@@ -343,12 +351,13 @@ def _question(part: QuestionPart, scales: Mapping[str, Scale], words: Mapping[st
         return Question(
             part.id,
             part.title,
-            _fill(wording.ask, words, again=True),
+            fill(wording.ask, words, again=True),
             scale.relabelled(wording.anchors),
-            {condition: _fill(ask, words, again=True) for condition, ask in wording.ask_in.items()},
-            plain.guidelines if plain and wording.guidelines is None else _fill(wording.guidelines or "", words),
-            part.rationale,
+            {condition: fill(ask, words, again=True) for condition, ask in wording.ask_in.items()},
+            plain.guidelines if plain and wording.guidelines is None else fill(wording.guidelines or "", words),
+            "required" if scale.text and part.rationale == "no" else part.rationale,
             part.section,
+            unlike=part.unlike or "",
         )
 
     plain, twin = worded(part), part.reversed
@@ -387,194 +396,6 @@ def bundled() -> list[str]:
     return sorted(entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml"))
 
 
-def _fill(text: str, values: Mapping[str, str], *, again: bool = False) -> str:
-    """Text with `{name}` replaced where the name is known; a doubled brace stands for itself.
-
-    With `again`, the result is to be filled once more: braces of the text stay doubled and unknown names stand.
-    """
-    parts: list[str] = []
-    for literal, name, _, _ in Formatter().parse(text):
-        parts.append(_escaped(literal) if again else literal)
-        if name is not None:
-            value = values.get(name)
-            parts.append("{" + name + "}" if value is None else _escaped(value) if again else value)
-    return "".join(parts)
-
-
-class _Checks:
-    """What has to hold between the parts of a file; every breach is noted with its place."""
-
-    def __init__(self, document: Document, file: InstrumentDocument, scales: Mapping[str, Scale]) -> None:
-        self.document, self.file, self.scales = document, file, scales
-        self.questions = [q.id for q in file.questions]
-        self.scale_of = {q.id: scales.get(q.scale) for q in file.questions}
-        self.words = {f.name for f in file.fields} | set(file.parameters)
-        # Entries that were left out as faulty are reported once, at their own place, not wherever they are used.
-        self.declared_scales = set(document.data.get("scales") or ())
-        self.declared_questions = {q.get("id") for q in document.data.get("questions") or () if isinstance(q, Mapping)}
-
-    def run(self) -> None:
-        self._unique("fields", [f.name for f in self.file.fields], "field")
-        self._unique("questions", self.questions, "question")
-        self._unique("checks", [c.id for c in self.file.checks], "check")
-        for index, question in enumerate(self.file.questions):
-            self._question(("questions", index), question)
-        for key in ("guidelines", "warning", "consent"):
-            self._words((key,), getattr(self.file, key), set(self.file.parameters))
-        for index, text in enumerate(self.file.wordings):
-            self._words(("wordings", index), text, set(self.file.parameters))
-        for name, condition in self.file.conditions.items():
-            fields = [f.name for f in self.file.fields]
-            self._known(("conditions", name, "shows"), condition.shows, fields, "field")
-        for name, form in self.file.forms.items():
-            self._known(("forms", name, "questions"), form.questions, self.questions, "question")
-            self._aggregates(("forms", name, "aggregates"), form.aggregates or [], form.questions)
-        self._aggregates(("aggregates",), self.file.aggregates, self.questions)
-        for index, example in enumerate(self.file.examples):
-            self._example(("examples", index), example)
-        for index, check in enumerate(self.file.checks):
-            self._known(("checks", index, "question"), [check.question], self.questions, "question")
-            scale = self.scale_of.get(check.question)
-            for code in check.accept if scale else ():
-                if scale and not scale.holds(code):
-                    self._note(
-                        ("checks", index, "accept"),
-                        f"{show_code(code)} is not on the scale {scale.describe()}",
-                    )
-
-    def _note(self, loc: Loc, message: str) -> None:
-        self.document.problem(self.document.original(loc), message)
-
-    def _unique(self, key: str, ids: Sequence[str], what: str) -> None:
-        for index, id_ in enumerate(ids):
-            if id_ in ids[:index]:
-                first = self.document.line(self.document.original((key, ids.index(id_))))
-                self._note((key, index), f"the {what} '{id_}' is already defined at line {first}; rename one of them")
-
-    def _known(self, loc: Loc, names: Sequence[str], known: Sequence[str], what: str) -> None:
-        for name in names:
-            if name not in known and not (what == "question" and name in self.declared_questions):
-                self._note(loc, f"there is no {what} '{name}'; {nearest(name, known)}")
-
-    def _words(self, loc: Loc, text: str, known: set[str]) -> None:
-        try:
-            words = [name for _, name, _, _ in Formatter().parse(text) if name is not None]
-        except ValueError:
-            self._note(loc, "a brace is not closed; write {{ and }} for braces that are meant as text")
-            return
-        for word in words:
-            if word not in known:
-                self._note(loc, f"{{{word}}} is neither a field nor a parameter; {nearest(word, sorted(known))}")
-
-    def _question(self, loc: Loc, question: QuestionPart) -> None:
-        self._words((*loc, "ask"), question.ask, self.words)
-        self._words((*loc, "guidelines"), question.guidelines, set(self.file.parameters))
-        for condition, wording in question.ask_in.items():
-            self._known((*loc, "ask_in"), [condition], list(self.file.conditions), "condition")
-            self._words((*loc, "ask_in", condition), wording, self.words)
-        if question.scale not in self.declared_scales:
-            known = sorted(map(str, self.declared_scales))
-            self._note((*loc, "scale"), f"there is no scale '{question.scale}'; {nearest(question.scale, known)}")
-        self._anchors(loc, question.anchors, self.scales.get(question.scale))
-        for index, paraphrase in enumerate(question.wordings):
-            self._wording((*loc, "wordings", index), paraphrase, question)
-        if twin := question.reversed:
-            self._reversed((*loc, "reversed"), twin, question)
-
-    def _anchors(self, loc: Loc, anchors: Mapping[float, str], scale: Scale | None) -> None:
-        for code in anchors if scale else ():
-            if scale and code not in scale.codes:
-                self._note((*loc, "anchors"), f"{show_code(code)} is not on the scale {scale.describe()}")
-
-    def _wording(self, loc: Loc, wording: WordingPart, question: QuestionPart) -> None:
-        """A paraphrase names the same fields and is answered on the same codes."""
-        self._words((*loc, "ask"), wording.ask, self.words)
-        self._words((*loc, "guidelines"), wording.guidelines or "", set(self.file.parameters))
-        for condition, ask in wording.ask_in.items():
-            self._known((*loc, "ask_in"), [condition], list(self.file.conditions), "condition")
-            self._words((*loc, "ask_in", condition), ask, self.words)
-        own, other = self.scales.get(question.scale), self.scales.get(wording.scale or question.scale)
-        if wording.scale and wording.scale not in self.declared_scales:
-            known = sorted(map(str, self.declared_scales))
-            self._note((*loc, "scale"), f"there is no scale '{wording.scale}'; {nearest(wording.scale, known)}")
-        if own and other and _codes(own) != _codes(other):
-            self._note(
-                (*loc, "scale"),
-                f"scale '{wording.scale}' ({other.describe()}) is another one than that of question '{question.id}' "
-                f"({own.describe()}); a paraphrase keeps level, codes and opt-outs",
-            )
-        self._anchors(loc, wording.anchors, other)
-
-    def _reversed(self, loc: Loc, twin: ReversedPart, question: QuestionPart) -> None:
-        self._wording(loc, twin, question)
-        for index, wording in enumerate(twin.wordings):
-            self._wording((*loc, "wordings", index), wording, question)
-        scale = self.scales.get(question.scale)
-        if twin.scoring is None:
-            self._note(loc, f"the twin of '{question.id}' does not say how it is scored; add scoring: mirrored")
-        elif scale and any(not scale.holds(scale.mirrored(code)) for code in scale.codes):
-            self._note((*loc, "scoring"), f"the codes of {scale.describe()} are not symmetric, so none can be mirrored")
-        elif scale and not scale.ordered and len(scale.codes) > 2:
-            self._note((*loc, "scoring"), f"{scale.describe()} has no direction, so it cannot be mirrored")
-        if len(twin.wordings) not in (0, len(question.wordings)):
-            self._note(
-                (*loc, "wordings"),
-                f"the twin has {len(twin.wordings)} paraphrases and the question {len(question.wordings)}; "
-                "give both the same number, or the twin none",
-            )
-
-    def _aggregates(self, above: Loc, aggregates: Sequence[AggregatePart], questions: Sequence[str]) -> None:
-        known = list(questions)
-        for index, aggregate in enumerate(aggregates):
-            loc = (*above, index)
-            if aggregate.id in known:
-                self._note((*loc, "id"), f"'{aggregate.id}' already names a question or an aggregate")
-            self._known((*loc, "mean_of"), aggregate.mean_of, known, "question")
-            self._known((*loc, "reversed"), aggregate.reversed, aggregate.mean_of, "member")
-            known.append(aggregate.id)
-
-    def _example(self, loc: Loc, example: ExamplePart) -> None:
-        self._known((*loc, "item"), list(example.item), [f.name for f in self.file.fields], "field")
-        if example.condition:
-            self._known((*loc, "condition"), [example.condition], list(self.file.conditions), "condition")
-        condition = self.file.conditions.get(example.condition)
-        for part in self.file.fields:
-            if part.name not in example.item:
-                if condition is None or part.name in condition.shows:
-                    self._note((*loc, "item"), f"the field '{part.name}' is missing")
-            elif not _fits(part.kind, example.item[part.name]):
-                wanted = "a list of {speaker, text}" if part.kind == "conversation" else "text"
-                self._note((*loc, "item", part.name), f"this should be {wanted}")
-        for question, answer in example.answers.items():
-            place: Loc = (*loc, "answers", question)
-            self._known(place, [question], self.questions, "question")
-            scale = self.scale_of.get(question)
-            if scale is None:
-                continue
-            if isinstance(answer.answer, str):
-                if answer.answer not in [o.status for o in scale.opt_outs]:
-                    self._note((*place, "answer"), f"the scale of '{question}' has no opt-out '{answer.answer}'")
-            elif not scale.holds(answer.answer):
-                shown = show_code(answer.answer)
-                self._note((*place, "answer"), f"{shown} is not on the scale {scale.describe()}")
-
-
-def _fits(kind: str, content: Any) -> bool:
-    """Whether the content of an example is of the kind that its field shows."""
-    if kind != "conversation":
-        return isinstance(content, str | int | float)
-    return (
-        isinstance(content, list)
-        and len(content) > 0
-        and all(isinstance(turn, Mapping) and set(turn) == {"speaker", "text"} for turn in content)
-    )
-
-
-def _codes(scale: Scale) -> tuple[object, ...]:
-    """What two wordings of a question must share: its answers, whatever their labels."""
-    return scale.level, scale.codes, scale.range, [opt_out.status for opt_out in scale.opt_outs]
-
-
 def _scales(document: Document, file: InstrumentDocument) -> dict[str, Scale]:
     scales: dict[str, Scale] = {}
     for name, part in file.scales.items():
@@ -587,7 +408,10 @@ def _scales(document: Document, file: InstrumentDocument) -> dict[str, Scale]:
 
 def _scale(part: ScalePart) -> Scale:
     bands = tuple(Band(b.name, b.at_least, b.above, b.below, b.at_most) for b in part.bands)
-    opt_outs = tuple(OptOut(status, part.opt_outs[status]) for status in OPT_OUTS if status in part.opt_outs)
+    opt_outs = tuple(OptOut(status, label) for status, label in part.opt_outs.items())
+    if part.text is not None:
+        return Scale.free_text(part.text, opt_outs)
+    assert part.level is not None  # noqa: S101
     if part.options is not None:
         options = tuple(Option(o.code, o.label, o.description) for o in part.options)
         return Scale.listed(options, part.level, opt_outs, bands)
@@ -595,7 +419,7 @@ def _scale(part: ScalePart) -> Scale:
     assert first is not None  # noqa: S101
     assert last is not None  # noqa: S101
     if part.continuous:
-        return Scale((), part.level, opt_outs, bands, (first, last))
+        return Scale((), part.level, opt_outs, bands, (first, last)).relabelled(part.anchors)
     step = 1 if first < last else -1
     points = Scale.listed(
         [Option(float(code)) for code in range(int(first), int(last) + step, step)], part.level, opt_outs, bands
@@ -607,9 +431,12 @@ def _scale(part: ScalePart) -> Scale:
 
 def _scale_data(scale: Scale) -> dict[str, Any]:
     """A scale as the plain data of a file."""
-    data: dict[str, Any] = {"level": scale.level}
+    data: dict[str, Any] = {"text": scale.text} if scale.text else {"level": scale.level}
     if scale.range is not None:
         data |= {"from": scale.range[0], "to": scale.range[1], "continuous": True}
+        data |= {"anchors": {_whole(point.code): point.label for point in scale.anchors}} if scale.anchors else {}
+    elif scale.text:
+        pass
     else:
         options = ({"code": _whole(o.code), "label": o.label, "description": o.description} for o in scale.shown)
         data["options"] = [{key: value for key, value in option.items() if value != ""} for option in options]
@@ -622,10 +449,6 @@ def _scale_data(scale: Scale) -> dict[str, Any]:
 
 def _whole(code: float) -> float | int:
     return int(code) if code.is_integer() else code
-
-
-def _escaped(text: str) -> str:
-    return text.replace("{", "{{").replace("}", "}}")
 
 
 def _accepted(name: str, loaded: Any) -> Instrument:

@@ -11,6 +11,7 @@ from vantage.measures.aggregation.votes import Ties
 from vantage.measures.agreement.differences import Distance
 from vantage.measures.agreement.differences import Weights
 from vantage.measures.agreement.rater_pairs import PairStatistic
+from vantage.measures.agreement.sets import Distance as SetsDistance
 from vantage.measures.audit.g_study import Show
 from vantage.measures.intervals import Method
 from vantage.measures.intervals import Over
@@ -41,6 +42,7 @@ from vantage.measures.reliability.split_half import Average
 from vantage.measures.reliability.split_half import Correlation
 from vantage.measures.reliability.split_half import Split
 from vantage.measures.resampling import Resampled
+from vantage.measures.scaling.comparisons import Scoring
 from vantage.measures.scoring.references import Reference
 from vantage.measures.scoring.replaceability import Alignment
 from vantage.measures.scoring.scores import Missing
@@ -221,6 +223,18 @@ def opt_outs(
     kinds: Kinds = ...,
     include_excluded: bool = ...,
     include_extra: bool = ...,
+) -> pl.DataFrame: ...
+def set_alpha(
+    data: Judgments,
+    *,
+    by: By = ...,
+    distance: SetsDistance = ...,
+    ci: Resampled = ...,
+    resamples: int = ...,
+    confidence: float = ...,
+    seed: int = ...,
+    kinds: Kinds = ...,
+    include_excluded: bool = ...,
 ) -> pl.DataFrame: ...
 def split_half(
     data: Judgments,
@@ -590,6 +604,34 @@ def compare(
     kinds: Kinds = ...,
     include_excluded: bool = ...,
     include_extra: bool = ...,
+) -> pl.DataFrame: ...
+def scaling(
+    data: Judgments,
+    *,
+    by: By = ...,
+    method: Scoring = ...,
+    worst: str = ...,
+    prior: float = ...,
+    ci: Over = ...,
+    resamples: int = ...,
+    confidence: float = ...,
+    seed: int = ...,
+    kinds: Kinds = ...,
+    include_excluded: bool = ...,
+) -> pl.DataFrame: ...
+def scaling_split_half(
+    data: Judgments,
+    *,
+    by: By = ...,
+    method: Scoring = ...,
+    worst: str = ...,
+    prior: float = ...,
+    correlation: Correlation = ...,
+    spearman_brown: bool = ...,
+    splits: int = ...,
+    seed: int = ...,
+    kinds: Kinds = ...,
+    include_excluded: bool = ...,
 ) -> pl.DataFrame: ...
 def components(
     data: Judgments,

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias, TypeGuard
 
 import numpy as np
 import polars as pl
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from vantage.errors import InputError, nearest
 from vantage.measures.codes import dense, encode
 from vantage.notebook.frames import to_polars
-from vantage.scales import LEVELS, Level, Scale
+from vantage.scales import LEVELS, NO_OPT_OUTS, Level, Scale
 
 if TYPE_CHECKING:
     from vantage.corpora import Corpus
@@ -50,6 +50,8 @@ Key: TypeAlias = tuple[Any, ...]
 
 UNIT = ("item", "question", "condition")
 CODER = ("rater", "sample")
+OPTED_OUT: Final = ~pl.col("status").cast(pl.String).is_in(NO_OPT_OUTS)
+"""Whether the rater chose an opt-out, whichever the instrument names."""
 
 
 @dataclass(frozen=True, slots=True)

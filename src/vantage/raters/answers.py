@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from string import ascii_uppercase
-from typing import Any
+from typing import Any, Final
 
-from vantage.instruments import Question
+from vantage.instruments import Question, Several, put
 from vantage.scales import Scale, Status, show_code
+
+NONE: Final = "none"
+"""What is written where no option applies."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,12 +41,16 @@ def choices(scale: Scale, *, letters: bool = False) -> tuple[AnswerChoice, ...]:
     named = scale.called == "words" or (
         scale.called is None and (not scale.ordered or (len(scale.options) <= 4 and worded))
     )
-    offered = [
-        AnswerChoice(o.label, o.description, o.code, "answered")
-        if named or (lettered and worded)
-        else AnswerChoice(show_code(o.code), o.label or o.description, o.code, "answered")
-        for o in scale.shown
-    ]
+    offered = (
+        []
+        if scale.text
+        else [
+            AnswerChoice(o.label, o.description, o.code, "answered")
+            if named or (lettered and worded)
+            else AnswerChoice(show_code(o.code), o.label or o.description, o.code, "answered")
+            for o in scale.shown
+        ]
+    )
     declined = [
         AnswerChoice(o.status.replace("_", " "), _explained(o.label, o.status), None, o.status) for o in scale.opt_outs
     ]
@@ -68,35 +75,68 @@ def begin_apart(scale: Scale) -> bool:
 
 def listed(scale: Scale, *, letters: bool = False) -> str:
     """The answers as a list to choose from, one a line."""
-    if scale.range is not None:
-        low, high = map(show_code, scale.range)
-        lines = [f"any number from {low} to {high}"]
+    if scale.text:
+        lines = [f"any text of at most {scale.text} characters"]
     else:
-        lines = []
-    lines += [f"{c.word} = {c.meaning}" if c.meaning else c.word for c in choices(scale, letters=letters)]
-    return "\n".join(lines)
+        lines = [f"any {_span(scale)}", *_anchored(scale)] if _spanned(scale, letters) else []
+    offered = _said(scale, letters=letters)
+    return "\n".join([*lines, *(f"{c.word} = {c.meaning}" if c.meaning else c.word for c in offered)])
 
 
 def words(scale: Scale, *, letters: bool = False) -> str:
     """The answers in half a sentence: `1, 2, 3, 4 or 5`."""
-    if scale.range is not None:
-        low, high = map(show_code, scale.range)
-        numbers = [f"a number from {low} to {high}"]
-    else:
-        numbers = []
-    quoted = [
-        *numbers,
-        *(f'"{c.word}"' if " " in c.word else c.word for c in choices(scale, letters=letters)),
-    ]
+    numbers = [f"a {_span(scale)}"] if _spanned(scale, letters) else []
+    numbers += [f"a text of at most {scale.text} characters"] if scale.text else []
+    quoted = [*numbers, *(f'"{c.word}"' if " " in c.word else c.word for c in _said(scale, letters=letters))]
     return quoted[0] if len(quoted) == 1 else f"{', '.join(quoted[:-1])} or {quoted[-1]}"
+
+
+def anchors(scale: Scale) -> str:
+    """What some of the answers mean, in brackets behind the question."""
+    worded = _anchored(scale) if _spanned(scale) else []
+    return "; ".join([*worded, *(f"{c.word} = {c.meaning}" for c in _said(scale) if c.meaning)])
+
+
+def _spanned(scale: Scale, letters: bool = False) -> bool:
+    """Whether the answers are named by their ends: numbers of a range, or of more points than a list should have."""
+    return scale.slides and not letters and scale.called != "letters"
+
+
+def _span(scale: Scale) -> str:
+    low, high = map(show_code, scale.ends)
+    return f"{'number' if scale.range is not None else 'whole number'} from {low} to {high}"
+
+
+def _anchored(scale: Scale) -> list[str]:
+    return [f"{show_code(point.code)} = {point.label}" for point in scale.worded]
+
+
+def _said(scale: Scale, *, letters: bool = False) -> tuple[AnswerChoice, ...]:
+    """The answers that are listed one by one."""
+    every = choices(scale, letters=letters)
+    return tuple(c for c in every if c.value is None) if _spanned(scale, letters) else every
+
+
+def listed_several(question: Several) -> str:
+    """The options of which several may apply, with the ways to choose none."""
+    return f"{listed(question.scale)}\n{NONE} = {question.none}"
+
+
+def words_several(question: Several, *, as_list: bool = False) -> str:
+    """How the options that apply are written."""
+    declined = "".join(f', or "{c.word}"' for c in choices(question.scale) if c.value is None)
+    if as_list:
+        offered = ", ".join(f'"{c.word}"' for c in choices(question.scale) if c.value is not None)
+        return f"a list of all that apply of {offered} (an empty list where none does){declined}"
+    return f'all that apply, separated by semicolons, or "{NONE}"{declined}'
 
 
 def answer_schema(questions: Sequence[Question], *, reason: bool, together: bool) -> Mapping[str, Any]:
     """The JSON Schema of a reply: an answer, or one per question, with the reason first where one is wanted."""
     text = {"type": "string"}
     properties: dict[str, Any] = {"reason": text} if reason and not together else {}
-    for question in questions:
-        answer = _one_of(question.scale)
+    for question in put(questions):
+        answer = _some_of(question.scale) if isinstance(question, Several) else _one_of(question.scale)
         if not together:
             properties["answer"] = answer
         elif reason:
@@ -107,10 +147,25 @@ def answer_schema(questions: Sequence[Question], *, reason: bool, together: bool
     return _object(properties)
 
 
+def _some_of(scale: Scale) -> dict[str, Any]:
+    offered = [c.word for c in choices(scale) if c.value is not None]
+    several = {"type": "array", "items": {"type": "string", "enum": offered}}
+    declined = [c.word for c in choices(scale) if c.value is None]
+    return {"anyOf": [several, {"type": "string", "enum": declined}]} if declined else several
+
+
 def _one_of(scale: Scale) -> dict[str, Any]:
-    if scale.range is not None:
-        number: dict[str, Any] = {"type": "number", "minimum": scale.range[0], "maximum": scale.range[1]}
-        declined = [c.word for c in choices(scale)]
+    if scale.text:
+        # An opt-out is a text as well, so it needs no place of its own.
+        return {"type": "string", "minLength": 1, "maxLength": scale.text}
+    if _spanned(scale):
+        low, high = scale.ends
+        number: dict[str, Any] = (
+            {"type": "number", "minimum": low, "maximum": high}
+            if scale.range is not None
+            else {"type": "integer", "minimum": int(low), "maximum": int(high)}
+        )
+        declined = [c.word for c in _said(scale)]
         return {"anyOf": [number, {"type": "string", "enum": declined}]} if declined else number
     spelt = [_json_word(choice) for choice in choices(scale)]
     # Strict servers want one type: codes beside opt-outs are written as text.

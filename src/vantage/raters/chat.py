@@ -10,7 +10,7 @@ import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.errors import InputError, nearest
-from vantage.instruments import Instrument, Question
+from vantage.instruments import Instrument, Question, grouped
 from vantage.presentations import PLAIN, Presentation
 from vantage.raters.design import Design, styled
 from vantage.raters.history import Encode, History, tfidf
@@ -223,7 +223,7 @@ class ChatRater:
         """
         asked = chosen_questions(instrument, questions)
         prompter = self.prompter(corpus, instrument, condition)
-        groups = [tuple(asked)] if self.parts.together else [(question,) for question in asked]
+        groups = self.groups(asked)
         shots = _Shots(self, corpus, instrument, condition)
         chosen = corpus.items if items is None else items
         # A study may have a prompter of its own, which words the questions itself.
@@ -275,6 +275,13 @@ class ChatRater:
         tag = (id_, group[0].id if len(group) == 1 else "", sample)
         tagged = Request(request.messages, drawn, request.schema, tag)
         return PlannedCall(item, shown, sample, tagged, writer, examples, repeat, ways)
+
+    def groups(self, asked: Sequence[Question]) -> list[tuple[Question, ...]]:
+        """The questions that go into one request together."""
+        if self.parts.together:
+            return [tuple(asked)]
+        alone = self.parts.distribution or self.template is not None or self.parts.voice == "history"
+        return [(question,) for question in asked] if alone else grouped(asked)
 
     def prompter(self, corpus: Corpus, instrument: Instrument, condition: str = "") -> Prompter:
         """What writes this rater's prompts."""
@@ -406,5 +413,5 @@ class _Shots:
 
 
 def chosen_questions(instrument: Instrument, ids: Sequence[str]) -> list[Question]:
-    """The questions named, or all of them."""
-    return [instrument.question(id_) for id_ in ids] if ids else list(instrument.questions)
+    """The questions named, or all of them; the name of one with several options stands for all of these."""
+    return [question for id_ in ids for question in instrument.named(id_)] or list(instrument.questions)

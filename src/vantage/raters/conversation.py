@@ -117,7 +117,9 @@ class Conversations:
             parsed, way = replies[question.id], call.presented(question.id)
             if parsed.value is not None:
                 parsed = replace(parsed, value=way.decoded(question, parsed.value))
-            cells = self._row(parsed, completion, reason or parsed.rationale, way=way)
+            # The rationale of a text is the text, whatever was said about it afterwards.
+            why_so = parsed.rationale if question.scale.text else reason or parsed.rationale
+            cells = self._row(parsed, completion, why_so, way=way)
             rows.append((*self._key(call, question.id, call.sample), *cells))
         return rows
 

@@ -13,9 +13,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vantage.errors import InputError
-from vantage.instruments import Instrument, Question
+from vantage.instruments import Instrument, Question, Several, put
 from vantage.presentations import PLAIN, Presentation
-from vantage.raters.answers import answer_schema, begin_apart, choices, listed, words
+from vantage.raters.answers import (
+    NONE,
+    anchors,
+    answer_schema,
+    begin_apart,
+    choices,
+    listed,
+    listed_several,
+    words,
+    words_several,
+)
 from vantage.raters.models.base import Message, Request, Sampling
 from vantage.raters.style import Style
 from vantage.scales import Scale, show_code
@@ -67,9 +77,8 @@ class Prompter:
             messages.append(Message("assistant", self.answer(questions, shot)))
         messages.append(Message("user", self.user(questions, item)))
         schema = None
-        if (self.style.json or self.style.together) and not self.style.free:
-            reason = self.style.reasoning or any(q.rationale == "required" for q in questions)
-            schema = answer_schema(questions, reason=reason, together=self.style.together)
+        if (self.style.json or self._jointly(questions)) and not self.style.free:
+            schema = answer_schema(questions, reason=self._explains(questions), together=self._jointly(questions))
         return Request(tuple(messages), self.sampling, schema)
 
     @property
@@ -91,6 +100,14 @@ class Prompter:
         """The turn after the reasons, in which nothing but the answer is asked for."""
         turns = (Message("assistant", reasons.strip() or _NO_REASON), Message("user", self._now(questions)))
         return Request((*asked.messages, *turns), asked.sampling, tag=asked.tag)
+
+    def _jointly(self, questions: Sequence[Question]) -> bool:
+        """Whether several questions are answered in one object."""
+        return self.style.together or len(put(questions)) > 1
+
+    def _explains(self, questions: Sequence[Question]) -> bool:
+        """Whether a reason is asked for beside the answer; a text is no reason."""
+        return self.style.reasoning or any(q.rationale == "required" and not q.scale.text for q in questions)
 
     def _now(self, questions: Sequence[Question]) -> str:
         return f"Now give your answer. {self._plainly(questions)}"
@@ -122,7 +139,9 @@ class Prompter:
         """Who speaks, the guidelines, what the questions mean and, for scoring, how they may be answered."""
         parts = [self._voiced(), f"# Guidelines\n\n{self._rephrased(self.presentation.guidelines(self.instrument))}"]
         explained = [
-            f"{question.title}: {self._rephrased(question.guidelines)}" for question in questions if question.guidelines
+            f"{question.title}: {self._rephrased(question.guidelines)}"
+            for question in put(questions)
+            if question.guidelines
         ]
         if explained:
             heading = "# The questions" if len(explained) > 1 else "# The question"
@@ -137,18 +156,22 @@ class Prompter:
         """The item, the question or questions, and the form of the answer unless the system message tells it."""
         filled = {name: _plain(value) for name, value in item.items()}
         parts = [self.item_text(item)]
-        if not self.style.together:
-            (question,) = questions
+        if not self._jointly(questions):
+            (question,) = put(questions)
             parts.append(f"Question: {question.wording(self.condition, **filled)}")
             if self.style.scoring:
                 return "\n\n".join(parts)
-            parts.append(listed(question.scale))
+            parts.append(listed_several(question) if isinstance(question, Several) else listed(question.scale))
         else:
-            asked = [
-                f"[{question.id}] {question.wording(self.condition, **filled)}\nAnswer with {words(question.scale)}."
-                + (f" ({_anchors(question.scale)})" if _anchors(question.scale) else "")
-                for question in questions
-            ]
+            asked = []
+            for question in put(questions):
+                allowed = _allowed(question, as_list=True)
+                if question.unlike:
+                    allowed += f", but another one than for [{question.unlike}]"
+                meant = f" ({told})" if (told := anchors(question.scale)) else ""
+                asked.append(
+                    f"[{question.id}] {question.wording(self.condition, **filled)}\nAnswer with {allowed}.{meant}"
+                )
             parts += ["Questions:", *asked]
         return "\n\n".join([*parts, self.form(questions)])
 
@@ -171,13 +194,14 @@ class Prompter:
             )
         if self.style.scoring:
             return self._plainly(questions)
-        reason = self.style.reasoning or (not self.style.two_step and any(q.rationale == "required" for q in questions))
-        if self.style.together:
+        reason = self.style.reasoning or (not self.style.two_step and self._explains(questions))
+        if self._jointly(questions):
             inside = '{"reason": "…", "answer": …}' if reason else "…"
-            keys = ", ".join(f"{json.dumps(q.id)}: {inside}" for q in questions)
+            keys = ", ".join(f"{json.dumps(q.id)}: {inside}" for q in put(questions))
             brief = " with a reason of one sentence each" if reason else ""
             return f"Reply with one JSON object{brief} and nothing else:\n{{{keys}}}"
-        allowed = words(questions[0].scale)
+        (question,) = put(questions)
+        allowed = _allowed(question, as_list=self.style.json)
         if self.style.json:
             shape = '{"reason": "…", "answer": …}' if reason else '{"answer": …}'
             return f"Reply with one JSON object and nothing else: {shape}. The answer is {allowed}."
@@ -190,23 +214,35 @@ class Prompter:
 
     def answer(self, questions: Sequence[Question], shot: Shot) -> str:
         """A worked example's answers in the form that is asked for."""
-        answers = {q.id: _written(q.scale, shot.answers[q.id], letters=self.letters(q)) for q in questions}
-        reasons = {q.id: shot.reasons.get(q.id, "") for q in questions}
-        if self.style.together:
-            with_reason = self.style.reasoning or any(q.rationale == "required" for q in questions)
+        asked = put(questions)
+        answers = {q.id: self._shown(q, shot) for q in asked}
+        first = {q.id: next(q.parts()).id if isinstance(q, Several) else q.id for q in asked}
+        reasons = {id_: shot.reasons.get(part, "") for id_, part in first.items()}
+        if self._jointly(questions):
+            with_reason = self._explains(questions)
             full = {
                 q: {"reason": reasons[q], "answer": _json(a)} if with_reason else _json(a) for q, a in answers.items()
             }
             return json.dumps(full, ensure_ascii=False)
-        (question,) = questions
+        (question,) = asked
         answer, reason = answers[question.id], reasons[question.id]
-        with_reason = not self.style.scoring and (self.style.reasoning or question.rationale == "required")
+        with_reason = not self.style.scoring and self._explains(questions)
         if self.style.json:
             parts = {"reason": reason} if with_reason else {}
             return json.dumps({**parts, "answer": _json(answer)}, ensure_ascii=False)
+        plain = answer if isinstance(answer, str) else "; ".join(answer) or NONE
         if with_reason and not self.style.two_step:
-            return f"{reason}\nAnswer: {answer}".strip()
-        return answer
+            return f"{reason}\nAnswer: {plain}".strip()
+        return plain
+
+    def _shown(self, question: Question, shot: Shot) -> str | list[str]:
+        """The answer of a worked example as it is written: a list where several options may apply."""
+        if not isinstance(question, Several):
+            return _written(question.scale, shot.answers[question.id], letters=self.letters(question))
+        declined = shot.answers[next(question.parts()).id]
+        if isinstance(declined, str):
+            return _written(question.scale, declined)
+        return [question.scale.label(code) for code in question.codes(shot.answers)]
 
     def _rephrased(self, guidelines: str) -> str:
         """Guidelines as they are put to somebody who speaks for a described person: whose reading counts is theirs.
@@ -225,25 +261,30 @@ class Prompter:
         return f"{ROLE}\n\n# Who you are\n\n{self.voice.strip()}"
 
 
+def _allowed(question: Question, *, as_list: bool) -> str:
+    """The answers in half a sentence."""
+    if isinstance(question, Several):
+        return words_several(question, as_list=as_list)
+    empty = f', or "{NONE}"' if question.scale.text and question.rationale == "optional" else ""
+    return words(question.scale) + empty
+
+
 def _written(scale: Scale, answer: float | str, *, letters: bool = False) -> str:
     """An answer as the word that stands for it."""
     for choice in choices(scale, letters=letters):
         if choice.status == answer or (choice.value is not None and choice.value == answer):
             return choice.word
-    return show_code(float(answer))
+    return str(answer) if scale.text else show_code(float(answer))
 
 
-def _json(word: str) -> str | int | float:
+def _json(word: str | list[str]) -> str | list[str] | int | float:
+    if isinstance(word, list):
+        return word
     try:
         number = float(word)
     except ValueError:
         return word
     return int(number) if number.is_integer() else number
-
-
-def _anchors(scale: Scale) -> str:
-    anchors = [f"{c.word} = {c.meaning}" for c in choices(scale) if c.meaning]
-    return "; ".join(anchors)
 
 
 def _turns(content: Any) -> str:

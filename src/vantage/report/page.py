@@ -23,7 +23,7 @@ from vantage.report.inline import inline
 from vantage.report.parts import Cell, Column, Dialogue, Figure, Part, Result, Table
 from vantage.report.record import Record
 from vantage.report.references import cited
-from vantage.scales import STATUSES
+from vantage.scales import NO_OPT_OUTS, UNANSWERED
 
 ROWS: Final = 200
 """How many rows of a table stand in the page; all of them stand in its files."""
@@ -41,7 +41,6 @@ PAGE_WIDTH: Final = 1190
 """Pixels of a table on a page of 1280."""
 PHONE_WIDTH: Final = 340
 PAPER_WIDTH: Final = 580
-NOT_ANSWERED: Final = ("refused", "unparsed", "failed")
 _WORD: Final = re.compile(rf"(\S{{{WORD + 1},}})")
 _PIECES: Final = re.compile(rf".{{1,{WORD}}}?[/_:|+=&.-](?=.)|.{{1,{WORD}}}")
 
@@ -189,9 +188,9 @@ def outcomes(record: Record) -> dict[str, Any] | None:
     rows = []
     for rater in dict.fromkeys([*record.counts, *record.planned]):
         counts = record.counts.get(rater, {})
-        declined = sum(counts.get(status, 0) for status in STATUSES if status not in ("answered", *NOT_ANSWERED))
+        declined = sum(count for status, count in counts.items() if status not in NO_OPT_OUTS)
         known = {"judgments": sum(counts.values()), "answered": counts.get("answered", 0), "opted_out": declined}
-        rest = {status: counts.get(status, 0) for status in NOT_ANSWERED}
+        rest = {status: counts.get(status, 0) for status in UNANSWERED}
         rows.append({"rater": rater, "planned": record.planned.get(rater), **known, **rest})
     if not rows:
         return None

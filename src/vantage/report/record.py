@@ -87,7 +87,7 @@ class Record:
             # People are counted together: a report has no use for a line per annotator.
             name = rater if kinds[rater] in ("model", "persona") else f"all raters of kind {kinds[rater]}"
             row = counts.setdefault(name, dict.fromkeys(STATUSES, 0))
-            row[status] += count
+            row[status] = row.get(status, 0) + count
         self.counts = counts
 
     @property

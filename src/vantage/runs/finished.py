@@ -61,8 +61,7 @@ class Layout:
     @classmethod
     def of(cls, part: PlanPart) -> Layout:
         """That of the requests that a part would send if nothing were done."""
-        groups = 1 if part.rater.parts.together else len(part.asked)
-        return cls(len(part.corpus.items), groups, part.rater.repetitions, part.rater.parts.scoring)
+        return cls(len(part.corpus.items), len(part.groups), part.rater.repetitions, part.rater.parts.scoring)
 
     def places(self, orders: Numbers) -> tuple[Numbers, Numbers, Numbers]:
         """Item, group and sample of the requests at these places of the plan."""

@@ -13,7 +13,7 @@ import polars as pl
 
 from vantage._version import __version__
 from vantage.corpora import Corpus
-from vantage.instruments import Instrument
+from vantage.instruments import Instrument, Question
 from vantage.presentations import Presentation
 from vantage.raters.asked import asked_instrument, asked_questions, relevance_instrument
 from vantage.raters.chat import ChatRater, PlannedCall, chosen_questions
@@ -44,6 +44,11 @@ class PlanPart:
         """The ids of the questions in that form."""
         return [q.id for q in chosen_questions(self.used, asked_questions(self.rater, self.questions))]
 
+    @cached_property
+    def groups(self) -> list[tuple[Question, ...]]:
+        """The questions that go into one request together."""
+        return self.rater.groups([self.used.question(id_) for id_ in self.asked])
+
     @property
     def instruments(self) -> list[Instrument]:
         """What the corpus must know to hold the judgments."""
@@ -53,8 +58,7 @@ class PlanPart:
     @property
     def size(self) -> int:
         """How many first requests there are, before any is left out."""
-        groups = 1 if self.rater.parts.together else len(self.asked)
-        return len(self.corpus.items) * groups * self.rater.repetitions
+        return len(self.corpus.items) * len(self.groups) * self.rater.repetitions
 
     def done(self, open_statuses: Iterable[str] = ("failed",)) -> pl.DataFrame:
         """The keys of the judgments that the corpus has and that need not be asked for again."""
@@ -91,9 +95,13 @@ class PlanPart:
     def skipped(self, done: pl.DataFrame) -> int:
         """How many first requests are left out because all their judgments are done."""
         asked = self._wanted(done)
-        if not self.rater.parts.together:
+        if len(self.groups) == len(self.asked):
             return len(asked)
-        return int((asked.group_by("item", "sample").len()["len"] >= len(self.asked)).sum())
+        place = {question.id: number for number, group in enumerate(self.groups) for question in group}
+        sizes = pl.DataFrame({"group": range(len(self.groups)), "size": [len(group) for group in self.groups]})
+        grouped = asked.with_columns(group=pl.col("question").replace_strict(place, return_dtype=pl.Int64))
+        counts = grouped.group_by("item", "sample", "group").len().join(sizes, on="group")
+        return int((counts["len"] >= counts["size"]).sum())
 
     def _wanted(self, done: pl.DataFrame) -> pl.DataFrame:
         """Those of the judgments that are done which the part would ask for."""

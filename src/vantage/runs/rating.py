@@ -21,6 +21,7 @@ from vantage.runs.options import RunOptions
 from vantage.runs.plan import RunPlan
 from vantage.runs.store import RunStore
 from vantage.runs.tally import RunTally
+from vantage.scales import NO_OPT_OUTS
 
 Progress = Callable[[int], None]
 COUNTED: Final = ("answered", "refused", "unparsed", "failed")
@@ -122,7 +123,7 @@ def _summary(judged: JudgedPart) -> dict[str, Any]:
         "rater": judged.rater.id,
         "calls": judged.calls,
         **{status: statuses.get(status, 0) for status in COUNTED},
-        "opted_out": statuses.get("ambiguous", 0) + statuses.get("not_mentioned", 0),
+        "opted_out": sum(count for status, count in statuses.items() if status not in NO_OPT_OUTS),
         "already_there": judged.skipped,
         "missing": judged.missing,
         "cut": judged.truncated,

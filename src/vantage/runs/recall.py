@@ -16,8 +16,6 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
-from vantage.instruments import Question
-from vantage.raters.chat import chosen_questions
 from vantage.raters.conversation import ROWS, Conversations, Row
 from vantage.runs.faults import store_error
 from vantage.runs.finished import FinishedCalls, Layout, Numbers
@@ -92,8 +90,8 @@ class _Reader:
     def __init__(self, part: PlanPart, conversations: Conversations) -> None:
         self.part, self.conversations = part, conversations
         self.layout = Layout.of(part)
-        asked = chosen_questions(part.used, part.asked)
-        self.groups: list[Sequence[Question]] = [asked] if part.rater.parts.together else [[q] for q in asked]
+        self.groups = part.groups
+        self.widest = max(len(group) for group in self.groups)
         self._schema = dict(list(ROWS.items())[_KEY:])
 
     def table(self, start: int, places: Numbers, columns: Sequence[Sequence[Any]]) -> pl.DataFrame:
@@ -106,9 +104,10 @@ class _Reader:
         """
         items, groups, samples = self.layout.places(start + np.arange(len(places)))
         rows, which = self._read(places, items, groups, columns)
-        several = len(self.groups[0])
+        several = self.widest
         spread = (which[:, None] * several + np.arange(several)).ravel()
-        questions = pl.Series([question.id for group in self.groups for question in group], dtype=pl.String)
+        ids = [[question.id for question in group] + [None] * (several - len(group)) for group in self.groups]
+        questions = pl.Series([id_ for group in ids for id_ in group], dtype=pl.String)
         asked = (groups[:, None] * several + np.arange(several)).ravel()
         frame = pl.DataFrame(rows, schema=self._schema, orient="row").select(pl.all().gather(spread))
         about = {
@@ -118,7 +117,8 @@ class _Reader:
             "condition": pl.repeat(self.part.condition, len(frame), dtype=pl.String, eager=True),
             "sample": pl.Series(np.repeat(samples, several), dtype=ROWS["sample"]),
         }
-        return pl.DataFrame(about).hstack(frame)
+        # Narrower groups are filled up with rows that are about nothing.
+        return pl.DataFrame(about).hstack(frame).drop_nulls("question")
 
     def _read(
         self, places: Numbers, items: Numbers, groups: Numbers, columns: Sequence[Sequence[Any]]
@@ -134,8 +134,9 @@ class _Reader:
             finish, reply, scores, details = (column[places[place]] for column in columns)
             completion = completion_of(finish, reply, scores, 0, 0)
             completion = completion if details is None else with_details(completion, *details)
-            asked, number = self.groups[groups[place]], len(rows) // len(self.groups[0])
+            asked, number = self.groups[groups[place]], len(rows) // self.widest
             rows.extend(self.conversations.rows(completion, asked, self._item(int(items[place]))))
+            rows.extend([(None,) * len(self._schema)] * (self.widest - len(asked)))
             return number, self.conversations.is_bare(completion, asked)
 
         bare = np.full(len(met), -1)

@@ -71,10 +71,11 @@ def test_an_empty_form_names_every_question(name: str) -> None:
     ("scale", "layout"),
     [
         (Scale.points(1, 9, anchors={1: "low", 9: "high"}), "points"),
-        (Scale.points(0, 100), "list"),
+        (Scale.points(0, 100), "slider"),
         (Scale.labels("no", "yes"), "inline"),
         (Scale.labels("a rather long answer that needs a line", "yes"), "list"),
-        (Scale.continuous(0, 1), "number"),
+        (Scale.continuous(0, 1), "slider"),
+        (Scale.free_text(50), "text"),
     ],
 )
 def test_each_scale_has_its_layout(scale: Scale, layout: str) -> None:

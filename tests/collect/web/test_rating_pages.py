@@ -177,4 +177,4 @@ def test_pages_stay_light(tmp_path: Path) -> None:
         ann = Visitor(study_service(tmp_path / name, name))
         ann.begin()
         assert ann.path == "/item/1"
-        assert len(ann.text.encode()) + sent < 60_000
+        assert len(ann.text.encode()) + sent < 64_000

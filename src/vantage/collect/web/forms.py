@@ -6,16 +6,16 @@ value of an answer is a code of the scale (`3`, `-0.5`) or the name of an opt-ou
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from string import ascii_uppercase
 from typing import Literal
 
-from vantage.collect.views import AnswerStatus, InvalidAnswers, QuestionAnswer
-from vantage.instruments import Question
-from vantage.scales import OptOutStatus, Scale, show_code
+from vantage.collect.views import InvalidAnswers, QuestionAnswer
+from vantage.instruments import Question, grouped
+from vantage.scales import Scale, Status, show_code
 
-Layout = Literal["points", "list", "inline", "number"]
-"""A row of numbers with labels at its ends, a list of labels, a few short labels side by side, or a number to enter."""
+Layout = Literal["points", "list", "inline", "slider", "text"]
+"""A row of numbers with labels at its ends, a list, a few labels side by side, a number to enter, or a text."""
 
 
 def layout(scale: Scale) -> Layout:
@@ -24,8 +24,8 @@ def layout(scale: Scale) -> Layout:
     >>> layout(Scale.labels("no", "yes")), layout(Scale.points(1, 7))
     ('inline', 'points')
     """
-    if scale.range is not None:
-        return "number"
+    if scale.text or scale.slides:
+        return "text" if scale.text else "slider"
     if not all(option.label for option in scale.options) and len(scale.options) <= 11:
         return "points"
     short = not any(len(option.label) > 16 or option.description for option in scale.options)
@@ -50,6 +50,7 @@ def signed(code: float, scale: Scale) -> str:
         return ""
     if (
         scale.called is None
+        and scale.options
         and all(o.label for o in scale.options)
         and not (scale.ordered and whole and len(scale.options) >= 5)
     ):
@@ -66,14 +67,17 @@ def inputs(questions: Sequence[Question], answers: Mapping[str, QuestionAnswer])
         answer = answers.get(question.id)
         if answer is None:
             continue
-        if answer.value is not None:
+        if answer.value is None:
+            apart = question.scale.slides or question.scale.text
+            given[f"{'o' if apart else 'a'}{index}"] = answer.status
+        elif not question.scale.text:
             given[f"a{index}"] = show_code(answer.value) if question.scale.range is None else repr(answer.value)
-        elif question.scale.range is not None:
-            given[f"o{index}"] = answer.status
-        else:
-            given[f"a{index}"] = answer.status
         if answer.rationale:
             given[f"r{index}"] = answer.rationale
+    for first, group in _several(questions):
+        values = [answers[question.id] for question in group if question.id in answers]
+        if values and not any(answer.value for answer in values):
+            given[f"n{first}"] = "none" if values[0].value is not None else values[0].status
     return given
 
 
@@ -86,13 +90,39 @@ def read(questions: Sequence[Question], form: Mapping[str, str]) -> dict[str, Qu
     >>> read(Instrument.load("sarcasm").questions, {"a0": "7", "r0": "why"})
     {'sarcasm': QuestionAnswer(value=None, status='answered', rationale='why')}
     """
-    return {
-        question.id: QuestionAnswer(
-            *_answer(question.scale, form.get(f"a{index}", "").strip(), form.get(f"o{index}", "").strip()),
-            form.get(f"r{index}") or None,
-        )
-        for index, question in enumerate(questions)
-    }
+    answers = {}
+    for index, question in enumerate(questions):
+        value, opt_out, text = (form.get(f"{kind}{index}", "").strip() for kind in "aor")
+        if question.scale.text:
+            given = float(bool(text)) if text or (question.rationale == "optional" and not opt_out) else None
+            answer = given, _declined(question.scale, opt_out)
+        else:
+            answer = _answer(question.scale, value, opt_out)
+        answers[question.id] = QuestionAnswer(*answer, form.get(f"r{index}") or None)
+    for first, group in _several(questions):
+        answers |= _applying(group, [form.get(f"a{first + n}") for n in range(len(group))], form.get(f"n{first}", ""))
+    return answers
+
+
+def _several(questions: Sequence[Question]) -> Iterator[tuple[int, tuple[Question, ...]]]:
+    """The questions about options that may apply together, with the number of their first input."""
+    index = 0
+    for group in grouped(questions):
+        if group[0].whole is not None and len(group) > 1:
+            yield index, group
+        index += len(group)
+
+
+def _applying(group: Sequence[Question], chosen: Sequence[str | None], alone: str) -> dict[str, QuestionAnswer]:
+    """The answers about options: 1 for those that were chosen, or what was chosen instead of all of them."""
+    scale = group[0].scale
+    if "1" in chosen:
+        # Nothing else can be said beside an option; an answer that is not offered is refused when it is checked.
+        status = "both" if alone else "answered"
+        return {q.id: QuestionAnswer(float(one == "1"), status) for q, one in zip(group, chosen, strict=True)}
+    if alone == "none":
+        return {question.id: QuestionAnswer(0.0) for question in group}
+    return {question.id: QuestionAnswer(None, _declined(scale, alone)) for question in group}
 
 
 def errors(questions: Sequence[Question], invalid: InvalidAnswers) -> dict[str, str]:
@@ -105,20 +135,20 @@ def errors(questions: Sequence[Question], invalid: InvalidAnswers) -> dict[str, 
     return messages
 
 
-def _answer(scale: Scale, value: str, opt_out: str) -> tuple[float | None, AnswerStatus]:
+def _answer(scale: Scale, value: str, opt_out: str) -> tuple[float | None, Status]:
     """The code and the status in the inputs of a question."""
-    if scale.range is None:
-        for status in _statuses(scale):
-            if value == status:
-                return None, status
+    if not scale.slides:
+        if (status := _declined(scale, value)) != "answered":
+            return None, status
         # Only values that the page offers are accepted: neither "1e0" nor "１" is a button.
         return next((option.code for option in scale.options if show_code(option.code) == value), None), "answered"
     try:
         number = float(value.replace(",", ".")) if value else None
     except ValueError:
         number = None
-    return number, next((status for status in _statuses(scale) if status == opt_out), "answered")
+    return number, _declined(scale, opt_out)
 
 
-def _statuses(scale: Scale) -> tuple[OptOutStatus, ...]:
-    return tuple(o.status for o in scale.opt_outs)
+def _declined(scale: Scale, value: str) -> Status:
+    """The opt-out that was chosen, where the scale offers it."""
+    return next((o.status for o in scale.opt_outs if o.status == value), "answered")

@@ -5,21 +5,26 @@ URLs are not trusted: each page looks up the participant's current step and redi
 
 from __future__ import annotations
 
+import hashlib
 import re
 import secrets
 from collections.abc import Mapping
 from typing import Final
 
-from starlette.responses import Response
+from markupsafe import Markup
+from starlette.responses import HTMLResponse, Response
 
 from vantage.collect import drafts
 from vantage.collect.entry import PLATFORMS
 from vantage.collect.languages import sentence
 from vantage.collect.submissions import page_number
-from vantage.collect.views import CompletionPath, InvalidAnswers, Participant, QuizResult, Step, StepKind
+from vantage.collect.views import CompletionPath, InvalidAnswers, Participant, QuizResult, Receipt, Step, StepKind
 from vantage.collect.web.signing import COOKIE_LIFE, DAY, LANGUAGE_COOKIE, FormToken
-from vantage.collect.web.visit import Form, Redirect, Visit, whole_number
+from vantage.collect.web.visit import Form, PageError, Redirect, Visit, whole_number
 
+VISITOR_COOKIE: Final = "vantage-visitor"
+ENTRY: Final = frozenset(["invitation", *(name for first, more in PLATFORMS.values() for name in (first, *more))])
+"""The parameters of a link that say who somebody is."""
 IN_PROGRESS: Final[tuple[StepKind, ...]] = ("consent", "traits", "guidelines", "quiz", "item", "review")
 ENDS: Final[Mapping[str, tuple[str, ...]]] = {
     "finished": (sentence("Thank you"), sentence("Your answers have been submitted.")),
@@ -101,40 +106,89 @@ def keep_draft(visit: Visit, participant: Participant, token: FormToken) -> floa
 
 
 def start(visit: Visit) -> Response:
-    """The study's address: known participants continue, platform workers enter, visitors read the consent."""
+    """The study's address: known participants continue, everyone else reads the consent; nothing is stored yet."""
     site = visit.site
-    via = site.study.plan.recruitment.via
-    params = dict(visit.request.query_params)
-    if "invitation" not in params and PLATFORMS.get(via, ("",))[0] not in params:
-        if known := visit.known_participant():
-            return visit.redirect(path(site.participants.step(known)))
-        if via == "link":
-            return _visitor(visit)
-    participant = site.participants.enter(params)
+    params = {name: value for name, value in visit.request.query_params.items() if name in ENTRY}
+    if own := visit.request.query_params.get("continue"):
+        who = site.signer.check_link(own)
+        participant = site.participants.find(who) if who else None
+        if participant is None:
+            raise PageError(404, sentence("This link leads nowhere"), sentence("Copy the complete link and try again."))
+        return visit.set_participant_cookie(visit.redirect(path(site.participants.step(participant))), participant)
+    if not params and (known := visit.known_participant()):
+        return visit.redirect(path(site.participants.step(known)))
+    participant = recognised(visit, params)
+    if participant is None:
+        return _visitor(visit, params)
     return visit.set_participant_cookie(visit.redirect(path(site.participants.step(participant))), participant)
 
 
-def _visitor(visit: Visit) -> Response:
-    """The consent page for an unknown visitor, who enters only by agreeing."""
-    content = visit.site.signer.read_cookie(visit.request, "vantage-visitor", max_age=DAY)
+def recognised(visit: Visit, params: Mapping[str, str]) -> Participant | None:
+    """The participant whom a link names, if this browser may continue for them; null for somebody new."""
+    people = visit.site.participants
+    known = people.known(params)
+    if known is None:
+        return None
+    if known.open or visit.known_participant() == known.participant:
+        # Another session on the platform is one more submission of the same person.
+        return people.enter(params)
+    raise PageError(
+        403,
+        sentence("Please continue where you started"),
+        sentence("Somebody with your platform id has started this study in another browser."),
+        sentence("To protect the answers given there, the id alone does not open them."),
+        sentence("Open the study in the browser that you started with, or use your link to continue later."),
+        *([sentence("If you have neither, write to the address below.")] if visit.site.study.plan.contact else []),
+    )
+
+
+def _visitor(visit: Visit, params: Mapping[str, str]) -> Response:
+    """The consent page for somebody new, who enters only by agreeing."""
+    step = visit.site.participants.arrival()
+    if step.kind != "consent":
+        return _departure(visit, step)
+    content = visit.site.signer.read_cookie(visit.request, VISITOR_COOKIE, max_age=DAY)
     who = str(content[0]) if content else secrets.token_urlsafe(12)
     response = _consent(visit, f"visitor:{who}")
-    if not content:
-        visit.site.signer.write_cookie(response, visit.request, "vantage-visitor", [who], max_age=DAY)
+    if not content or content[1] != params:
+        visit.site.signer.write_cookie(response, visit.request, VISITOR_COOKIE, [who, params], max_age=DAY)
     return response
 
 
-def _consent(visit: Visit, who: str) -> Response:
+def _departure(visit: Visit, step: Step) -> Response:
+    """The end for somebody of whom nothing is stored."""
+    return _end(visit, step.kind, visit.site.participants.departure(step))
+
+
+def _consent(visit: Visit, who: str, status: int = 200, problem: str = "") -> Response:
+    html = _consent_page(visit, visit.site.signer.sign_form(who, f"consent/{_digest(wording(visit))}"), problem)
+    return HTMLResponse(html, status)
+
+
+def _consent_page(visit: Visit, form: str, problem: str = "") -> str:
     site = visit.site
-    return visit.render(
+    return site.render(
         "consent.html",
+        visit.language,
+        path=visit.path,
         heading=site.study.title,
         consent=site.study.consent or visit.language.say(sentence("If you agree to take part, please continue.")),
         warning=site.study.warning,
         deletes=site.deletes,
-        form=site.signer.sign_form(who, "consent"),
+        form=form,
+        problem=problem,
         may_withdraw=False,
     )
+
+
+def wording(visit: Visit) -> str:
+    """The text of the consent page as this visitor sees it: what they agree to."""
+    main = _consent_page(visit, "").partition("<main")[2].partition(">")[2].partition("</main>")[0]
+    return Markup(main).striptags()  # noqa: S704 - our own page, without its tags
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def consent(visit: Visit) -> Response:
@@ -146,24 +200,30 @@ def consent(visit: Visit) -> Response:
 
 
 def give_consent(visit: Visit) -> Response:
-    """Agrees or declines; a visitor with a plain link enters now."""
+    """Agrees or declines; a visitor enters now, or leaves without a trace."""
     site = visit.site
-    agreed = visit.field("agreed") == "yes"
-    content = site.signer.read_cookie(visit.request, "vantage-visitor", max_age=DAY)
+    agreed, text = visit.field("agreed") == "yes", wording(visit)
+    content = site.signer.read_cookie(visit.request, VISITOR_COOKIE, max_age=DAY)
     who = f"visitor:{content[0]}" if content else ""
-    if site.study.plan.recruitment.via == "link" and who and site.signer.check_form(visit.field("form_token"), who):
-        token = visit.check_form(who, "consent")
-        if not agreed:
-            return _end(visit, "declined")
+    visitor = bool(who) and site.signer.check_form(visit.field("form_token"), who) is not None
+    known = None if visitor else require_step(visit, "consent")[0]
+    token = site.signer.check_form(visit.field("form_token"), known.id if known else who)
+    if token and token.page.startswith("consent/") and token.page != f"consent/{_digest(text)}":
+        changed = visit.language.say(sentence("This text has changed since you opened it."))
+        return _consent(visit, known.id if known else who, 409, changed)
+    token = visit.check_form(known.id if known else who, f"consent/{_digest(text)}")
+    if known is None and not agreed:
+        response = _departure(visit, Step("declined"))
+        site.signer.clear_cookie(response, visit.request, VISITOR_COOKIE)
+        return response
+    if known is None:
+        params = content[1] if content else {}
         # The form's number makes a double click on "I agree" enter one participant, not two.
-        participant = site.participants.enter({"form": token.view})
-        step = site.participants.step(participant)
-        if step.kind == "consent":
-            step = site.participants.give_consent(participant, agreed=True)
-        return visit.set_participant_cookie(visit.redirect(path(step)), participant)
-    participant, _ = require_step(visit, "consent")
-    visit.check_form(participant.id, "consent")
-    return visit.redirect(path(site.participants.give_consent(participant, agreed=agreed)))
+        known = recognised(visit, params) or site.participants.enter({**params, "form": token.view})
+    step = site.participants.step(known)
+    if step.kind == "consent":
+        step = site.participants.give_consent(known, agreed=agreed, wording=text)
+    return visit.set_participant_cookie(visit.redirect(path(step)), known)
 
 
 def traits(visit: Visit) -> Response:
@@ -223,7 +283,14 @@ def guidelines(visit: Visit) -> Response:
         guide=visit.site.guide(study.conditions, every, study.presentation(participant.number), visit.language),
         form=visit.site.signer.sign_form(participant.id, "guidelines") if step.kind == "guidelines" else None,
         left=step.left if step.kind == "guidelines" else None,
+        continue_link=continue_link(visit, participant),
     )
+
+
+def continue_link(visit: Visit, participant: Participant) -> str:
+    """The participant's own link, with which they can continue in another browser."""
+    url = visit.request.url
+    return f"{url.scheme}://{url.netloc}{visit.site.prefix}/?continue={visit.site.signer.sign_link(participant.id)}"
 
 
 def confirm_guidelines(visit: Visit) -> Response:
@@ -287,7 +354,8 @@ def end(visit: Visit) -> Response:
     kind = "lapsed" if step.lapsed else step.kind if step.kind != "withdrawn" else kind
     completion = CompletionPath() if step.kind == "paused" else visit.site.participants.completion(participant)
     more = visit.site.signer.sign_form(participant.id, "more") if step.more else None
-    return _end(visit, kind, completion, more, may_withdraw=step.kind in ("finished", "paused"))
+    receipt = visit.site.participants.receipt(participant) if step.kind == "withdrawn" else None
+    return _end(visit, kind, completion, more, receipt, may_withdraw=step.kind in ("finished", "paused"))
 
 
 def _end(
@@ -295,6 +363,7 @@ def _end(
     kind: str,
     completion: CompletionPath = CompletionPath(),  # noqa: B008 - frozen
     more: str | None = None,
+    receipt: Receipt | None = None,
     *,
     may_withdraw: bool = False,
 ) -> Response:
@@ -310,6 +379,7 @@ def _end(
         code=completion.code,
         redirect=completion.redirect,
         leave=say(sentence("Return to Prolific") if via == "prolific" else sentence("Leave the study")),
+        receipt=receipt,
         form=more,
         may_withdraw=may_withdraw,
     )

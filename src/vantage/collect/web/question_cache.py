@@ -6,17 +6,19 @@ everything else together.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from jinja2 import Environment
 from markupsafe import Markup, escape
 
 from vantage.collect.web.item_view import texts
-from vantage.instruments import Question
-from vantage.scales import show_code
+from vantage.instruments import Question, grouped, part_id
+from vantage.scales import Option, show_code
 
+Parts: TypeAlias = tuple[tuple[int, Option], ...]
+"""The options of a question of which several may apply, each with the number of its input."""
 WORDING: Final = "\x00wording\x00"
 """Placeholder for the wording in cached HTML; cannot occur in an instrument."""
 
@@ -43,15 +45,19 @@ class QuestionCache:
         """
         words = texts(item)
         grouped: list[tuple[str, list[str]]] = []
-        for index, question in enumerate(questions):
+        for index, question, parts in drawn(questions):
             wording = question.wording(condition, **words)
             value, opt_out = given.get(f"a{index}", ""), given.get(f"o{index}", "")
             way = ways[index] if ways else ""
-            typed = given.get(f"r{index}") or (value and question.scale.range is not None) or "seen=" in way
+            typed = given.get(f"r{index}") or (value and question.scale.slides) or "seen=" in way
+            typed = typed or any(f"a{number}" in given for number, _ in parts) or f"n{index}" in given
             if typed or f"a{index}" in errors or f"r{index}" in errors:
-                html = self._render(index=index, question=question, wording=wording, given=given, errors=errors)
+                html = self._render(
+                    index=index, question=question, parts=parts, wording=wording, given=given, errors=errors
+                )
             else:
-                html = self._cached(index, question, way, _offered(question, value), _offered(question, opt_out))
+                offered = _offered(question, value), _offered(question, opt_out)
+                html = self._cached(index, question, parts, way, *offered)
                 html = html.replace(WORDING, escape(wording))
             if grouped and grouped[-1][0] == question.section:
                 grouped[-1][1].append(html)
@@ -59,13 +65,28 @@ class QuestionCache:
                 grouped.append((question.section, [html]))
         return [(title, Markup("".join(parts))) for title, parts in grouped]  # noqa: S704 - the template escapes
 
-    def _cached(self, index: int, question: Question, way: str, value: str, opt_out: str) -> str:
+    def _cached(self, index: int, question: Question, parts: Parts, way: str, value: str, opt_out: str) -> str:
         """A question with its placeholder; offered values only, so the cache stays small."""
         key = (index, question.id, way, value, opt_out)
         if key not in self._html:
             given = {f"a{index}": value, f"o{index}": opt_out}
-            self._html[key] = self._render(index=index, question=question, wording=WORDING, given=given, errors={})
+            self._html[key] = self._render(
+                index=index, question=question, parts=parts, wording=WORDING, given=given, errors={}
+            )
         return self._html[key]
+
+
+def drawn(questions: Sequence[Question]) -> Iterator[tuple[int, Question, Parts]]:
+    """The questions that a page draws, with the number of their first input and of each option that may apply."""
+    index = 0
+    for group in grouped(questions):
+        whole = group[0].whole
+        if whole is not None and len(group) > 1:
+            options = {part_id(whole.id, option.label): option for option in whole.scale.options}
+            yield index, whole, tuple((index + n, options[question.id]) for n, question in enumerate(group))
+        else:
+            yield from ((index + n, question, ()) for n, question in enumerate(group))
+        index += len(group)
 
 
 def _offered(question: Question, value: str) -> str:

@@ -83,11 +83,11 @@ def review(visit: Visit) -> Response:
 
 
 def finish(visit: Visit) -> Response:
-    """Makes the answers final and leads back to the platform, where there is one."""
+    """Makes the answers final and leads back to the platform, unless there may be another batch first."""
     participant = visit.require_participant()
     visit.check_form(participant.id, "review")
     completion = visit.site.participants.finish(participant)
-    if completion.redirect:
+    if completion.redirect and not visit.site.participants.step(participant).more:
         return RedirectResponse(completion.redirect, 303)
     return visit.redirect("/end")
 

@@ -7,6 +7,7 @@ import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
@@ -15,6 +16,7 @@ from urllib.parse import urlsplit
 from anyio import CapacityLimiter
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
+from starlette.requests import Request
 
 from vantage.collect.answers import LONGEST
 from vantage.collect.languages import ENGLISH, Language, language, reading_direction
@@ -25,24 +27,26 @@ from vantage.collect.web.prose import prose
 from vantage.collect.web.question_cache import QuestionCache
 from vantage.collect.web.signing import COOKIE_LIFE, PARTICIPANT_COOKIE, StudySigner
 from vantage.collect.web.throttle import Throttle
-from vantage.instruments import Answer, Example, Instrument, Question
+from vantage.instruments import Answer, Example, Instrument, Question, grouped, put
 from vantage.presentations import PLAIN, Presentation
 from vantage.scales import show_code
 
 if TYPE_CHECKING:
     from vantage.collect.service import StudyService
 
+PREVIEW_SUFFIX: Final = "-preview"
 KINDS: Final = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8"}
 
 
 class Site:
     """One study's pages, rendered from templates that are compiled once; no request reads from disk."""
 
-    def __init__(self, service: StudyService, prefix: str = "") -> None:
+    def __init__(self, service: StudyService, prefix: str = "", *, preview: bool = False) -> None:
         self.service, self.study, self.prefix = service, service.study, prefix.rstrip("/")
         self.participants, self.researchers = service.participants, service.researchers
-        self.signer = StudySigner(service.database.secret("web"))
-        self.throttle = Throttle()
+        self.signer = StudySigner(service.database.secret("web"), PREVIEW_SUFFIX if preview else "")
+        self.private = service.database.private
+        self.throttle = Throttle(self.private)
         self.threads = Threads()
         self.researcher_paths = (f"{self.prefix}/admin", f"{self.prefix}/api/")
         self.static = static_files()
@@ -53,8 +57,10 @@ class Site:
             "instrument_text": written_in(self.study.instrument.language),
             "languages": [language(code) for code in self.study.languages],
             "contact": self.study.plan.contact,
+            "preview": preview,
             "style": next(name for name in self.static if name.endswith(".css")),
-            "scripts": sorted(name for name in self.static if name.endswith(".js")),
+            "scripts": sorted(n for n in self.static if n.endswith(".js") and not n.startswith("dashboard-")),
+            "dashboard_script": next(name for name in self.static if name.startswith("dashboard-")),
         }
         self.question_cache = lru_cache(self._question_cache)
         corpus_language = self.study.corpus.about.language
@@ -65,9 +71,9 @@ class Site:
         """A page as HTML."""
         return templates(language).get_template(template).render(self.shared, **values)
 
-    def participant_of(self, cookie: str) -> Participant | None:
-        """The participant of a signed cookie."""
-        content = self.signer.open_cookie(cookie, PARTICIPANT_COOKIE, max_age=COOKIE_LIFE)
+    def participant_of(self, request: Request) -> Participant | None:
+        """The participant of a request's signed cookie."""
+        content = self.signer.read_cookie(request, PARTICIPANT_COOKIE, max_age=COOKIE_LIFE)
         return self.participants.find(str(content[0])) if content else None
 
     @property
@@ -109,7 +115,11 @@ class Site:
                 "guide.html",
                 language,
                 guidelines=self.study.guidelines(way),
-                questions={q.id: way.shown(q) for q in instrument.questions if q.id in questions},
+                questions={
+                    group[0].id if question is group[0].whole else question.id: question
+                    for group in grouped([way.shown(q) for q in instrument.questions if q.id in questions])
+                    for question in put(group)
+                },
                 examples=[
                     (panels(instrument, example.item, example.condition), _answers(instrument, example, way))
                     for example in shown
@@ -125,8 +135,12 @@ def _answers(instrument: Instrument, example: Example, way: Presentation) -> dic
         question = instrument.question(name)
         scale = way.offered(question.scale)
         if isinstance(given.answer, str):
-            if any(o.status == given.answer for o in scale.opt_outs):
+            if scale.text or any(o.status == given.answer for o in scale.opt_outs):
                 found[name] = given
+        elif question.whole is not None:
+            values = {part: answer.answer for part, answer in example.answers.items()}
+            labels = [question.whole.scale.label(code) for code in question.whole.codes(values)]
+            found[name] = replace(given, answer="; ".join(labels) or question.whole.none)
         elif scale.holds(given.answer):
             found[name] = replace(given, answer=way.decoded(question, given.answer))
     return found
@@ -166,6 +180,7 @@ def templates(language: Language = ENGLISH) -> Environment:
     environment.globals |= {"lang": language.code, "dir": language.direction}
     environment.filters |= {
         "prose": prose,
+        "utc": lambda seconds: datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M"),
         "code": show_code,
         "signed": signed,
         "layout": layout,

@@ -87,7 +87,7 @@ class Visit:
     def known_participant(self) -> Participant | None:
         """The participant of the signed cookie."""
         if self.participant is None:
-            self.participant = self.site.participant_of(self.request.cookies.get(PARTICIPANT_COOKIE, ""))
+            self.participant = self.site.participant_of(self.request)
         return self.participant
 
     def require_participant(self) -> Participant:

@@ -18,7 +18,7 @@ import polars as pl
 from vantage.corpora import schema
 from vantage.errors import InputError
 from vantage.instruments import Instrument, Question
-from vantage.scales import OptOut, Scale, Status
+from vantage.scales import NO_OPT_OUTS, OptOut, Scale, Status
 
 RATIONALES: Final = ("rationale", "reason", "explanation", "justification")
 """What a text field is called when it holds the reason for an answer: alone, or behind a question's name."""
@@ -170,7 +170,7 @@ def _misfit(answer: GivenAnswer, given: str, scale: Scale) -> InputError:
 def _scale(answers: Sequence[GivenAnswer]) -> Scale:
     """A bare scale for what was answered: numbers as they are, labels in alphabetical order."""
     declined = {answer.status for answer in answers}
-    opt_outs = [OptOut(s, s.replace("_", " ")) for s in ("ambiguous", "not_mentioned") if s in declined]
+    opt_outs = [OptOut(s, s.replace("_", " ")) for s in sorted(declined - set(NO_OPT_OUTS))]
     chosen = {label for a in answers if (label := (a.label or "").strip())}
     labels = sorted(chosen, key=lambda label: (label.casefold(), label))
     numbers = [a.number for a in answers if a.number is not None] + [

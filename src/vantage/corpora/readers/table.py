@@ -399,7 +399,7 @@ def _coded(
         written = pl.col("status").str.strip_chars().str.to_lowercase()
         written = pl.when(written.is_null() & value.is_not_null()).then(pl.lit("answered")).otherwise(written)
         judged = judged.with_columns(pl.coalesce("__status", written).alias("status"))
-        _check_statuses(rows, judged, roles["status"])
+        _check_statuses(rows, judged, roles["status"], instrument)
     elif answers["value"].null_count():
         declined = pl.when(value.is_null()).then(pl.lit(empty)).otherwise(pl.lit("answered"))
         judged = judged.with_columns(pl.coalesce("__status", declined).alias("status"))
@@ -442,12 +442,14 @@ def _labelled(rows: FileRows, answers: pl.DataFrame, column: str, instrument: In
     return answers.with_columns(pl.Series("value", codes, pl.Float64), pl.Series("__status", statuses, pl.String))
 
 
-def _check_statuses(rows: FileRows, judged: pl.LazyFrame, column: str) -> None:
+def _check_statuses(rows: FileRows, judged: pl.LazyFrame, column: str, instrument: Instrument) -> None:
+    own = [opt_out.status for question in instrument.questions for opt_out in question.scale.opt_outs]
+    known = list(dict.fromkeys([*STATUSES, *own]))
     (seen,) = rows.collect(judged.group_by("status").agg(pl.col(ROW).min()))
-    wrong = seen.filter(~pl.col("status").is_in(STATUSES) | pl.col("status").is_null()).sort(ROW)
+    wrong = seen.filter(~pl.col("status").is_in(known) | pl.col("status").is_null()).sort(ROW)
     for status, first in wrong.head(1).iter_rows():
         problem = "the cell is empty" if status is None else f"'{status}' is not a status"
-        raise InputError(problem, **rows.at(first, column), remedy=f"use one of {', '.join(STATUSES)}")
+        raise InputError(problem, **rows.at(first, column), remedy=f"use one of {', '.join(known)}")
 
 
 def _side(

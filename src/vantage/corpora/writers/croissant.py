@@ -51,7 +51,7 @@ COLUMNS: Final = {
     "condition": "Under what circumstances; empty where there is only one.",
     "sample": "Repetition by the same rater.",
     "value": "The code on the question's scale; missing where the status is not answered.",
-    "status": "answered, or why there is no value: ambiguous, not_mentioned, refused, unparsed or failed.",
+    "status": "answered, or why there is no value: an opt-out of the question, refused, unparsed or failed.",
     "rationale": "The reason that the rater gave.",
     "kind": "What the rater is: a person, a slot that several people filled, an author, an aggregate or a model.",
 }

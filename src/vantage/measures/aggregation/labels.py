@@ -32,8 +32,8 @@ from vantage.measures.parts import (
     unit_table,
 )
 from vantage.measures.presentation import Column, View
-from vantage.measures.ratings import UNIT, By, Floats, Group, Judgments, Ratings, judgments_frame
-from vantage.scales import OPT_OUTS, Band, Scale, show_code
+from vantage.measures.ratings import OPTED_OUT, UNIT, By, Floats, Group, Judgments, Ratings, judgments_frame
+from vantage.scales import Band, Scale, show_code
 
 Method: TypeAlias = Literal["mean", "median", "majority", "strict-majority", "signs", "dawid-skene", "mace"]
 Model: TypeAlias = Literal["dawid-skene", "mace"]
@@ -170,7 +170,7 @@ def soft_labels(data: Judgments, *, by: By = (), opt_outs: bool = False, smoothi
     columns = names(by)
     options = _options(data, opt_outs)
     status = pl.when(_ANSWERED).then(pl.lit("answered")).otherwise(pl.col("status").cast(pl.String))
-    used = _ANSWERED | (pl.col("status").cast(pl.String).is_in(list(OPT_OUTS)) & opt_outs)
+    used = _ANSWERED | (OPTED_OUT & opt_outs)
     own = ("code", "answer", "count", "share", "place")
     frames = []
     for part in parts(data, list(dict.fromkeys([*columns, "question"]))):
@@ -377,9 +377,9 @@ def _options(data: Judgments, opt_outs: bool) -> pl.DataFrame:
         codes = list(scale.codes) if scale is not None and scale.codes else observed
         answers = [(code, scale.label(code) if scale else show_code(code), "answered") for code in codes]
         if opt_outs:
-            seen = asked.filter(~_ANSWERED)["status"].cast(pl.String).unique().to_list()
+            seen = asked.filter(~_ANSWERED & OPTED_OUT)["status"].cast(pl.String).unique().sort().to_list()
             allowed = [o.status for o in scale.opt_outs] if scale else []
-            answers += [(None, s, s) for s in OPT_OUTS if s in allowed or s in seen]
+            answers += [(None, status, status) for status in dict.fromkeys([*allowed, *seen])]
         rows += [(question, *answer, place) for place, answer in enumerate(answers)]
     types: dict[str, Any] = {
         "question": frame.schema["question"],

@@ -14,7 +14,7 @@ from vantage.measures.agreement.rater_pairs import cohen
 from vantage.measures.base import measure, table
 from vantage.measures.intervals import Method, Over
 from vantage.measures.presentation import Column, View
-from vantage.measures.ratings import By, Judgments, by_columns, judgments_query
+from vantage.measures.ratings import By, Judgments, by_columns, judgments_query, scales_of
 from vantage.scales import STATUSES
 
 VIEW: Final = View(
@@ -49,10 +49,12 @@ def opt_outs(
     [('agreement', 0.667), ('randolph', 0.333), ('fleiss', 0.333), ('cohen', 0.4), ('ac1', 0.333)]
     """
     wanted = [status] if isinstance(status, str) else list(status)
-    for name in wanted:
-        if name not in STATUSES or name == "answered":
-            raise InputError(f"'{name}' is not a way to opt out", remedy=nearest(name, STATUSES[1:]))
     columns = by_columns(by)
+    named = [opt_out.status for scale in scales_of(data).values() for opt_out in scale.opt_outs]
+    known = list(dict.fromkeys([*STATUSES[1:], *named]))
+    for name in wanted:
+        if name not in known:
+            raise InputError(f"'{name}' is not a way to opt out", remedy=nearest(name, known))
     value = pl.col("value")
     opted_out = (
         pl.when(value.is_not_null())

@@ -18,8 +18,7 @@ from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.parts import Part, check_level, counts, parts
 from vantage.measures.presentation import Column, View
-from vantage.measures.ratings import UNIT, By, Floats, Judgments
-from vantage.scales import OPT_OUTS
+from vantage.measures.ratings import OPTED_OUT, UNIT, By, Floats, Judgments
 
 Correlation: TypeAlias = Literal["pearson", "spearman"]
 
@@ -142,7 +141,7 @@ def _profiles(part: Part, correlation: Correlation, timed: bool) -> pl.DataFrame
     everything = part.frame.group_by("rater").agg(
         pl.len().alias("asked"),
         answered.sum().cast(pl.Int64).alias("judgments"),
-        pl.col("status").cast(pl.String).is_in(list(OPT_OUTS)).mean().alias("opt_outs"),
+        OPTED_OUT.mean().alias("opt_outs"),
         *([pl.col("seconds").cast(pl.Float64).median()] if timed else []),
     )
     return (

@@ -15,10 +15,10 @@ import polars as pl
 
 from vantage.measures.intervals import wilson
 from vantage.measures.rater_variance import FEW_RATERS
-from vantage.measures.ratings import Floats, Ints
+from vantage.measures.ratings import OPTED_OUT, Floats, Ints
 from vantage.measures.relations.correlations import CORRELATIONS, Correlation, weighted_correlation
 from vantage.measures.resampling import Resampling, Statistics, item_codes
-from vantage.scales import OPT_OUTS, Scale, show_code
+from vantage.scales import Scale, show_code
 
 Missing: TypeAlias = Literal["left_out", "wrong"]
 
@@ -57,8 +57,7 @@ class Rules:
     @property
     def wrong(self) -> pl.Expr:
         """Which judgments without a value count as wrong answers."""
-        opted_out = pl.col("status").cast(pl.String).is_in(list(OPT_OUTS))
-        wrong = pl.when(opted_out).then(self.opt_outs == "wrong").otherwise(self.missing == "wrong")
+        wrong = pl.when(OPTED_OUT).then(self.opt_outs == "wrong").otherwise(self.missing == "wrong")
         return pl.col("value").is_null() & wrong
 
 

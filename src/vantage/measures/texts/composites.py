@@ -16,13 +16,14 @@ from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument
 from vantage.instruments.instrument import Aggregate
 from vantage.measures.ratings import By, Floats, Judgments, by_columns, judgments_frame
+from vantage.scales import UNANSWERED
 
 Members: TypeAlias = Literal["all", "some"]
 
 KEY: Final = ("item", "rater", "condition", "sample")
 """One run of one rater over one item."""
-_WORST: Final = ("refused", "unparsed", "failed", "ambiguous", "not_mentioned", "missing")
-"""What an incomplete score is put down to, the first that applies."""
+_WORST: Final = (*UNANSWERED, "ambiguous", "not_mentioned")
+"""What an incomplete score is put down to, the first that applies; else another opt-out."""
 
 
 def composites(
@@ -74,7 +75,7 @@ def _score(
     mine = answers.filter(pl.col("question").is_in(list(aggregate.members))).with_columns(value.alias("value"))
     least = len(aggregate.members) if members == "all" else 1
     unanswered = pl.col("status").filter(pl.col("value").is_null())
-    worst: pl.Expr = pl.lit("missing")
+    worst: pl.Expr = unanswered.filter(unanswered != "missing").sort().first().fill_null("missing")
     for reason in reversed(_WORST):
         worst = pl.when((unanswered == reason).any()).then(pl.lit(reason)).otherwise(worst)
     scored = mine.group_by(keys).agg(

@@ -32,10 +32,9 @@ from vantage.measures.parts import (
 )
 from vantage.measures.presentation import Column, View
 from vantage.measures.rater_variance import LEFT_OUT_TABLES, left_out_together, several_items
-from vantage.measures.ratings import By, Floats, Ints, Judgments, judgments_frame
+from vantage.measures.ratings import OPTED_OUT, By, Floats, Ints, Judgments, judgments_frame
 from vantage.measures.resampling import Resampling, UnitValues, item_codes, mean_with_interval
 from vantage.measures.variation.spread import CATEGORY, Per
-from vantage.scales import OPT_OUTS
 
 Distance: TypeAlias = Literal["jsd", "js_distance", "kl", "cross_entropy", "manhattan", "euclidean", "wasserstein"]
 DISTANCES: Final[tuple[Distance, ...]] = get_args(Distance)
@@ -117,7 +116,7 @@ def distance(
             check_level(part.scale(), part.frame, "a Wasserstein distance")
         used = pl.col("value").is_not_null()
         if opt_outs:
-            used |= pl.col("status").cast(pl.String).is_in(list(OPT_OUTS))
+            used |= OPTED_OUT
         used &= pl.col(between).is_in([first, second])
         mine = part.frame.filter(used)
         cells = Cells.of(mine, keys, between, first)
@@ -344,7 +343,7 @@ def _categories(data: Judgments, part: Part, opt_outs: bool) -> int:
     if scale is not None and scale.options:
         return len(scale.options) + (len(scale.opt_outs) if opt_outs else 0)
     frame = judgments_frame(data)
-    declined = frame.filter(pl.col("status").cast(pl.String).is_in(list(OPT_OUTS)))["status"].n_unique()
+    declined = frame.filter(OPTED_OUT)["status"].n_unique()
     return frame["value"].drop_nulls().n_unique() + (declined if opt_outs else 0)
 
 

@@ -13,9 +13,8 @@ from vantage.measures.intervals import OVER, Over, wilson
 from vantage.measures.parts import names, parts
 from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.rater_variance import several_items, without_raters
-from vantage.measures.ratings import By, Judgments
+from vantage.measures.ratings import OPTED_OUT, By, Judgments
 from vantage.measures.resampling import Resampling, UnitValues, mean_with_interval
-from vantage.scales import OPT_OUTS
 
 REPLY: Final = ("item", "rater", "condition", "sample")
 
@@ -55,7 +54,7 @@ def refusals(
     for part in parts(data, by, extra=REPLY):
         status = part.frame["status"].cast(pl.String)
         count = {name: int((status == name).sum()) for name in ("answered", "refused", "unparsed", "failed")}
-        opted_out = int(status.is_in(list(OPT_OUTS)).sum())
+        opted_out = len(part.frame.filter(OPTED_OUT))
         replied = part.frame.filter(status != "failed")
         received = len(replied)
         row: dict[str, Any] = {

@@ -34,20 +34,17 @@ from vantage.measures.powered.estimate import Powered
 from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.rater_bootstrap import Answers, Choice, Formula, Resamples, quotient
 from vantage.measures.rater_variance import without_raters
-from vantage.measures.ratings import UNIT, By, Floats, Group, Judgments, judgments_frame
+from vantage.measures.ratings import OPTED_OUT, UNIT, By, Floats, Group, Judgments, judgments_frame
 from vantage.measures.resampling import Resampling, UnitValues, item_codes, mean_with_interval
-from vantage.scales import OPT_OUTS, Scale
+from vantage.scales import Scale
 
 Per: TypeAlias = Literal["mean", "item"]
 """One row per group (the average, with an interval), or one row per unit."""
 Base: TypeAlias = Literal["nats", "bits", "k"]
 
-_OPTED_OUT: Final = pl.col("status").cast(pl.String).is_in(list(OPT_OUTS))
 CATEGORY: Final = pl.coalesce(
     pl.col("value").rank("dense").cast(pl.Float64),
-    pl.col("status")
-    .cast(pl.String)
-    .replace_strict({status: -1.0 - i for i, status in enumerate(OPT_OUTS)}, default=0.0),
+    -pl.col("status").cast(pl.String).rank("dense").cast(pl.Float64),
 )
 """A number for each answer and each kind of opt-out; a value is a category whatever its status says."""
 
@@ -68,7 +65,7 @@ ENTROPY_VIEW: Final = View(
 def _entropy_contributions(part: Part, options: Mapping[str, Any]) -> Iterator[Contribution]:
     """What each item adds to the mean entropy."""
     opt_outs, scale = options["opt_outs"], part.scale()
-    used = part.frame.filter(pl.col("value").is_not_null() | (_OPTED_OUT & opt_outs))
+    used = part.frame.filter(pl.col("value").is_not_null() | (OPTED_OUT & opt_outs))
     if used.is_empty() or (scale is not None and scale.range is not None):
         return
     known: dict[str, int] = {}
@@ -123,7 +120,7 @@ def entropy(
     rows, frames = [], []
     for part in parts(data, by):
         scale = part.scale()
-        used = pl.col("value").is_not_null() | (_OPTED_OUT & opt_outs)
+        used = pl.col("value").is_not_null() | (OPTED_OUT & opt_outs)
         if scale is not None and scale.range is not None:
             answered = part.frame.filter(used)
             reason = "the scale is continuous, so answers do not fall into categories"
@@ -415,7 +412,7 @@ def _categories(data: Judgments, opt_outs: bool) -> dict[str, int]:
     if scales:
         return _options(scales, opt_outs)
     values = frame["value"].drop_nulls().n_unique()
-    declined = frame.filter(_OPTED_OUT)["status"].n_unique() if opt_outs else 0
+    declined = frame.filter(OPTED_OUT)["status"].n_unique() if opt_outs else 0
     return dict.fromkeys(frame["question"].unique(), values + declined)
 
 

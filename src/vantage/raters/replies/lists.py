@@ -7,10 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from vantage.instruments import Several, put
 from vantage.raters.replies.clean import plain_text, without_thought
 from vantage.raters.replies.json_answers import answer_fields, reason_of
 from vantage.raters.replies.labels import words
 from vantage.raters.replies.loose_json import find_json
+from vantage.raters.replies.own_words import names, parse_several, several_of, text_of
 from vantage.raters.replies.parse import Parser, parse_reply
 from vantage.raters.replies.refusals import refuses
 from vantage.raters.replies.reply import ParsedReply, unparsed
@@ -68,6 +70,41 @@ def parse_replies(
     asked = list(questions)
     if len(asked) == 1:
         return {asked[0].id: parse_reply(text, asked[0], source, cut=cut)}
+    whole = put(asked)
+    if isinstance(whole[0], Several) and len(whole) == 1:
+        return parse_several(text, whole[0], cut=cut)
+    points = [question for question in whole if not isinstance(question, Several) and not question.scale.text]
+    replies = _points(text, points, source, cut) if points else {}
+    for question in whole:
+        if question not in points:
+            replies |= _in_own_words(text, question)
+    for question in points:
+        if question.unlike and replies[question.id].value == replies[question.unlike].value is not None:
+            replies |= {question.id: unparsed("conflict"), question.unlike: unparsed("conflict")}
+    return replies
+
+
+def _in_own_words(text: str | None, question: Question) -> dict[str, ParsedReply]:
+    """A text or a list of options among the answers to other questions: only what stands under its key counts."""
+    plain, _ = without_thought(plain_text(text) or "")
+    for found in reversed(find_json(plain)):
+        data = found.data if isinstance(found.data, dict) else {}
+        key = next((key for key in data if words(key) in names(question)), None)
+        if key is None:
+            continue
+        value, reason = (None if found.cut else data[key]), None
+        if isinstance(value, dict):
+            fields = answer_fields(value, frozenset())
+            value, reason = (fields[-1].value if fields else None), reason_of(value)
+        if isinstance(question, Several):
+            return several_of(value, question, "json", reason)
+        return {question.id: text_of(value, question, "json")}
+    missing = ParsedReply(None, "refused", plain, "prose:refusal") if refuses(plain) else unparsed("missing")
+    return {part.id: missing for part in (question.parts() if isinstance(question, Several) else [question])}
+
+
+def _points(text: str | None, asked: Sequence[Question], source: str | None, cut: bool) -> dict[str, ParsedReply]:
+    """The replies to questions that are answered by one point of a scale each."""
     plain = plain_text(text)
     if plain is None:
         return {question.id: unparsed("not-text") for question in asked}

@@ -7,9 +7,9 @@ from functools import lru_cache
 
 from vantage.raters.replies.labels import words
 from vantage.raters.replies.reply import Reading
-from vantage.scales import OptOutStatus, Scale
+from vantage.scales import Scale, Status
 
-_NAMES: dict[OptOutStatus, tuple[str, ...]] = {
+_NAMES: dict[Status, tuple[str, ...]] = {
     "not_mentioned": (
         "not mentioned",
         "not applicable",
@@ -62,8 +62,8 @@ _SENTENCE = re.compile(r"[^.!?\n]{1,600}+")
 
 
 @lru_cache(maxsize=256)
-def _names(scale: Scale) -> tuple[re.Pattern[str], dict[str, OptOutStatus]]:
-    known: dict[str, OptOutStatus] = {name: status for status, names in _NAMES.items() for name in names}
+def _names(scale: Scale) -> tuple[re.Pattern[str], dict[str, Status]]:
+    known: dict[str, Status] = {name: status for status, names in _NAMES.items() for name in names}
     for opt_out in scale.opt_outs:
         head, _, meaning = opt_out.label.partition(":")
         for part in {opt_out.label, head, opt_out.status, meaning if meaning.count(" ") > 2 else ""}:
@@ -107,7 +107,7 @@ def phrase(sentence: str, scale: Scale) -> Reading | None:
     if _HYPOTHETICAL.search(sentence):
         return None
     if match := _SILENT.search(sentence):
-        statuses: tuple[OptOutStatus, ...] = ("not_mentioned", "ambiguous")
+        statuses: tuple[Status, ...] = ("not_mentioned", "ambiguous")
     elif match := _UNTOLD.search(sentence):
         statuses = ("ambiguous", "not_mentioned")
     else:
@@ -133,7 +133,7 @@ def denies(text: str) -> bool:
     )
 
 
-def offered(status: OptOutStatus, form: str, end: int, scale: Scale) -> Reading:
+def offered(status: Status, form: str, end: int, scale: Scale) -> Reading:
     """An opt-out as a reading, where the scale offers it."""
     if any(opt_out.status == status for opt_out in scale.opt_outs):
         return Reading(form, end, opt_out=status)

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from vantage.raters.replies.clean import LONGEST, plain_text, without_thought
 from vantage.raters.replies.copied import restated
 from vantage.raters.replies.json_answers import answer_fields, reason_of
-from vantage.raters.replies.labels import words
 from vantage.raters.replies.loose_json import Cut, Found, find_json
 from vantage.raters.replies.markers import RATED, tagged
 from vantage.raters.replies.numbers import NUMERIC
+from vantage.raters.replies.own_words import names, parse_text
 from vantage.raters.replies.predicates import denies_answer
 from vantage.raters.replies.prose import Prose
 from vantage.raters.replies.reply import ParsedReply, Reading, is_named, unparsed
@@ -50,6 +50,8 @@ def parse_reply(text: str | None, question: Question, source: str | None = None,
     >>> parse_reply("It says 'see you at 6'.", question, source="Great. See you at 6.").rule
     'copied'
     """
+    if question.scale.text:
+        return parse_text(text, question, cut=cut)
     plain = plain_text(text)
     if plain is None:
         return unparsed("not-text")
@@ -66,9 +68,7 @@ class Parser:
     def __init__(self, question: Question, source: str | None) -> None:
         self.question, self.scale = question, question.scale
         self.source = source[:LONGEST] if isinstance(source, str) else ""
-        self.names = frozenset(
-            filter(None, (words(question.id.replace("-", " ")), words(question.id), words(question.title)))
-        )
+        self.names = names(question)
 
     def parse(self, text: str) -> ParsedReply:
         """The reply to this question, from text that is already clean."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vantage.scales import OptOutStatus, Scale, Status
+from vantage.scales import Scale, Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class Reading:
     end: int
     """Where the reading ends in the text that was read."""
     value: float | None = None
-    opt_out: OptOutStatus | None = None
+    opt_out: Status | None = None
 
     @property
     def usable(self) -> bool:

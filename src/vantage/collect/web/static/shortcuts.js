@@ -12,17 +12,33 @@
   });
   addEventListener("pageshow", () => document.querySelectorAll("form").forEach((form) => sent.delete(form)));
 
-  // A number on a range gets a slider, which has no value of its own until it is moved.
+  // A number gets a slider. It shows no thumb and says nothing until it is used; a click or the space bar takes the
+  // value on which it stands, so that the middle can be answered as well.
   document.querySelectorAll(".number").forEach((box) => {
     const typed = box.querySelector("input");
     const low = Number(box.dataset.low), high = Number(box.dataset.high);
     const slider = Object.assign(document.createElement("input"), { type: "range", min: low, max: high });
-    slider.step = (high - low) / 1000;
+    slider.step = "whole" in box.dataset ? 1 : (high - low) / 1000;
     slider.value = typed.value === "" ? (low + high) / 2 : typed.value;
     slider.setAttribute("aria-label", box.dataset.label);
-    slider.addEventListener("input", () => { typed.value = String(Number(Number(slider.value).toPrecision(4))); });
-    typed.addEventListener("input", () => { if (typed.value !== "") slider.value = typed.value; });
-    box.append(slider);
+    if ("falls" in box.dataset) slider.dir = getComputedStyle(box).direction === "rtl" ? "ltr" : "rtl";
+    const show = () => box.classList.toggle("untouched", typed.value === "");
+    const take = () => { typed.value = String(Number(Number(slider.value).toPrecision(4))); show(); };
+    slider.addEventListener("input", take);
+    slider.addEventListener("pointerup", take);
+    slider.addEventListener("keydown", (event) => { if (event.key === " ") { event.preventDefault(); take(); } });
+    typed.addEventListener("input", () => { if (typed.value !== "") slider.value = typed.value.replace(",", "."); show(); });
+    show();
+    box.prepend(slider);
+  });
+
+  // Where several options may apply, "none of these" and the options exclude each other.
+  document.querySelectorAll(".question").forEach((question) => {
+    const boxes = [...question.querySelectorAll(".several input")];
+    boxes.forEach((box) => box.addEventListener("change", () => {
+      if (!box.checked) return;
+      boxes.forEach((other) => { if (other !== box && ("alone" in box.dataset || "alone" in other.dataset)) other.checked = false; });
+    }));
   });
 
   document.querySelectorAll("[data-confirm]").forEach((button) =>
@@ -34,10 +50,11 @@
   const radios = (question) => [...question.querySelectorAll("input[type=radio]")];
   const text = (question) => question.querySelector("textarea");
   const answered = (question) => {
-    const all = radios(question);
-    const typed = question.querySelector(".number input");
+    const all = [...radios(question), ...question.querySelectorAll("input[type=checkbox]")];
+    const typed = question.querySelector(".number input[type=text]");
     const reason = text(question);
-    return (all.length ? all.some((r) => r.checked) : !typed || typed.value !== "") &&
+    const given = all.some((box) => box.checked) || (typed ? typed.value !== "" : !all.length || (reason && !question.querySelector(".reason") && reason.value.trim() !== ""));
+    return given &&
       !(reason && reason.required && !reason.value.trim());
   };
 

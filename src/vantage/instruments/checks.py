@@ -1,0 +1,236 @@
+"""What has to hold between the parts of an instrument file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from string import Formatter
+from typing import TYPE_CHECKING, Any
+
+from vantage.documents import Document, Loc
+from vantage.errors import nearest
+from vantage.instruments.questions import part_id
+from vantage.scales import Scale, show_code
+
+if TYPE_CHECKING:
+    from vantage.instruments.document import (
+        AggregatePart,
+        ExamplePart,
+        InstrumentDocument,
+        QuestionPart,
+        ReversedPart,
+        WordingPart,
+    )
+
+
+class Checks:
+    """What has to hold between the parts of a file; every breach is noted with its place."""
+
+    def __init__(self, document: Document, file: InstrumentDocument, scales: Mapping[str, Scale]) -> None:
+        self.document, self.file, self.scales = document, file, scales
+        self.questions = [q.id for q in file.questions]
+        self.judged = [id_ for q in file.questions for id_ in _judged(q, scales.get(q.scale))]
+        self.scale_of = {q.id: scales.get(q.scale) for q in file.questions}
+        self.words = {f.name for f in file.fields} | set(file.parameters)
+        # Entries that were left out as faulty are reported once, at their own place, not wherever they are used.
+        self.declared_scales = set(document.data.get("scales") or ())
+        self.declared_questions = {q.get("id") for q in document.data.get("questions") or () if isinstance(q, Mapping)}
+
+    def run(self) -> None:
+        """Notes every breach in the document."""
+        self._unique("fields", [f.name for f in self.file.fields], "field")
+        self._unique("questions", self.questions, "question")
+        self._unique("checks", [c.id for c in self.file.checks], "check")
+        for index, question in enumerate(self.file.questions):
+            self._question(("questions", index), question)
+        for key in ("guidelines", "warning", "consent"):
+            self._words((key,), getattr(self.file, key), set(self.file.parameters))
+        for index, text in enumerate(self.file.wordings):
+            self._words(("wordings", index), text, set(self.file.parameters))
+        for name, condition in self.file.conditions.items():
+            fields = [f.name for f in self.file.fields]
+            self._known(("conditions", name, "shows"), condition.shows, fields, "field")
+        for name, form in self.file.forms.items():
+            self._known(("forms", name, "questions"), form.questions, self.questions, "question")
+            chosen = [
+                id_
+                for q in self.file.questions
+                if q.id in form.questions
+                for id_ in _judged(q, self.scales.get(q.scale))
+            ]
+            self._aggregates(("forms", name, "aggregates"), form.aggregates or [], chosen)
+        self._aggregates(("aggregates",), self.file.aggregates, self.judged)
+        for index, example in enumerate(self.file.examples):
+            self._example(("examples", index), example)
+        for index, check in enumerate(self.file.checks):
+            self._known(("checks", index, "question"), [check.question], self.judged, "question")
+            scale = self.scale_of.get(check.question)
+            for code in check.accept if scale else ():
+                if scale and not scale.holds(code):
+                    self._note(
+                        ("checks", index, "accept"),
+                        f"{show_code(code)} is not on the scale {scale.describe()}",
+                    )
+
+    def _note(self, loc: Loc, message: str) -> None:
+        self.document.problem(self.document.original(loc), message)
+
+    def _unique(self, key: str, ids: Sequence[str], what: str) -> None:
+        for index, id_ in enumerate(ids):
+            if id_ in ids[:index]:
+                first = self.document.line(self.document.original((key, ids.index(id_))))
+                self._note((key, index), f"the {what} '{id_}' is already defined at line {first}; rename one of them")
+
+    def _known(self, loc: Loc, names: Sequence[str], known: Sequence[str], what: str) -> None:
+        for name in names:
+            if name not in known and not (what == "question" and name in self.declared_questions):
+                self._note(loc, f"there is no {what} '{name}'; {nearest(name, known)}")
+
+    def _words(self, loc: Loc, text: str, known: set[str]) -> None:
+        try:
+            words = [name for _, name, _, _ in Formatter().parse(text) if name is not None]
+        except ValueError:
+            self._note(loc, "a brace is not closed; write {{ and }} for braces that are meant as text")
+            return
+        for word in words:
+            if word not in known:
+                self._note(loc, f"{{{word}}} is neither a field nor a parameter; {nearest(word, sorted(known))}")
+
+    def _question(self, loc: Loc, question: QuestionPart) -> None:
+        self._words((*loc, "ask"), question.ask, self.words)
+        self._words((*loc, "guidelines"), question.guidelines, set(self.file.parameters))
+        for condition, wording in question.ask_in.items():
+            self._known((*loc, "ask_in"), [condition], list(self.file.conditions), "condition")
+            self._words((*loc, "ask_in", condition), wording, self.words)
+        if question.scale not in self.declared_scales:
+            known = sorted(map(str, self.declared_scales))
+            self._note((*loc, "scale"), f"there is no scale '{question.scale}'; {nearest(question.scale, known)}")
+        self._anchors(loc, question.anchors, self.scales.get(question.scale))
+        for index, paraphrase in enumerate(question.wordings):
+            self._wording((*loc, "wordings", index), paraphrase, question)
+        if twin := question.reversed:
+            self._reversed((*loc, "reversed"), twin, question)
+        self._kind(loc, question, self.scales.get(question.scale))
+
+    def _kind(self, loc: Loc, question: QuestionPart, scale: Scale | None) -> None:
+        """What only some kinds of answers allow."""
+        varied = [key for key in ("reversed", "wordings", "anchors", "rationale") if key in question.model_fields_set]
+        if question.several is not None:
+            if scale and (scale.ordered or scale.text):
+                self._note((*loc, "several"), f"several options need a nominal scale, and this is {scale.describe()}")
+            elif scale and len(set(_judged(question, scale))) < len(scale.options):
+                self._note((*loc, "scale"), "two options differ only in punctuation; give them other labels")
+            if varied:
+                self._note((*loc, varied[0]), f"'{varied[0]}' does not go with 'several'")
+        if scale and scale.text and (other := [key for key in varied if key in ("reversed", "anchors")]):
+            self._note((*loc, other[0]), f"'{other[0]}' does not go with a text")
+        if question.unlike is not None:
+            place = self.questions.index(question.id)
+            before = self.file.questions[place - 1] if place else None
+            if before is None or before.id != question.unlike or before.scale != question.scale or before.several:
+                self._note((*loc, "unlike"), f"the question before it must be '{question.unlike}', on the same scale")
+
+    def _anchors(self, loc: Loc, anchors: Mapping[float, str], scale: Scale | None) -> None:
+        for code in anchors if scale else ():
+            if scale and not scale.holds(code):
+                self._note((*loc, "anchors"), f"{show_code(code)} is not on the scale {scale.describe()}")
+
+    def _wording(self, loc: Loc, wording: WordingPart, question: QuestionPart) -> None:
+        """A paraphrase names the same fields and is answered on the same codes."""
+        self._words((*loc, "ask"), wording.ask, self.words)
+        self._words((*loc, "guidelines"), wording.guidelines or "", set(self.file.parameters))
+        for condition, ask in wording.ask_in.items():
+            self._known((*loc, "ask_in"), [condition], list(self.file.conditions), "condition")
+            self._words((*loc, "ask_in", condition), ask, self.words)
+        own, other = self.scales.get(question.scale), self.scales.get(wording.scale or question.scale)
+        if wording.scale and wording.scale not in self.declared_scales:
+            known = sorted(map(str, self.declared_scales))
+            self._note((*loc, "scale"), f"there is no scale '{wording.scale}'; {nearest(wording.scale, known)}")
+        if own and other and _codes(own) != _codes(other):
+            self._note(
+                (*loc, "scale"),
+                f"scale '{wording.scale}' ({other.describe()}) is another one than that of question '{question.id}' "
+                f"({own.describe()}); a paraphrase keeps level, codes and opt-outs",
+            )
+        self._anchors(loc, wording.anchors, other)
+
+    def _reversed(self, loc: Loc, twin: ReversedPart, question: QuestionPart) -> None:
+        self._wording(loc, twin, question)
+        for index, wording in enumerate(twin.wordings):
+            self._wording((*loc, "wordings", index), wording, question)
+        scale = self.scales.get(question.scale)
+        if twin.scoring is None:
+            self._note(loc, f"the twin of '{question.id}' does not say how it is scored; add scoring: mirrored")
+        elif scale and any(not scale.holds(scale.mirrored(code)) for code in scale.codes):
+            self._note((*loc, "scoring"), f"the codes of {scale.describe()} are not symmetric, so none can be mirrored")
+        elif scale and not scale.ordered and len(scale.codes) > 2:
+            self._note((*loc, "scoring"), f"{scale.describe()} has no direction, so it cannot be mirrored")
+        if len(twin.wordings) not in (0, len(question.wordings)):
+            self._note(
+                (*loc, "wordings"),
+                f"the twin has {len(twin.wordings)} paraphrases and the question {len(question.wordings)}; "
+                "give both the same number, or the twin none",
+            )
+
+    def _aggregates(self, above: Loc, aggregates: Sequence[AggregatePart], questions: Sequence[str]) -> None:
+        known = list(questions)
+        for index, aggregate in enumerate(aggregates):
+            loc = (*above, index)
+            if aggregate.id in known:
+                self._note((*loc, "id"), f"'{aggregate.id}' already names a question or an aggregate")
+            self._known((*loc, "mean_of"), aggregate.mean_of, known, "question")
+            self._known((*loc, "reversed"), aggregate.reversed, aggregate.mean_of, "member")
+            known.append(aggregate.id)
+
+    def _example(self, loc: Loc, example: ExamplePart) -> None:
+        self._known((*loc, "item"), list(example.item), [f.name for f in self.file.fields], "field")
+        if example.condition:
+            self._known((*loc, "condition"), [example.condition], list(self.file.conditions), "condition")
+        condition = self.file.conditions.get(example.condition)
+        for part in self.file.fields:
+            if part.name not in example.item:
+                if condition is None or part.name in condition.shows:
+                    self._note((*loc, "item"), f"the field '{part.name}' is missing")
+            elif not _fits(part.kind, example.item[part.name]):
+                wanted = "a list of {speaker, text}" if part.kind == "conversation" else "text"
+                self._note((*loc, "item", part.name), f"this should be {wanted}")
+        for question, answer in example.answers.items():
+            place: Loc = (*loc, "answers", question)
+            self._known(place, [question], self.questions, "question")
+            scale = self.scale_of.get(question)
+            if scale is None:
+                continue
+            if isinstance(answer.answer, str):
+                if answer.answer not in [o.status for o in scale.opt_outs] and not scale.text:
+                    self._note((*place, "answer"), f"the scale of '{question}' has no opt-out '{answer.answer}'")
+                continue
+            chosen = next((q.several is not None for q in self.file.questions if q.id == question), False)
+            if chosen != isinstance(answer.answer, list):
+                wanted = "a list of codes" if chosen else "a code"
+                self._note((*place, "answer"), f"this should be {wanted}, or an opt-out")
+                continue
+            for code in answer.answer if isinstance(answer.answer, list) else [answer.answer]:
+                if scale.text or not scale.holds(code):
+                    self._note((*place, "answer"), f"{show_code(code)} is not on the scale {scale.describe()}")
+
+
+def _judged(question: QuestionPart, scale: Scale | None) -> list[str]:
+    """The ids under which the answers to a question are judged."""
+    if question.several is None or scale is None:
+        return [question.id]
+    return [part_id(question.id, option.label) for option in scale.options]
+
+
+def _fits(kind: str, content: Any) -> bool:
+    """Whether the content of an example is of the kind that its field shows."""
+    if kind != "conversation":
+        return isinstance(content, str | int | float)
+    return (
+        isinstance(content, list)
+        and len(content) > 0
+        and all(isinstance(turn, Mapping) and set(turn) == {"speaker", "text"} for turn in content)
+    )
+
+
+def _codes(scale: Scale) -> tuple[object, ...]:
+    """What two wordings of a question must share: its answers, whatever their labels."""
+    return scale.level, scale.codes, scale.range, [opt_out.status for opt_out in scale.opt_outs]

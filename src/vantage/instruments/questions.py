@@ -1,0 +1,118 @@
+"""Questions: what is asked, on which scale, and which of them are asked as one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from string import Formatter
+from typing import Literal
+
+from vantage.scales import Scale
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question about an item."""
+
+    id: str
+    title: str
+    ask: str
+    scale: Scale
+    ask_in: Mapping[str, str] = field(default_factory=dict)
+    guidelines: str = ""
+    rationale: Literal["no", "optional", "required"] = "no"
+    section: str = ""
+    wordings: tuple[Question, ...] = ()
+    """The same question in other words."""
+    reversed: Question | None = None
+    """The opposite question; its answers are mirrored within the scale."""
+    whole: Several | None = None
+    """The question of which this is one option, where several may apply."""
+    unlike: str = ""
+    """The question whose answer this one cannot have."""
+
+    def wording(self, condition: str = "", **filled: str) -> str:
+        """The question under a condition, with the item's fields filled in."""
+        return fill(self.ask_in.get(condition, self.ask), filled)
+
+
+@dataclass(frozen=True, slots=True)
+class Several(Question):
+    """A question to which several options may apply: asked as one, judged as a question with 0 or 1 for each option."""
+
+    none: str = ""
+    """The label of the answer that no option applies."""
+
+    def parts(self) -> Iterator[Question]:
+        """The question about each option, as it is asked alone and as it stands in the judgments table."""
+        scale = Scale.labels("no", "yes", opt_outs=self.scale.opt_outs)
+        for option in self.scale.options:
+            asks = [escaped(f'Does this apply: "{option.label}"?')]
+            yield Question(
+                part_id(self.id, option.label),
+                f"{self.title}: {option.label}",
+                " ".join([self.ask, *asks]),
+                scale,
+                {condition: " ".join([ask, *asks]) for condition, ask in self.ask_in.items()},
+                self.guidelines,
+                section=self.section,
+                whole=self,
+            )
+
+    def codes(self, answers: Mapping[str, float | str]) -> list[float]:
+        """The options that apply, by the answers to the questions about them."""
+        return [o.code for o in self.scale.options if answers.get(part_id(self.id, o.label)) == 1]
+
+
+def part_id(question: str, label: str) -> str:
+    """The id of the question about one option.
+
+    >>> part_id("emotions", "Joy, or relief")
+    'emotions.joy-or-relief'
+    """
+    words = re.findall(r"[^\W_]+", label.casefold())
+    return f"{question}.{'-'.join(words)}"
+
+
+def grouped(questions: Iterable[Question]) -> list[tuple[Question, ...]]:
+    """Questions that are asked as one stand together: the options of one question, and those that cannot be alike.
+
+    >>> [len(group) for group in grouped([Question("a", "A", "A?", Scale.labels("no", "yes"))])]
+    [1]
+    """
+    groups: list[tuple[Question, ...]] = []
+    for question in questions:
+        last = groups[-1] if groups else ()
+        joins = last and (
+            (question.whole is not None and last[-1].whole == question.whole)
+            or (question.unlike and question.unlike in [one.id for one in last])
+        )
+        groups = [*groups[:-1], (*last, question)] if joins else [*groups, (question,)]
+    return groups
+
+
+def put(questions: Sequence[Question]) -> list[Question]:
+    """Questions as they are put to a rater: those about the options of one question as that question."""
+    if len(questions) == 1:
+        return list(questions)
+    return [group[0].whole or one for group in grouped(questions) for one in (group[:1] if group[0].whole else group)]
+
+
+def fill(text: str, values: Mapping[str, str], *, again: bool = False) -> str:
+    """Text with `{name}` replaced where the name is known; a doubled brace stands for itself.
+
+    With `again`, the result is to be filled once more: braces of the text stay doubled and unknown names stand.
+    """
+    parts: list[str] = []
+    for literal, name, _, _ in Formatter().parse(text):
+        parts.append(escaped(literal) if again else literal)
+        if name is not None:
+            value = values.get(name)
+            parts.append("{" + name + "}" if value is None else escaped(value) if again else value)
+    return "".join(parts)
+
+
+def escaped(text: str) -> str:
+    """Text in which braces stand for themselves."""
+    return text.replace("{", "{{").replace("}", "}}")

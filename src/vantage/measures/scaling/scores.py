@@ -1,0 +1,186 @@
+"""Pairwise comparisons and best–worst scaling: a score for every member of the tuples, and how reliable it is."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any, Final, get_args
+
+import numpy as np
+import polars as pl
+from scipy.stats import rankdata
+
+from vantage.errors import InputError, nearest
+from vantage.measures.base import measure, table
+from vantage.measures.intervals import OVER, Over, percentile
+from vantage.measures.presentation import Column, Extremes, View
+from vantage.measures.rater_variance import several_items
+from vantage.measures.ratings import By, Ints, Judgments, by_columns
+from vantage.measures.reliability.split_half import Correlation, whole_test
+from vantage.measures.resampling import Resampling
+from vantage.measures.scaling.comparisons import Comparisons, Scoring, compared, scores
+
+UNLINKED: Final = "the comparisons fall into {parts} parts that no tuple links, so their strengths cannot be compared"
+
+VIEW: Final = View(
+    "Scores from comparisons",
+    columns={"estimate": Column("score", digits=2), "member": Column("text")},
+    show=("member", "estimate", "appearances", "best", "worst"),
+    chart="points",
+    notes=(
+        "Counts: the share of wins in pairs, and the share of best less that of worst in larger tuples. "
+        "Bradley–Terry: strengths on the logit scale, with mean 0.",
+    ),
+    says=(
+        Extremes(
+            most="The highest score has {rows}",
+            least="The lowest score has {rows}",
+            value="estimate",
+            among=("question",),
+            label="{member}",
+        ),
+    ),
+    method="Texts were scored from comparisons: by counts, or by the strengths of a Bradley–Terry model.",
+    sources=("louviere2015", "bradley1952"),
+)
+
+
+@measure("scaling", "scaling", view=VIEW)
+def scaling(
+    data: Judgments,
+    *,
+    by: By = (),
+    method: Scoring = "counts",
+    worst: str = "worst",
+    prior: float = 0.5,
+    ci: Over = "auto",
+    resamples: int = 200,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """The score of every member of the judged tuples: by counts, or as its Bradley–Terry strength.
+
+    An item is a tuple whose members are named in the columns `item_1`, `item_2` …; a value is the place of the chosen
+    member. Where an instrument asks for the worst with `unlike`, best and worst belong together; in a plain table the
+    question called `worst` asks for it. Judgments of which one of the two is missing are left out as `incomplete`.
+
+    `method="counts"` is the share of wins in pairs, and (best − worst) / appearances otherwise. `"bradley-terry"` fits
+    strengths with Choix (pip install 'vantage[scaling]') to the comparisons that the answers imply; `prior` gives every
+    text so many wins and losses against all others together, which keeps strengths finite. Intervals over tuples,
+    raters or both.
+
+    >>> duels = {"item": [*"xyz"], "rater": [*"aaa"], "value": [1, 2, 1],
+    ...          "item_1": ["p", "q", "p"], "item_2": ["q", "r", "r"]}
+    >>> scaling(duels, ci="none").select("member", "best", "estimate").rows()
+    [('p', 2, 1.0), ('r', 1, 0.5), ('q', 0, 0.0)]
+    """
+    _check(method, prior)
+    bootstrap = Resampling(ci, "percentile", resamples, confidence, seed, OVER)
+    rows: list[dict[str, Any]] = []
+    for row, made in compared(data, by, worst):
+        if not made.names:
+            rows.append({**row, "member": None, "reason": "no tuple was judged"})
+            continue
+        if method == "bradley-terry" and (unlinked := made.parts) > 1:
+            rows.append({**row, "member": None, "reason": UNLINKED.format(parts=unlinked)})
+            continue
+        how = bootstrap.chosen(several_items(pl.DataFrame({"rater": made.rater, "item": made.unit})))
+        statistics = made.statistics(method, prior)
+        bounds = how.intervals(made.units, statistics, partial(made.without, method, prior, seed))
+        estimates = scores(method, prior)(made)
+        counted = zip(made.appearances, made.chosen(made.best), made.chosen(made.worst), strict=True)
+        scored: list[dict[str, Any]] = [
+            {"member": name, "appearances": int(n), "best": int(best), "worst": int(worse), "estimate": float(estimate)}
+            | how.stated(interval)
+            for name, (n, best, worse), estimate, interval in zip(made.names, counted, estimates, bounds, strict=True)
+        ]
+        rows += [{**row, **one} for one in sorted(scored, key=lambda one: (-one["estimate"], one["member"]))]
+    return table(rows, [*_grouping(by), "question", "member"])
+
+
+RELIABILITY_VIEW: Final = View(
+    "Split-half reliability of scores from comparisons",
+    symbol="r",
+    columns={"estimate": Column("split-half reliability", digits=2), "sd": Column(digits=3)},
+    show=("estimate", "members", "items", "raters"),
+    notes=("How well the scores from one half of the judgments of each tuple predict those from the other half.",),
+    method="The judgments of each tuple were split at random into halves, and the scores of both were correlated.",
+    sources=("kiritchenko2017",),
+)
+
+
+@measure("scaling-split-half", "scaling", view=RELIABILITY_VIEW)
+def scaling_split_half(
+    data: Judgments,
+    *,
+    by: By = (),
+    method: Scoring = "counts",
+    worst: str = "worst",
+    prior: float = 0.5,
+    correlation: Correlation = "pearson",
+    spearman_brown: bool = False,
+    splits: int = 100,
+    seed: int = 0,
+) -> pl.DataFrame:
+    """Split-half reliability of scores from comparisons (Kiritchenko & Mohammad 2017).
+
+    The judgments of each tuple are split at random into two halves, members are scored in each, and the scores are
+    correlated. `estimate` is the mean over the splits and `split_low`…`split_high` holds 95 % of them: it shows the
+    luck of the split, not the sample's, for which there is no interval. Tuples that were judged once are in one half.
+
+    >>> duels = {"item": [*"xxyyzz"], "rater": [*"ababab"], "value": [1, 1, 2, 2, 1, 1],
+    ...          "item_1": [*"ppqqpp"], "item_2": [*"qqrrrr"]}
+    >>> scaling_split_half(duels, splits=5)["estimate"][0]
+    1.0
+    """
+    _check(method, prior)
+    if splits < 1:
+        raise InputError(f"{splits} splits cannot be drawn", remedy="ask for at least one")
+    fit, rows = scores(method, prior), []
+    for row, made in compared(data, by, worst):
+        row |= {"members": len(made.names), "estimate": None}
+        if np.bincount(made.unit, minlength=1).max() < 2:
+            rows.append({**row, "reason": "no tuple was judged twice"})
+            continue
+        rng = np.random.default_rng(seed)
+        correlations = []
+        for _ in range(splits):
+            half = _halves(made, rng)
+            first, second = fit(made.kept(half == 0)), fit(made.kept(half == 1))
+            both = np.isfinite(first) & np.isfinite(second)
+            x, y = first[both], second[both]
+            if correlation == "spearman":
+                x, y = rankdata(x), rankdata(y)
+            if both.sum() > 2 and x.std() > 0 and y.std() > 0:
+                correlations.append(float(np.corrcoef(x, y)[0, 1]))
+        if not correlations:
+            rows.append({**row, "reason": "the scores of the halves do not vary"})
+            continue
+        found = np.array(correlations)
+        if spearman_brown:
+            found = whole_test(found, np.full(len(found), 0.25))
+        low, high = percentile(found)
+        sd = float(found.std(ddof=1)) if len(found) > 1 else None
+        rows.append({**row, "estimate": float(found.mean()), "sd": sd, "split_low": low, "split_high": high})
+    return table(rows, [*_grouping(by), "question"])
+
+
+def _halves(made: Comparisons, rng: np.random.Generator) -> Ints:
+    """The half of each judgment: those of a tuple take turns in a random order, beginning with either half."""
+    order = np.lexsort((rng.random(len(made.unit)), made.unit))
+    unit = made.unit[order]
+    start = np.flatnonzero(np.diff(unit, prepend=-1))
+    rank = np.arange(len(unit)) - np.repeat(start, np.diff(np.append(start, len(unit))))
+    half = np.empty(len(unit), dtype=np.int64)
+    half[order] = (rank + rng.integers(0, 2, made.units)[unit]) % 2
+    return half
+
+
+def _grouping(by: By) -> list[str]:
+    return [column for column in by_columns(by) if column != "question"]
+
+
+def _check(method: str, prior: float) -> None:
+    if method not in get_args(Scoring):
+        raise InputError(f"method '{method}' is not known", remedy=nearest(method, get_args(Scoring)))
+    if prior <= 0:
+        raise InputError(f"prior {prior} is not above 0", remedy="use 0.5")

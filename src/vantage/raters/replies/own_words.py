@@ -1,0 +1,148 @@
+"""Answers that are no single point of a scale: the options that apply, and free texts.
+
+Both are read strictly. A list counts when every part of it is an option; a text counts as it is written.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from vantage.instruments import Question, Several, part_id
+from vantage.raters.replies.clean import plain_text, without_thought
+from vantage.raters.replies.json_answers import answer_fields, reason_of
+from vantage.raters.replies.labels import words
+from vantage.raters.replies.loose_json import Cut, find_json
+from vantage.raters.replies.opt_outs import read_opt_out
+from vantage.raters.replies.refusals import refuses
+from vantage.raters.replies.reply import ParsedReply, unparsed
+from vantage.raters.replies.slots import closed
+
+_MARKED: Final = re.compile(r"^[\s*_#>-]{0,8}(?:final\s)?answer[*_]{0,3}\s?:[*_]{0,3}\s*", re.IGNORECASE | re.MULTILINE)
+_BULLET: Final = re.compile(r"^\s*(?:[-*•+]|\(?\d{1,2}[.)])\s+")
+_NONE: Final = frozenset({"none", "none of these", "none of them", "none applies", "none apply", "no option applies"})
+
+
+def parse_several(text: str | None, question: Several, *, cut: bool = False) -> dict[str, ParsedReply]:
+    """The reply to a question of which several options may apply, by the ids of the questions about these.
+
+    >>> from vantage.scales import Scale
+    >>> moods = Several("mood", "Mood", "Which?", Scale.labels("joy", "fear", "awe"), none="None of these")
+    >>> [reply.value for reply in parse_several("Joy; awe", moods).values()]
+    [1.0, 0.0, 1.0]
+    >>> parse_several("joy and perhaps fear", moods)["mood.joy"].rule
+    'not-listed'
+    """
+    plain, obstacle = _plain(text, cut)
+    if obstacle is not None:
+        return _same(question, obstacle)
+    for found in reversed(find_json(plain)):
+        data = found.data
+        if found.cut:
+            return _same(question, unparsed("truncated"))
+        fields = answer_fields(data, names(question)) if isinstance(data, dict) else []
+        given = fields[-1].value if fields else data if isinstance(data, list) else None
+        if given is not None and not isinstance(given, dict):
+            return several_of(given, question, "json", reason_of(data))
+    marks = list(_MARKED.finditer(plain))
+    before, answer = (plain[: marks[-1].start()], plain[marks[-1].end() :]) if marks else ("", plain)
+    replies = several_of(answer, question, "marker" if marks else "whole", before.strip() or None)
+    if next(iter(replies.values())).status == "unparsed" and refuses(plain):
+        return _same(question, ParsedReply(None, "refused", plain, "prose:refusal"))
+    return replies
+
+
+def several_of(given: Any, question: Several, place: str, reason: str | None = None) -> dict[str, ParsedReply]:
+    """The options that a list names, or a text whose parts are separated by semicolons, commas or lines."""
+    scale = question.scale
+    known = {words(option.label): option.code for option in scale.options}
+    if isinstance(given, str):
+        whole = given.strip().strip("\"'`*[](){}.")
+        if declined := _declined(whole, question):
+            return _same(question, ParsedReply(None, declined, reason, f"{place}:opt-out"))
+        parts = [whole] if words(whole) in known else re.split(r"[;\n]", whole)
+        if len(parts) == 1 and words(whole) not in known:
+            parts = re.split(r",", whole)
+    elif isinstance(given, list) and all(isinstance(part, str) for part in given):
+        parts = given or ["none"]
+    else:
+        return _same(question, unparsed("truncated" if isinstance(given, Cut) else "not-listed"))
+    named = [words(_BULLET.sub("", part)) for part in parts if words(part)]
+    if named and all(name in (*_NONE, words(question.none)) for name in named):
+        chosen: set[float] = set()
+    elif named and all(name in known for name in named):
+        chosen = {known[name] for name in named}
+    else:
+        return _same(question, unparsed("not-listed" if named else "empty"))
+    return {
+        part_id(question.id, option.label): ParsedReply(
+            float(option.code in chosen), "answered", reason, f"{place}:list" if chosen else f"{place}:none"
+        )
+        for option in scale.options
+    }
+
+
+def parse_text(text: str | None, question: Question, *, cut: bool = False) -> ParsedReply:
+    """A reply in the rater's own words: the value says that there is a text, the rationale is the text.
+
+    >>> from vantage.scales import Scale
+    >>> parse_text("Keywords: rain, mud", Question("why", "Why", "Why?", Scale.free_text(40)))
+    ParsedReply(value=1.0, status='answered', rationale='Keywords: rain, mud', rule='whole:text')
+    """
+    plain, obstacle = _plain(text, cut)
+    if obstacle is not None:
+        return obstacle
+    for found in reversed(find_json(plain)):
+        if isinstance(found.data, dict) and (fields := answer_fields(found.data, names(question))):
+            if found.cut:
+                return unparsed("truncated")
+            return text_of(fields[-1].value, question, "json")
+    marks = list(_MARKED.finditer(plain))
+    given = plain[marks[-1].end() :] if marks else plain
+    if refuses(given):
+        return ParsedReply(None, "refused", given, "prose:refusal")
+    return text_of(given, question, "marker" if marks else "whole")
+
+
+def text_of(given: Any, question: Question, place: str) -> ParsedReply:
+    """A value that is to be a text; several parts, such as keywords, are joined."""
+    if isinstance(given, list) and all(isinstance(part, str) for part in given):
+        given = "; ".join(given)
+    if isinstance(given, int | float) and not isinstance(given, bool):
+        given = str(given)
+    if not isinstance(given, str):
+        return unparsed("truncated" if isinstance(given, Cut) else "not-text")
+    said = given.strip()
+    if declined := _declined(said, question):
+        return ParsedReply(None, declined, None, f"{place}:opt-out")
+    if question.rationale == "optional" and words(said) in ("", "none"):
+        return ParsedReply(0.0, "answered", None, f"{place}:none")
+    if not said or len(said) > question.scale.text:
+        return unparsed("too-long" if said else "empty")
+    return ParsedReply(1.0, "answered", said, f"{place}:text")
+
+
+def names(question: Question) -> frozenset[str]:
+    """What a question is called as a key of JSON."""
+    return frozenset(filter(None, (words(question.id.replace("-", " ")), words(question.id), words(question.title))))
+
+
+def _plain(text: str | None, cut: bool) -> tuple[str, ParsedReply | None]:
+    """The text that is to be read, and what stands in the way."""
+    plain = plain_text(text)
+    if plain is None:
+        return "", unparsed("not-text")
+    plain, thinking = without_thought(plain)
+    if not plain or cut:
+        return "", unparsed("truncated" if thinking else "cut" if cut else "empty")
+    return plain, None
+
+
+def _declined(text: str, question: Question) -> str | None:
+    """The opt-out that a text consists of."""
+    reading = read_opt_out(text, 0, question.scale)
+    return reading.opt_out if reading and closed(text, reading.end) else None
+
+
+def _same(question: Several, reply: ParsedReply) -> dict[str, ParsedReply]:
+    return {part.id: reply for part in question.parts()}

@@ -1,0 +1,98 @@
+"""Kinds of answers in an instrument file: sliders, several options, texts, two that cannot be alike, own opt-outs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from vantage.errors import InputError
+from vantage.instruments import Instrument, grouped, put
+
+KINDS = Path(__file__).with_name("kinds.yaml")
+
+
+def diary() -> Instrument:
+    """One question of every kind."""
+    return Instrument.load(KINDS)
+
+
+def test_a_question_with_several_options_is_judged_option_by_option() -> None:
+    instrument = diary()
+    ids = [question.id for question in instrument.questions]
+    assert ids == [
+        *("strength", "share", "emotions.joy", "emotions.anger-or-rage", "emotions.fear"),
+        *("keywords", "remark", "best", "worst"),
+    ]
+    joy = instrument.question("emotions.joy")
+    assert joy.wording() == 'Which emotions does the entry show? Does this apply: "joy"?'
+    assert (joy.scale.codes, joy.title) == ((0.0, 1.0), "Emotions: joy")
+    assert [o.status for o in joy.scale.opt_outs] == ["ambiguous"]
+    assert [question.id for question in instrument.named("emotions")] == ids[2:5]
+    assert [[question.id for question in group] for group in grouped(instrument.questions)][2:] == [
+        ids[2:5],
+        ["keywords"],
+        ["remark"],
+        ["best", "worst"],
+    ]
+    assert [question.id for question in put(instrument.questions)][2] == "emotions"
+    answers = instrument.examples[0].answers
+    assert [answers[id_].answer for id_ in ids[2:5]] == [0.0, 1.0, 0.0]
+
+
+def test_anchors_of_a_slider_are_kept() -> None:
+    instrument = diary()
+    scale = instrument.question("strength").scale
+    assert [(point.code, point.label) for point in scale.worded] == [
+        (0, "not at all"),
+        (50, "somewhat"),
+        (100, "extremely"),
+    ]
+    assert scale.slides
+    assert instrument.question("share").scale.slides
+    again = Instrument.of_questions("x", "X", {"a": scale, "t": instrument.question("keywords").scale})
+    assert again.question("a").scale == scale
+    assert again.question("t").scale == instrument.question("keywords").scale
+
+
+def test_an_instrument_names_its_own_opt_outs() -> None:
+    (own,) = diary().question("strength").scale.opt_outs
+    assert (own.status, own.label) == ("too_private", "I would rather not judge this")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "sentence"),
+    [
+        ("several: None of these", "several: None, rationale: optional", "'rationale' does not go with 'several'"),
+        ("scale: emotions, several", "scale: percent, several", "several options need a nominal scale"),
+        ('"anger, or rage"', '"Joy!"', "two options differ only in punctuation"),
+        ("too_private:", "refused:", "'refused' cannot name an opt-out"),
+        ("too_private:", "Too private:", "string should match pattern"),
+        ("100: extremely", "110: extremely", "anchor 110 is not between 0 and 100"),
+        ("unlike: best", "unlike: share", "the question before it must be 'share', on the same scale"),
+        ("{text: 60}", "{text: 60, level: nominal}", "'text' goes with 'opt_outs' only"),
+        ("answer: [2]", "answer: 2", "this should be a list of codes, or an opt-out"),
+        ("answer: [2]", "answer: [2, 7]", "7 is not on the scale"),
+        ("answer: no_words", "answer: 3", "3 is not on the scale free text of at most 200 characters"),
+        ("    level: ordinal\n    from", "    from", "give the level"),
+    ],
+)
+def test_what_does_not_go_together_is_reported_with_its_line(old: str, new: str, sentence: str, tmp_path: Path) -> None:
+    text = KINDS.read_text()
+    assert old in text
+    file = tmp_path / "diary.yaml"
+    file.write_text(text.replace(old, new))
+    with pytest.raises(InputError) as caught:
+        Instrument.load(file)
+    assert sentence in str(caught.value)
+    assert "line" in str(caught.value)
+
+
+def test_a_form_may_name_the_whole_question() -> None:
+    data = yaml.safe_load(KINDS.read_text())
+    data["forms"] = {"short": {"title": "Short", "questions": ["emotions", "share"]}}
+    data["aggregates"] = [{"id": "tense", "title": "Tense", "mean_of": ["emotions.fear", "emotions.anger-or-rage"]}]
+    short = Instrument.from_document(data).form("short")
+    assert [question.id for question in short.questions][:2] == ["emotions.joy", "emotions.anger-or-rage"]
+    assert [score.id for score in short.aggregates] == ["tense"]
