@@ -42,10 +42,13 @@ def main() -> None:
     template = sentences()
     for path in sorted(LOCALE.glob("*.po")):
         catalogue = written(path)
+        for known in list(catalogue.obsolete.values()):
+            # A sentence that was gone for a while comes back with its translation.
+            catalogue[known.id] = known
         catalogue.update(template, no_fuzzy_matching=True)
         catalogue.fuzzy, catalogue.version, catalogue.msgid_bugs_address = False, "1", ""
         with path.open("wb") as file:
-            write_po(file, catalogue, width=120, no_location=True, sort_output=True, ignore_obsolete=True)
+            write_po(file, catalogue, width=120, no_location=True, sort_output=True)
         with path.with_suffix(".mo").open("wb") as file:
             write_mo(file, catalogue)
 

@@ -20,6 +20,7 @@ from vantage.cli import (
     models,
     new,
     panel,
+    perspective,
     plan,
     rate,
     report,
@@ -31,7 +32,8 @@ from vantage.cli import (
 
 ORDER = (
     *("demo", "new", "instruments", "corpora", "collect", "rate", "models", "train", "judge", "runs"),
-    *("measure", "explain", "facets", "dif", "audit", "panel", "plan", "study", "report", "view", "doctor"),
+    *("measure", "explain", "facets", "dif", "audit", "panel", "perspective", "plan"),
+    *("study", "report", "view", "doctor"),
 )
 """The verbs as help lists them."""
 
@@ -89,6 +91,9 @@ app.command("facets", short_help="Items, people and models on one scale.")(expla
 app.command("dif", short_help="Which items two groups read differently.")(explain.dif)
 app.command("audit", short_help="Do answers depend on the way of asking?")(audit.audit)
 app.command("panel", short_help="How many votes several models are worth.")(panel.panel)
+app.add_typer(
+    perspective.app, name="perspective", short_help="Predict what each user says: split, score and compare systems."
+)
 app.command("plan", short_help="How many items and raters a goal needs.")(plan.plan)
 app.command("study", context_settings=study.CONTEXT, short_help="Run a whole study and write its report.")(study.study)
 app.command("report", short_help="Draw a report again, or compare two.")(report.report)

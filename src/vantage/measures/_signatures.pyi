@@ -235,6 +235,7 @@ def set_alpha(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def split_half(
     data: Judgments,
@@ -618,6 +619,7 @@ def scaling(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def scaling_split_half(
     data: Judgments,
@@ -632,6 +634,7 @@ def scaling_split_half(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def components(
     data: Judgments,

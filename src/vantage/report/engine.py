@@ -65,10 +65,17 @@ class Analysis:
 
 @dataclass(frozen=True)
 class Data:
-    """What a function gives where a frame is not all: facts for texts, captions and sentences."""
+    """What a function gives where a frame is not all.
+
+    Args:
+        frame: What it measured.
+        facts: Values for texts, captions and sentences.
+        columns: How columns are shown whose names depend on the data.
+    """
 
     frame: pl.DataFrame
     facts: Mapping[str, Any] = field(default_factory=dict)
+    columns: Mapping[str, Column] = field(default_factory=dict)
 
 
 @dataclass
@@ -137,7 +144,7 @@ class RecipeEngine:
     def _shown(self, entry: Show, analysis: Any, suffix: str, further: list[str]) -> Presented:
         """The parts and statements of an entry; paragraphs of a function are added to `further`."""
         name, nothing = entry.called + suffix, Presented([])
-        who, view = "", View(entry.title)
+        who, view, columns = "", View(entry.title), entry.shown
         if entry.function:
             result = self.functions[entry.function](analysis)
             if isinstance(result, list | tuple):
@@ -146,6 +153,7 @@ class RecipeEngine:
             if isinstance(result, Data):
                 self.facts |= result.facts
                 self.values |= result.facts
+                columns = {**columns, **result.columns}
             frame = result.frame if isinstance(result, Data) else result
         else:
             # A corpus of the analysis by name.
@@ -168,10 +176,12 @@ class RecipeEngine:
             return nothing
         frame = self.frames[name] = _in_order(frame, analysis.corpus, entry.by)
         notes = self.all_filled(entry.notes)
+        resolved = (self._resolved({"": one}, analysis)[""] for one in entry.show)
+        show = [name for one in resolved for name in ([one] if isinstance(one, str) else one)]
         figures = None if entry.figure is None else [self._resolved(one, analysis) for one in entry.figure]
         return present(
             frame,
-            with_view(view, columns=entry.shown, title=entry.title, symbol=entry.symbol, show=entry.show, notes=notes),
+            with_view(view, columns=columns, title=entry.title, symbol=entry.symbol, show=show, notes=notes),
             name=name,
             by=entry.by,
             who=who,

@@ -62,15 +62,35 @@ def test_the_same_seed_gives_the_same_clusters_in_any_order_of_items() -> None:
 
 
 def test_clusters_that_would_share_a_name_are_numbered() -> None:
-    points = np.array([[4.5, 2.0], [4.6, 2.1], [3.5, 1.5], [3.4, 1.4], [1.0, 1.0], [1.1, 1.1]])
+    points = np.array([[4.9, 2.0], [5.0, 2.1], [3.8, 1.5], [3.7, 1.4], [1.0, 1.0], [1.1, 1.1]])
     found = kmeans(names(6), points, k=3)
     assert sorted(found.names) == ["HC-LW 1", "HC-LW 2", "LC-LW"]
     assert described("HC-LW 2") == "high competence, low warmth (2)"
 
 
-def test_half_a_point_apart_is_mixed_and_less_is_not() -> None:
-    points = np.array([[3.0, 3.0], [4.0, 4.0], [2.0, 2.0]])
-    assert position_names(np.array([[3.5, 3.0], [3.4, 3.0]]), points, scale=(1, 5)) == ("HC-LW", "MC-MW")
+def test_the_level_comes_first_and_then_the_difference() -> None:
+    # Homeless and poor people are seen as neither able nor warm, whatever the model says of others.
+    assert position_names(np.array([[2.08, 2.68], [1.2, 2.4]]), scale=(1, 5)) == ("LC-MW", "LC<LW")
+    assert described("LC<LW") == "low competence, low warmth, warmth above competence"
+    assert position_names(np.array([[3.5, 3.0], [3.4, 3.0]]), scale=(1, 5)) == ("MC>MW", "MC-MW")
+    assert position_names(np.array([[3.51, 3.0]]), scale=(1, 5)) == ("HC-MW",)
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 10_000))
+def test_names_follow_from_the_place_alone(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    centroids = rng.uniform(1, 5, (5, 2))
+    for centroid, name in zip(centroids, position_names(centroids, scale=(1, 5)), strict=True):
+        (alone,) = position_names(centroid[None], scale=(1, 5))
+        assert name.split()[0] == alone
+        assert ("H" in alone.split("W")[0][-2:]) == (centroid[1] > 3.5)
+
+
+def test_three_axes_have_a_letter_each() -> None:
+    axes = ("agency", "beliefs", "communion")
+    assert position_names(np.array([[6.0, 4.0, 1.0]]), axes=axes, scale=(1, 7)) == ("HA-MB-LC",)
+    assert described("HA-MB-LC", axes) == "high agency, middle beliefs, low communion"
 
 
 @pytest.mark.parametrize("k", [2, 3, 4])
@@ -97,6 +117,19 @@ def test_the_rule_of_the_gap_chooses_the_number_of_far_clusters() -> None:
     rng = np.random.default_rng(0)
     points = np.repeat(np.array([[1.0, 1.0], [5.0, 5.0]]), 20, axis=0) + rng.normal(0, 0.1, (40, 2))
     assert k_table(points, most=4, references=20).filter("chosen")["k"].to_list() == [2]
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.05, 0.15])
+def test_five_perfect_clusters_are_five(spread: float) -> None:
+    assert k_table(planted(6, spread), references=20).filter("chosen")["k"].to_list() == [5]
+
+
+def test_one_cloud_is_one_cluster() -> None:
+    chosen = [
+        k_table(np.random.default_rng(seed).normal(3, 0.5, (30, 2)), references=20).filter("chosen")["k"].item()
+        for seed in range(6)
+    ]
+    assert chosen.count(1) >= 5
 
 
 def test_the_table_ends_before_every_item_is_alone() -> None:

@@ -55,6 +55,35 @@ def test_the_largest_gap_is_tested_against_the_largest_gap_by_chance(report: Any
         assert (inside["gap"] <= inside["high"]).all()
 
 
+def test_what_knowing_the_user_buys_is_found_trait_by_trait(report: Any) -> None:
+    rows = {(row["what"], row["rater"]): row for row in table(report[0], "bought").iter_rows(named=True)}
+    side, gender = (rows["trait", f"tfidf-users: {trait} alone"] for trait in ("group", "gender"))
+    # Answers depend on the side of a person and not on their gender.
+    assert side["difference"] > 0.1
+    assert side["low"] >= 0
+    assert gender["difference"] < side["difference"] / 2
+    assert {what for what, _ in rows} == {"trait", "adaptation", "method"}
+    assert all(row["p_holm"] is None or row["p_holm"] >= row["p"] for row in rows.values())
+    (drawn,) = (figure for figure in report[0].result.figures if figure.name == "bought")
+    assert drawn.options["reference"] == 0.0
+
+
+def test_a_model_that_reads_only_a_name_is_warned_about(tmp_path: Path) -> None:
+    folder = write(tmp_path)
+    with Endpoint(lambda body: "yes") as endpoint:
+        told = run(
+            "perseval",
+            data=folder,
+            models=["openai:planted"],
+            settings={"base_url": endpoint.url},
+            prompts="base",
+            methods="majority",
+            texts=2,
+            **LIGHT,
+        )
+    assert any("has no wording" in warning for warning in told.result.warnings)
+
+
 def test_every_feasible_cell_is_run_and_the_others_are_named_with_a_reason(report: Any) -> None:
     told, _ = report
     scores, left = table(told, "scores-made"), table(told, "not-run")

@@ -66,6 +66,7 @@ def test_blocks_hold_every_question_once() -> None:
         "structure": 4,
         "emotions": 8,
         "behaviours": 8,
+        "overall": 1,
     }
     assert sorted(i for ids in told.values() for i in ids) == sorted(q.id for q in EXTENDED.questions)
     assert list(blocks(Instrument.load("stereotype-content:short"))) == ["traits", "structure"]
@@ -224,8 +225,10 @@ def test_every_turn_goes_through_the_context() -> None:
     elicit(_context(asked, runs=4, variants="bare", variant_runs=2), CORPUS, EXTENDED)
     assert asked[:2] == [("KeywordRater", "zero-shot", 4, ":1"), ("PrimedRater", "together+free", 4, ":12")]
     assert ("PrimedRater", "reasoning+together+free", 4, ":4") in asked
+    # Three reasons come before the overall rating.
+    assert asked[7:9] == [("KeywordRater", "zero-shot", 4, ":1"), ("PrimedRater", "together+free", 4, ":1")]
     assert [one for one in asked if one[3].startswith("bare")] == [
-        ("PrimedRater", "together+free", 2, f"bare:{n}") for n in (12, 4, 8, 8)
+        ("PrimedRater", "together+free", 2, f"bare:{n}") for n in (12, 4, 8, 8, 1)
     ]
     asked.clear()
     elicit(_context(asked, answers="scoring", runs=4), CORPUS, EXTENDED)

@@ -62,6 +62,6 @@ def test_german_questions_about_german_society(tmp_path: Path) -> None:
     texts = [text for part in report.result.sections for text in part.text]
     assert "Of 8 trait keywords about groups in clusters, the dictionary knows 0." in texts
     ends = tables["summary-places"].row(0, named=True)
-    assert ends["competent"].startswith("Banker (+3.0)")
-    assert ends["warm"].startswith("Rentner (−2.0)")
+    assert ends["competence above warmth"].startswith("Banker (+3.0)")
+    assert ends["warmth above competence"].startswith("Rentner (+2.0)")
     assert ends["groups"] == 4

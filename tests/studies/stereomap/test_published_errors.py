@@ -17,7 +17,7 @@ from vantage.raters.replies import parse_replies, parse_reply
 from vantage.studies.stereomap.analysis import Stereomap
 from vantage.studies.stereomap.groups import groups_corpus, published_groups, read_groups
 from vantage.studies.stereomap.options import StereomapOptions
-from vantage.studies.stereomap.placing import competence_against_warmth, place
+from vantage.studies.stereomap.placing import one_against_another, place
 from vantage.studies.stereomap.relations import correlation_pairs, correlations
 
 EXTENDED = Instrument.load("stereotype-content:extended")
@@ -107,7 +107,7 @@ def test_tests_are_not_made_on_the_runs_that_chose_the_groups() -> None:
     for seed in range(12):
         (source,) = place(runs(np.full((30, 2), 3.0), spread=0.6, seed=seed), EXTENDED, k=5, resamples=10)
         assert source.clusters is not None
-        honest += competence_against_warmth(source)["p"].drop_nulls().to_list()
+        honest += one_against_another(source)["p"].drop_nulls().to_list()
         points = source.points
         for label in range(5):
             inside = points[source.clusters.labels == label]
@@ -123,7 +123,7 @@ def test_a_small_cluster_is_tested_over_runs_and_shows_its_effect() -> None:
     (source,) = place(
         runs(values + np.random.default_rng(0).normal(0, 0.02, values.shape)), EXTENDED, k=3, resamples=10
     )
-    row = competence_against_warmth(source).filter(pl.col("cluster") == "HC-LW").row(0, named=True)
+    row = one_against_another(source).filter(pl.col("cluster") == "HC-MW").row(0, named=True)
     assert row["relation"] == ">"
     assert row["p_holm"] < 0.001
     assert row["dz"] > 2

@@ -16,12 +16,12 @@ from vantage.corpora import Corpus
 from vantage.errors import InputError
 from vantage.instruments import Instrument
 from vantage.report.folder import Report
-from vantage.report.parts import Result
+from vantage.report.parts import Figure, Result
 from vantage.studies import run
 from vantage.studies.stereomap import answers, comparing, places, relations
 from vantage.studies.stereomap.analysis import Stereomap
 from vantage.studies.stereomap.evaluation import response_items
-from vantage.studies.stereomap.groups import groups_corpus, read_groups, reference_groups
+from vantage.studies.stereomap.groups import groups_corpus, published_groups, read_groups, reference_groups
 from vantage.studies.stereomap.options import StereomapOptions
 
 NAME = "recorded:answers.parquet"
@@ -60,14 +60,14 @@ def test_planted_clusters_are_found_and_named(found: dict[str, pl.DataFrame]) ->
     assert people["estimate"] > people["chance_high"]
     assert people["p"] < 0.001
     assert people["order"] > 0.85
-    assert set(found["clusters"]["cluster"]) == {"HC-LW", "LC-HW", "LC-LW", "HC-HW", "MC-MW"}
+    assert set(found["clusters"]["cluster"]) == {"HC-MW", "LC-HW", "LC-LW", "HC-HW", "MC-MW"}
     assert len(found["groups"]) == 24
 
 
 def test_competence_against_warmth_is_tested_over_runs(found: dict[str, pl.DataFrame]) -> None:
     relation = dict(found["clusters"].select("cluster", "relation").iter_rows())
-    assert (relation["HC-LW"], relation["LC-HW"]) == (">", "<")
-    row = found["clusters"].filter(pl.col("cluster") == "HC-LW").row(0, named=True)
+    assert (relation["HC-MW"], relation["LC-HW"]) == (">", "<")
+    row = found["clusters"].filter(pl.col("cluster") == "HC-MW").row(0, named=True)
     assert row["runs"] == 6
     assert row["dz"] > 2
     assert row["p"] <= row["p_holm"] < 0.05
@@ -139,7 +139,7 @@ def test_planted_keywords_are_found(found: dict[str, pl.DataFrame]) -> None:
     told = found["keyword-dimensions"]
     low = told.filter(pl.col("cluster") == "LC-LW", pl.col("dimension") == "Assertiveness").row(0, named=True)
     assert low["direction"] == -1.0
-    high = told.filter(pl.col("cluster") == "HC-LW", pl.col("dimension") == "Assertiveness").row(0, named=True)
+    high = told.filter(pl.col("cluster") == "HC-MW", pl.col("dimension") == "Assertiveness").row(0, named=True)
     assert high["direction"] == 1.0
     assert high["direction_chance"] < high["direction"]
     # "not lazy" of the groups that are high on both is a negation.
@@ -153,7 +153,7 @@ def test_planted_keywords_are_found(found: dict[str, pl.DataFrame]) -> None:
 
 def test_reasons_are_kept_by_cluster_and_names_are_masked(found: dict[str, pl.DataFrame]) -> None:
     phrases = found["phrases-by-cluster"]
-    assert set(phrases["cluster"]) == {"HC-LW", "LC-HW", "LC-LW", "HC-HW", "MC-MW"}
+    assert set(phrases["cluster"]) == {"HC-MW", "LC-HW", "LC-LW", "HC-HW", "MC-MW"}
     text = " ".join(phrases["phrase"]).casefold()
     for name in ("asian", "black", "jewish", "muslim", "hispanic", "native american", "christian"):
         assert name not in text
@@ -171,7 +171,9 @@ def test_variants_are_compared(found: dict[str, pl.DataFrame]) -> None:
 
 def test_extremes_have_variances(found: dict[str, pl.DataFrame]) -> None:
     ends = found["extremes"]
-    assert {"traditional", "conservative", "wealthy", "high-status", "status", "competition"} == set(ends["question"])
+    assert {"traditional", "conservative", "wealthy", "high-status", "overall", "status", "competition"} == set(
+        ends["question"]
+    )
     status = ends.filter(pl.col("question") == "status").sort("place")
     assert status["place"].to_list() == list(range(1, 11))
     assert status["lowest_group"][0] in {
@@ -188,12 +190,13 @@ def test_the_findings_say_what_was_planted(planted: Report) -> None:
     check_all(planted.result)
     told = [finding.text for finding in planted.result.findings]
     assert len(told) <= 9
-    higher = next(text for text in told if "competence is higher than warmth" in text)
-    assert "clusters of high competence and low warmth" in higher
+    said = [finding.text for section in planted.result.sections for finding in section.findings]
+    higher = next(text for text in said if "competence is higher than warmth" in text)
+    assert "clusters of high competence and middle warmth" in higher
     assert "low competence and high warmth" not in higher
     assert any(text.startswith("Clusters agree with those of people better than chance") for text in told)
     seen = next(text for text in told if text.startswith("The difference between competence and warmth that people"))
-    assert all(f"“{title}”" in seen for title in ("competence above warmth", "warmth above competence", "low on both"))
+    assert all(f"“{title}”" in seen for title in ("competence above warmth", "warmth above competence"))
     assert any("refused 2.1 % of its judgments" in text for text in told)
 
 
@@ -260,7 +263,7 @@ def test_a_model_that_refuses_everything_gives_a_report_that_says_so(tmp_path: P
     assert "clusters" not in tables(report)
     assert tables(report)["refusals"]["estimate"].to_list() == [1.0]
     assert any("answered none of the questions (refused" in sentence for sentence in report.result.warnings)
-    assert any("0 of 6 groups have both scores" in sentence for sentence in report.result.warnings)
+    assert any("0 of 6 groups have all scores" in sentence for sentence in report.result.warnings)
     assert (tmp_path / "out" / "report.html").exists()
 
 
@@ -296,7 +299,7 @@ def test_missing_records_are_failures_and_no_refusals(tmp_path: Path) -> None:
         ({"groups": "reference", "runs": 0}, "at least one run"),
         ({"groups": "reference", "dictionary": "missing.csv"}, "no such file"),
         ({"groups": "reference", "answers": "guessing"}, "guessing"),
-        ({"groups": "reference", "instrument": "irony"}, "no scores competence and warmth"),
+        ({"groups": "reference", "instrument": "irony"}, "gives 0 scores for the map"),
     ],
 )
 def test_bad_options_are_told_in_a_sentence(tmp_path: Path, options: dict[str, Any], says: str) -> None:
@@ -452,18 +455,15 @@ def test_two_groups_and_no_reference_are_enough(tmp_path: Path) -> None:
     report = run("stereomap", models=[f"recorded:{path}"], groups=groups, form="short", first="nothing", runs=3, k=2)
     check_all(report.result)
     assert "people" not in tables(report)
-    assert any("nothing is compared with people" in text for text in report.result.warnings)
+    assert any("nothing is compared with people in 2002" in text for text in report.result.warnings)
 
 
 def test_a_map_of_many_groups_takes_the_width_of_the_page(planted: Report) -> None:
-    from vantage.instruments import Instrument
-    from vantage.studies.stereomap.analysis import Stereomap
-    from vantage.studies.stereomap.groups import groups_corpus, published_groups
-    from vantage.studies.stereomap.options import StereomapOptions
-    from vantage.studies.stereomap.places import group_map
-
     drawn = next(figure for figure in planted.result.figures if figure.name == "map")
     assert (drawn.options["beside"], drawn.options["height"]) == (2, 5.2)
+    # Six runs have an ellipse, four and three do not; the means of people's clusters are ghosts.
+    assert drawn.data.remove("ghost").filter(pl.col("ellipse_width").is_null())["item"].to_list() == ["jews", "muslims"]
+    assert len(drawn.data.filter("ghost")) == 5
     instrument = Instrument.load("stereotype-content:short")
     groups = published_groups()[:45]
     asked = pl.DataFrame({"question": [question.id for question in instrument.questions]})
@@ -472,6 +472,7 @@ def test_a_map_of_many_groups_takes_the_width_of_the_page(planted: Report) -> No
     corpus = groups_corpus(groups, instrument).add(
         rows.with_columns(pl.Series("value", values)), pl.DataFrame({"rater": ["m"], "kind": ["model"]})
     )
-    found = group_map(Stereomap(corpus, StereomapOptions(resamples=5)))
-    assert found.facts == {"map_columns": 1, "map_height": 8.2}
-    assert found.frame["warmth_low"].null_count() == 45
+    (figure,) = places.maps(Stereomap(corpus, StereomapOptions(resamples=5)))
+    assert isinstance(figure, Figure)
+    assert (figure.options["beside"], figure.options["height"]) == (1, 8.2)
+    assert figure.data["warmth_low"].null_count() == len(figure.data)

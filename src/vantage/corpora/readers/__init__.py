@@ -209,7 +209,10 @@ READERS: dict[str, Reader] = {
             "huggingface.co/datasets/ucberkeley-dlab/measuring-hate-speech",
             "the Parquet or CSV file",
             "measuring_hate_speech",
-            options={"targets": "which marks for target groups to read: groups (default), all or none"},
+            options={
+                "targets": "which marks for target groups to read: groups (default), all or none",
+                "binary": "true adds the question hate-speech: whether hatespeech is above no",
+            },
         ),
         Reader(
             "epic",

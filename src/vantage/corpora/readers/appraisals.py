@@ -26,12 +26,8 @@ Replies = Literal["raw", "cleaned", "none"]
 
 DIMENSIONS: Final = tuple(f"dim{number}" for number in range(1, 25))
 EMOTIONS: Final = ("anger", "anticipation", "disgust", "fear", "joy", "sadness", "trust")
-MODELS: Final = {
-    "alpaca-native": "alpaca-7B",
-    "dolly-v2-7b": "dolly-v2-7B",
-    "dolly-v2-12b": "dolly-v2-12B",
-}
-"""File names of models that the release elsewhere calls by another name or spells in several ways."""
+MODELS: Final = {"alpaca-native": "alpaca-7B"}
+"""File names of models that the release elsewhere calls by another name."""
 CRITERIA: Final = {
     "factuality": "factuality",
     "relevance": "relevance",
@@ -277,7 +273,7 @@ def _ratings_of_model(table: FileTable, questions: Sequence[str], *, raw: bool) 
             remedy="name it MODEL_seed-NUMBER.csv",
         )
     _refuse_empty(table, "Reddit ID")
-    model, seed = MODELS.get(match[1].lower(), match[1]), int(match[2])
+    model, seed = model_name(match[1]), int(match[2])
     return pl.concat(
         table.frame.select(
             pl.col("Reddit ID").alias("item"),
@@ -289,6 +285,16 @@ def _ratings_of_model(table: FileTable, questions: Sequence[str], *, raw: bool) 
         )
         for name, question in zip(DIMENSIONS, questions, strict=True)
     )
+
+
+def model_name(spelled: str) -> str:
+    """The one name of a model that the release spells in several ways.
+
+    >>> model_name("alpaca-native"), model_name("alpaca-13b"), model_name("Dolly-v2-12B"), model_name("chatgpt")
+    ('alpaca-7B', 'alpaca-13B', 'dolly-v2-12B', 'chatgpt')
+    """
+    name = MODELS.get(spelled.lower(), spelled.lower())
+    return re.sub(r"(?<=\d)b$", "B", name, flags=re.IGNORECASE)
 
 
 def _raw_answer(column: str) -> list[pl.Expr]:
@@ -354,7 +360,7 @@ def _rationales(table: FileTable) -> pl.DataFrame:
         pl.col("Rationale").alias("rationale"),
         pl.col("Reddit ID").alias("reddit_id"),
         pl.col("Dim").replace_strict({k: id_ for k, (id_, _) in questions.items()}).alias("appraisal"),
-        pl.col("Model").alias("source"),
+        pl.col("Model").map_elements(model_name, pl.String).alias("source"),
     )
 
 

@@ -54,13 +54,15 @@ _TRUE: Final = ("true", "1", "1.0", "t", "yes")
 _FALSE: Final = ("false", "0", "0.0", "f", "no")
 
 
-def read(path: Path, *, targets: str = "groups") -> Corpus:
+def read(path: Path, *, targets: str = "groups", binary: bool = False) -> Corpus:
     """Reads the release.
 
     Args:
         path: The Parquet or CSV file, or the folder with it.
         targets: Which marks for target groups become judgments: those of the `groups` (race, religion …),
             `all` of them with the subgroups (some seven million judgments), or `none`.
+        binary: Whether to add the question `hate-speech`, yes where `hatespeech` is unclear or yes, as perspectivist
+            work on this corpus does.
     """
     if targets not in TARGETS:
         raise InputError(f"there are no targets '{targets}'", remedy=f"use {', '.join(TARGETS)}")
@@ -72,6 +74,8 @@ def read(path: Path, *, targets: str = "groups") -> Corpus:
         *(table.numbers(column).fill_nan(None).alias(question) for column, question in COMPONENTS.items()),
         *(_marks(table, column).cast(pl.Float64).alias(column) for column in marks),
     )
+    if binary:
+        answered = answered.with_columns((pl.col("hatespeech") > 0).cast(pl.Float64).alias("hate-speech"))
     judgments = answered.unpivot(index=["item", "rater"], variable_name="question", value_name="value").drop_nulls(
         "value"
     )
@@ -79,6 +83,8 @@ def read(path: Path, *, targets: str = "groups") -> Corpus:
     items, unlike_items = one_row_each(_items(table, keys["item"]), "item")
     raters, unlike_raters = one_row_each(_raters(table, keys["rater"]), "rater")
     instruments = [Instrument.load("hate-speech-components")]
+    if binary:
+        instruments.append(Instrument.load("hate-speech"))
     if marks:
         yes_no = Scale.labels("no", "yes")
         title = "Measuring Hate Speech: groups that a comment is about"

@@ -6,9 +6,9 @@ named by where their centroids lie, never by which item they hold.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, Final
 
 import numpy as np
@@ -21,7 +21,7 @@ from vantage.measures.ratings import Floats, Ints
 N_INIT: Final = 100
 """How many starts a clustering gets."""
 APART: Final = 0.125
-"""From this share of a scale's range on (half a point of 1 to 5), two scores of a cluster count as different."""
+"""This share of a scale's range (half a point of 1 to 5) parts high and low from the middle, and two unlike scores."""
 ROUNDS: Final = 300
 """At most so many rounds of moving centroids."""
 LEVELS: Final = {"L": "low", "M": "middle", "H": "high"}
@@ -100,37 +100,47 @@ def kmeans(
     order = np.lexsort((-centroids[:, 0], -centroids.mean(axis=1).round(9)))
     place = np.argsort(order)
     centroids = centroids[order]
-    names = position_names(centroids, points, axes=axes, scale=scale)
+    names = position_names(centroids, axes=axes, scale=scale)
     return Clusters(tuple(items), tuple(axes), points, place[labels], centroids, names, float(inertia))
 
 
 def position_names(
-    centroids: Floats, points: Floats, *, axes: Sequence[str] = ("competence", "warmth"), scale: tuple[float, float]
+    centroids: Floats, *, axes: Sequence[str] = ("competence", "warmth"), scale: tuple[float, float]
 ) -> tuple[str, ...]:
-    """Names from where centroids lie: `HC-LW` is high competence and low warmth.
+    """Names from where centroids lie on the scale, so that the same place has the same name for every source.
 
-    A cluster of two axes whose scores are an eighth of the scale's range apart or more is mixed. The others are
-    high, low or middle on all axes: more than half a standard deviation of the items' mean scores above their
-    average, below it, or neither. Clusters that would share a name are numbered, from the highest to the lowest.
+    The level of each axis comes first: high or low where the centroid is more than an eighth of the scale's range from
+    its middle (above 3.5 and below 2.5 of 1 to 5), else middle. Where both of two axes have the same level and differ
+    by an eighth of the range or more, the sign says which is higher: `MC>MW`. Clusters that would share a name are
+    numbered, in the order given.
 
     >>> people = np.array([[4.29, 3.23], [2.28, 3.73], [1.97, 2.42], [3.78, 3.79], [3.16, 3.14]])
-    >>> position_names(people, np.repeat(people, [6, 3, 3, 5, 7], axis=0), scale=(1, 5))
-    ('HC-LW', 'LC-HW', 'LC-LW', 'HC-HW', 'MC-MW')
+    >>> position_names(people, scale=(1, 5))
+    ('HC-MW', 'LC-HW', 'LC-LW', 'HC-HW', 'MC-MW')
+    >>> position_names(np.array([[2.08, 2.68], [3.4, 2.6]]), scale=(1, 5))
+    ('LC-MW', 'MC>MW')
     """
-    initials = [axis[:1].upper() for axis in axes]
-    overall = points.mean(axis=1)
-    middle, spread = float(overall.mean()), float(overall.std())
-    apart = APART * (scale[1] - scale[0])
-    codes = []
-    for centroid in centroids:
-        if len(axes) == 2 and abs(difference := float(centroid[0] - centroid[1])) >= apart:
-            codes.append("HL" if difference > 0 else "LH")
-            continue
-        level = float(centroid.mean()) - middle
-        codes.append(("H" if level > spread / 2 else "L" if level < -spread / 2 else "M") * len(axes))
-    plain = ["-".join(f"{letter}{axis}" for letter, axis in zip(code, initials, strict=True)) for code in codes]
+    middle, apart = sum(scale) / 2, APART * (scale[1] - scale[0])
+    short = initials(axes)
+    plain = []
+    for centroid in centroids.round(9):
+        levels = ["H" if value > middle + apart else "L" if value < middle - apart else "M" for value in centroid]
+        even = len(axes) != 2 or levels[0] != levels[1] or abs(centroid[0] - centroid[1]) < apart
+        sign = "-" if even else ">" if centroid[0] > centroid[1] else "<"
+        plain.append(sign.join(f"{level}{axis}" for level, axis in zip(levels, short, strict=True)))
     shared = {name for name in plain if plain.count(name) > 1}
     return tuple(f"{name} {plain[: n + 1].count(name)}" if name in shared else name for n, name in enumerate(plain))
+
+
+def initials(axes: Sequence[str]) -> list[str]:
+    """The shortest beginnings that tell axes apart, at least a capital.
+
+    >>> initials(["competence", "warmth"]), initials(["agency", "beliefs", "ability"])
+    (['C', 'W'], ['Ag', 'Be', 'Ab'])
+    """
+    longest = max(map(len, axes))
+    length = next((n for n in range(1, longest) if len({axis[:n].casefold() for axis in axes}) == len(axes)), longest)
+    return [axis[:length].capitalize() for axis in axes]
 
 
 def described(name: str, axes: Sequence[str] = ("competence", "warmth")) -> str:
@@ -138,9 +148,13 @@ def described(name: str, axes: Sequence[str] = ("competence", "warmth")) -> str:
 
     >>> described("HC-LW"), described("MC-MW 2")
     ('high competence, low warmth', 'middle competence, middle warmth (2)')
+    >>> described("LC<LW")
+    'low competence, low warmth, warmth above competence'
     """
     code, _, number = name.partition(" ")
-    words = [f"{LEVELS[part[0]]} {axis}" for part, axis in zip(code.split("-"), axes, strict=True)]
+    words = [f"{LEVELS[part[0]]} {axis}" for part, axis in zip(re.split("[-<>]", code), axes, strict=True)]
+    if ">" in code or "<" in code:
+        words.append(" above ".join(axes if ">" in code else reversed(axes)))
     return ", ".join(words) + (f" ({number})" if number else "")
 
 
@@ -150,29 +164,35 @@ def k_table(points: Floats, *, most: int = 8, references: int = 50, seed: int = 
     `silhouette` is the mean over items of (b − a) / max(a, b), with *a* the mean distance to the items of the same
     cluster and *b* that to the nearest other one (Rousseeuw 1987). `gap` is how much smaller the logarithm of the
     within-cluster sum of squares is than that of uniform points in the same box, with `gap_error` its standard error
-    √(1 + 1/B) · sd over B `references` (Tibshirani, Walther and Hastie 2001). `chosen` marks their choice: the
-    smallest k whose gap is not below that of k + 1 less its error.
+    √(1 + 1/B) · sd over B `references` (Tibshirani, Walther and Hastie 2001). `chosen` marks the k
+    with the highest silhouette, and 1 where the gap of one cluster is at most one standard error below the largest.
+    (The first k whose gap is not below that of k + 1 less its error, as they suggest, is 1 for five clear clusters in
+    the corners and the middle of a square.) Items that
+    share a few places exactly have as many clusters as places, and no gap for that number.
     """
     distinct = len(np.unique(points, axis=0))
     rng = np.random.default_rng(seed)
     low, high = points.min(axis=0), points.max(axis=0)
     boxes = rng.uniform(low, high, (references, *points.shape))
+    places = distinct if 2 * distinct <= len(points) else distinct - 1
     rows: list[dict[str, Any]] = []
-    for k in range(1, min(most, distinct - 1, len(points) - 1) + 1):
+    for k in range(1, min(most, places, len(points) - 1) + 1):
         (labels,), _, (inertia,) = lloyd(points[None], k, seed=seed)
-        logs = np.log(lloyd(boxes, k, n_init=5, seed=seed)[2])
+        logs = np.log(lloyd(boxes, k, n_init=5, seed=seed)[2]) if k < distinct else None
         rows.append(
             {
                 "k": k,
                 "inertia": float(inertia),
                 "silhouette": silhouette(points, labels) if k > 1 else None,
-                "gap": float(logs.mean() - np.log(inertia)),
-                "gap_error": float(logs.std() * np.sqrt(1 + 1 / references)),
+                "gap": None if logs is None else float(logs.mean() - np.log(inertia)),
+                "gap_error": None if logs is None else float(logs.std() * np.sqrt(1 + 1 / references)),
             }
         )
-    large = [one["k"] for one, two in pairwise(rows) if one["gap"] >= two["gap"] - two["gap_error"]]
+    gaps = np.array([np.inf if row["gap"] is None else row["gap"] for row in rows])
+    alone = not rows or gaps[0] >= gaps.max() - (rows[int(gaps.argmax())]["gap_error"] or 0.0)
+    chosen = 1 if alone else max(rows[1:], key=lambda row: row["silhouette"])["k"]
     schema = {"k": pl.Int64, **dict.fromkeys(("inertia", "silhouette", "gap", "gap_error"), pl.Float64)}
-    return pl.DataFrame(rows, schema=schema).with_columns(pl.col("k").is_in(large[:1]).alias("chosen"))
+    return pl.DataFrame(rows, schema=schema).with_columns((pl.col("k") == chosen).alias("chosen"))
 
 
 def _check(items: int, points: Floats, k: int) -> None:

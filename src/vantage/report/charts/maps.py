@@ -9,7 +9,7 @@ import polars as pl
 from vantage.report.charts.empty import no_data
 from vantage.report.charts.frames import distinct, groups, need, nothing
 from vantage.report.charts.labels import place_labels
-from vantage.report.style import FAINT, INK, PAGE, PALETTE, colours, markers, panels
+from vantage.report.style import FAINT, INK, MARKERS, PAGE, PALETTE, colours, markers, panels
 from vantage.report.style import label as short
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 FEW: Final = 5
 """So many points can be told apart on any axes."""
+ELLIPSE: Final = ("ellipse_width", "ellipse_height", "ellipse_angle")
 HEAP: Final = 0.4
 """A panel whose points fill less than this share of an axis is drawn once more, enlarged."""
 
@@ -33,6 +34,7 @@ def group_map(
     x_label: str = "",
     y_label: str = "",
     limits: tuple[float, float] | None = None,
+    ghost: str | None = None,
     centres: bool = False,
     cross: float | None = None,
     beside: int = 2,
@@ -44,15 +46,17 @@ def group_map(
     A panel that fills little of these axes is drawn once more, enlarged, with the part it shows marked.
 
     Args:
-        frame: One row per group and panel; columns such as `warmth_low` and `warmth_high` are drawn as intervals.
+        frame: One row per group and panel; columns such as `warmth_low` and `warmth_high` are drawn as intervals, and
+            `ellipse_width`, `ellipse_height` and `ellipse_angle` (degrees) as a region instead.
         x: The column of the horizontal score.
         y: The column of the vertical score.
         name: The column of the labels; a point without a label is only a point.
-        cluster: The column that gives colour and marker; more than eight get a panel each.
+        cluster: The column that gives colour and marker; more than eight in a panel get a panel each.
         panel: The column of the panels, such as people and model.
         x_label: The title of the horizontal axis; the column's name without it.
         y_label: The title of the vertical axis.
         limits: The ends of both axes, such as those of the scale; those of the data without it.
+        ghost: The column that is true of what is drawn behind the points, as grey circles to compare with.
         centres: Whether the mean of each cluster is marked.
         cross: Where two lines cross that part the map into four.
         beside: How many panels stand in a row; a map of many groups needs the whole width.
@@ -61,28 +65,32 @@ def group_map(
     """
     from matplotlib.patches import Rectangle
 
-    need(frame, x, y, name, cluster, panel)
-    known = frame.drop_nulls([x, y])
+    need(frame, x, y, name, cluster, panel, ghost)
     if nothing(frame, x, y):
         return no_data()
-    apart = len(distinct(frame, cluster)) > len(PALETTE)
+    known, whole = frame.drop_nulls([x, y]), frame
+    behind = known.filter(ghost) if ghost else known.clear()
+    frame, known = (part.remove(ghost) if ghost else part for part in (frame, known))
+    apart = max((len(distinct(part, cluster)) for _, part in groups(frame, panel)), default=0) > len(PALETTE)
     if apart:
         # More clusters than colours get a panel each.
         both = [pl.col(column).cast(pl.String) for column in (panel, cluster) if column]
         panel, known = "_panel", known.with_columns(pl.concat_str(both, separator=": ").alias("_panel"))
     parts = list(groups(known, panel))
-    room = (limits, limits) if limits else (_span(known, x), _span(known, y))
+    room = (limits, limits) if limits else (_span(whole, x), _span(whole, y))
     small = [n for n, (_, part) in enumerate(parts) if len(parts) > 1 and not apart and _crowded(part, x, y, room)]
     views = [*((n, False) for n in range(len(parts))), *((n, True) for n in small)]
     figure, all_axes, _ = panels(len(views), width, height, beside, shared=False)
     clusters = distinct(frame, cluster)
-    colour, marker = colours(clusters), markers(clusters)
+    colour, marker = _styles(clusters)
     for axes, (n, enlarged) in zip(all_axes, views, strict=True):
         title, part = parts[n]
+        _ghosts(axes, behind.filter(pl.col(panel) == title) if panel in behind.columns else behind, x, y, name)
         for kind, members in groups(part, cluster):
             style: dict[str, Any] = {"color": colour[kind], "marker": marker[kind]}
             _intervals(axes, members, x, y, colour[kind])
             axes.plot(members[x].to_numpy(), members[y].to_numpy(), linestyle="", markersize=5.5, **style)
+            _ellipses(axes, members, x, y, colour[kind])
             if centres and len(members) > 1:
                 mean = members.select(pl.col(x, y).mean()).row(0)
                 axes.plot([mean[0]], [mean[1]], marker="+", markersize=11, color=colour[kind], markeredgewidth=1.6)
@@ -114,6 +122,24 @@ def group_map(
     return figure
 
 
+def _styles(clusters: list[Any]) -> tuple[dict[Any, str], dict[Any, str]]:
+    """Colours and markers; of more clusters than colours, those that share a colour differ in their marker."""
+    if len(clusters) <= len(PALETTE):
+        return colours(clusters), markers(clusters)
+    turns = [(kind, *divmod(n, len(PALETTE))) for n, kind in enumerate(clusters)]
+    shifted = {kind: MARKERS[(place + turn) % len(MARKERS)] for kind, turn, place in turns}
+    return {kind: PALETTE[place] for kind, _, place in turns}, shifted
+
+
+def _ghosts(axes: Axes, circles: pl.DataFrame, x: str, y: str, name: str) -> None:
+    """What points are compared with: grey circles, with small names where they have some."""
+    grey: dict[str, Any] = {"color": FAINT, "markerfacecolor": "none", "markersize": 6.5, "zorder": 1.2}
+    axes.plot(circles[x].to_numpy(), circles[y].to_numpy(), linestyle="", marker="o", **grey)
+    small: dict[str, Any] = {"color": FAINT, "fontsize": 6.5, "clip_on": True, "zorder": 1.2, "ha": "center"}
+    for left, up, text in circles.drop_nulls(name).select(x, y, name).iter_rows():
+        axes.annotate(short(text, 30), (left, up), (0, -9), textcoords="offset points", **small)
+
+
 def _ends(frame: pl.DataFrame, column: str) -> list[str]:
     """The columns of a score's interval, where there are some."""
     return [end for end in (f"{column}_low", f"{column}_high") if end in frame.columns]
@@ -133,12 +159,25 @@ def _crowded(part: pl.DataFrame, x: str, y: str, room: tuple[tuple[float, float]
 
 
 def _intervals(axes: Axes, members: pl.DataFrame, x: str, y: str, colour: str) -> None:
-    """Crosses: the intervals of both scores, where they are known."""
+    """Crosses: the intervals of both scores, where they are known and there is no ellipse."""
+    if ELLIPSE[0] in members.columns:
+        members = members.filter(pl.col(ELLIPSE[0]).is_null())
     thin: dict[str, Any] = {"color": colour, "linewidth": 0.8, "alpha": 0.55, "zorder": 1.5}
     if len(ends := _ends(members, x)) == 2:
         axes.hlines(members[y], members[ends[0]].cast(pl.Float64), members[ends[1]].cast(pl.Float64), **thin)
     if len(ends := _ends(members, y)) == 2:
         axes.vlines(members[x], members[ends[0]].cast(pl.Float64), members[ends[1]].cast(pl.Float64), **thin)
+
+
+def _ellipses(axes: Axes, members: pl.DataFrame, x: str, y: str, colour: str) -> None:
+    """The regions of both scores together, where they are known."""
+    from matplotlib.patches import Ellipse
+
+    if ELLIPSE[0] not in members.columns:
+        return
+    for left, up, width, height, angle in members.drop_nulls(ELLIPSE[0]).select(x, y, *ELLIPSE).iter_rows():
+        region: dict[str, Any] = {"facecolor": colour, "edgecolor": colour, "alpha": 0.16, "linewidth": 0.6}
+        axes.add_patch(Ellipse((left, up), width, height, angle=angle, zorder=1.4, **region))
 
 
 def _legend(figure: Drawing, clusters: list[Any], colour: dict[Any, str], marker: dict[Any, str]) -> None:

@@ -33,6 +33,8 @@ class AppraisalsOptions:
     topics: int = option(3, "how many topics per question; 0 for none")
     fits: int = option(3, "how many fits a topic's stability rests on")
     folds: int = option(5, "folds of the cross-validation")
+    evaluate: int = option(0, "leave a blinded study of so many reasons per source in evaluation/, for vantage collect")
+    judged: str = option("", "the corpus that was exported from that study: people's judgments of the reasons")
     epsilon: float = option(0.2, "what a model saves, in the alternative annotator test; 0.2 is for experts")
     resamples: int = option(1000, "how often posts are resampled")
 

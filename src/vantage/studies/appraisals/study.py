@@ -8,6 +8,7 @@ from vantage.corpora import Corpus
 from vantage.errors import InputError
 from vantage.studies.appraisals import emotions, evaluation, experts, models, reasons
 from vantage.studies.appraisals.analysis import Appraised, likeness_of
+from vantage.studies.appraisals.blinded import leave, taken_back
 from vantage.studies.appraisals.collecting import INSTRUMENT, AppraisalsOptions, read_release
 from vantage.studies.execution import Context
 from vantage.studies.recipes import recipe_study
@@ -22,17 +23,17 @@ def collect(context: Context[AppraisalsOptions]) -> Corpus:
         raise InputError("the appraisals study needs data", remedy="pass --data with the folder of the release")
     likeness_of(options)  # an encoder that is not known should end the run before models are asked, not after
     corpus = read_release(context.data)
-    if not context.models:
-        return corpus
     instrument = next(one for one in corpus.instruments if one.id == INSTRUMENT)
     rated = set(corpus.filter(question=[question.id for question in instrument.questions]).judgments["item"])
     asked = [item for item in corpus.items["item"] if item in rated][: options.posts or None]
-    for style in STYLES[options.steps]:
+    for style in STYLES[options.steps] if context.models else ():
         raters = context.raters(
             style, samples=options.runs, temperature=options.temperature, max_tokens=options.max_tokens
         )
         corpus = context.rate(corpus, raters, instrument, items=asked)
-    return corpus
+    if options.evaluate and not context.plans:
+        context.warn(leave(corpus, instrument, options.evaluate, context.folder, context.seed))
+    return taken_back(corpus, options.judged) if options.judged else corpus
 
 
 STUDY: Final = recipe_study(

@@ -10,6 +10,7 @@ import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.perspective import Evaluation, Split, evaluate
+from vantage.perspective.benchmark import ENOUGH
 from vantage.perspective.evaluation import Over
 from vantage.perspective.tally import CLOSENESS, Undefined
 from vantage.report.cells import counted
@@ -21,8 +22,6 @@ from vantage.studies.perseval.stored import by_rater
 
 Told: TypeAlias = pl.DataFrame | Mapping[str, Any] | Iterable[Mapping[str, Any]] | None
 """What a function gives for a corpus or a rater."""
-ENOUGH: Final = 10
-"""From how many test users on intervals resample users; with fewer, texts."""
 NOT_RUN: Final = "it was not run; the warnings say why"
 
 

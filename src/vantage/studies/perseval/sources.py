@@ -14,6 +14,7 @@ from vantage.corpora.readers import READERS, load
 from vantage.corpora.storage import is_corpus
 from vantage.errors import InputError, nearest
 from vantage.perspective import Split, split
+from vantage.perspective.benchmark import headline
 from vantage.perspective.splits import PEOPLE, Adaptation, Method, Users
 from vantage.perspective.tally import CLOSENESS
 
@@ -55,7 +56,13 @@ SOURCES: Final[dict[str, PublishedCorpus]] = {
     "csc": PublishedCorpus("csc", ("CSC",)),
     "convabuse": PublishedCorpus("convabuse", ("ConvAbuse",)),
     "epic": PublishedCorpus("epic", ("EPIC",), "irony", "perseval"),
-    "mhs": PublishedCorpus("measuring-hate-speech", ("MHS", "measuring-hate-speech"), "hatespeech", "perseval"),
+    "mhs": PublishedCorpus(
+        "measuring-hate-speech",
+        ("MHS", "measuring-hate-speech"),
+        "hate-speech",
+        "perseval",
+        options={"targets": "none", "binary": True},
+    ),
     "dices": PublishedCorpus("dices", ("DICES", "dices-dataset"), "unsafe", "perseval"),
 }
 """The corpora that are known by name; any corpus folder can be given besides."""
@@ -88,10 +95,7 @@ class CorpusTask:
     @property
     def label(self) -> str:
         """What is scored: F1 of the positive class of two, closeness on an ordered scale, else macro F1."""
-        scale = self.people.question(self.question).scale
-        if len(scale.codes) == 2:
-            return scale.label(max(scale.codes))
-        return CLOSENESS if scale.ordered else "macro"
+        return headline(self.people.question(self.question))
 
     def served_from(self, threshold: float) -> float:
         """The score from which on a user counts as served: the threshold or, by closeness, one step of the scale."""

@@ -9,12 +9,14 @@ from typing import Any, Final
 
 import polars as pl
 
+from vantage.measures.multiplicity import adjusted
 from vantage.perspective import (
     Evaluation,
     advantage,
     against_majority,
     average_user,
     below,
+    evaluate,
     minority_gap,
 )
 from vantage.perspective import gaps as gaps_of
@@ -67,6 +69,54 @@ def knowing(analysis: Perspectives) -> pl.DataFrame | None:
             yield {**row, "tested": None if same or cell.extended else row["p"], "annotations": len(informed.pairs)}
 
     return analysis.per_corpus(beside)
+
+
+def bought(analysis: Perspectives) -> pl.DataFrame | None:
+    """What knowing the user buys: every way to know them beside the same rater without it, on the same texts and users.
+
+    Strict splits only. p is that of a test in which the predictions of two raters change places, corrected after Holm
+    (1979) over the rows of a corpus.
+    """
+
+    def pairs(one: Evaluated) -> Iterator[tuple[str, str, str, Evaluation, Evaluation]]:
+        strict = [cell for cell in one.done if not cell.extended]
+        for cell in strict:
+            if blind := _blind(one, cell):
+                kind = "history" if cell.rater.endswith(": history") else "method"
+                yield kind, cell.name, blind.name, one.evaluations[cell], one.evaluations[blind]
+            if cell.adaptation not in (None, "none"):
+                plain = replace(cell, adaptation="none")
+                if plain in one.evaluations:
+                    yield "adaptation", cell.name, plain.name, one.evaluations[cell], one.evaluations[plain]
+        for rater in one.one_trait_raters:
+            blind = next((c for c in strict if not c.knows_users and c.rater == _blind_name(rater)), None)
+            if blind is None:
+                continue
+            for trait, frame in one.with_one_trait(rater).items():
+                beside = one.evaluations[blind]
+                told = evaluate(
+                    frame.join(beside.pairs, on=["item", "rater"], how="semi"),
+                    one.split(blind),
+                    traits=(),
+                    resamples=one.resamples,
+                    seed=one.task.seed,
+                    over=one.over,
+                )
+                yield "trait", f"{rater}: {trait} alone", blind.name, told, beside
+
+    def rows(one: Evaluated) -> Iterator[dict[str, Any]]:
+        label = one.task.label
+        found = [
+            {"what": kind, "rater": name, "beside": other, **advantage(informed, beside, label)}
+            for kind, name, other, informed, beside in pairs(one)
+        ]
+        for row, p in zip(found, adjusted([row["p"] for row in found], "holm"), strict=True):
+            where = "" if len(analysis.found) == 1 else f"{one.task.name}: "
+            yield {**row, "p_holm": p, "of": f"{where}{row['rater']}"}
+
+    frame = analysis.per_corpus(rows)
+    order = {name: n for n, name in enumerate(("trait", "history", "adaptation", "method"))}
+    return None if frame is None else frame.sort("corpus", pl.col("what").replace_strict(order), maintain_order=True)
 
 
 def trait_values(analysis: Perspectives) -> pl.DataFrame | None:
@@ -196,12 +246,16 @@ def _blind(one: Evaluated, cell: GridCell) -> GridCell | None:
     """The rater that is the same but does not know who answers; it judged the same texts."""
     if not cell.knows_users:
         return None
-    if cell.kind == "prompted":
-        name = f"{cell.rater.rpartition(': ')[0]}: base"
-    else:
-        name = "baseline" if PAIR_METHODS[cell.rater].torch else BLIND[cell.rater]
+    name = _blind_name(cell.rater)
     same = [c for c in one.done if c.rater == name and c.extended == cell.extended and not c.knows_users]
     return same[0] if same else None
+
+
+def _blind_name(rater: str) -> str:
+    """The rater that is the same but for users: the base prompt of a model, or the way to learn without users."""
+    if rater not in PAIR_METHODS:
+        return f"{rater.rpartition(': ')[0]}: base"
+    return "baseline" if PAIR_METHODS[rater].torch else BLIND[rater]
 
 
 def _users(analysis: Perspectives) -> pl.DataFrame | None:

@@ -12,8 +12,8 @@ from vantage.measures.texts.keywords import matched
 from vantage.measures.texts.lemmas import lemmas
 from vantage.report.engine import Analysis
 from vantage.studies.stereomap.elicitation import keywords_of
-from vantage.studies.stereomap.options import StereomapOptions, dictionary_of, instrument_of, is_about_groups
-from vantage.studies.stereomap.placing import ALL, PlacedGroups, place
+from vantage.studies.stereomap.options import USUAL, StereomapOptions, axes_of, dictionary_of, instrument_of
+from vantage.studies.stereomap.placing import ALL, PEOPLE, PlacedGroups, place
 
 
 class Stereomap(Analysis):
@@ -23,8 +23,18 @@ class Stereomap(Analysis):
 
     @cached_property
     def instrument(self) -> Instrument:
-        """The instrument of the corpus that gives competence and warmth."""
-        return next(filter(is_about_groups, self.corpus.instruments), None) or instrument_of(self.options)
+        """The instrument of the corpus that declares scores."""
+        return next((one for one in self.corpus.instruments if one.aggregates), None) or instrument_of(self.options)
+
+    @cached_property
+    def dimensions(self) -> tuple[str, ...]:
+        """The scores of the map."""
+        return axes_of(self.instrument, self.options.axes)
+
+    @property
+    def usual(self) -> bool:
+        """Whether the map is the one that is known of people: competence and warmth."""
+        return self.dimensions == USUAL
 
     @property
     def language(self) -> str:
@@ -33,9 +43,20 @@ class Stereomap(Analysis):
 
     @cached_property
     def ratings(self) -> pl.DataFrame:
-        """The judgments of groups by the instrument, under all conditions."""
+        """The judgments of groups by the instrument, under all conditions.
+
+        People are one rater, and each of them is one run: of someone who judged a group twice, the first answer counts.
+        """
         asked = [question.id for question in self.instrument.questions]
-        return self.corpus.judgments.filter(pl.col("question").is_in(asked))
+        corpus = self.corpus.included()
+        persons = corpus.people().raters["rater"].unique().to_list()
+        rated = corpus.judgments.filter(pl.col("question").is_in(asked))
+        is_person = pl.col("rater").is_in(persons)
+        theirs = rated.filter(is_person).sort("sample", maintain_order=True)
+        theirs = theirs.unique(["item", "question", "rater", "condition"], keep="first", maintain_order=True)
+        number = pl.col("rater").rank("dense") - 1
+        pooled = theirs.with_columns(number.cast(rated.schema["sample"]).alias("sample"), rater=pl.lit(PEOPLE))
+        return pl.concat([rated.filter(~is_person), pooled.select(rated.columns)])
 
     @cached_property
     def asked(self) -> pl.DataFrame:
@@ -43,10 +64,16 @@ class Stereomap(Analysis):
         return self.ratings.filter(pl.col("condition") == "")
 
     @cached_property
+    def models(self) -> pl.DataFrame:
+        """Those of them that models made."""
+        return self.asked.filter(pl.col("rater") != PEOPLE)
+
+    @cached_property
     def sources(self) -> list[PlacedGroups]:
-        """Every model and, where there are several, all of them together."""
+        """People where there are some, every model and, where there are several, all models together."""
         names = ("k", "members", "runs", "resamples")
-        return place(self.asked, self.instrument, seed=self.seed, **{n: getattr(self.options, n) for n in names})
+        chosen = {name: getattr(self.options, name) for name in names}
+        return place(self.asked, self.instrument, axes=self.dimensions, seed=self.seed, **chosen)
 
     @cached_property
     def labels(self) -> dict[str, str]:
@@ -90,7 +117,9 @@ class Stereomap(Analysis):
         """Every reason that was given, with keywords and with ratings, under all conditions."""
         keys = ["item", "rater", "condition", "sample"]
         given = self.keywords.drop_nulls("reason").select(*keys, "about", pl.col("reason").alias("text"))
-        rated = self.ratings.drop_nulls("rationale").filter(pl.col("status").cast(pl.String) == "answered")
+        rated = self.ratings.drop_nulls("rationale").filter(
+            pl.col("status").cast(pl.String) == "answered", pl.col("rater") != PEOPLE
+        )
         rationales = rated.select(*keys, pl.col("question").alias("about"), pl.col("rationale").alias("text"))
         return pl.concat([given, rationales.cast({"sample": pl.Int64})])
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final
+from itertools import combinations
+from typing import Any, Final
 
+import numpy as np
 import polars as pl
 
+from vantage.measures.resampling import Resampling, mean_with_interval
 from vantage.measures.texts.composites import composites, expected_values
 from vantage.measures.texts.diversity import text_diversity
 from vantage.measures.texts.keywords import coverage, profile
@@ -14,7 +17,7 @@ from vantage.measures.texts.sensitivity import condition_agreement, run_spread
 from vantage.measures.variation.refusals import refusals
 from vantage.report.engine import Data
 from vantage.studies.stereomap.analysis import Stereomap
-from vantage.studies.stereomap.placing import AXES
+from vantage.studies.stereomap.placing import PEOPLE
 
 PLAIN: Final = "as asked"
 """What the condition without a name is called in tables."""
@@ -23,21 +26,25 @@ MOST_TEXTS: Final = 200
 RATERS: Final = ["rater", "condition"]
 
 
-def refused(analysis: Stereomap) -> pl.DataFrame:
+def refused(analysis: Stereomap) -> pl.DataFrame | None:
     """Refusals by model, apart from what could not be read."""
-    return refusals(_put(analysis), by="rater")
+    return None if analysis.models.is_empty() else refusals(_put(analysis), by="rater")
 
 
-def refused_groups(analysis: Stereomap) -> pl.DataFrame:
+def refused_groups(analysis: Stereomap) -> pl.DataFrame | None:
     """Refusals by model and group, those with the highest share first."""
+    if analysis.models.is_empty():
+        return None
     rates = refusals(_put(analysis), by=["rater", "item"])
     named = rates.with_columns(pl.col("item").replace(analysis.labels).alias("group"))
     return named.sort(["estimate", "rater", "item"], descending=[True, False, False], nulls_last=True)
 
 
-def refused_first(analysis: Stereomap) -> pl.DataFrame:
+def refused_first(analysis: Stereomap) -> pl.DataFrame | None:
     """The first twenty of them, where anything was refused."""
-    rows = refused_groups(analysis).filter(pl.col("refused") > 0).head(20)
+    if (rates := refused_groups(analysis)) is None:
+        return None
+    rows = rates.filter(pl.col("refused") > 0).head(20)
     return rows.with_columns(analysis.beside("group", "rater").alias("of"))
 
 
@@ -59,7 +66,9 @@ def variants(analysis: Stereomap) -> pl.DataFrame | None:
 
 def variant_refusals(analysis: Stereomap) -> pl.DataFrame | None:
     """Refusals under each variant."""
-    return _named(refusals(analysis.ratings, by=RATERS)) if _varied(analysis) else None
+    return (
+        _named(refusals(analysis.ratings.filter(pl.col("rater") != PEOPLE), by=RATERS)) if _varied(analysis) else None
+    )
 
 
 def diversity(analysis: Stereomap) -> pl.DataFrame | None:
@@ -73,12 +82,13 @@ def diversity(analysis: Stereomap) -> pl.DataFrame | None:
 def _put(analysis: Stereomap) -> pl.DataFrame:
     """The ratings and the lists of keywords that answer the prompt as it is."""
     lists = analysis.corpus.judgments.filter(pl.col("question").str.ends_with("-keywords"), pl.col("condition") == "")
-    return pl.concat([analysis.asked, lists], how="diagonal_relaxed")
+    return pl.concat([analysis.models, lists], how="diagonal_relaxed")
 
 
 def _scores(analysis: Stereomap) -> pl.DataFrame:
-    """Competence and warmth under every condition."""
-    return composites(expected_values(analysis.ratings), analysis.instrument).filter(pl.col("question").is_in(AXES))
+    """The scores of the map that models give under every condition."""
+    made = expected_values(analysis.ratings.filter(pl.col("rater") != PEOPLE))
+    return composites(made, analysis.instrument).filter(pl.col("question").is_in(analysis.dimensions))
 
 
 def _varied(analysis: Stereomap) -> bool:
@@ -115,6 +125,32 @@ def keyword_dimensions(analysis: Stereomap) -> pl.DataFrame | None:
     return told.with_columns(analysis.beside("cluster", "rater").alias("series"))
 
 
+def keyword_overlap(analysis: Stereomap) -> pl.DataFrame | None:
+    """How far two models choose the same trait keywords for a group: Jaccard overlap, with an interval over groups.
+
+    `elsewhere` is their overlap between different groups: what two models share whatever the group.
+    """
+    given = analysis.keywords.filter(pl.col("condition") == "", pl.col("about") == "traits")
+    words: dict[str, dict[str, set[str]]] = {}
+    for rater, item, keyword in given.select("rater", "item", pl.col("keyword").str.to_lowercase()).iter_rows():
+        words.setdefault(rater, {}).setdefault(item, set()).add(keyword)
+    rows: list[dict[str, Any]] = []
+    for first, second in combinations(sorted(words), 2):
+        shared = sorted(words[first].keys() & words[second].keys())
+        if not shared:
+            continue
+        table = np.array([[_jaccard(words[first][one], words[second][two]) for two in shared] for one in shared])
+        apart = table[~np.eye(len(shared), dtype=bool)]
+        same = mean_with_interval(pl.Series(shared), np.diag(table), Resampling(seed=analysis.seed))
+        elsewhere = float(apart.mean()) if len(apart) else None
+        rows.append({"first": first, "second": second, **same, "elsewhere": elsewhere, "groups": len(shared)})
+    return pl.DataFrame(rows, infer_schema_length=None) if rows else None
+
+
+def _jaccard(one: set[str], two: set[str]) -> float:
+    return len(one & two) / len(one | two)
+
+
 def unknown_keywords(analysis: Stereomap) -> pl.DataFrame:
     """The hundred most frequent keywords that the dictionary does not know."""
     unknown = analysis.matches.filter(pl.col("stage").is_null()).with_columns(pl.col("keyword").str.to_lowercase())
@@ -128,6 +164,32 @@ def phrases_by_cluster(analysis: Stereomap) -> Data | None:
     """Key phrases of the reasons about the groups of each cluster."""
     placed = _reasons(analysis).join(analysis.clusters, on=["rater", "item"], how="inner")
     return _phrases(analysis, placed, ["rater", "cluster"])
+
+
+def phrases_by_question(analysis: Stereomap) -> Data | None:
+    """Key phrases of the reasons that were given with each question or list of keywords."""
+    return _phrases(analysis, _reasons(analysis), ["rater", "about"])
+
+
+def reason_examples(analysis: Stereomap) -> pl.DataFrame | None:
+    """For each model and question with reasons: what it says of the group it rates highest, and of the lowest."""
+    mean = pl.col("value").mean().over("rater", "question", "item").round(9)
+    given = analysis.models.drop_nulls(["rationale", "value"]).with_columns(mean.alias("mean"))
+    if given.is_empty():
+        return None
+    # Of the runs of a group, the first whose answer is nearest to its mean speaks for it.
+    ordered = given.with_columns((pl.col("value") - pl.col("mean")).abs().alias("off")).sort("off", "sample", "item")
+    keys = ["rater", "question"]
+    ends = [
+        ordered.sort("mean", descending=end == "highest", maintain_order=True)
+        .unique(keys, keep="first", maintain_order=True)
+        .with_columns(end=pl.lit(end))
+        for end in ("highest", "lowest")
+    ]
+    labels = pl.col("item").replace(analysis.labels).alias("group")
+    shown = pl.concat(ends).select(*keys, "end", labels, "mean", "value", pl.col("rationale").alias("reason given"))
+    order = {question.id: n for n, question in enumerate(analysis.instrument.questions)}
+    return shown.sort("rater", pl.col("question").replace_strict(order), "end", maintain_order=True)
 
 
 def phrases_by_model(analysis: Stereomap) -> Data | None:

@@ -14,16 +14,20 @@ from vantage.measures.relations.correlations import coefficient
 from vantage.measures.texts.cluster_stability import adjusted_rand, overlaps, rand_by_chance
 from vantage.measures.texts.clusters import lloyd
 from vantage.measures.texts.composites import question_weights
+from vantage.measures.texts.sensitivity import condition_agreement
 from vantage.measures.variation.refusals import refusals
 from vantage.report.engine import Data
 from vantage.report.parts import Part
 from vantage.report.ruler import wright_map
 from vantage.studies.stereomap.analysis import Stereomap
 from vantage.studies.stereomap.groups import human_clusters, published_models
+from vantage.studies.stereomap.options import USUAL
 from vantage.studies.stereomap.places import groups, stability
-from vantage.studies.stereomap.placing import APART, AXES, PlacedGroups
+from vantage.studies.stereomap.placing import ALL, PEOPLE, PlacedGroups, contrast
 
-PEOPLE: Final = "people (means of clusters)"
+APART: Final = contrast(USUAL, *USUAL)
+"""The weights of competence minus warmth, of which alone the clusters of people are known."""
+PUBLISHED: Final = "people in 2002 (means of clusters)"
 PERMUTATIONS: Final = 9999
 
 
@@ -34,14 +38,28 @@ def summary(analysis: Stereomap) -> Data | None:
     again = {"estimate": "stability", "low": "stability_low", "high": "stability_high", "held": "held"}
     sure = stability(analysis)
     table = sure.frame.select("source", *(pl.col(old).alias(new) for old, new in again.items()))
-    compared = people(analysis)
+    compared, facts = people(analysis), dict(sure.facts)
     if compared is not None:
+        facts["order_of"] = " minus ".join(USUAL)
         beside = compared.select("source", pl.col("estimate").alias("people"), "p", "order")
         table = table.join(beside, on="source", how="left", maintain_order="left")
-    refused = refusals(analysis.asked, by="rater").select(
+    if analysis.models.is_empty():
+        return Data(table, facts)
+    refused = refusals(analysis.models, by="rater").select(
         pl.col("rater").alias("source"), pl.col("estimate").alias("refused"), pl.col("unparsed_share").alias("unread")
     )
-    return Data(table.join(refused, on="source", how="left", maintain_order="left"), sure.facts)
+    return Data(table.join(refused, on="source", how="left", maintain_order="left"), facts)
+
+
+def people_here(analysis: Stereomap) -> pl.DataFrame | None:
+    """How far each model gives the groups the scores that the people of the corpus give them."""
+    named = [source for source in analysis.sources if source.name != ALL]
+    if len(named) < 2 or not any(source.name == PEOPLE for source in named):
+        return None
+    scores = pl.concat([one.scores.with_columns(condition=pl.lit(one.name), rater=pl.lit("")) for one in named])
+    scores = scores.filter(pl.col("question").is_in(analysis.dimensions))
+    found = condition_agreement(scores, base=PEOPLE, by="question", seed=analysis.seed)
+    return found.rename({"condition": "source"}).with_columns(pl.col("source").alias("of"))
 
 
 def people(analysis: Stereomap) -> pl.DataFrame | None:
@@ -52,7 +70,7 @@ def people(analysis: Stereomap) -> pl.DataFrame | None:
     `order` is Spearman's rho between people's competence minus warmth, one per cluster, and the source's means over
     the same groups.
     """
-    if not analysis.reference:
+    if not analysis.reference or not analysis.usual:
         return None
     rows: list[dict[str, Any]] = []
     for source in analysis.sources:
@@ -76,7 +94,8 @@ def people(analysis: Stereomap) -> pl.DataFrame | None:
         rows.append(row)
     numbers = ("estimate", "p", "chance_high", "resampled", "resampled_low", "resampled_high", "order")
     schema = {"source": pl.String, "groups": pl.Int64, **dict.fromkeys(numbers, pl.Float64), "clusters": pl.Int64}
-    return pl.DataFrame(rows, schema={**schema, "reason": pl.String})
+    who = pl.col("source").replace(PEOPLE, "the people asked here").alias("of")
+    return pl.DataFrame(rows, schema={**schema, "reason": pl.String}).with_columns(who)
 
 
 def recovered(analysis: Stereomap) -> pl.DataFrame | None:
@@ -86,14 +105,14 @@ def recovered(analysis: Stereomap) -> pl.DataFrame | None:
     runs. For clusters in which people see a difference, `agreeing` is its size in their direction.
     """
     rows: list[dict[str, Any]] = []
-    for source in analysis.sources:
+    for source in analysis.sources if analysis.usual else ():
         shared = {item: analysis.reference[item] for item in source.items if item in analysis.reference}
         best = {row["first"]: row for row in overlaps(shared, source.cluster_of).iter_rows(named=True)}
         for cluster in human_clusters().values():
             inside = _inside(analysis, source, cluster.id)
             if not inside:
                 continue
-            low, high, p = source.over_runs(inside)
+            low, high, p = source.over_runs(inside, APART)
             difference = float((source.points[inside] @ APART).mean())
             row = {
                 "source": source.name,
@@ -119,12 +138,14 @@ def recovered(analysis: Stereomap) -> pl.DataFrame | None:
 
 def people_map(analysis: Stereomap) -> pl.DataFrame | None:
     """The reference groups, coloured by the cluster in which people put them, and people's cluster means."""
+    if not analysis.usual:
+        return None
     human = pl.col("item").replace_strict(analysis.reference, default=None, return_dtype=pl.String)
-    ours = groups(analysis).with_columns(human.alias("human")).drop_nulls("human")
+    ours = groups(analysis).frame.with_columns(human.alias("human")).drop_nulls("human")
     if ours.is_empty():
         return None
     theirs = [
-        {"source": PEOPLE, "group": one.title, "competence": one.competence, "warmth": one.warmth, "human": one.id}
+        {"source": PUBLISHED, "group": one.title, "competence": one.competence, "warmth": one.warmth, "human": one.id}
         for one in human_clusters().values()
         if one.id in ours["human"]
     ]
@@ -144,27 +165,27 @@ def people_differences(analysis: Stereomap) -> pl.DataFrame | None:
         *(pl.col(old).cast(pl.Float64).alias(new) for new, old in ends.items()),
     )
     theirs = differences.unique("human", maintain_order=True).select(
-        pl.lit(PEOPLE).alias("source"), name, pl.col("human_difference").alias("estimate")
+        pl.lit(PUBLISHED).alias("source"), name, pl.col("human_difference").alias("estimate")
     )
     return pl.concat([theirs, ours], how="diagonal")
 
 
 def rulers(analysis: Stereomap) -> list[Part | str] | None:
     """Models and groups on one scale of each dimension, from its questions; null where there is only one model."""
-    answered = analysis.asked.filter(pl.col("value").is_not_null())
+    answered = analysis.models.filter(pl.col("value").is_not_null())
     if answered["rater"].n_unique() < 2:
         return None
     named = answered.with_columns(item=pl.col("item").replace(analysis.labels), kind=pl.lit("model"))
     return [
         wright_map(named.filter(pl.col("question").is_in(list(weights))), axis, f"wright-map-{axis}")
-        for axis in AXES
+        for axis in analysis.dimensions
         if (weights := question_weights(analysis.instrument, axis)[0])
     ]
 
 
 def models_of_the_paper(analysis: Stereomap) -> pl.DataFrame | None:
     """The same for the models of Jeoung et al. (2023), from their printed clusters."""
-    return published_models() if analysis.reference else None
+    return published_models() if analysis.reference and analysis.usual else None
 
 
 _CLOSEST: Final = {"cluster": "second", "shared": "shared", "jaccard": "jaccard"}

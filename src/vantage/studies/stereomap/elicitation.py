@@ -161,7 +161,7 @@ def _parts(prompter: Prompter) -> dict[str, Any]:
     return {part.name: getattr(prompter, part.name) for part in fields(prompter)}
 
 
-KEYWORD_BLOCKS: Final = ("traits", "emotions", "behaviours")
+KEYWORD_BLOCKS: Final = ("traits", "emotions", "behaviours", "overall")
 VARIANTS: Final = {
     "no-reasoning": (False, True),
     "no-instructions": (True, False),
@@ -190,9 +190,11 @@ def keyword_words(source: str | Path = "") -> dict[str, str]:
 
 def blocks(instrument: Instrument) -> dict[str, list[str]]:
     """The questions of an instrument by block, in its order; blocks without questions are left out."""
-    questions: dict[str, list[str]] = {"traits": [], "structure": [], "emotions": [], "behaviours": []}
+    questions: dict[str, list[str]] = {"traits": [], "structure": [], "emotions": [], "behaviours": [], "overall": []}
     for question in instrument.questions:
-        if question.id.startswith("feel-"):
+        if question.id == "overall":
+            questions["overall"].append(question.id)
+        elif question.id.startswith("feel-"):
             questions["emotions"].append(question.id)
         elif question.id in _BEHAVIOURS:
             questions["behaviours"].append(question.id)

@@ -5,13 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from vantage.errors import InputError
+from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument
 from vantage.measures.texts.dictionary import Dictionary
 from vantage.studies.base import option
 from vantage.studies.stereomap.groups import seed_dictionary
 
 INSTRUMENT: Final = "stereotype-content"
+USUAL: Final = ("competence", "warmth")
+"""The scores of the map where an instrument has both (Fiske et al. 2002)."""
+MOST_AXES: Final = 4
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,8 @@ class StereomapOptions:
     max_tokens: int = option(700, "the longest reply")
     variants: str = option("", "variants of the prompt: no-reasoning, no-instructions, bare, with commas, or all")
     variant_runs: int = option(5, "how often each variant is asked")
+    axes: str = option("", "the scores of the map, with commas; competence and warmth, else those in no other score")
+    people: str = option("", "a corpus in which people judged the same groups, shown beside the models")
     k: int = option(5, "how many clusters")
     members: Literal["all", "some"] = option("all", "whether a score needs all of its questions, or any")
     dictionary: str = option("", "a dictionary file for the keywords; without it the small one that comes with Vantage")
@@ -50,14 +55,30 @@ def instrument_of(options: StereomapOptions) -> Instrument:
     """What is asked: the form, with the society whose view is asked for."""
     loaded = Instrument.load(options.instrument or INSTRUMENT)
     form = loaded.form(options.form) if loaded.forms else loaded
-    if not is_about_groups(form):
-        raise InputError(f"instrument '{form.id}' has no scores competence and warmth", remedy="see stereotype-content")
+    axes_of(form, options.axes)
     return form.with_parameters(society=options.society) if "society" in form.parameters else form
 
 
-def is_about_groups(instrument: Instrument) -> bool:
-    """Whether an instrument gives competence and warmth."""
-    return {"competence", "warmth"} <= {aggregate.id for aggregate in instrument.aggregates}
+def axes_of(instrument: Instrument, named: str = "") -> tuple[str, ...]:
+    """The scores of the map: those named, else competence and warmth, else those that are part of no other score.
+
+    >>> axes_of(Instrument.load("stereotype-content:extended"), "sociability, morality, ability")
+    ('sociability', 'morality', 'ability')
+    """
+    scores = [aggregate.id for aggregate in instrument.aggregates]
+    axes = [name.strip() for name in named.split(",") if name.strip()]
+    for name in axes:
+        if name not in scores:
+            raise InputError(f"instrument '{instrument.id}' has no score '{name}'", remedy=nearest(name, scores))
+    if not axes:
+        parts = {member for aggregate in instrument.aggregates for member in aggregate.members}
+        axes = list(USUAL) if set(USUAL) <= set(scores) else [score for score in scores if score not in parts]
+    if not 2 <= len(axes) <= MOST_AXES or len(set(axes)) < len(axes):
+        raise InputError(
+            f"instrument '{instrument.id}' gives {len(axes)} scores for the map, which needs 2 to {MOST_AXES}",
+            remedy="declare scores in it (aggregates, see stereotype-content), or name some with --axes",
+        )
+    return tuple(axes)
 
 
 def dictionary_of(options: StereomapOptions) -> Dictionary:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from scipy import stats
 
 from vantage.instruments import Instrument
 from vantage.measures.intervals import percentile
+from vantage.measures.multiplicity import adjusted
 from vantage.measures.ratings import Floats
 from vantage.measures.relations.compare import compare
 from vantage.measures.texts.cluster_stability import (
@@ -25,12 +27,23 @@ from vantage.measures.texts.cluster_stability import (
 from vantage.measures.texts.clusters import Clusters, kmeans
 from vantage.measures.texts.composites import Members, answer_replicates, composites, expected_values, scores_by_run
 from vantage.report.sentences import p_value
+from vantage.studies.stereomap.options import USUAL
 
-AXES: Final = ("competence", "warmth")
-APART: Final = (1.0, -1.0)
-"""The weights of competence minus warmth."""
 ALL: Final = "all models"
 """The source that puts all models together."""
+PEOPLE: Final = "people"
+"""The source of everyone who is a person; each of them is one run."""
+FEWEST: Final = 5
+"""From so many runs on there is an ellipse; of fewer, the region of two means is wider than most maps."""
+
+
+def contrast(axes: Sequence[str], first: str, second: str) -> tuple[float, ...]:
+    """The weights of one score minus another.
+
+    >>> contrast(("competence", "warmth"), "competence", "warmth")
+    (1.0, -1.0)
+    """
+    return tuple(float(axis == first) - float(axis == second) for axis in axes)
 
 
 class OverRuns(NamedTuple):
@@ -43,15 +56,16 @@ class OverRuns(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PlacedGroups:
-    """One model, or all of them together, and where it places the groups."""
+    """One model, all of them together, or people, and where the groups are placed."""
 
     name: str
+    axes: tuple[str, ...]
     scores: pl.DataFrame
     """Composite scores, one row per group, run and score."""
     items: tuple[str, ...]
-    """The groups that have both scores."""
+    """The groups that have all scores."""
     cube: Floats
-    """Groups × competence and warmth × runs."""
+    """Groups × axes × runs; of people, everyone is a run."""
     replicates: Floats
     """How the means might have come out: resamples × groups × scores; none where there is but one run."""
     scored: bool = False
@@ -63,7 +77,7 @@ class PlacedGroups:
 
     @cached_property
     def points(self) -> Floats:
-        """The means over runs, groups × competence and warmth."""
+        """The means over runs, groups × axes."""
         return mean_over_runs(self.cube)
 
     @property
@@ -77,8 +91,8 @@ class PlacedGroups:
         clusters = self.clusters
         return {item: clusters.of(item) for item in clusters.items} if clusters else {}
 
-    def over_runs(self, inside: Sequence[int], weights: tuple[float, float] = APART) -> OverRuns:
-        """The uncertainty of a weighted sum of both scores, averaged over the groups `inside`.
+    def over_runs(self, inside: Sequence[int], weights: Sequence[float]) -> OverRuns:
+        """The uncertainty of a weighted sum of the scores, averaged over the groups `inside`.
 
         Of sampled runs it is that of a t test over runs (Student 1908), which holds for few of them; of a model that
         was read by option scoring, that of its replicates. Runs of different models are no replicates of each other,
@@ -102,22 +116,47 @@ class PlacedGroups:
         p = 2 * float(stats.t.sf(abs(estimate) / error, len(away) - 1))
         return OverRuns(estimate - reach, estimate + reach, p)
 
+    def ellipse(self, group: int, pair: Sequence[int]) -> tuple[float, float, float] | None:
+        """The 95 % region of a group's two means: its width, its height, and the angle of its width in degrees.
+
+        Of sampled runs it is Hotelling's (1931); of a scored model, that of its normal replicates.
+        """
+        if self.name == ALL or not len(self.replicates):
+            return None
+        if self.scored:
+            spread, factor = np.cov(self.replicates[:, group][:, pair].T), float(stats.chi2.ppf(0.95, 2))
+        else:
+            runs = self.cube[group][pair]
+            known = runs[:, np.isfinite(runs).all(axis=0)]
+            n = known.shape[1]
+            if n < FEWEST:
+                return None
+            factor = 2 * (n - 1) / (n - 2) * float(stats.f.ppf(0.95, 2, n - 2))
+            spread = np.cov(known) / n
+        sizes, directions = np.linalg.eigh(spread)
+        if sizes[1] < 1e-12:
+            return None
+        height, width = 2 * np.sqrt(factor * np.maximum(sizes, 0.0))
+        return float(width), float(height), float(np.degrees(np.arctan2(directions[1, 1], directions[0, 1])))
+
 
 def place(
     judgments: pl.DataFrame,
     instrument: Instrument,
     *,
+    axes: Sequence[str] = USUAL,
     k: int = 5,
     members: Members = "all",
     runs: int = 10,
     resamples: int = 200,
     seed: int = 0,
 ) -> list[PlacedGroups]:
-    """The sources of judgments made under one condition: every rater and, where there are several, all of them.
+    """The sources of judgments made under one condition: people, every model, and all models where there are several.
 
     Args:
-        judgments: The ratings of groups, one condition only.
+        judgments: The ratings of groups, one condition only; people are one rater, `PEOPLE`.
         instrument: What was asked.
+        axes: The scores of the map.
         k: How many clusters.
         members: Whether a score needs all of its questions (`all`) or any (`some`).
         runs: For a model that was read by option scoring: of how many runs the uncertainty is told.
@@ -127,17 +166,19 @@ def place(
     rated = judgments.filter(pl.col("question").is_in([question.id for question in instrument.questions]))
     scores = composites(expected_values(rated), instrument, members=members)
     raters = scores["rater"].unique().sort().to_list()
+    models = [name for name in raters if name != PEOPLE]
     placed = []
-    for name in [*raters, ALL] if len(raters) > 1 else raters:
-        mine, answers = (frame if name == ALL else frame.filter(rater=name) for frame in (scores, rated))
-        items, _, cube = scores_by_run(mine, AXES)
+    for name in [*(name for name in raters if name == PEOPLE), *models, *([ALL] if len(models) > 1 else [])]:
+        named = pl.col("rater").is_in(models if name == ALL else [name])
+        mine, answers = scores.filter(named), rated.filter(named)
+        items, _, cube = scores_by_run(mine, axes)
         known = np.asarray(np.isfinite(mean_over_runs(cube)).all(axis=1))
         items, cube = [item for item, there in zip(items, known, strict=True) if there], cube[known]
-        drawn = _drawn(items, answers, instrument, runs, resamples, seed)
+        drawn = _drawn(items, answers, instrument, axes, runs, resamples, seed)
         enough = drawn is None and cube.shape[2] > 1
         resampled = run_replicates(cube, resamples=resamples, seed=seed) if enough else np.zeros((0, *cube.shape[:2]))
         replicates = resampled if drawn is None else drawn
-        source = PlacedGroups(name, mine, tuple(items), cube, replicates, scored=drawn is not None)
+        source = PlacedGroups(name, tuple(axes), mine, tuple(items), cube, replicates, scored=drawn is not None)
         placed.append(_clustered(source, k, instrument.questions[0].scale.ends, len(known), seed))
     return placed
 
@@ -145,18 +186,24 @@ def place(
 def _clustered(source: PlacedGroups, k: int, ends: tuple[float, float], asked: int, seed: int) -> PlacedGroups:
     """The source with its clusters, or with the reason why there are none."""
     if len(source.items) < k:
-        reason = f"{len(source.items)} of {asked} groups have both scores, too few for {k} clusters"
+        reason = f"{len(source.items)} of {asked} groups have all scores, too few for {k} clusters"
         return replace(source, reason=reason)
     if (distinct := len(np.unique(source.points, axis=0))) < k:
         reason = f"the groups have only {distinct} different places, too few for {k} clusters"
         return replace(source, reason=reason)
-    clusters = kmeans(source.items, source.points, axes=AXES, k=k, scale=ends, seed=seed)
+    clusters = kmeans(source.items, source.points, axes=source.axes, k=k, scale=ends, seed=seed)
     sure = stability(clusters, source.replicates, seed=seed) if len(source.replicates) else None
     return replace(source, clusters=clusters, sure=sure)
 
 
 def _drawn(
-    items: Sequence[str], answers: pl.DataFrame, instrument: Instrument, runs: int, resamples: int, seed: int
+    items: Sequence[str],
+    answers: pl.DataFrame,
+    instrument: Instrument,
+    axes: Sequence[str],
+    runs: int,
+    resamples: int,
+    seed: int,
 ) -> Floats | None:
     """Means as runs would give them, drawn from the distributions of raters that were all read by option scoring."""
     if not items or "probabilities" not in answers.columns:
@@ -165,15 +212,15 @@ def _drawn(
         return None
     parts = []
     for number, (_, mine) in enumerate(sorted(answers.group_by("rater"), key=lambda part: str(part[0]))):
-        known, drawn = answer_replicates(mine, instrument, AXES, runs=runs, resamples=resamples, seed=seed + number)
+        known, drawn = answer_replicates(mine, instrument, axes, runs=runs, resamples=resamples, seed=seed + number)
         if not set(items) <= set(known):
-            return np.zeros((0, len(items), len(AXES)))
+            return np.zeros((0, len(items), len(axes)))
         parts.append(drawn[:, [known.index(item) for item in items]])
     return np.asarray(np.mean(parts, axis=0))
 
 
-def competence_against_warmth(source: PlacedGroups) -> pl.DataFrame:
-    """Competence against warmth over the runs of a source, cluster by cluster.
+def one_against_another(source: PlacedGroups) -> pl.DataFrame:
+    """Every score against every later one over the runs of a source, cluster by cluster.
 
     Each run is tested with every group in the cluster in which the *other* runs put it, so that the runs that are
     tested had no part in the choice of the groups. `held_out` is their mean difference, `dz` that over its standard
@@ -183,16 +230,32 @@ def competence_against_warmth(source: PlacedGroups) -> pl.DataFrame:
     assert source.clusters is not None  # noqa: S101 - asked for sources with clusters only
     names = source.clusters.names
     numbers = dict.fromkeys(("held_out", "dz", "dz_low", "dz_high", "p", "p_holm"), pl.Float64)
-    columns = {"cluster": pl.String, **numbers, "runs": pl.Int64, "relation": pl.String, "reason": pl.String}
+    texts = dict.fromkeys(("cluster", "first", "second"), pl.String)
+    columns = {**texts, **numbers, "runs": pl.Int64, "relation": pl.String, "reason": pl.String}
+    pairs = list(combinations(source.axes, 2))
     why = "one run only: there is nothing to test over" if source.runs < 2 else ""
     why = "runs of several models are not replicates of each other" if source.name == ALL else why
     rows = [] if why else _held_out(source)
     if not rows:
-        why = why or "no run has groups with both scores"
-        return pl.DataFrame([{"cluster": name, "runs": source.runs, "reason": why} for name in names], schema=columns)
-    tested = compare(
-        pl.DataFrame(rows), between="question", values=AXES, by="cluster", unit="sample", correction="holm"
-    ).rename({"estimate": "dz", "low": "dz_low", "high": "dz_high", "p_adjusted": "p_holm", "difference": "held_out"})
+        why = why or "no run has groups with all scores"
+        untested = [(name, *pair, source.runs, why) for name in names for pair in pairs]
+        kinds = {name: columns[name] for name in (*texts, "runs", "reason")}
+        frame = pl.DataFrame(untested, schema=kinds, orient="row")
+        return frame.select(
+            pl.col(name) if name in kinds else pl.lit(None, dtype=kind).alias(name) for name, kind in columns.items()
+        )
+    scores = pl.DataFrame(rows)
+    parts = [
+        compare(scores, between="question", values=pair, by="cluster", unit="sample", correction="none").with_columns(
+            first=pl.lit(pair[0]), second=pl.lit(pair[1])
+        )
+        for pair in pairs
+    ]
+    tested = pl.concat(parts, how="diagonal_relaxed").rename(
+        {"estimate": "dz", "low": "dz_low", "high": "dz_high", "difference": "held_out"}
+    )
+    holm = pl.Series("p_holm", adjusted(tested["p"].to_list(), "holm"), dtype=pl.Float64)
+    tested = tested.with_columns(holm)
     signs = pl.col("held_out").sign().cast(pl.Int64).replace_strict({1: ">", -1: "<"}, default="=")
     relation = pl.when(pl.col("p_holm") < 0.05).then(signs).when(pl.col("p_holm").is_not_null()).then(pl.lit("="))
     table = tested.with_columns(pl.col("units").alias("runs"), relation.alias("relation"))
@@ -209,7 +272,7 @@ def _held_out(source: PlacedGroups) -> list[dict[str, Any]]:
         where = nearest_centroid(others[usable], source.clusters.centroids)
         for item, label in zip(np.flatnonzero(usable), where, strict=True):
             key = {"item": source.items[item], "rater": source.name, "sample": run}
-            for d, axis in enumerate(AXES):
+            for d, axis in enumerate(source.axes):
                 value = float(source.cube[item, d, run])
                 rows.append({**key, "question": axis, "value": value, "cluster": source.clusters.names[label]})
     return rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 from typing import Final
 
 import polars as pl
@@ -14,20 +15,22 @@ from vantage.measures.texts.composites import expected_values, extremes, item_me
 from vantage.report.engine import Data
 from vantage.studies.stereomap.analysis import Stereomap
 from vantage.studies.stereomap.groups import human_correlations
-from vantage.studies.stereomap.placing import ALL, AXES, PlacedGroups
+from vantage.studies.stereomap.options import USUAL
+from vantage.studies.stereomap.placing import ALL, PEOPLE, PlacedGroups
 
 EMOTIONS: Final = ("contempt", "admiration", "pity", "envy")
 BEHAVIOURS: Final = ("active-facilitation", "active-harm", "passive-facilitation", "passive-harm")
 STRUCTURE: Final = ("status", "competition")
-OTHERS: Final = ("traditional", "conservative", "wealthy", "high-status")
 _FELT: Final = {name: n for n, name in enumerate((*EMOTIONS, *BEHAVIOURS))}
 
 
-def correlation_pairs(known: Sequence[str]) -> list[tuple[str, str]]:
+def correlation_pairs(known: Sequence[str], axes: Sequence[str] = USUAL) -> list[tuple[str, str]]:
     """The pairs of scores that are looked at: predictors first."""
-    pairs = [(one, two) for one in (*AXES, *EMOTIONS) for two in BEHAVIOURS]
-    pairs += [(one, two) for one in AXES for two in EMOTIONS]
-    pairs += [(one, two) for one in STRUCTURE for two in AXES]
+    pairs = [(one, two) for one in (*axes, *EMOTIONS) for two in BEHAVIOURS]
+    pairs += [(one, two) for one in axes for two in EMOTIONS]
+    pairs += [(one, two) for one in STRUCTURE for two in axes]
+    if tuple(axes) != USUAL:
+        pairs += combinations(axes, 2)
     return [pair for pair in pairs if set(pair) <= set(known)]
 
 
@@ -38,7 +41,7 @@ def correlations(analysis: Stereomap) -> Data | None:
     `doubtful` says that its sign is in doubt, and `difference` is left out for those.
     """
     frames = [_correlated(source, analysis.seed) for source in analysis.sources]
-    if not frames or (ours := pl.concat(frames)).is_empty():
+    if not frames or (ours := pl.concat(frames, how="vertical_relaxed")).is_empty():
         return None
     joined = ours.join(human_correlations(), on=["first", "second"], how="left", maintain_order="left")
     apart = pl.when(~pl.col("doubtful")).then(pl.col("estimate") - pl.col("printed"))
@@ -79,10 +82,13 @@ def feelings_spread(analysis: Stereomap) -> Data | None:
 def other_dimensions(analysis: Stereomap) -> pl.DataFrame | None:
     """The groups at the ends of the other dimensions, highest and lowest beside each other."""
     frames = []
-    asked = expected_values(analysis.asked).filter(pl.col("question").is_in(OTHERS))
+    scored = {member for aggregate in analysis.instrument.aggregates for member in aggregate.members}
+    alone = [question.id for question in analysis.instrument.questions if question.id not in scored]
+    whole = [one.id for one in analysis.instrument.aggregates if one.id not in {*scored, *analysis.dimensions, *_FELT}]
+    asked = expected_values(analysis.asked).filter(pl.col("question").is_in(alone))
     for source in analysis.sources:
-        mine = asked if source.name == ALL else asked.filter(rater=source.name)
-        scores = source.scores.filter(pl.col("question").is_in(STRUCTURE))
+        mine = asked.filter(pl.col("rater") != PEOPLE) if source.name == ALL else asked.filter(rater=source.name)
+        scores = source.scores.filter(pl.col("question").is_in(whole))
         plain = mine.with_columns(pl.col("status").cast(pl.String)).select(scores.columns)
         both = pl.concat([plain, scores], how="vertical_relaxed")
         frames.append(both.with_columns(pl.lit(source.name).alias("source")))
@@ -104,7 +110,7 @@ def other_dimensions(analysis: Stereomap) -> pl.DataFrame | None:
 
 def _correlated(source: PlacedGroups, seed: int) -> pl.DataFrame:
     """The correlations of a source's scores, corrected after Holm (1979) over its pairs."""
-    pairs = correlation_pairs(source.scores["question"].unique().to_list())
+    pairs = correlation_pairs(source.scores["question"].unique().to_list(), source.axes)
     wanted = sorted({name for pair in pairs for name in pair})
     # Runs of several models may have the same number; a mean over all of them is meant.
     mine = source.scores.filter(pl.col("question").is_in(wanted)).with_columns(

@@ -27,13 +27,16 @@ def collect(context: Context[StereomapOptions]) -> Corpus:
     dictionary_of(options)
     if context.data is not None:
         corpus = Corpus.read(context.data)
-        if not {question.id for question in corpus.questions} & {question.id for question in instrument.questions}:
+        declared = any(one.aggregates for one in corpus.instruments)
+        if not declared and not {question.id for question in corpus.questions} & {
+            question.id for question in instrument.questions
+        }:
             raise InputError(
                 "the corpus has no judgments of stereotype content",
                 file=corpus.folder,
                 remedy="name a corpus that this study left, or one with judgments by stereotype-content",
             )
-        return recounted(corpus)
+        return with_people(recounted(corpus), context)
     groups = read_groups(options.groups)
     if len(groups) < options.k:
         raise InputError(
@@ -41,7 +44,36 @@ def collect(context: Context[StereomapOptions]) -> Corpus:
             remedy=f"name more groups, or set k to at most {max(len(groups) - 1, 1)}",
         )
     corpus = groups_corpus(groups, instrument, published_names=options.names == "published")
-    return elicit(context, corpus, instrument)
+    return with_people(elicit(context, corpus, instrument), context)
+
+
+def with_people(corpus: Corpus, context: Context[StereomapOptions]) -> Corpus:
+    """The corpus with people's judgments of the same groups, found by id or by name."""
+    if not context.options.people:
+        return corpus
+    people = Corpus.read(context.options.people).included().people()
+    known = {name.casefold(): id_ for id_, *names in corpus.items.select("item", "group").iter_rows() for name in names}
+    if "names" in corpus.items.columns:
+        listed = corpus.items.select("item", "names").drop_nulls().iter_rows()
+        known |= {name.casefold(): id_ for id_, names in listed for name in names.split("; ")}
+    named = people.items.select(
+        "item", (pl.col("group") if "group" in people.items.columns else pl.col("item")).alias("group")
+    )
+    ids = set(corpus.items["item"])
+    same = {item: item if item in ids else known.get(group.casefold()) for item, group in named.iter_rows()}
+    asked = {question.id for question in corpus.questions}
+    item = pl.col("item").replace_strict(same, return_dtype=pl.String)
+    judged = people.judgments.filter(pl.col("question").is_in(asked)).with_columns(item).drop_nulls("item")
+    if judged.is_empty():
+        raise InputError(
+            "people judged none of the groups with these questions",
+            file=context.options.people,
+            remedy="name a corpus with the same instrument and groups",
+        )
+    if lost := sorted(item for item, there in same.items() if there is None):
+        context.warn(f"People also judged {len(lost)} groups that are not part of the study: {', '.join(lost[:5])} …")
+    raters = people.raters.filter(pl.col("rater").is_in(judged["rater"].unique().implode()))
+    return corpus.add(judged, raters)
 
 
 def warnings(analysis: Stereomap) -> Iterator[str]:
@@ -49,13 +81,13 @@ def warnings(analysis: Stereomap) -> Iterator[str]:
     for source in analysis.sources:
         if source.reason:
             yield f"There are no clusters for {source.name}: {source.reason}."
-    for (rater,), mine in sorted(analysis.asked.group_by("rater"), key=lambda part: str(part[0])):
+    for (rater,), mine in sorted(analysis.models.group_by("rater"), key=lambda part: str(part[0])):
         statuses = mine["status"].cast(pl.String)
         if not (statuses == "answered").any():
             kinds = ", ".join(f"{name} {n:,}" for name, n in sorted(statuses.value_counts().iter_rows()))
             yield f"{rater} answered none of the questions ({kinds}); whatever needs ratings is left out for it."
     if not analysis.reference:
-        yield "No group has a human reference, so that nothing is compared with people."
+        yield "No group has a human reference, so that nothing is compared with people in 2002."
     if analysis.language != "en":
         yield (
             f"The questions were asked in another language ({analysis.language}). Refusals are recognised in English "
