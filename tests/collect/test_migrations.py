@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import create_engine, inspect, text
 
 from tests.collect.conftest import OpenService
-from tests.collect.people import ratings, study, walked
+from tests.collect.people import begun, ratings, study, walked, work
 from vantage.collect import tables
 from vantage.collect.migrations import VERSION
 from vantage.collect.sql import SqlDatabase
@@ -72,13 +72,18 @@ def fill_version_1(address: str, made: SqlDatabase) -> None:
             value = made.read(lambda c, key=key: read_setting(c, key))  # type: ignore[misc]
             old.execute(text("INSERT INTO settings VALUES (:key, :value)"), {"key": key, "value": value})
         for table in order:
-            kept = [column for column in table.columns if (table.name, column.name) != ("participants", "note")]
+            there = {column["name"] for column in inspect(old).get_columns(table.name)}
+            kept = [column for column in table.columns if column.name in there]
             rows = made.read(lambda c, table=table: c.execute(table.select()).mappings().all())  # type: ignore[misc]
             if rows:
                 names = ", ".join(f'"{column.name}"' for column in kept)
                 places = ", ".join(f":{column.name}" for column in kept)
                 statement = text(f"INSERT INTO {table.name} ({names}) VALUES ({places})")  # noqa: S608
                 old.execute(statement, [{column.name: row[column.name] for column in kept} for row in rows])
+            key = next(iter(table.primary_key)).name
+            if old.dialect.name == "postgresql" and key in ("id", "number"):
+                counter = f"SELECT setval(pg_get_serial_sequence('{table.name}', '{key}'), 1000)"
+                old.execute(text(counter))
     engine.dispose()
 
 
@@ -88,14 +93,19 @@ def test_a_study_of_the_first_version_is_upgraded_with_all_its_answers(
     plan = study(tmp_path, 6, raters=2, batch={"size": 4})
     present = open_service(plan, f"sqlite:///{tmp_path / 'present.sqlite'}")
     walked(present)
+    halfway = begun(present)
+    work(present, halfway, pages=2)
     make_version_1(database)
     fill_version_1(database, present.database.sql)
     service = open_service(plan, database)
     assert service.database.read(lambda c: read_setting(c, "schema")) == str(VERSION)
     assert service.researchers.corpus().judgments.equals(present.researchers.corpus().judgments)
+    assert service.participants.step(halfway) == present.participants.step(halfway)
+    assert work(service, halfway) == 2
+    service.participants.finish(halfway)
     rater = service.researchers.raters()[0].rater
     service.researchers.review_rater(rater, "approved", "well done")
-    assert service.researchers.raters()[0].note == "well done"
+    assert {row.rater: row.note for row in service.researchers.raters()}[rater] == "well done"
 
 
 def test_an_upgraded_database_has_the_same_tables_as_a_new_one(tmp_path: Path, database: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from typing import Final
 
@@ -11,7 +10,7 @@ from sqlalchemy import Connection, select
 from vantage.collect.batches import Batches
 from vantage.collect.pseudonyms import derived
 from vantage.collect.study import AnnotationStudy
-from vantage.collect.study_setup import allocations, open_database, read_setting, write_setting
+from vantage.collect.study_setup import allocations, open_database, read_setting, stored_rows, write_setting
 from vantage.collect.tables import items
 
 PAUSE_CACHED: Final = 1.0
@@ -25,11 +24,11 @@ class StudyDatabase:
         self.study = study
         self.sql = open_database(study, address)
         self.read, self.write = self.sql.read, self.sql.write
-        self.key, count, gold = self.read(lambda c: [read_setting(c, key) or "" for key in ("secret", "count", "gold")])
-        gold_rows = tuple(json.loads(gold))
-        gold_items = select(items.c.item, items.c.row).where(items.c.row.in_(gold_rows))
-        rows: dict[str, int] = self.read(lambda c: {one.item: one.row for one in c.execute(gold_items)})
-        self.batches = Batches(study, allocations(study, int(count), gold_rows), rows)
+        self.key = self.read(lambda c: read_setting(c, "secret") or "")
+        apart = select(items.c.item, items.c.row).where(items.c.item.in_(study.kept_apart))
+        rows: dict[str, int] = self.read(lambda c: {one.item: one.row for one in c.execute(apart)})
+        made = allocations(study, self.read(lambda c: stored_rows(c, study)))
+        self.batches = Batches(study, made, rows)
         self._paused = (False, 0.0)
 
     def secret(self, purpose: str) -> bytes:

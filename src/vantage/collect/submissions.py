@@ -7,13 +7,14 @@ import secrets
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import Connection, bindparam, insert, select, update
 from sqlalchemy.engine import Row
 
 from vantage.collect import assignment
 from vantage.collect.answers import read
+from vantage.collect.blocks import Block
 from vantage.collect.presenting import decoded
 from vantage.collect.study import AnnotationStudy
 from vantage.collect.tables import items, pages, participants, submissions
@@ -35,9 +36,10 @@ _LAST = select(submissions.c.answers).where(
 _OWN = (
     select(
         *(pages.c.id, pages.c.position, pages.c.state, pages.c.revision, pages.c.arm, pages.c.row),
+        *(pages.c.participant, pages.c.batch, pages.c.seat, pages.c.occasion, pages.c.shown_at),
         (pages.c.batch == participants.c.batch).label("present"),
         *(participants.c.number, participants.c.stage, participants.c.verdict, participants.c.lease),
-        *(participants.c.pages, participants.c.answered),
+        *(participants.c.pages, participants.c.answered, participants.c.deadline),
     )
     .join(participants, participants.c.number == pages.c.participant)
     .where(pages.c.id == bindparam("page"), participants.c.number == bindparam("number"))
@@ -56,6 +58,9 @@ _LEASE = (
     .values(lease=bindparam("until"), answered=participants.c.answered + bindparam("more"))
 )
 
+GRACE: Final = 10.0
+"""Seconds after the end of a time limit in which answers are still stored, for slow connections."""
+OVER: Final = "The time for this part is over. Your answers so far are saved. Please continue with the next part."
 GONE = "You were away for a long time, and somebody else has this item now. Please continue with the next one."
 
 
@@ -82,6 +87,8 @@ class SaveResult:
     """The participant's next step; null where it must be looked up."""
     expired: bool = False
     """Whether the participant's reservation had expired and must be renewed."""
+    late: int | None = None
+    """The page, if its time was over, so that nothing was stored."""
 
 
 def page_number(token: str) -> int:
@@ -98,7 +105,8 @@ def item_page(connection: Connection, study: AnnotationStudy, person: Row[Any], 
     page = connection.execute(_PAGE, wanted).one_or_none()
     if page is None:
         raise Refused("There is no such page.", "unknown")
-    seen = study.shown(person.question_set, person.number, page.id)
+    group: int = person.question_set if page.question_set is None else page.question_set
+    block, seen = study.block(group), study.shown(group, person.number, page.id)
     earlier: Mapping[str, QuestionAnswer] = {}
     if page.revision:
         earlier = read(connection.execute(_LAST, {"page": page.id, "revision": page.revision}).scalar_one())
@@ -107,19 +115,35 @@ def item_page(connection: Connection, study: AnnotationStudy, person: Row[Any], 
         pages=step.pages,
         answered=step.answered,
         condition=page.condition,
-        record=json.loads(page.record) if page.record is not None else _substitute(study, page.check),
+        record=json.loads(page.record) if page.record is not None else _substitute(block, page.check),
         questions=seen[0],
-        group=person.question_set,
+        group=group,
         presentations=tuple(str(way) for way in seen[1]),
-        instruction=study.checks[page.check].instruction if page.kind == "attention" else "",
+        instruction=block.checks[page.check].instruction if page.kind == "attention" else "",
         earlier=decoded(earlier, seen),
         # The page's number ties the answers to this page, whatever else is open in another tab.
         token=f"{page.id}.{secrets.token_urlsafe(9)}",
+        seconds_left=_left(step, page, block.page_seconds),
     )
 
 
-def save(connection: Connection, new: Submission, lease: float) -> SaveResult:
-    """Stores a submission and extends the reservation to `lease` seconds from now; a repeated one is stored once."""
+def _left(step: Step, page: Row[Any], limit: float | None) -> float | None:
+    """The time left for a page: that of its block, or its own, whichever is less."""
+    own = limit and not page.revision and limit - (time.time() - page.shown_at if page.shown_at else 0.0)
+    times = [seconds for seconds in (step.seconds_left, own) if isinstance(seconds, float)]
+    return max(0.0, min(times)) if times else None
+
+
+def show(connection: Connection, page: int) -> None:
+    """Starts the clock of a page with a time limit."""
+    connection.execute(update(pages).where(pages.c.id == page, pages.c.shown_at.is_(None)).values(shown_at=time.time()))
+
+
+def save(connection: Connection, new: Submission, lease: float, limit: float | None = None) -> SaveResult:
+    """Stores a submission and extends the reservation to `lease` seconds from now; a repeated one is stored once.
+
+    `limit` is the time limit of the page in seconds.
+    """
     page = connection.execute(_OWN, {"page": new.page, "number": new.participant}).one_or_none()
     if page is None:
         raise Refused("There is no such page.", "unknown")
@@ -130,9 +154,15 @@ def save(connection: Connection, new: Submission, lease: float) -> SaveResult:
             return SaveResult(page.position, page.revision, repeated=True)
     if page.stage != "working" or not page.present or page.verdict == "excluded":
         raise Refused("Your answers are final and can no longer be changed.", "conflict")
-    lapsed = page.state == "lapsed"
-    if lapsed and not (page.position > 0 and assignment.reclaim(connection, page.id, page.arm, page.row)):
+    lapsed, started = page.state == "lapsed", time.time()
+    if page.deadline and started > page.deadline + GRACE:
+        raise Refused(OVER, "conflict")
+    if lapsed and not (
+        page.position > 0 and (page.occasion or assignment.reclaim(connection, page.id, page.arm, page.row))
+    ):
         raise Refused(GONE, "conflict")
+    if limit and page.state == "open" and page.shown_at and started > page.shown_at + limit + GRACE:
+        return SaveResult(page.position, page.revision, late=page.id)
     if not lapsed and (page.position != new.position or new.position > page.answered + 1):
         raise Refused("This page has moved. Please open it again.", "conflict")
     now, revision, more = time.time(), page.revision + 1, int(page.state != "answered")
@@ -145,13 +175,13 @@ def save(connection: Connection, new: Submission, lease: float) -> SaveResult:
     return SaveResult(page.position, revision, step=Step.in_batch(page.pages, page.answered + more))
 
 
-def _substitute(study: AnnotationStudy, check: str) -> Mapping[str, Any]:
+def _substitute(block: Block, check: str) -> Mapping[str, Any]:
     """What an attention check shows where no item can be spared: an example, or its own instruction."""
-    examples = study.instrument.examples
+    examples = block.instrument.examples
     if examples:
         return examples[len(check) % len(examples)].item
-    text = study.checks[check].instruction
+    text = block.checks[check].instruction
     return {
         field.name: [{"speaker": "", "text": text}] if field.kind == "conversation" else text
-        for field in study.instrument.fields
+        for field in block.instrument.fields
     }

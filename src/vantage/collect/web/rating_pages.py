@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import ceil
 
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import Response
 
 from vantage.collect.submissions import page_number
 from vantage.collect.views import InvalidAnswers, ItemPage, Participant, Refused, Step
 from vantage.collect.web import forms
 from vantage.collect.web.item_view import panels
-from vantage.collect.web.participant_pages import path, require_step
+from vantage.collect.web.participant_pages import onward, path, require_step
 from vantage.collect.web.prose import prose
 from vantage.collect.web.signing import FormToken
-from vantage.collect.web.visit import Redirect, Visit
+from vantage.collect.web.visit import PageError, Redirect, Visit
 
+LATE = "Your answer came too late, so it was not stored. Please continue with the next page."
 EXPIRED = "This page was open for too long, so nothing was saved. Please send it again."
 
 
@@ -42,6 +44,8 @@ def submit(visit: Visit) -> Response:
     except InvalidAnswers as invalid:
         page, errors = _page(visit, participant), forms.errors(questions, invalid)
         return _item(visit, page, given, errors, _token(visit, participant, page, token))
+    if done.late:
+        raise PageError(409, "The time for this page is over", LATE)
     return visit.redirect(_next(done.position, done.step))
 
 
@@ -56,10 +60,8 @@ def finish(visit: Visit) -> Response:
     """Makes the answers final and leads back to the platform, where there is one."""
     participant = visit.require_participant()
     visit.check_form(participant.id, "review")
-    completion = visit.site.participants.finish(participant)
-    if completion.redirect:
-        return RedirectResponse(completion.redirect, 303)
-    return visit.redirect("/end")
+    visit.site.participants.finish(participant)
+    return onward(visit, participant, visit.site.participants.step(participant))
 
 
 def _page(visit: Visit, participant: Participant) -> ItemPage:
@@ -83,6 +85,7 @@ def _item(
     visit: Visit, page: ItemPage, given: Mapping[str, str], errors: Mapping[str, str], token: str, expired: str = ""
 ) -> Response:
     site, participant = visit.site, visit.require_participant()
+    block = site.study.block(page.group)
     problems = [(name, page.questions[int(name[1:])].title, problem) for name, problem in errors.items()]
     if expired:
         problems.insert(0, ("main", "Not saved", expired))
@@ -93,13 +96,15 @@ def _item(
         position=page.position,
         pages=page.pages,
         answered=page.answered,
-        panels=panels(site.study.instrument, page.record, page.condition),
+        panels=panels(block.instrument, page.record, page.condition),
         item_lang=site.item_lang,
         instruction=page.instruction,
         sections=site.question_cache.sections(
-            page.questions, page.record, page.condition, given, errors, page.presentations
+            page.questions, page.record, page.condition, given, errors, page.presentations, page.group
         ),
-        guidelines=prose(site.study.guidelines(site.study.presentation(participant.number))),
+        guidelines=prose(site.study.guidelines(block.instrument, block.presented(participant.number))),
+        title=block.title,
+        minutes_left=None if page.seconds_left is None else ceil(page.seconds_left / 60),
         problems=problems,
         form=token,
     )

@@ -17,6 +17,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from vantage.collect.answers import LONGEST
+from vantage.collect.phases import Guidelines, Training
 from vantage.collect.views import Participant
 from vantage.collect.web.forms import layout, signed
 from vantage.collect.web.item_view import panels
@@ -53,7 +54,7 @@ class Site:
             "style": next(name for name in self.static if name.endswith(".css")),
             "script": next(name for name in self.static if name.endswith(".js")),
         }
-        self.question_cache = QuestionCache(templates(), LONGEST)
+        self.question_cache, self.practice_cache = (QuestionCache(templates(), LONGEST) for _ in range(2))
         language = self.study.corpus.about.language
         self.item_lang = language if re.fullmatch(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*", language) else ""
         self.guide = lru_cache(maxsize=64)(self._guide)
@@ -81,9 +82,18 @@ class Site:
             origins.append(f"{parts.scheme}://{parts.netloc}")
         return tuple(dict.fromkeys(origins))
 
-    def _guide(self, conditions: tuple[str, ...], questions: tuple[str, ...], way: Presentation = PLAIN) -> Markup:
+    def guide_of(self, phase: Guidelines | Training, participant: int) -> Markup:
+        """The guidelines of a phase as a participant sees them."""
+        blocks = phase.blocks
+        conditions = tuple(dict.fromkeys(name for block in blocks for name in block.conditions)) or ("",)
+        questions = tuple(dict.fromkeys(name for block in blocks for name in block.questions))
+        way = blocks[0].presented(participant) if blocks else PLAIN
+        return self.guide(phase.instrument, conditions, questions, way)
+
+    def _guide(
+        self, instrument: Instrument, conditions: tuple[str, ...], questions: tuple[str, ...], way: Presentation = PLAIN
+    ) -> Markup:
         """The guidelines, the questions' meanings and the worked examples, for some conditions and questions."""
-        instrument = self.study.instrument
         # A random order says nothing here, where answers stand by themselves.
         way = way.having(order="") if way.order == "random" else way
         shown = [
@@ -95,7 +105,7 @@ class Site:
         return Markup(  # noqa: S704 - the template escapes
             self.render(
                 "guide.html",
-                guidelines=self.study.guidelines(way),
+                guidelines=self.study.guidelines(instrument, way),
                 questions={q.id: way.shown(q) for q in instrument.questions if q.id in questions},
                 examples=[
                     (panels(instrument, example.item, example.condition), _answers(instrument, example, way))
