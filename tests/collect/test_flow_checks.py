@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.collect.test_study import written
 from vantage.collect.study import AnnotationStudy
@@ -62,14 +63,14 @@ def test_a_whole_flow_is_read(tmp_path: Path) -> None:
         ("is: [another]", "is: [man, another]", "nobody can meet this quota: the screener ends the study for 'man'"),
         ('is: ["no"], end', 'is: ["yes", "no"], end', "cannot end: the rules screen out every answer to 'english'"),
         ("above: 90", "above: 10", "cannot end: the rules screen out every answer to 'age'"),
-        ("above: 90", 'is: ["yes"]', "line 18"),
+        ("above: 90", "is: ['yes']", "line 18, .*'age' is a number, so 'yes' is never its answer"),
         ("{if: age, above", "{if: agee, above", "unknown earlier question 'agee'; did you mean 'age'"),
         ('{if: english, is: ["yes"]', "{if: job, is: [x]", "unknown earlier question 'job'"),
         ("{if: gender, is", "{if: gender, below: 3, is", "give one of 'is', 'is_not', 'below' and 'above'"),
         ("if: gender, is: [another]", "if: gender, below: 3", "'gender' is of the kind 'choice'; use 'is' or 'is_not'"),
         ("id: job", "id: age", "duplicate trait 'age'"),
         ("id: job", "id: stage", "every export has a column 'stage'"),
-        ("sample: 10", "sample: 40", "line 22, flow.5..block.items: 40 items are asked for, but there are 11"),
+        ("sample: 10", "sample: 40", "line 22, flow.4..block.items: 40 items are asked for, but there are 11"),
         ("sample: 10", "ids: [i001]", "each participant is to judge 5 items, but the block has 1"),
         ("sample: 10", "ids: [nope]", "the corpus has no item 'nope'"),
         ("sample: 10", "where: {colour: red}", "the items have no column 'colour'"),
@@ -83,9 +84,9 @@ def test_a_whole_flow_is_read(tmp_path: Path) -> None:
         ("condition: fancy", "condition: fancy, instrument: irony", "its items have none of the columns 'post'"),
         ("accept: {warm: [1]}", "accept: {warm: [9]}", "9 is not on the scale"),
         ("item: i011", "item: x", "the corpus has no item 'x'"),
-        ("items: [{item", "needed: 2, items: [{item", "'needed' is 2, but there are 1 items"),
+        ("        items: [{item", "        needed: 2\n        items: [{item", "'needed' is 2, but there are 1 items"),
         ("raters: 2\n", "raters: 2\ntraits: [{id: a, ask: b, kind: text}]\n", "the file has a 'flow'"),
-        ("  - questionnaire:", "  - bogus: 1\n  - questionnaire:", "line 24, flow.7..bogus: there is no such key"),
+        ("  - questionnaire:", "  - bogus: 1\n  - questionnaire:", "line 24, flow.6..bogus: there is no such key"),
         ("  - questionnaire:", "  - consnt\n  - questionnaire:", "line 24"),
     ],
 )
@@ -114,6 +115,8 @@ def test_an_instrument_in_another_language_or_with_another_scale(tmp_path: Path)
     (tmp_path / "other.yaml").write_text(document + "\nlanguage: de\n", "utf-8")
     with pytest.raises(Problems, match=r"line 23, .*'mine' is in the language 'de', the study in 'en'"):
         AnnotationStudy.load(file)
-    (tmp_path / "other.yaml").write_text(document.replace("to: 5", "to: 7"), "utf-8")
+    other = yaml.safe_load(document)
+    other["scales"]["scale-1"] = {"level": "ordinal", "from": 1, "to": 7}
+    (tmp_path / "other.yaml").write_text(yaml.safe_dump({**other, "checks": []}), "utf-8")
     with pytest.raises(Problems, match="question 'warm' has another scale in 'mine'"):
         AnnotationStudy.load(file)

@@ -92,8 +92,11 @@ class FlowChecks(Checks):
             if question.kind != "number" or not (when.is_ or when.is_not):
                 self.note(loc, f"'{question.id}' is of the kind '{question.kind}'; use {needs}")
         for value in (*when.is_, *when.is_not):
+            at = (*loc, "is" if when.is_ else "is_not")
             if question.options:
-                self.known((*loc, "is" if when.is_ else "is_not"), str(value), question.options, "option")
+                self.known(at, str(value), question.options, "option")
+            elif question.kind == "number" and not isinstance(value, int):
+                self.note(at, f"'{question.id}' is a number, so '{value}' is never its answer")
 
     def _passable(self, questions: Sequence[TraitPart], loc: Loc) -> None:
         for question in questions:
@@ -194,7 +197,7 @@ class FlowChecks(Checks):
                 most = pages - ends[block.repeats] + whole - 1
                 if block.selection.sample is not None and block.selection.sample > whole:
                     self.note((*at, "sample"), f"participants judge {whole} items in '{block.repeats}', not so many")
-                if block.selection.distance > most:
+                if whole and block.selection.distance > most:
                     problem = f"at most {most} pages can lie between an item of '{block.repeats}' and its return"
                     self.note((*at, "distance"), problem)
             else:

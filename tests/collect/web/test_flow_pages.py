@@ -14,6 +14,7 @@ from vantage.collect.service import StudyService
 from vantage.collect.study import AnnotationStudy, bundled_flows
 from vantage.instruments import Instrument
 
+PRACTICE = {"item": {"post": "It rains.", "reply": "Great."}, "accept": {"irony": [1]}, "explain": "Rain."}
 FLOW: list[Any] = [
     "consent",
     {
