@@ -203,6 +203,7 @@ class ParticipantService(ParticipantPlaces):
             return item_page(connection, self.study, person, step, position)
 
         page = self.database.read(job)
+        _cache(self._question_sets, (participant.number, page_number(page.token)), page.group)
         if page.seconds_left is not None and self.study.block(page.group).page_seconds:
             number = page_number(page.token)
             self.database.write(lambda c: show(c, number))
