@@ -6,7 +6,7 @@ WORKERS ?= auto
 SLOW   ?=
 PIP    := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: demo test explore lint docs reference mutate bench clean
+.PHONY: demo test explore lint docs reference translations mutate bench clean
 
 demo: .venv/.ready
 	$(BIN)/vantage demo
@@ -58,3 +58,7 @@ docs: .venv/.ready-dev
 # The pages that follow from the code.
 reference: .venv/.ready-dev
 	$(BIN)/python -m tools.reference
+
+# New sentences of participant pages go into the catalogues, which are then compiled.
+translations: .venv/.ready-dev
+	$(BIN)/python -m tools.translations

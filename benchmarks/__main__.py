@@ -22,6 +22,7 @@ NAMES = (
     "calibration_models",
     "audit",
     "planning",
+    "adaptive",
     "calibration_powered",
     "powered",
 )

@@ -1,13 +1,17 @@
-"""The explorer on a million judgments: start, sorting, filtering, an item, memory; and the size of an exported file.
+"""The explorer on a million judgments: start, sorting, filtering, an item, memory; an exported file; Inspect's viewer.
 
 `python -m benchmarks view` starts the real command in a process of its own and asks it over HTTP, as a browser does.
+The file and the comparison are opened in Chromium. Inspect's viewer is started where VANTAGE_INSPECT names the Python
+of an environment that has it (see `benchmarks.runs`), on a log of as many samples as our corpus has items.
 """
 
 from __future__ import annotations
 
 import http.cookiejar
 import json
+import os
 import re
+import socket
 import subprocess
 import sys
 import tempfile
@@ -20,6 +24,7 @@ from urllib.parse import quote
 
 import numpy as np
 import polars as pl
+from playwright.sync_api import Error, Page, sync_playwright
 
 from vantage.corpora import Corpus
 from vantage.instruments import Instrument
@@ -115,12 +120,84 @@ def main() -> None:
             server.terminate()
             server.wait()
         small = Path(folder) / "small"
-        corpus(5000, 500).write(small)
+        corpus(SAMPLES, 500).write(small)
         file = Path(folder) / "view.html"
         begin = time.perf_counter()
         subprocess.run([*VANTAGE, "view", str(small), "--export", str(file)], check=True)  # noqa: S603
         size = file.stat().st_size / 2**20
         print(f"file of 50,000 judgments: {size:.1f} MB (goal 15), written in {time.perf_counter() - begin:.1f} s")
+        with sync_playwright() as playwright:
+            chromium = playwright.chromium.launch(executable_path=os.environ.get("CHROMIUM", "/usr/bin/chromium"))
+            page = chromium.new_page()
+            begin = time.perf_counter()
+            page.goto(file.as_uri())
+            page.wait_for_selector(SETTLED)
+            shown = time.perf_counter() - begin
+            ready = _searched(page, "input[type=search]", "i004321", "i004321")
+            print(f"the file in Chromium: list shown after {shown:.2f} s (goal 2), a search takes {ready:.2f} s")
+            beside(chromium.new_page, small, Path(folder) / "logs")
+
+
+SAMPLES = 5000
+SETTLED = "main:not([aria-busy]) ol.rows li"
+
+
+def beside(new_page: Callable[[], Page], small: Path, logs: Path) -> None:
+    """The explorer and Inspect's viewer: from starting the process to the list of texts, and a search."""
+    begin = time.perf_counter()
+    command = [*VANTAGE, "view", str(small), "--no-open"]
+    ours = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)  # noqa: S603
+    try:
+        line, page = ours.stderr.readline() if ours.stderr else "", new_page()
+        page.goto(line.removeprefix("Look at ").strip())
+        page.wait_for_selector(SETTLED)
+        start = time.perf_counter() - begin
+        search = _searched(page, "input[type=search]", "i004321", "i004321")
+        print(f"explorer, {SAMPLES:,} texts in Chromium: list after {start:.2f} s, search {search:.2f} s")
+    finally:
+        ours.terminate()
+        ours.wait()
+    if not (python := os.environ.get("VANTAGE_INSPECT")):
+        return
+    logs.mkdir()
+    writer = Path(__file__).parent / "peers" / "inspect_log.py"
+    subprocess.run([python, str(writer), str(SAMPLES), str(logs / "bench.eval")], check=True)  # noqa: S603
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    begin = time.perf_counter()
+    command = [str(Path(python).parent / "inspect"), "view", "start", "--log-dir", str(logs), "--port", str(port)]
+    theirs = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)  # noqa: S603
+    try:
+        page = new_page()
+        _opened(page, f"http://127.0.0.1:{port}/")
+        page.get_by_text("fox number 0 jumps").first.wait_for()
+        start = time.perf_counter() - begin
+        asked = 'input_contains("number 4321 ")'
+        search = _searched(page, ".cm-content", asked, "fox number 4321 jumps")
+        print(f"Inspect's viewer, {SAMPLES:,} samples: list after {start:.2f} s, search {search:.2f} s")
+    finally:
+        theirs.terminate()
+        theirs.wait()
+
+
+def _opened(page: Page, address: str) -> None:
+    while True:
+        try:
+            page.goto(address)
+        except Error:
+            time.sleep(0.02)
+        else:
+            return
+
+
+def _searched(page: Page, box: str, words: str, match: str) -> float:
+    """Seconds from pasting the words into the box of the search to the match."""
+    page.click(box)
+    begin = time.perf_counter()
+    page.keyboard.insert_text(words)
+    page.get_by_text(match).first.wait_for()
+    return time.perf_counter() - begin
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,9 @@ settings.register_profile("vantage", SHARED, max_examples=50, derandomize=True)
 settings.register_profile("explore", SHARED, max_examples=300)
 # The same examples every time, so that a change is judged by what it changes; `make explore` looks for new ones.
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "vantage"))
+
+# Keys and platform ids of invented studies go to a folder of their own, also in processes that tests start.
+os.environ["VANTAGE_STATE"] = tempfile.mkdtemp(prefix="vantage-state-")
 
 ROOT = Path(__file__).resolve().parents[1]
 

@@ -22,6 +22,7 @@ ORDER = [
     "presentations",
     "corpora",
     "measures",
+    "adaptive",
     "planning",
     "perspective",
     "raters",

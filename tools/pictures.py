@@ -55,6 +55,23 @@ def audited(folder: Path) -> None:
     grounded(folder / "audit" / "figures" / "effects.svg", "audit")
 
 
+def adaptive(folder: Path) -> None:
+    """What adapting saves on DICES and what looking often does, as docs/adaptive.md shows them; needs the data."""
+    from benchmarks.adaptive import looks, ratings_by_share
+    from vantage.report.charts import draw
+    from vantage.report.style import drawn
+
+    by_share: dict[str, object] = {"x": "share", "y": "ratings", "series": "way", "label": "ratings per item"}
+    by_share["x_label"] = "share of raters who say unsafe"
+    by_look = {"x": "ratings", "series": "interval", "label": "alpha", "x_label": "ratings so far"}
+    for picture, data, options in (
+        ("adaptive-ratings", ratings_by_share(), by_share),
+        ("adaptive-looks", looks(), by_look),
+    ):
+        (folder / f"{picture}.svg").write_text(drawn(lambda d=data, o=options: draw("curve", d, o)).svg, "utf-8")  # type: ignore[misc]
+        grounded(folder / f"{picture}.svg", picture)
+
+
 def grounded(figure: Path, picture: str) -> None:
     """Copies a figure with a white ground and without its metadata."""
     ground = '<rect width="100%" height="100%" fill="white"/>'
@@ -159,5 +176,6 @@ if __name__ == "__main__":
     with tempfile.TemporaryDirectory() as work:
         figures(Path(work))
         audited(Path(work))
+        adaptive(Path(work))
         page_and_prompt(Path(work))
         explorer(Path(work))

@@ -180,7 +180,7 @@ class Document:
             for key in {loc[0] for loc in known}:
                 data.pop(key, None)
             for fault in (fault for fault in faults if fault["loc"] not in known):
-                loc = self.original(tuple(part for part in fault["loc"] if part != "[key]"))
+                loc = self.original(tuple(part for part in fault["loc"] if not str(part).startswith("[")))
                 self.problem(loc, _plain_message(fault["msg"], fault["type"]))
             left_out = self._leave_out(data, {fault["loc"][:2] for fault in faults})
             needed = {key: v for key, v in (stand_ins or {}).items() if key not in data}

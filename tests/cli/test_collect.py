@@ -1,10 +1,12 @@
 from __future__ import annotations
 
 import io
+import json
 import sys
 from contextlib import closing
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from tests.cli.run import run
@@ -98,6 +100,102 @@ def test_an_export_guards_against_disclosure(
         assert any("raters share their traits with fewer than 5" in n for n in exported.about.notes) == allowed
     else:
         assert "--allow-unique" in done.err
+
+
+@pytest.fixture
+def prolific(tmp_path: Path) -> AnnotationStudy:
+    """A study in which one person has finished, one was screened out, one withdrew and one declined."""
+    quiz = {"questions": [{"ask": "One?", "options": ["a", "b"], "answer": 1}], "attempts": 1}
+    recruitment = {"via": "prolific", "completion_code": "C"}
+    found = study(tmp_path, 2, quiz=quiz, recruitment=recruitment)
+    with closing(StudyService(found)) as service:
+        people = service.participants
+        for name in ("done", "failed", "left", "declined"):
+            person = people.enter({"PROLIFIC_PID": name, "SESSION_ID": f"session-{name}"})
+            if people.give_consent(person, agreed=name != "declined").kind == "declined":
+                continue
+            people.confirm_guidelines(person)
+            people.answer_quiz(person, [int(name == "failed")])
+            if name == "left":
+                people.withdraw(person)
+            elif name == "done":
+                work(service, person)
+                people.finish(person)
+    return found
+
+
+def test_export_of_platform_ids_is_for_the_owner_alone(
+    prolific: AnnotationStudy, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "ids.csv"
+    done = run(capsys, monkeypatch, "collect", "export", prolific.folder, "--platform-ids", file)
+    assert done.code == 0
+    assert file.stat().st_mode & 0o777 == 0o600
+    rows = {row["stage"]: row for row in pl.read_csv(file).iter_rows(named=True)}
+    assert rows.keys() == {"finished", "screened_out", "withdrawn"}
+    assert rows["finished"]["platform_id"] == "done"
+    assert rows["finished"]["SESSION_ID"] == "session-done"
+    assert all(rows["finished"][name] for name in ("entered_at", "consented_at", "finished_at", "consent_sha256"))
+    assert rows["screened_out"]["platform_id"] == "failed"
+    assert rows["withdrawn"]["platform_id"] is None
+    shared = b"".join(f.read_bytes() for f in prolific.folder.iterdir() if f.is_file())
+    assert b"session-" not in shared
+    inside = prolific.folder / "ids.csv"
+    done = run(capsys, monkeypatch, "collect", "export", prolific.folder, "--platform-ids", inside)
+    assert done.code == 2
+    assert "must not lie in a corpus folder" in done.err
+    assert not inside.exists()
+    log = run(capsys, monkeypatch, "collect", "log", prolific.folder, "--json").json
+    assert log[-1]["event"] == "exported"
+    assert "platform ids" in log[-1]["detail"]
+
+
+def test_status_creates_no_database(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = study(tmp_path, 2)
+    done = run(capsys, monkeypatch, "collect", "status", found.folder, "--instrument", found.plan.instrument)
+    assert done.code == 2
+    assert not list(found.folder.glob("*.sqlite*"))
+
+
+def test_backup_and_restore(
+    plan: AnnotationStudy, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file, place = tmp_path / "study.backup", f"sqlite:///{tmp_path / 'restored.sqlite'}"
+    assert "keep it to yourself" in run(capsys, monkeypatch, "collect", "backup", file, plan.folder).out
+    assert "'mine' is restored" in run(capsys, monkeypatch, "collect", "restore", file, "--database", place).out
+    done = run(capsys, monkeypatch, "collect", "status", plan.folder, "--database", place, "--json")
+    assert done.json["arms"][0]["answered"] == 5
+    assert run(capsys, monkeypatch, "collect", "restore", file, "--database", place).code == 2
+
+
+def test_corrected_guidelines_are_a_recorded_revision(
+    plan: AnnotationStudy, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    instrument, file = tmp_path / "mine.yaml", tmp_path / "study.yaml"
+    data = {"id": "mine", "title": plan.title, "corpus": "corpus", "instrument": "mine.yaml", "raters": 2}
+    file.write_text(dump(data), encoding="utf-8")
+    words = instrument.read_text("utf-8")
+    instrument.write_text(words.replace("guidelines: ", "guidelines: Truely. ", 1), encoding="utf-8")
+    done = run(capsys, monkeypatch, "collect", "export", "--study", file, "--to", tmp_path / "out")
+    assert done.code == 2
+    assert "vantage collect revise --note TEXT" in done.err
+    assert run(capsys, monkeypatch, "collect", "revise", file, "--note", "a typo").code == 0
+    log = run(capsys, monkeypatch, "collect", "log", plan.folder, "--json").json
+    detail = json.loads(log[-1]["detail"])
+    assert (log[-1]["event"], detail["text"], detail["note"]) == ("revised", "instrument", "a typo")
+    assert detail["before"] != detail["after"]
+    assert run(capsys, monkeypatch, "collect", "export", "--study", file, "--to", tmp_path / "out").code == 0
+    instrument.write_text(words.replace("warm", "cold"), encoding="utf-8")
+    done = run(capsys, monkeypatch, "collect", "revise", file, "--note", "another question")
+    assert done.code == 2
+    assert "differ in question 'warm'" in done.err
+
+
+def test_preview(plan: AnnotationStudy, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    done = run(capsys, monkeypatch, "collect", "preview", plan.folder, "--url", "https://example.org/s/")
+    assert done.out.startswith("https://example.org/s/preview/?key=")
 
 
 def test_invite(plan: AnnotationStudy, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

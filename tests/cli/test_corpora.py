@@ -225,7 +225,7 @@ def test_texts_alone(vantage: Vantage, monkeypatch: pytest.MonkeyPatch, tmp_path
     again, corpus = texts_or_corpus(path, None, None, words[1:])
     assert (again, corpus.items["target"].to_list()) == (Path("t"), ["Ann", "Bob"])
     assert Corpus.read("t") == corpus
-    learn = vantage("train", path, *words)
+    learn = vantage("train", path)
     assert "a file of texts has no judgments to learn from" in learn.err
 
 

@@ -32,7 +32,7 @@ def test_a_corpus_gets_a_first_report(vantage: Vantage, demo: Path) -> None:
     assert "r9" in done.out
     assert (demo / "report" / "report.html").is_file()
     tables = vantage("report", demo, "--json").json["tables"]
-    assert set(tables) >= {"alpha", "split-half", "disputed", "undisputed", "raters", "questions"}
+    assert set(tables) >= {"alpha", "split-half", "divided", "agreed", "raters", "questions"}
 
 
 def test_two_runs_stand_side_by_side(vantage: Vantage, study: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import polars as pl
+import pytest
 
 from tests.cli.conftest import Vantage
 from tests.raters.models.tiny import tiny_model
@@ -18,13 +19,42 @@ def test_a_rater_is_learned_kept_and_judges(vantage: Vantage, demo: Path, tmp_pa
     assert rated.raters.filter(kind="trained")["rater"].to_list() == ["tfidf-ridge"]
     mine = rated.judgments.filter(rater="tfidf-ridge")
     assert mine.height == 2 * rated.items.height
-    again = vantage(
-        "train", demo, "--load", tmp_path / "kept", "--judge", "item=s01", "--to", tmp_path / "one", "--json"
-    )
+    kept, one_item = ("--rater", tmp_path / "kept"), ("--on", "item=s01")
+    again = vantage("judge", demo, *kept, *one_item, "--to", tmp_path / "one", "--json")
     assert again.json["added"] == 2
     one = Corpus.read(tmp_path / "one").judgments.filter(rater="tfidf-ridge")
     keys = ["item", "question", "value"]
     assert one.select(keys).rows() == mine.filter(item="s01").select(keys).rows()
+
+
+def test_texts_of_ones_own_are_judged_into_a_table(
+    vantage: Vantage, demo: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    words = ("train", demo, "--kind", "ridge", "--question", "trust,competence", "--save", "kept", "--to", "out")
+    halves = (f"item={','.join(f's{n:02}' for n in numbers)}" for numbers in (range(1, 21), range(21, 31)))
+    made = vantage(*words, "--on", next(halves), "--judge", next(halves))
+    assert made.code == 0, made.err
+    assert "10 unseen items, trust: Spearman" in made.out
+    texts = ["=Ann kept her word.", "Ben lost the keys again.", *(f"Sentence {n}." for n in range(8))]
+    pl.DataFrame({"text": texts, "target": ["Ann"] * 10, "mine": range(10)}).write_csv("own.csv")
+    done = vantage("judge", "own.csv", "--rater", "kept")
+    assert done.code == 0, done.err
+    assert "10 unseen items, trust: Spearman" in done.out
+    assert "… and 5 more" in done.out
+    table = pl.read_csv("own-judged.csv")
+    assert table["mine"].to_list() == list(range(10))
+    assert table["text"][0] == "'=Ann kept her word."
+    for name in ("trust", "competence"):
+        assert (
+            table.filter(pl.col(f"{name}_low").le(pl.col(name)) & pl.col(name).le(pl.col(f"{name}_high"))).height == 10
+        )
+        assert table[f"{name}_mean"].is_between(-3, 3).all()
+    pl.DataFrame({"text": texts}).write_csv("bare.csv")
+    assert "the items have no column 'target'" in vantage("judge", "bare.csv", "--rater", "kept").err
+    pl.DataFrame({"text": texts, "target": "Ann", "trust_low": 1}).write_csv("taken.csv")
+    assert "has a column 'trust_low' already" in vantage("judge", "taken.csv", "--rater", "kept").err
+    assert "make one with: vantage train" in vantage("judge", "own.csv", "--rater", "nowhere").err
 
 
 def test_settings_reach_the_training_and_unknown_ones_are_named(vantage: Vantage, demo: Path, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -76,8 +77,8 @@ def open_service() -> Iterator[OpenService]:
     """Opens services that are closed after the test."""
     services: list[StudyService] = []
 
-    def make(study: AnnotationStudy, database: str | None = None) -> StudyService:
-        services.append(StudyService(study, database))
+    def make(study: AnnotationStudy, database: str | None = None, **how: Any) -> StudyService:
+        services.append(StudyService(study, database, **how))
         return services[-1]
 
     yield make

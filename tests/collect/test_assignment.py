@@ -95,7 +95,7 @@ def test_abandoned_work_goes_to_others(open_service: OpenService, tmp_path: Path
     walked(service)
     assert len(ratings(service)) == 6
     assert Counter(ratings(service).values()) == {1: 6}
-    with pytest.raises(Refused, match="somebody else has this item"):
+    with pytest.raises(Refused, match="somebody else has this text"):
         service.participants.submit(slow, 3, honest(stale), token=stale.token)
     assert service.participants.step(slow).kind == "review", "what was answered can still be handed in"
     service.participants.finish(slow)

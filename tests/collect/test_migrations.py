@@ -14,6 +14,7 @@ from tests.collect.conftest import OpenService
 from tests.collect.people import begun, ratings, study, walked, work
 from vantage.collect import tables
 from vantage.collect.migrations import VERSION
+from vantage.collect.service import StudyService
 from vantage.collect.sql import SqlDatabase
 from vantage.collect.study_setup import read_setting
 from vantage.errors import InputError
@@ -63,23 +64,28 @@ def make_version_1(address: str) -> None:
     store.close()
 
 
-def fill_version_1(address: str, made: SqlDatabase) -> None:
-    """Copies a study with its answers from a present database into one of the first version."""
+def fill_version_1(address: str, made: StudyService) -> None:
+    """Copies a study with its answers from a present database into one of the first version, which held everything."""
     engine = create_engine(SqlDatabase(address).url)
     order = (tables.items, tables.arms, tables.returned, tables.participants, tables.pages, tables.submissions)
+    read = made.database.read
+    known = {one["rater"]: one for one in made.database.private.identities()}
     with engine.begin() as old:
-        for key in ("study", "instrument", "corpus", "secret", "items", "items_file", "count", "gold", "paused"):
-            value = made.read(lambda c, key=key: read_setting(c, key))  # type: ignore[misc]
-            old.execute(text("INSERT INTO settings VALUES (:key, :value)"), {"key": key, "value": value})
+        stored = {row.key: row.value for row in read(lambda c: c.execute(tables.settings.select()).all())}
+        stored |= {"secret": made.database.key, "password": made.database.private.setting("password") or ""}
+        for key in stored.keys() - {"schema", "private"}:
+            old.execute(text("INSERT INTO settings VALUES (:key, :value)"), {"key": key, "value": stored[key]})
         for table in order:
-            there = {column["name"] for column in inspect(old).get_columns(table.name)}
-            kept = [column for column in table.columns if column.name in there]
-            rows = made.read(lambda c, table=table: c.execute(table.select()).mappings().all())  # type: ignore[misc]
+            kept = [column["name"] for column in inspect(engine).get_columns(table.name)]
+            rows = [dict(row) for row in read(lambda c, table=table: c.execute(table.select()).mappings().all())]  # type: ignore[misc]
+            for row in rows if table is tables.participants else ():
+                one = known[row["rater"]]
+                row |= {"external": one["external"], "links": json.dumps(one["links"])}
             if rows:
-                names = ", ".join(f'"{column.name}"' for column in kept)
-                places = ", ".join(f":{column.name}" for column in kept)
+                names = ", ".join(f'"{column}"' for column in kept)
+                places = ", ".join(f":{column}" for column in kept)
                 statement = text(f"INSERT INTO {table.name} ({names}) VALUES ({places})")  # noqa: S608
-                old.execute(statement, [{column.name: row[column.name] for column in kept} for row in rows])
+                old.execute(statement, [{column: row[column] for column in kept} for row in rows])
             key = next(iter(table.primary_key)).name
             if old.dialect.name == "postgresql" and key in ("id", "number"):
                 counter = f"SELECT setval(pg_get_serial_sequence('{table.name}', '{key}'), 1000)"
@@ -87,16 +93,17 @@ def fill_version_1(address: str, made: SqlDatabase) -> None:
     engine.dispose()
 
 
-def test_a_study_of_the_first_version_is_upgraded_with_all_its_answers(
+def test_a_study_of_the_first_version_is_upgraded_with_all_its_answers_and_its_secrets_move_out(
     open_service: OpenService, tmp_path: Path, database: str
 ) -> None:
-    plan = study(tmp_path, 6, raters=2, batch={"size": 4})
+    plan = study(tmp_path, 6, raters=2, batch={"size": 4}, recruitment={"via": "prolific", "completion_code": "C"})
     present = open_service(plan, f"sqlite:///{tmp_path / 'present.sqlite'}")
-    walked(present)
-    halfway = begun(present)
+    present.researchers.set_password("correct horse")
+    walked(present, {"PROLIFIC_PID": "5a9d64f5f6df", "SESSION_ID": "session-77"})
+    halfway = begun(present, {"PROLIFIC_PID": "5a9d64f5f6e0", "SESSION_ID": "session-78"})
     work(present, halfway, pages=2)
     make_version_1(database)
-    fill_version_1(database, present.database.sql)
+    fill_version_1(database, present)
     service = open_service(plan, database)
     assert service.database.read(lambda c: read_setting(c, "schema")) == str(VERSION)
     assert service.researchers.corpus().judgments.equals(present.researchers.corpus().judgments)
@@ -106,6 +113,18 @@ def test_a_study_of_the_first_version_is_upgraded_with_all_its_answers(
     rater = service.researchers.raters()[0].rater
     service.researchers.review_rater(rater, "approved", "well done")
     assert {row.rater: row.note for row in service.researchers.raters()}[rater] == "well done"
+    assert service.researchers.password_matches("correct horse")
+    assert service.database.key == present.database.key
+    row = service.researchers.platform_ids().to_dicts()[0]
+    assert (row["platform_id"], row["SESSION_ID"], row["stage"]) == ("5a9d64f5f6df", "session-77", "finished")
+    again = service.participants.enter({"PROLIFIC_PID": "5a9d64f5f6df", "SESSION_ID": "session-77"})
+    assert service.participants.step(again).kind == "finished", "the same person is known again"
+    if service.database.sql.sqlite:
+        service.close()
+        held = b"".join(file.read_bytes() for file in tmp_path.glob("answers.sqlite*"))
+        for secret in ("5a9d64f5f6df", "session-77", present.database.key, "scrypt:"):
+            assert secret.encode() not in held
+        assert b"Text 1." in held
 
 
 def test_an_upgraded_database_has_the_same_tables_as_a_new_one(tmp_path: Path, database: str) -> None:
@@ -168,3 +187,5 @@ def test_texts_may_change_and_raters_be_added(open_service: OpenService, tmp_pat
     walked(service)
     assert set(ratings(service).values()) == {2}
     assert json.loads(service.database.read(lambda c: read_setting(c, "study")) or "")["consent"] == "New words."
+    (revised,) = service.researchers.log().filter(event="revised").to_dicts()
+    assert json.loads(revised["detail"])["text"] == "consent"

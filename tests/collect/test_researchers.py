@@ -145,9 +145,9 @@ def test_items_show_their_answers(open_service: OpenService, tmp_path: Path, dat
 def test_platform_ids_leave_only_when_asked_for(open_service: OpenService, tmp_path: Path) -> None:
     service = open_service(study(tmp_path, 3, recruitment={"via": "prolific", "completion_code": "C"}))
     walked(service, {"PROLIFIC_PID": "person5a9d64", "SESSION_ID": "s9"})
-    plain, named = service.researchers.corpus(), service.researchers.corpus(platform_ids=True)
+    plain, named = service.researchers.corpus(), service.researchers.platform_ids()
     assert "person5a9d64" not in str(plain.raters.to_dicts())
-    assert named.raters["platform_id"].to_list() == ["person5a9d64"]
+    assert named.select("platform_id", "SESSION_ID").row(0) == ("person5a9d64", "s9")
     assert plain.raters["rater"][0].startswith("p-")
     packed = zipfile.ZipFile(io.BytesIO(service.researchers.export_zip()))
     assert {Path(name).name for name in packed.namelist()} == {

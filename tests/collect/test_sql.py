@@ -3,12 +3,14 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import Connection, select
 
-from vantage.collect.sql import SqlDatabase
+from tests.collect.conftest import new_database
+from vantage.collect.sql import WORKERS, SqlDatabase
 from vantage.collect.study_setup import read_setting, write_setting
 from vantage.collect.tables import settings
 from vantage.errors import InputError
@@ -92,6 +94,41 @@ def test_a_server_that_is_not_there_is_told_without_its_password() -> None:
     store.close()
     assert "geheim" not in str(error.value)
     assert "127.0.0.1" in str(error.value)
+
+
+def test_more_requests_than_connections_wait(postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(WORKERS, "30")
+    store = started(new_database(postgres))
+    assert store.engine.pool.size() == 3  # type: ignore[attr-defined]
+
+    def slow(number: int) -> None:
+        def job(connection: Connection) -> None:
+            connection.exec_driver_sql("SELECT pg_sleep(0.05)")
+            write_setting(connection, f"key-{number}", "x")
+
+        store.write(job)
+
+    with ThreadPoolExecutor(24) as pool:
+        list(pool.map(slow, range(24)))
+    count = store.read(lambda c: c.execute(select(settings.c.key).where(settings.c.key.like("key-%"))).all())
+    store.close()
+    assert len(count) == 24
+
+
+def test_a_server_that_others_have_filled_is_waited_for(postgres: str) -> None:
+    import psycopg
+
+    address, held = new_database(postgres), []
+    try:
+        while True:
+            held.append(psycopg.connect(postgres, autocommit=True))
+    except psycopg.OperationalError:
+        assert len(held) > 50
+    timer = threading.Timer(0.5, lambda: [one.close() for one in held])
+    timer.start()
+    store = started(address)
+    timer.join()
+    store.close()
 
 
 def test_a_folder_that_is_not_there(tmp_path: Path) -> None:

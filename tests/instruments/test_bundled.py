@@ -367,3 +367,25 @@ def test_higher_points_towards_hate_on_every_component() -> None:
         assert hateful.answers[question.id].answer == question.scale.ends[1]
     assert supportive.answers["attack-defend"].answer == 0
     assert labels(instrument.question("attack-defend"))[4] == "strongly attacking"
+
+
+@pytest.mark.parametrize(
+    ("question", "for_it", "against_it"),
+    [
+        ("trust", ["moral", "honesty", "sincerity", "kindness"], ["lying", "betrayal", "harmful"]),
+        ("sociability", ["friendliness", "helpful", "generosity"], ["selfishness", "indifference", "antisocial"]),
+        ("competence", ["ability", "power", "dominance", "control", "influence", "assertive"], ["submissive", "weak"]),
+    ],
+)
+def test_warmth_and_competence_mean_what_the_paper_defines(
+    question: str, for_it: list[str], against_it: list[str]
+) -> None:
+    """The constructs of Ayesh, Mohammad and Ousidhoum (2026), Appendix D, in words of our own."""
+    instrument = Instrument.load("warmth-competence")
+    meaning = instrument.question(question).guidelines.lower()
+    assert [word for word in [*for_it, *against_it] if word not in meaning] == []
+    assert "what the author expresses, not your own opinion" in " ".join(instrument.guidelines.split())
+    assert [option.code for option in instrument.question(question).scale.options] == [-3, -2, -1, 0, 1, 2, 3]
+    assert "not expressed" in labels(instrument.question(question))[0]
+    if question == "competence":
+        assert "whatever it is used for" in " ".join(meaning.split())

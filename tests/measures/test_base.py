@@ -55,7 +55,7 @@ def test_an_interval_without_its_own_estimate_has_a_reason() -> None:
 
 
 def test_options_that_measures_share_have_one_name_and_one_order() -> None:
-    shared = ["by", "ci", "interval", "resamples", "confidence", "seed", "kinds", "include_excluded"]
+    shared = ["by", "ci", "interval", "resamples", "confidence", "seed", "kinds", "include_excluded", "include_extra"]
     for name, known in registry().items():
         assert [option for option in known.options if option in shared] == [o for o in shared if o in known.options], (
             name

@@ -192,7 +192,7 @@ def test_people_are_measured_among_people_and_excluded_ones_are_left_out() -> No
 
 def test_disputed_texts_are_those_on_which_two_people_are_furthest_apart() -> None:
     corpus = made(5, signal=1.0, items=20, people=6)
-    found = frame(overview(corpus), "disputed")
+    found = frame(overview(corpus), "divided")
     apart = {}
     for (item,), part in corpus.judgments.group_by("item"):
         values = part["value"].to_list()
@@ -210,7 +210,7 @@ def test_answers_without_an_order_are_apart_or_not() -> None:
     check_all(result)
     texts = [text for section in result.sections for text in section.text]
     assert "Not compared, since two to eight groups of five people are needed: group." in texts
-    found = frame(result, "disputed")
+    found = frame(result, "divided")
     for row in found.iter_rows(named=True):
         values = corpus.judgments.filter(item=row["item"])["value"].to_list()
         assert row["apart"] == pytest.approx(np.mean([x != y for n, x in enumerate(values) for y in values[n + 1 :]]))

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
 
+from tests.raters.models.endpoint import Answer, Endpoint
 from tests.view.conftest import ARABIC, HOSTILE
-from vantage import demo_corpus
+from vantage import ChatRater, demo_corpus, rate
 from vantage.corpora import Corpus
 from vantage.instruments import Instrument
 from vantage.scales import Scale
 from vantage.view.app import Server
 from vantage.view.explorer import Explorer
 from vantage.view.exporting import export
-from vantage.view.opening import open_paths
+from vantage.view.opening import STORE, open_paths
 
 VIEWS = (
     "items",
@@ -168,6 +171,42 @@ def test_judgments_that_arrive_are_shown(page: Page, corpus: Corpus, tmp_path: P
     corpus.filter(pl.col("item") != "f").write(tmp_path / "corpus")
     page.page.wait_for_function("() => document.querySelectorAll('main ol.rows > li').length === 5", timeout=15000)
     assert "5 items" in page.page.locator("#notice").inner_text()
+
+
+def test_a_run_is_followed_while_it_is_under_way(
+    browser: Any, serve: Callable[[Explorer], Server], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "none-is-needed")
+    folder = demo_corpus().filter(pl.col("kind") == "person").write(tmp_path / "corpus")
+    held = threading.Event()
+
+    def reply(_: dict[str, Any]) -> Answer:
+        if len(endpoint.requests) > 20:
+            held.wait(30)
+        return Answer("2")
+
+    def work() -> None:
+        asked = ChatRater("openai:distant", settings={"base_url": endpoint.url})
+        rate(Corpus.read(folder), asked, "warmth-competence", store=folder / STORE).write(folder)
+
+    with Endpoint(reply) as endpoint, ThreadPoolExecutor(1) as pool:
+        opened = Page(browser, serve(Explorer(*open_paths([folder]))))
+        running = pool.submit(work)
+        opened.go("runs")
+        try:
+            some = "() => Number(document.querySelectorAll('main tbody td')[5]?.innerText) > 0"
+            opened.page.wait_for_function(some, timeout=20000)
+            answered = opened.page.locator("main tbody td").nth(5).inner_text()
+            assert "running" in opened.page.locator("main tbody").inner_text()
+            assert not running.done()
+        finally:
+            held.set()
+        running.result(60)
+        opened.page.get_by_text("complete").wait_for(timeout=20000)
+        assert int(answered) < int(opened.page.locator("main tbody td").nth(5).inner_text().replace(",", ""))
+        assert "openai:distant" in opened.go("raters").inner_text()
+    opened.context.close()
+    assert opened.problems == []
 
 
 def test_the_file_opens_from_disk(browser: Any, explorer: Explorer, tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ from vantage.scales import Scale
 from vantage.view.app import parameters
 from vantage.view.evidence import evidence
 from vantage.view.explorer import Explorer
-from vantage.view.exporting import LARGEST, export
+from vantage.view.exporting import LARGEST, data_of, export
 from vantage.view.opening import STORE, open_path, open_paths
 
 
@@ -278,6 +278,23 @@ def _file(path: Path) -> Path:
 
 def test_the_store_has_the_name_that_is_looked_for() -> None:
     assert store.NAME == STORE
+
+
+def test_a_file_holds_every_item_and_every_rater(tmp_path: Path) -> None:
+    count = 550  # more than one page
+    ids = [f"i{number}" for number in range(count)]
+    people = [f"p{number}" for number in range(count)]
+    judgments = pl.DataFrame({"item": ids, "question": "warm", "rater": people, "value": [1.0, 2.0] * (count // 2)})
+    many = Corpus(
+        pl.DataFrame({"item": ids, "text": ids}),
+        pl.DataFrame({"rater": people}),
+        judgments,
+        [Instrument.of_questions("try", "Try", {"warm": Scale.points(1, 5)})],
+    )
+    many.write(tmp_path / "many")
+    held = data_of(Explorer(*open_paths([tmp_path / "many"])))
+    assert {row["item"] for row in held["items"]["warm"]["rows"]} == set(ids)
+    assert {row["rater"] for row in held["raters"]["warm"]["rows"]} == set(people)
 
 
 def test_a_file_holds_a_visible_sample_of_too_many(monkeypatch: pytest.MonkeyPatch, explorer: Explorer) -> None:

@@ -30,7 +30,7 @@ from vantage.cli import (
 )
 
 ORDER = (
-    *("demo", "new", "instruments", "corpora", "collect", "rate", "models", "train", "runs"),
+    *("demo", "new", "instruments", "corpora", "collect", "rate", "models", "train", "judge", "runs"),
     *("measure", "explain", "facets", "dif", "audit", "panel", "plan", "study", "report", "view", "doctor"),
 )
 """The verbs as help lists them."""
@@ -79,6 +79,7 @@ app.add_typer(collect.app, name="collect", short_help="Ask people: serve a study
 app.command("rate", short_help="Ask a language model.")(rate.rate)
 app.add_typer(models.app, name="models", short_help="Find out which settings and outputs a model supports.")
 app.command("train", short_help="Learn a rater from people's judgments.")(train.train)
+app.command("judge", short_help="Let a trained rater judge texts.")(train.judge)
 app.add_typer(runs.app, name="runs", short_help="Look at stored model calls; export or clean them.")
 app.command(
     "measure", context_settings=measure.CONTEXT, short_help="Measure agreement, reliability, variation, accuracy."

@@ -96,8 +96,13 @@ def export(
         bool, typer.Option("--only", help="Only the collected judgments, without the corpus's own.")
     ] = False,
     platform_ids: Annotated[
-        bool, typer.Option("--platform-ids", help="Add the participants' platform ids to their pseudonyms.")
-    ] = False,
+        Path | None,
+        typer.Option(
+            "--platform-ids",
+            metavar="FILE",
+            help="Also write who the raters are on their platform, with times, to a CSV file that only you can read.",
+        ),
+    ] = None,
     k: Anonymity = 5,
     strict: Strict = False,
     allow_unique: AllowUnique = False,
@@ -111,7 +116,7 @@ def export(
     With --to they go to another folder. Excluded raters are marked, not removed: measures, reports and other exports
     leave them out.
     """
-    from vantage.collect.export import merged, write
+    from vantage.collect.export import merged, write, write_private
     from vantage.corpora.disclosure import guard
     from vantage.errors import InputError
 
@@ -119,14 +124,19 @@ def export(
     if only and to is None:
         raise InputError("--only would replace the corpus with the collected judgments", remedy="pass --to FOLDER")
     with _running(chosen, database) as service:
-        corpus, checks = service.researchers.corpus(platform_ids=platform_ids), service.researchers.checks()
+        corpus, checks = service.researchers.corpus(), service.researchers.checks()
+        people = service.researchers.platform_ids() if platform_ids else None
     collected = len(corpus.judgments)
     if not only:
         corpus = merged(chosen.corpus, corpus, chosen.id)
     corpus, risk = guard(corpus, k=k, strict=strict, allow_unique=allow_unique)
     if risk:
         typer.echo(f"Warning: {risk}", err=True)
+    if platform_ids is not None and people is not None:
+        write_private(people, platform_ids, apart=to or chosen.folder)
     place = write(corpus, checks, to or chosen.folder)
+    with _running(chosen, database) as service:
+        service.researchers.note_export("judgments and platform ids" if platform_ids else "judgments")
     summary = {"folder": str(place), "collected": collected, "judgments": len(corpus.judgments), "checks": len(checks)}
     if as_json:
         print_json(summary)
@@ -142,19 +152,30 @@ def status(
     database: Database = None,
     as_json: Json = False,
 ) -> None:
-    """Show the study's progress and how well raters agree."""
+    """Show the study's progress and how well raters agree. Nothing is changed."""
     from dataclasses import asdict
 
-    with _running(_study(folder, instrument, study, database), database) as service:
+    with _running(_study(folder, instrument, study, database), database, read_only=True) as service:
         overview, agreement = service.researchers.overview(), service.researchers.reliability()
+        known = [asdict(arm) for arm in service.researchers.adaptive()]
+        sequential = service.researchers.sequential()
     if as_json:
-        print_json({**asdict(overview), "reliability": agreement.to_dicts()})
+        tables = {"reliability": agreement.to_dicts(), "adaptive": known, "sequential": sequential}
+        print_json({**asdict(overview), **tables})
         return
     print_rows([asdict(arm) for arm in overview.arms])
     stages = ", ".join(f"{count} {stage.replace('_', ' ')}" for stage, count in overview.participants.items())
     typer.echo(f"\nparticipants: {stages or 'none yet'}{'; the study is paused' if overview.paused else ''}\n")
     if len(agreement):
         print_rows(agreement.drop("options", strict=False).to_dicts())
+    if known:
+        typer.echo("")
+        print_rows(known)
+    for row in sequential:
+        under = f" ({row['condition']})" if row["condition"] else ""
+        interval = "" if row["low"] is None else f"alpha {row['estimate']:.2f}, always-valid 95 % interval "
+        interval += "" if row["low"] is None else f"{row['low']:.2f} to {row['high']:.2f}. "
+        typer.echo(f"{row['question']}{under}: {interval}{row['sentence']}")
 
 
 @app.command()
@@ -198,12 +219,90 @@ def password(
 
 
 @app.command()
+def log(
+    folder: Folder = None,
+    instrument: InstrumentName = None,
+    study: StudyFile = None,
+    database: Database = None,
+    as_json: Json = False,
+) -> None:
+    """Show what happened and when (UTC), from consent to export, under pseudonyms."""
+    with _running(_study(folder, instrument, study, database), database, read_only=True) as service:
+        rows = service.researchers.log()
+    if as_json:
+        print_json(rows.with_columns(rows["at"].dt.to_string("iso")).to_dicts())
+    else:
+        print_rows(rows.to_dicts())
+
+
+@app.command()
+def preview(
+    folder: Folder = None,
+    url: Annotated[str, typer.Option(help="The study's address for participants.")] = "http://localhost:8000",
+    instrument: InstrumentName = None,
+    study: StudyFile = None,
+    database: Database = None,
+) -> None:
+    """Print a link to try the study out: nothing is kept, and nobody's place is taken."""
+    from vantage.collect.web.signing import PREVIEW_PAGE, StudySigner
+
+    with _running(_study(folder, instrument, study, database), database, read_only=True) as service:
+        key = StudySigner(service.database.secret("web")).sign_form(PREVIEW_PAGE, PREVIEW_PAGE)
+    typer.echo(f"{url.rstrip('/')}/preview/?key={key}")
+
+
+@app.command()
+def revise(
+    study: Annotated[Path, typer.Argument(metavar="FILE", help="The corrected study file.")],
+    note: Annotated[str, typer.Option(help="What was corrected, for the log.")],
+    database: Database = None,
+) -> None:
+    """Correct the texts of a study that has started, such as its guidelines.
+
+    The change is recorded with its time and both wordings. Questions and scales cannot be changed.
+    """
+    from vantage.collect.study import AnnotationStudy
+
+    with _running(AnnotationStudy.load(study), database, revision=note):
+        pass
+    typer.echo("The texts are stored. Restart the server to show them.")
+
+
+@app.command()
+def backup(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write, which only you can read.")],
+    folder: Folder = None,
+    instrument: InstrumentName = None,
+    study: StudyFile = None,
+    database: Database = None,
+) -> None:
+    """Back up a study with its keys and platform ids, also while it is running."""
+    from vantage.collect.backup import backup
+
+    with _running(_study(folder, instrument, study, database), database, read_only=True) as service:
+        backup(service.database, file)
+    typer.echo(f"{file}: {file.stat().st_size / 1e6:,.1f} MB; it holds the study's keys, so keep it to yourself.")
+
+
+@app.command()
+def restore(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A backup.")],
+    database: Annotated[str, typer.Option("--database", metavar="URL", help="The database to create.")],
+) -> None:
+    """Create a study's database from a backup, on SQLite or PostgreSQL."""
+    from vantage.collect.backup import restore
+
+    typer.echo(f"The study '{restore(file, database)}' is restored. Serve it with --database {database}.")
+
+
+@app.command()
 def check(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A study file, or a bundled flow (flow:NAME).")],
     folder: Annotated[Path | None, typer.Option("--corpus", help="The corpus, if the file names none.")] = None,
     as_json: Json = False,
 ) -> None:
     """Check a study file and report every problem with its line."""
+    from vantage.adaptive.until import Until
     from vantage.collect.flow_checks import people_needed
     from vantage.collect.study import AnnotationStudy
     from vantage.collect.study_setup import allocations, rows_of, seats
@@ -230,6 +329,7 @@ def check(
         "items": len(own),
         "items_with_known_answers": len(study.kept_apart),
         "ratings_wanted": sum(wanted),
+        **({"ratings_at_most": sum(wanted) // study.plan.core * rule.max} if (rule := study.plan.adaptive) else {}),
         "people_needed": people_needed(study.plan, study.blocks, sizes),
     }
     if as_json:
@@ -237,6 +337,11 @@ def check(
     else:
         print_rows([summary])
         print_rows(blocks)
+        if rule is not None and (needed := Until.parse(rule.until).needed) and needed[1] > rule.max:
+            typer.echo(
+                f"\nItems on which people are evenly split need {needed[1]} ratings for '{rule.until}', so they stop "
+                f"at {rule.max}; those on which everyone agrees need {needed[0]}."
+            )
         typer.echo(f"\n{file}: no problems")
 
 
@@ -287,7 +392,9 @@ def _study(folder: Path | None, instrument: str | None, file: Path | None, datab
     return stored_study(database, folder)
 
 
-def _running(study: AnnotationStudy, database: str | None) -> closing[StudyService]:
+def _running(
+    study: AnnotationStudy, database: str | None, *, read_only: bool = False, revision: str | None = None
+) -> closing[StudyService]:
     from vantage.collect.service import StudyService
 
-    return closing(StudyService(study, database))
+    return closing(StudyService(study, database, read_only=read_only, revision=revision))

@@ -66,7 +66,8 @@ def measure(
         raise InputError(f"measure '{name}' does not group", remedy="leave --by out")
     from vantage.measures.base import chosen_for, only_reason
 
-    whose = {"kinds": options.get("kinds"), "include_excluded": options.get("include_excluded", False)}
+    whose: dict[str, Any] = {"kinds": options.get("kinds")}
+    whose |= {name: options.get(name, False) for name in ("include_excluded", "include_extra")}
     model = options.get("powered_by")
     if model is None and (line := chosen_for(options, corpus, pools=chosen.pools, **whose).sentence):
         typer.echo(line, err=True)

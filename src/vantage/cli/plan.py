@@ -110,6 +110,7 @@ def _print(made: Any, *, as_json: bool, as_csv: bool) -> None:
 
     said = [*sentences(made.choice, VIEWS["choice"])]
     said += sentences(made.powered, VIEWS["powered"]) if len(made.powered) else []
+    said += sentences(made.adaptive, VIEWS["adaptive"]) if len(made.adaptive) else []
     assumed = f"Assumes {'; '.join(made.assumes)}."
     if as_json:
         tables = {name: getattr(made, name).to_dicts() for name in VIEWS}

@@ -1,4 +1,4 @@
-"""`vantage train`: learn a rater from people's judgments, keep it in a folder, and let it judge."""
+"""`vantage train`: learn a rater from people's judgments and keep it; `vantage judge`: let it judge texts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def train(
-    folder: TextsOrFolder,
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="A corpus folder.")],
     question: Annotated[
         str | None, typer.Option("--question", metavar="ID,…", help="Which questions to learn (default: all).")
     ] = None,
@@ -63,10 +63,6 @@ def train(
     ] = None,
     save: Annotated[Path | None, typer.Option(help="Save the rater in this folder.")] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a saved rater.")] = False,
-    load: Annotated[
-        Path | None, typer.Option(help="Load the rater saved in this folder instead of learning one.")
-    ] = None,
-    mapping: TextColumns = None,
     to: Annotated[Path | None, typer.Option("--to", help="Where to write; without it the folder is changed.")] = None,
     as_json: Json = False,
 ) -> None:
@@ -74,33 +70,145 @@ def train(
 
     No text may stand on two sides of a split. Without --validation, texts are held out in turn.
     """
+    from vantage.corpora import Corpus
     from vantage.errors import InputError
-    from vantage.raters.trained.rater import TrainedRater
 
-    if folder.is_file() and load is None:
+    if folder.is_file():
         raise InputError(
             "a file of texts has no judgments to learn from",
             file=folder,
-            remedy="use a saved rater with --load FOLDER, or import the table with its judgments",
+            remedy="use a saved rater with: vantage judge FILE --rater FOLDER, or import the table with its judgments",
         )
-    folder, whole = texts_or_corpus(folder, to, None, mapping)
+    whole = Corpus.read(folder)
     part = whole.filter(**conditions(judge)) if judge else whole
-    if load is not None:
-        rater = TrainedRater.load(load)
-    else:
-        options: dict[str, Any] = {"target": target, "coarse": coarse, "raters": names(raters), "name": name}
-        options |= {"kind": kind, "seed": seed, **settings(setting)}
-        if kind in ("encoder", "blend"):
-            options["checkpoints"] = checkpoints
-        if model is not None:
-            options["model"] = model
-        rater = _fitted(whole, on, validation, part if judge else None, names(question), options)
+    options: dict[str, Any] = {"target": target, "coarse": coarse, "raters": names(raters), "name": name}
+    options |= {"kind": kind, "seed": seed, **settings(setting)}
+    if kind in ("encoder", "blend"):
+        options["checkpoints"] = checkpoints
+    if model is not None:
+        options["model"] = model
+    rater = _fitted(whole, on, validation, part if judge else None, names(question), options)
+    if on and judge:
+        rater.about["tested"] = _tested(rater, part)
     if save is not None:
         rater.save(save, overwrite=overwrite)
+    _tell(rater, _added(rater, whole, part, to or folder), save, to or folder, as_json=as_json)
+
+
+def judge(
+    texts: TextsOrFolder,
+    rater: Annotated[Path, typer.Option(help="The folder of a rater that `vantage train --save` kept.")],
+    to: Annotated[
+        Path | None,
+        typer.Option(
+            "--to",
+            metavar="FILE.csv|FOLDER",
+            help="Where to write: a CSV file with a row per text, or a corpus folder with the judgments. Without it a "
+            "file of texts gives NAME-judged.csv, and a corpus folder is changed.",
+        ),
+    ] = None,
+    mapping: TextColumns = None,
+    on: Annotated[
+        list[str] | None,
+        typer.Option("--on", metavar="COLUMN=VALUE[,VALUE]", help="Judge these items only, such as split=test."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Let a trained rater judge texts: each answer with its mean and an 80 % range.
+
+    The range is that of people's answers, or of their mean for raters that learned means.
+    FOLDER is a file with one text per row (and the columns the rater needs, such as target), or a corpus.
+    """
+    from vantage.corpora.readers import load
+    from vantage.corpora.writers.cells import csv_text
+    from vantage.raters.trained.rater import TrainedRater
+
+    trained = TrainedRater.load(rater)
+    as_table = to.suffix == ".csv" if to is not None else texts.is_file()
+    if texts.is_file():
+        folder, whole = to or Path(), load("texts", texts, map=_every_column(texts, trained, mapping))
+    else:
+        folder, whole = texts_or_corpus(texts, None, None, mapping, write=False)
+    part = whole.filter(**conditions(on)) if on else whole
+    if not as_table:
+        _tell(trained, _added(trained, whole, part, to or folder), None, to or folder, as_json=as_json)
+        return
+    table = trained.table(part)
+    place = to or texts.with_name(f"{texts.name.split('.')[0]}-judged.csv")
+    place.write_text(csv_text(table), "utf-8", newline="")
+    if as_json:
+        print_json({"rater": trained.id, "texts": len(table), "file": str(place)})
+        return
+    print_rows(table.head(5).to_dicts())
+    if len(table) > 5:
+        typer.echo(f"… and {len(table) - 5:,} more")
+    _say_quality(trained)
+    typer.echo(f"Wrote {place}")
+
+
+def _every_column(file: Path, rater: TrainedRater, mapping: list[str] | None) -> dict[str, str]:
+    """Every column of a file of texts under its own name, those mapped under theirs."""
+    from vantage.corpora.readers.files import read_table
+    from vantage.errors import InputError
+
+    given = pairs(mapping or [], "--map")
+    columns = [column for column in read_table(file).frame.columns if column not in given.values()]
+    questions = [question.id for question in rater.questions]
+    for column in columns:
+        if column.removesuffix("_mean").removesuffix("_low").removesuffix("_high") in questions:
+            raise InputError(
+                f"the file has a column '{column}' already", file=file, column=column, remedy="rename it in the file"
+            )
+    return given | {column: column for column in columns if column not in given}
+
+
+def _added(rater: TrainedRater, whole: Corpus, part: Corpus, to: Path) -> int:
+    """Writes the corpus with the rater's judgments; how many there are."""
     judged = rater.rate(whole, part)
-    added = judged.judgments.height - whole.judgments.height
-    judged.write(to or folder)
-    _tell(rater, added, save, to or folder, as_json=as_json)
+    judged.write(to)
+    return judged.judgments.height - whole.judgments.height
+
+
+def _tested(rater: TrainedRater, part: Corpus) -> dict[str, Any]:
+    """How the rater does on judged items that it did not learn from, by question."""
+    import polars as pl
+
+    from vantage.measures.scoring.accuracy import accuracy
+
+    table = rater.table(part)
+    tested = {}
+    for question in rater.questions:
+        given = part.filter(question=question.id, kind="person").judgments.drop_nulls("value")
+        if given.is_empty() or f"{question.id}_mean" not in table.columns:
+            continue
+        means = given.group_by("item").agg(pl.col("value").mean(), pl.lit(question.id).alias("question"))
+        said = table.select("item", pl.lit(question.id).alias("question"), pl.col(f"{question.id}_mean").alias("value"))
+        ranks = accuracy(said.with_columns(rater=pl.lit(rater.id)), reference=means, metric=["spearman"]).row(
+            0, named=True
+        )
+        values = given if rater.predicts_people else means
+        ends = values.join(table.select("item", f"{question.id}_low", f"{question.id}_high"), on="item")
+        inside = ends["value"].is_between(ends[f"{question.id}_low"], ends[f"{question.id}_high"]).mean()
+        ranks = {name: ranks[name] for name in ("estimate", "low", "high")}
+        tested[question.id] = {"items": len(means), "inside": inside, "spearman": ranks}
+    return tested
+
+
+def _say_quality(rater: TrainedRater) -> None:
+    """How well the rater did on texts that it had not seen."""
+    for question, score in rater.about.get("validation", {}).get("held_out", {}).items():
+        typer.echo(
+            f"held-out texts, {printable(question)}: {score:.3f} (rank correlation, or macro F1 of a nominal scale)"
+        )
+    for question, row in rater.about.get("tested", {}).items():
+        estimate, low, high = (row["spearman"][name] for name in ("estimate", "low", "high"))
+        ranks = "no rank correlation" if estimate is None else f"Spearman {estimate:.2f}"
+        ranks += "" if low is None else f" [{low:.2f}, {high:.2f}]"
+        what = "people's answers" if rater.predicts_people else "these means"
+        inside = f"{row['inside']:.0%} of {what} lie in the range"
+        typer.echo(f"{row['items']:,} unseen items, {printable(question)}: {ranks} with people's means; {inside}")
+    for note in rater.notes:
+        typer.echo(f"• {printable(note)}")
 
 
 def settings(words: list[str] | None) -> dict[str, Any]:
@@ -174,13 +282,7 @@ def _tell(rater: TrainedRater, added: int, save: Path | None, to: Path, *, as_js
         print_json({**row, "about": about, "notes": rater.notes})
         return
     print_rows([row])
-    held = about.get("validation", {}).get("held_out", {})
-    for question, score in held.items():
-        typer.echo(
-            f"held-out texts, {printable(question)}: {score:.3f} (rank correlation, or macro F1 of a nominal scale)"
-        )
-    for note in rater.notes:
-        typer.echo(f"• {printable(note)}")
+    _say_quality(rater)
     if save is not None:
         typer.echo(f"\nKept the rater in {save}")
     typer.echo(f"Wrote {to}")

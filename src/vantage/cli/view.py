@@ -38,12 +38,15 @@ def view(
         typer.echo(f"Wrote {export} ({export.stat().st_size / 2**20:.1f} MB)")
         return
     import socket
+    from threading import Thread
 
+    explorer.refresh()
+    # The first page is computed while the server is imported and the browser opens.
+    Thread(target=explorer.prepare, daemon=True).start()
     import uvicorn
 
     from vantage.view.app import Server
 
-    explorer.refresh()
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:

@@ -9,14 +9,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from vantage.collect.flow_document import TraitPart
+from vantage.collect.languages import Sentence, sentence
 from vantage.collect.views import InvalidAnswers, QuestionAnswer
 from vantage.instruments import Question
 from vantage.presentations import PLAIN, Presentation
-from vantage.scales import Scale, show_code
+from vantage.scales import Scale
 
 LONGEST: Final = 10_000
 """Most characters of a reason."""
-NOT_OFFERED: Final = "This is not one of the answers."
+NOT_OFFERED: Final = sentence("This is not one of the answers.")
 LINE: Final = 500
 """Most characters of a trait given as text."""
 
@@ -40,7 +41,7 @@ def checked(
     vantage.collect.views.InvalidAnswers: irony: This is not one of the answers.
     """
     names = {question.id for question in questions}
-    problems = {name: "This question is not on the page." for name in given if name not in names}
+    problems: dict[str, str] = {name: "This question is not on the page." for name in given if name not in names}
     reasons: dict[str, str] = {}
     stored: dict[str, list[Any]] = {}
     for question, way in zip(questions, ways or [PLAIN] * len(questions), strict=True):
@@ -49,9 +50,11 @@ def checked(
         if problem := _problem(question.scale, answer):
             problems[question.id] = problem
         if question.rationale == "required" and not reason:
-            reasons[question.id] = "Please give a reason."
+            reasons[question.id] = sentence("Please give a reason.")
         elif len(reason) > LONGEST:
-            reasons[question.id] = f"Please shorten the reason to {LONGEST:,} characters; it has {len(reason):,}."
+            reasons[question.id] = sentence(
+                "Please shorten the reason to %(most)s characters; it has %(length)s.", most=LONGEST, length=len(reason)
+            )
         value = None if answer.value is None else float(way.decoded(question, answer.value))
         stored[question.id] = [value, answer.status, reason or None, *([str(way)] if str(way) else [])]
     if problems or reasons:
@@ -67,9 +70,14 @@ def _problem(scale: Scale, answer: QuestionAnswer) -> str:
     if valid:
         return ""
     if scale.range is not None:
-        otherwise = ", or choose the other answer" if scale.opt_outs else ""
-        return f"Please enter a number from {show_code(scale.ends[0])} to {show_code(scale.ends[1])}{otherwise}."
-    return "Please choose an answer." if answer == QuestionAnswer(rationale=answer.rationale) else NOT_OFFERED
+        low, high = scale.ends
+        if scale.opt_outs:
+            return sentence(
+                "Please enter a number from %(low)s to %(high)s, or choose the other answer.", low=low, high=high
+            )
+        return sentence("Please enter a number from %(low)s to %(high)s.", low=low, high=high)
+    missing = answer == QuestionAnswer(rationale=answer.rationale)
+    return sentence("Please choose an answer.") if missing else NOT_OFFERED
 
 
 def read(stored: str) -> dict[str, QuestionAnswer]:
@@ -89,11 +97,11 @@ def check_traits(traits: Sequence[TraitPart], given: Mapping[str, str | Sequence
     for trait in traits:
         try:
             stored[trait.id] = _trait(trait, given.get(trait.id, ""))
-        except ValueError as error:
-            problems[trait.id] = str(error)
+        except _NotAnAnswerError as error:
+            problems[trait.id] = error.problem
             continue
         if trait.required and stored[trait.id] in (None, []):
-            problems[trait.id] = "Please answer this question."
+            problems[trait.id] = sentence("Please answer this question.")
     if problems:
         raise InvalidAnswers(problems)
     return stored
@@ -104,13 +112,13 @@ def _trait(trait: TraitPart, given: str | Sequence[str]) -> Any:
     texts = [text for text in texts if text]
     if trait.kind in ("choice", "several"):
         if any(text not in trait.options for text in texts) or (trait.kind == "choice" and len(texts) > 1):
-            raise ValueError(NOT_OFFERED)
+            raise _NotAnAnswerError(NOT_OFFERED)
         chosen = [option for option in trait.options if option in texts]
         return chosen if trait.kind == "several" else next(iter(chosen), None)
     text = texts[0] if texts else ""
     if trait.kind == "text":
         if len(text) > LINE:
-            raise ValueError(f"Please shorten this to {LINE} characters.")
+            raise _NotAnAnswerError(sentence("Please shorten this to %(most)s characters.", most=LINE))
         return text or None
     if not text:
         return None
@@ -119,13 +127,26 @@ def _trait(trait: TraitPart, given: str | Sequence[str]) -> Any:
     except ValueError:
         number = None
     if number is None:
-        raise ValueError("Please enter a whole number.")
+        raise _NotAnAnswerError(sentence("Please enter a whole number."))
     if (trait.from_ is not None and number < trait.from_) or (trait.to is not None and number > trait.to):
-        span = f"from {trait.from_} to {trait.to}"
-        if trait.from_ is None or trait.to is None:
-            span = f"of at least {trait.from_}" if trait.to is None else f"of at most {trait.to}"
-        raise ValueError(f"Please enter a number {span}.")
+        raise _NotAnAnswerError(_outside(trait))
     return number
+
+
+def _outside(trait: TraitPart) -> Sentence:
+    """Says which numbers a trait accepts."""
+    if trait.from_ is None:
+        return sentence("Please enter a number of at most %(high)s.", high=trait.to or 0)
+    if trait.to is None:
+        return sentence("Please enter a number of at least %(low)s.", low=trait.from_)
+    return sentence("Please enter a number from %(low)s to %(high)s.", low=trait.from_, high=trait.to)
+
+
+class _NotAnAnswerError(Exception):
+    """An answer to a trait question that cannot be stored."""
+
+    def __init__(self, problem: Sentence) -> None:
+        self.problem = problem
 
 
 def cleaned(text: str) -> str:

@@ -6,7 +6,7 @@ On SQLite the transaction itself is the lock.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from random import Random
 from typing import Any, Final
@@ -26,7 +26,11 @@ WINDOW: Final = 500
 _TAKEN = select(pages.c.row).where(pages.c.participant == bindparam("participant"), pages.c.row.is_not(None))
 _RETURNED = (
     select(returned.c.seat, returned.c.row)
-    .where(returned.c.arm == bindparam("arm"), returned.c.seat > bindparam("after"))
+    .where(
+        returned.c.arm == bindparam("arm"),
+        returned.c.seat > bindparam("after"),
+        returned.c.seat < bindparam("core"),
+    )
     .order_by(returned.c.seat)
     .limit(WINDOW)
 )
@@ -72,9 +76,31 @@ def reserve(
     state: Mapping[int, Mapping[str, Any]],
     participant: int,
     wanted: Mapping[int, int],
+    avoid: Set[int] = frozenset(),
 ) -> list[Reserved]:
-    """Reserves the wanted number of seats per arm; where an arm has too few, the others fill up."""
+    """Reserves the wanted number of seats per arm; where an arm has too few, the others fill up.
+
+    Items to `avoid` are reserved only where there are not enough others.
+    """
     taken = set(connection.execute(_TAKEN, {"participant": participant}).scalars())
+    reserved: list[Reserved] = []
+    if avoid:
+        for number, count in wanted.items():
+            reserved += _take(connection, allocations[number], state[number], taken | avoid, count)
+            taken.update(one.row for one in reserved)
+        state = lock_arms(connection)
+        wanted = {number: count - sum(one.arm == number for one in reserved) for number, count in wanted.items()}
+        return reserved + _reserve(connection, allocations, state, taken, wanted)
+    return _reserve(connection, allocations, state, taken, wanted)
+
+
+def _reserve(
+    connection: Connection,
+    allocations: Sequence[ArmAllocation],
+    state: Mapping[int, Mapping[str, Any]],
+    taken: set[int],
+    wanted: Mapping[int, int],
+) -> list[Reserved]:
     reserved: list[Reserved] = []
     for number, count in wanted.items():
         reserved += _take(connection, allocations[number], state[number], taken, count)
@@ -125,7 +151,7 @@ def _take_returned(
     reserved: list[Reserved] = []
     after, more = -1, arm["returned"] > 0
     while more and len(reserved) < count:
-        window = connection.execute(_RETURNED, {"arm": number, "after": after}).all()
+        window = connection.execute(_RETURNED, {"arm": number, "after": after, "core": arm["seats"]}).all()
         for seat, row in window:
             if row not in taken and len(reserved) < count:
                 taken.add(row)
@@ -142,7 +168,7 @@ def release(connection: Connection, participant: int, states: Sequence[str], *, 
     """Returns the seats of a participant's pages in the given states; their number."""
     mine = and_(pages.c.participant == participant, pages.c.state.in_(states), pages.c.kind == "item")
     own = and_(mine, pages.c.seat.is_not(None))
-    lock_arms(connection)
+    state = lock_arms(connection)
     if becomes is not None:
         # Items that are judged once more have no seat of their own.
         connection.execute(update(pages).where(mine, pages.c.occasion > 0).values(state=becomes))
@@ -153,30 +179,34 @@ def release(connection: Connection, participant: int, states: Sequence[str], *, 
     connection.execute(update(pages).where(own).values(values))
     connection.execute(returned.insert(), [{"arm": arm, "seat": seat, "row": row} for arm, seat, row in held])
     for number in sorted({arm for arm, _, _ in held}):
-        count = sum(arm == number for arm, _, _ in held)
+        # Seats beyond the core are handed out by need (see `adapting`); here they only wait to be reclaimed.
+        count = sum(arm == number and seat < state[number]["seats"] for arm, seat, _ in held)
         connection.execute(update(arms).where(arms.c.arm == number).values(returned=arms.c.returned + count))
     return len(held)
 
 
 def release_page(connection: Connection, page: Row[Any]) -> None:
     """Returns the seat of one page, which lapses."""
-    lock_arms(connection)
+    state = lock_arms(connection)
     connection.execute(update(pages).where(pages.c.id == page.id).values(seat=None, state="lapsed"))
     if page.seat is not None:
         connection.execute(returned.insert(), {"arm": page.arm, "seat": page.seat, "row": page.row})
-        connection.execute(update(arms).where(arms.c.arm == page.arm).values(returned=arms.c.returned + 1))
+        count = int(page.seat < state[page.arm]["seats"])
+        connection.execute(update(arms).where(arms.c.arm == page.arm).values(returned=arms.c.returned + count))
 
 
 def reclaim(connection: Connection, page: int, arm: int, row: int) -> bool:
     """Reserves a seat for the item of a page that lost its own; false when others have all of them."""
-    lock_arms(connection)
+    state = lock_arms(connection)
     seat = connection.execute(
         select(func.min(returned.c.seat)).where(returned.c.arm == arm, returned.c.row == row)
     ).scalar()
     if seat is None:
         return False
     connection.execute(returned.delete().where(returned.c.arm == arm, returned.c.seat == seat))
-    connection.execute(update(arms).where(arms.c.arm == arm).values(returned=arms.c.returned - 1))
+    connection.execute(
+        update(arms).where(arms.c.arm == arm).values(returned=arms.c.returned - int(seat < state[arm]["seats"]))
+    )
     connection.execute(update(pages).where(pages.c.id == page).values(seat=seat))
     return True
 

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, case, func, select, update
 from sqlalchemy.engine import Row
 
 from vantage.collect import assignment
+from vantage.collect.adapting import Adapting
 from vantage.collect.allocation import ArmAllocation
 from vantage.collect.blocks import Block, spaced
 from vantage.collect.study import AnnotationStudy
@@ -25,6 +26,8 @@ class Batches:
     arms: Sequence[ArmAllocation]
     apart: Mapping[str, int]
     """The rows of the items with known answers."""
+    adapting: Adapting | None = None
+    """Who gets ratings beyond the core, in an adaptive study."""
 
     def begin(self, connection: Connection, person: Row[Any], block: Block, now: float) -> bool:
         """Reserves a batch of a block and writes its pages; false when nothing is left for this participant.
@@ -42,7 +45,7 @@ class Batches:
             arm = assignment.choose_arm(state, chosen, rng) if block.repeats is None else block.arms_of(chosen)[0]
         if block.repeats is None:
             wanted = self._wanted(block, chosen, arm, rng)
-            rows = [_page(one) for one in assignment.reserve(connection, self.arms, state, number, wanted)]
+            rows = [_page(one) for one in self._reserve(connection, state, person, wanted)]
             if block.fixed:
                 rows.sort(key=lambda row: row["row"])
             else:
@@ -137,6 +140,39 @@ class Batches:
             .values(lease=now + self.lease, pages=counts.pages, answered=counts.answered)
         )
 
+    def begin_again(self, connection: Connection, person: Row[Any], block: Block, now: float) -> bool:
+        """Reserves an unopened batch anew, now that the participant's traits are known."""
+        assignment.release(connection, person.number, ["open"], becomes="lapsed")
+        connection.execute(pages.delete().where(pages.c.participant == person.number, pages.c.batch == person.batch))
+        own = participants.c.number == person.number
+        connection.execute(update(participants).where(own).values(batch=person.batch - 1))
+        again = connection.execute(select(participants).where(own)).one()
+        return self.begin(connection, again, block, now)
+
+    def work_left(self, connection: Connection, now: float) -> bool:
+        """Whether a new participant would get work."""
+        if self.adapting is not None and self.adapting.enough(connection):
+            return False
+        return assignment.work_left(connection, now) or (
+            self.adapting is not None and self.adapting.work_left(connection)
+        )
+
+    def _reserve(
+        self,
+        connection: Connection,
+        state: Mapping[int, Mapping[str, Any]],
+        person: Row[Any],
+        wanted: Mapping[int, int],
+    ) -> list[assignment.Reserved]:
+        """Seats of the core, then of an adaptive study's open items."""
+        if self.adapting is None:
+            return assignment.reserve(connection, self.arms, state, person.number, wanted)
+        if self.adapting.enough(connection):
+            return []
+        avoid = self.adapting.avoid(connection, person, wanted)
+        reserved = assignment.reserve(connection, self.arms, state, person.number, wanted, avoid)
+        return reserved + self.adapting.reserve(connection, person, wanted, reserved)
+
     @property
     def lease(self) -> float:
         """Seconds for which work is reserved."""
@@ -150,7 +186,7 @@ class Batches:
         for page in reversed(lost):  # from the end, so that the positions of the others stay
             self.drop(connection, page)
         state = assignment.lock_arms(connection)
-        reserved = assignment.reserve(connection, self.arms, state, person.number, wanted)
+        reserved = self._reserve(connection, state, person, wanted)
         own = (pages.c.participant == person.number, pages.c.batch == person.batch, pages.c.position > 0)
         last = connection.execute(select(func.max(pages.c.position)).where(*own)).scalar() or 0
         if reserved:

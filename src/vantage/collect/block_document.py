@@ -74,6 +74,8 @@ class AttentionPart(DocumentPart):
     """Ids of the instrument's checks, or your own checks; by default all of the instrument's."""
     threshold: Share = 0.2
     """Participants who fail a larger share than this are flagged for review."""
+    placed: Literal["above", "inside"] = "above"
+    """Whether the instruction stands above the questions, or inside the text of an ordinary-looking item."""
 
 
 class RangePart(DocumentPart):

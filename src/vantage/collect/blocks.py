@@ -145,7 +145,7 @@ def blocks_of(plan: StudyDocument, instruments: Mapping[str, Instrument]) -> tup
             conditions=tuple(conditions.names) if conditions else (part.condition,),
             within=conditions is not None and bool(conditions.within),
             question_sets=question_sets(asked, instrument),
-            raters=part.raters or plan.raters,
+            raters=part.raters or plan.core,
             double=None if own or source else plan.double,
             size=part.batch or plan.batch.size,
             fixed=(part.order or plan.order.items) == "fixed",

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import logging
+import threading
 import time
 from typing import Final
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, select, update
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
+from vantage.collect.adapting import Adapting
 from vantage.collect.batches import Batches
+from vantage.collect.events import record
+from vantage.collect.private import PrivateStore, identities
 from vantage.collect.pseudonyms import derived
 from vantage.collect.study import AnnotationStudy
 from vantage.collect.study_setup import allocations, open_database, read_setting, stored_rows, write_setting
-from vantage.collect.tables import items
+from vantage.collect.tables import items, receipts
+from vantage.collect.withdrawal import TABLES, pending
 
+LOG: Final = logging.getLogger("vantage.collect")
 PAUSE_CACHED: Final = 1.0
 """Seconds for which a worker caches whether the study is paused; another worker may change it."""
 
@@ -20,16 +28,72 @@ PAUSE_CACHED: Final = 1.0
 class StudyDatabase:
     """A study with its database open; `read` and `write` run a function of a connection (see `sql.SqlDatabase`)."""
 
-    def __init__(self, study: AnnotationStudy, address: str | None = None) -> None:
+    def __init__(
+        self,
+        study: AnnotationStudy,
+        address: str | None = None,
+        *,
+        read_only: bool = False,
+        revision: str | None = None,
+        apart: bool = True,
+    ) -> None:
         self.study = study
-        self.sql = open_database(study, address)
+        self.sql = open_database(study, address, read_only=read_only, revision=revision)
+        try:
+            self.private = PrivateStore(self.sql, study.id, apart=apart)
+        except BaseException:
+            self.sql.close()
+            raise
         self.read, self.write = self.sql.read, self.sql.write
-        self.key = self.read(lambda c: read_setting(c, "secret") or "")
-        apart = select(items.c.item, items.c.row).where(items.c.item.in_(study.kept_apart))
-        rows: dict[str, int] = self.read(lambda c: {one.item: one.row for one in c.execute(apart)})
-        made = allocations(study, self.read(lambda c: stored_rows(c, study)))
-        self.batches = Batches(study, made, rows)
+        self.key = self.private.setting("secret") or ""
+        known = select(items.c.item, items.c.row).where(items.c.item.in_(study.kept_apart))
+        rows: dict[str, int] = self.read(lambda c: {one.item: one.row for one in c.execute(known)})
+        arms, adaptive = allocations(study, self.read(lambda c: stored_rows(c, study))), study.plan.adaptive
+        adapting = None if adaptive is None else Adapting(study, adaptive, arms)
+        self.batches = Batches(study, arms, rows, adapting)
         self._paused = (False, 0.0)
+        self._purging = threading.Lock()
+        if not read_only and self.read(pending):
+            self.complete_deletions()
+
+    def close(self) -> None:
+        """Completes pending changes and closes the database."""
+        with self._purging:
+            self.private.close()
+            self.sql.close()
+
+    def complete_deletions(self, wait: float = 0.0) -> None:
+        """Removes the remains of deleted answers in a thread of its own, and waits so many seconds for it."""
+        thread = threading.Thread(target=self._complete_deletions, name="vantage-purge", daemon=True)
+        thread.start()
+        thread.join(wait)
+
+    def _complete_deletions(self) -> None:
+        with self._purging:
+            try:
+                waiting = self.read(pending)
+                for rater in waiting.values():
+                    self.private.forget(rater)
+                self.purge()
+                if waiting:
+                    done = update(receipts).where(receipts.c.code.in_(waiting)).values(purged_at=time.time())
+                    self.write(lambda c: c.execute(done).close())
+            except (DBAPIError, TimeoutError) as error:
+                LOG.warning("deleted answers are not purged yet: %s", str(error).splitlines()[0])
+
+    def purge(self) -> None:
+        """Removes the remains of deleted rows from the files of the database."""
+        self.sql.purge(TABLES)
+        self.private.sql.purge([identities.name])
+
+    def answers(self) -> bool:
+        """Whether the database can be read."""
+        try:
+            self.read(lambda c: read_setting(c, "schema"))
+            self.private.setting("secret")
+        except SQLAlchemyError:
+            return False
+        return True
 
     def secret(self, purpose: str) -> bytes:
         """32 bytes for signing, different for each purpose, the same in every worker and after a restart."""
@@ -50,5 +114,10 @@ class StudyDatabase:
 
     def pause(self, paused: bool = True) -> None:
         """Pauses or resumes the study; pages that participants have open can still be submitted."""
-        self.write(lambda c: write_setting(c, "paused", "yes" if paused else ""))
+
+        def job(connection: Connection) -> None:
+            write_setting(connection, "paused", "yes" if paused else "")
+            record(connection, "paused" if paused else "resumed")
+
+        self.write(job)
         self._paused = (paused, time.monotonic() + PAUSE_CACHED)

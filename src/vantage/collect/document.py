@@ -8,8 +8,9 @@ from __future__ import annotations
 import json
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
+from vantage.adaptive.until import Until
 from vantage.collect.block_document import (
     AttentionPart,
     BatchPart,
@@ -21,10 +22,62 @@ from vantage.collect.block_document import (
     Questions,
 )
 from vantage.collect.flow_document import PhasePart, QuizPart, TraitId, TraitPart
+from vantage.collect.rules import Rule
 from vantage.instruments.document import DocumentPart, Id, Text
 
 Code = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 """A platform's code: letters, digits, hyphens and underscores."""
+
+
+class RulePart(DocumentPart):
+    """A rule about raters, applied by the server when they finish a batch."""
+
+    exclude: Text | None = None
+    """Raters who fulfil this are excluded, such as `failed attention > 0.5 after 2`."""
+    flag: Text | None = None
+    """Raters who fulfil this are flagged for review."""
+
+    @field_validator("exclude", "flag")
+    @classmethod
+    def _readable(cls, text: str | None) -> str | None:
+        if text is not None:
+            Rule.parse(text)
+        return text
+
+    @model_validator(mode="after")
+    def _one_of_them(self) -> RulePart:
+        if (self.exclude is None) == (self.flag is None):
+            raise ValueError("give either 'exclude' or 'flag'")
+        return self
+
+
+class RatersPart(DocumentPart):
+    """Adaptive allocation: every item gets some ratings, and more until it is known well enough."""
+
+    min: Annotated[int, Field(ge=1, le=1000)]
+    """The core: ratings that every item gets, whatever the answers; estimates for the whole study rest on these."""
+    max: Annotated[int, Field(ge=2, le=1000)]
+    """The most ratings of an item."""
+    until: Text
+    """`width 0.3`, for every item; `error 0.1`, on average; or `alpha 0.2`, for the study's alpha."""
+    balance: tuple[Id, ...] = ()
+    """Traits of which every value should see every item."""
+
+    @field_validator("until")
+    @classmethod
+    def _readable(cls, text: str) -> str:
+        return str(Until.parse(text))
+
+    @model_validator(mode="after")
+    def _rises(self) -> RatersPart:
+        if self.min >= self.max:
+            raise ValueError(f"'max' is {self.max}, which is not more than 'min', {self.min}")
+        return self
+
+    @property
+    def extra(self) -> int:
+        """The most ratings of an item beyond the core."""
+        return self.max - self.min
 
 
 class RecruitmentPart(DocumentPart):
@@ -49,6 +102,10 @@ class StudyDocument(DocumentPart):
     """The study's id, used for the database and the exported raters."""
     title: Text
     """Shown at the top of every page."""
+    language: str = ""
+    """The language of the pages and of this file's texts, such as `de`; by default the instrument's."""
+    languages: tuple[str, ...] = ()
+    """Languages of the pages to choose from; items, questions and this file's texts stay as they are."""
     corpus: Text
     """The corpus folder, relative to this file."""
     instrument: Text
@@ -59,8 +116,11 @@ class StudyDocument(DocumentPart):
     """All on one page, one question per participant, or groups of questions, of which each participant gets one."""
     conditions: ConditionsPart | None = None
     """Conditions of the instrument; by default all fields are shown and the condition is empty."""
-    raters: Annotated[int, Field(ge=1, le=1000)] = 3
-    """Raters wanted per item, condition and group of questions."""
+    raters: Annotated[
+        Annotated[int, Field(ge=1, le=1000), Tag("[number]")] | Annotated[RatersPart, Tag("[rule]")],
+        Discriminator(lambda given: "[rule]" if isinstance(given, dict | RatersPart) else "[number]"),
+    ] = 3
+    """Raters wanted per item, condition and group of questions: a number, or `{min, max, until}`."""
     double: DoublePart | None = None
     """More raters for a random subset of the items."""
     batch: BatchPart = BatchPart()
@@ -71,6 +131,10 @@ class StudyDocument(DocumentPart):
     """Minutes without activity after which a participant's reserved work is released to others."""
     attention: AttentionPart | None = None
     gold: GoldPart | None = None
+    rules: tuple[RulePart, ...] = ()
+    """Rules about raters, fixed before the study starts."""
+    evidence: Literal["typing"] | None = None
+    """`typing`: count pastes, keys and absences; the consent then says so."""
     traits: tuple[TraitPart, ...] = ()
     """Questions about the participant, asked after consent."""
     quiz: QuizPart | None = None
@@ -91,6 +155,18 @@ class StudyDocument(DocumentPart):
     recruitment: RecruitmentPart = RecruitmentPart()
     database: str = ""
     """A database address; by default a SQLite file in the corpus folder."""
+
+    @property
+    def adaptive(self) -> RatersPart | None:
+        """The adaptive allocation, where there is one."""
+        return self.raters if isinstance(self.raters, RatersPart) else None
+
+    @property
+    def core(self) -> int:
+        """Ratings per item that are assigned without a look at the answers."""
+        if isinstance(self.raters, int):
+            return self.raters
+        return self.raters.min if Until.parse(self.raters.until).by_item else self.raters.max
 
 
 def json_schema() -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import secrets
 from collections.abc import Mapping
@@ -12,7 +11,9 @@ from sqlalchemy import Connection, select
 from sqlalchemy.engine import Row
 
 from vantage.collect.document import RecruitmentPart
-from vantage.collect.pseudonyms import pseudonym, withdrawn
+from vantage.collect.events import record
+from vantage.collect.languages import sentence
+from vantage.collect.pseudonyms import pseudonym
 from vantage.collect.tables import invitations, participants
 from vantage.collect.views import Refused
 
@@ -37,44 +38,51 @@ def identify(recruitment: RecruitmentPart, params: Mapping[str, str]) -> tuple[s
     if recruitment.via == "link":
         return "link", _checked("form", params["form"]) if "form" in params else None, {}
     if recruitment.via == "invitation":
-        raise Refused("This study is open by invitation only. Please use the complete link you were sent.")
+        raise Refused(sentence("This study is open by invitation only. Please use the complete link you were sent."))
     name, others = PLATFORMS[recruitment.via]
     if params.get("assignmentId") == PREVIEW:
-        raise Refused("This is a preview. Please accept the task first, then open the study again.")
+        raise Refused(sentence("This is a preview. Please accept the task first, then open the study again."))
     if not params.get(name):
-        raise Refused("Your link does not identify you. Please open the study from the platform that sent you.")
+        raise Refused(
+            sentence("Your link does not identify you. Please open the study from the platform that sent you.")
+        )
     kept = {other: _checked(other, params[other]) for other in others if params.get(other)}
     return recruitment.via, _checked(name, params[name]), kept
 
 
 def _checked(name: str, value: str) -> str:
     if not _IDENTIFIER.fullmatch(value):
-        raise Refused(f"The '{name}' part of your link is damaged. Please copy the complete link and try again.")
+        raise Refused(
+            sentence(
+                "The “%(part)s” part of your link is damaged. Please copy the complete link and try again.", part=name
+            )
+        )
     return value
 
 
-def find_or_create(
-    connection: Connection, secret: str, source: str, external: str | None, links: Mapping[str, str], now: float
-) -> Row[Any]:
-    """The participant with this identity, created on the first visit."""
-    if external is not None:
-        names = [external, withdrawn(secret, source, external)]
-        known = select(participants).where(participants.c.source == source, participants.c.external.in_(names))
-        if (row := connection.execute(known).one_or_none()) is not None:
-            return row
+def known(connection: Connection, secret: str, source: str, external: str) -> Row[Any] | None:
+    """The participant with this identity, or null; an invitation that was never made is refused."""
     if source == "invitation":
         token = select(invitations.c.token).where(invitations.c.token == external)
         if connection.execute(token).first() is None:
-            raise Refused("This invitation is unknown. Please check the link you were sent.", "unknown")
+            raise Refused(sentence("This invitation is unknown. Please check the link you were sent."), "unknown")
+    rater = pseudonym(secret, source, external)
+    return connection.execute(select(participants).where(participants.c.rater == rater)).one_or_none()
+
+
+def find_or_create(connection: Connection, secret: str, source: str, external: str | None, now: float) -> Row[Any]:
+    """The participant with this identity, created on the first visit."""
+    if external is not None and (row := known(connection, secret, source, external)) is not None:
+        return row
     id_ = secrets.token_urlsafe(24)
+    rater = pseudonym(secret, source, external if external is not None else id_)
     connection.execute(
         participants.insert(),
         {
             "id": id_,
-            "rater": pseudonym(secret, source, external if external is not None else id_),
+            "rater": rater,
             "source": source,
-            "external": external,
-            "links": json.dumps(links),
+            "links": "{}",
             "stage": "consent",
             "batch": 0,
             "pages": 0,
@@ -85,4 +93,5 @@ def find_or_create(
             "note": "",
         },
     )
+    record(connection, "entered", rater, source=source)
     return connection.execute(select(participants).where(participants.c.id == id_)).one()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import tempfile
 import zipfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -15,14 +16,18 @@ from typing import Any, Final
 import polars as pl
 from sqlalchemy import Connection, select
 
+from vantage.adaptive.until import Until
 from vantage.collect.answers import read
 from vantage.collect.blocks import Block
+from vantage.collect.evidence import summary
 from vantage.collect.phases import Training, accepts
 from vantage.collect.study import AnnotationStudy
-from vantage.collect.tables import items, pages, participants, submissions
+from vantage.collect.tables import arms, evidence, items, pages, participants, reviews, submissions
 from vantage.corpora import About, Corpus
 from vantage.corpora.schema import KIND, STATUS
 from vantage.corpora.writers import csv_text
+from vantage.errors import InputError
+from vantage.measures.kinds import CORE, EXTRA
 
 JUDGED: Final[dict[str, Any]] = {
     "item": pl.String,
@@ -33,10 +38,13 @@ JUDGED: Final[dict[str, Any]] = {
     "value": pl.Float64,
     "status": STATUS,
     "rationale": pl.String,
+    "answered_at": pl.Datetime("ms"),
+    "revision": pl.Int32,
     "seconds": pl.Float64,
     "position": pl.Int32,
     "presentation": pl.String,
     "block": pl.String,
+    "allocation": pl.String,
 }
 CHECKED: Final[dict[str, Any]] = {
     "rater": pl.String,
@@ -66,6 +74,14 @@ class Collected:
 def collected(connection: Connection, study: AnnotationStudy) -> Collected:
     """Reads the current answers, in the order in which each rater saw the pages."""
     people = [dict(row) for row in connection.execute(select(participants).order_by(participants.c.number)).mappings()]
+    decided = {row["participant"]: dict(row) for row in connection.execute(_DECIDED).mappings()}
+    typed: dict[int, list[dict[str, int]]] = {}
+    for number, counts in connection.execute(_TYPED):
+        typed.setdefault(number, []).append(json.loads(counts))
+    for person in people:
+        latest = decided.get(person["number"], {})
+        person |= {name: latest.get(name) for name in ("decided_by", "at")}
+        person["evidence"] = summary(typed.get(person["number"], ()))
     names = {row["number"]: row["rater"] for row in people}
     rows = connection.execute(
         select(
@@ -78,40 +94,55 @@ def collected(connection: Connection, study: AnnotationStudy) -> Collected:
             items.c.item,
             submissions.c.answers,
             submissions.c.seconds,
+            submissions.c.at,
+            submissions.c.revision,
+            (pages.c.seat < arms.c.seats).label("core"),
         )
         .join(submissions, (submissions.c.page == pages.c.id) & (submissions.c.revision == pages.c.revision))
         .outerjoin(items, items.c.row == pages.c.row)
+        .outerjoin(arms, arms.c.arm == pages.c.arm)
         .where(pages.c.state == "answered")
         .order_by(pages.c.participant, pages.c.batch, pages.c.position)
     )
     judged: list[tuple[Any, ...]] = []
     checked: list[tuple[Any, ...]] = []
     seen: Counter[tuple[Any, ...]] = Counter()
-    for number, kind, check, condition, position, group, item, answers, seconds in rows:
+    for number, kind, check, condition, position, group, item, answers, seconds, at, revision, core in rows:
         block = study.blocks[0] if group is None else study.block(group)
         for question, (value, status, rationale, *way) in json.loads(answers).items():
             if kind == "item":
                 key = (item, question, names[number], condition)
-                told = (value, status, rationale, seconds, position, way[0] if way else None, block.id)
-                judged.append((*key, seen[key], *told))
+                saved = (round(at * 1000), revision, seconds, position, way[0] if way else None, block.id)
+                judged.append((*key, seen[key], value, status, rationale, *saved, CORE if core else EXTRA))
                 seen[key] += 1
-            elif (passed := _passed(block, kind, check, question, value)) is not None:
+            elif (passed := passed_check(block, kind, check, question, value)) is not None:
                 row = (names[number], kind, check, question, condition, value, status, passed, seconds, position)
                 checked.append(row)
     for person in people:
         checked += _practised(study, person["rater"], person["state"])
-    judgments = pl.DataFrame(judged, schema=JUDGED, orient="row")
+    judgments = pl.DataFrame(judged, schema={**JUDGED, "answered_at": pl.Int64}, orient="row").cast(
+        {"answered_at": JUDGED["answered_at"]}
+    )
     if judgments["presentation"].null_count() == len(judgments):
         judgments = judgments.drop("presentation")
     if len(study.blocks) == 1:
         judgments = judgments.drop("block")
+    if study.plan.adaptive is None or not Until.parse(study.plan.adaptive.until).by_item:
+        judgments = judgments.drop("allocation")
     return Collected(
         judgments,
         pl.DataFrame(checked, schema=CHECKED, orient="row"),
-        pl.DataFrame(people, schema=_PEOPLE, infer_schema_length=None),
+        pl.DataFrame(people, schema=_PEOPLE | _BESIDE, infer_schema_length=None),
     )
 
 
+_DECIDED: Final = select(reviews.c.participant, reviews.c.at, reviews.c.decided_by).order_by(reviews.c.id)
+_TYPED: Final = (
+    select(pages.c.participant, evidence.c.counts)
+    .join(evidence, (evidence.c.page == pages.c.id) & (evidence.c.revision == pages.c.revision))
+    .order_by(pages.c.id)
+)
+_BESIDE: Final = {"decided_by": pl.String, "at": pl.Float64, "evidence": pl.String}
 _PEOPLE: Final[dict[str, Any]] = {
     column.name: {"TEXT": pl.String, "FLOAT": pl.Float64}.get(str(column.type), pl.Int64)
     for column in participants.columns
@@ -131,7 +162,7 @@ def _practised(study: AnnotationStudy, rater: str, state: str) -> Iterator[tuple
                     yield rater, "training", name, question, part.condition, value, status, right, None, index + 1
 
 
-def _passed(block: Block, kind: str, check: str, question: str, value: float | None) -> bool | None:
+def passed_check(block: Block, kind: str, check: str, question: str, value: float | None) -> bool | None:
     """Whether an answer passes a check; null for questions that the check does not concern."""
     if kind == "attention":
         asked = block.checks.get(check)
@@ -142,7 +173,7 @@ def _passed(block: Block, kind: str, check: str, question: str, value: float | N
     return accepts(gold.accept[question], value)
 
 
-def corpus_of(study: AnnotationStudy, answers: Collected, *, platform_ids: bool = False) -> Corpus:
+def corpus_of(study: AnnotationStudy, answers: Collected) -> Corpus:
     """The study's items with the judgments of people; excluded raters are marked, not left out."""
     people = answers.people.filter(pl.col("rater").is_in(answers.judgments["rater"].unique().implode()))
     raters = people.select(
@@ -152,8 +183,10 @@ def corpus_of(study: AnnotationStudy, answers: Collected, *, platform_ids: bool 
         pl.col("source").alias("recruited"),
         "stage",
         "verdict",
-        (pl.col("verdict") == "excluded").alias("excluded"),
-        *([pl.when(pl.col("source") != "link").then("external").alias("platform_id")] if platform_ids else []),
+        (excluded := pl.col("verdict") == "excluded").alias("excluded"),
+        pl.when(excluded).then("rule").alias("excluded_rule"),
+        pl.when(excluded).then("note").alias("excluded_reason"),
+        *_decisions(people),
     )
     given = [json.loads(traits) if traits else {} for traits in people["traits"]]
     columns = [_trait(trait.id, trait.kind, [row.get(trait.id) for row in given]) for trait in study.traits]
@@ -165,6 +198,39 @@ def corpus_of(study: AnnotationStudy, answers: Collected, *, platform_ids: bool 
         instruments=list({block.instrument.id: block.instrument for block in study.blocks}.values()),
         about=replace(study.corpus.about, notes=notes) if study.corpus.about else About(name=study.id, notes=notes),
     )
+
+
+def moment(column: str) -> pl.Expr:
+    """Seconds since 1970 as a time (UTC)."""
+    return (pl.col(column) * 1000).round().cast(pl.Int64).cast(pl.Datetime("ms")).alias(column)
+
+
+def platform_table(people: pl.DataFrame, identities: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    """Participants with their ids on the platform, one row for each set of parameters that they came with."""
+    names = list(dict.fromkeys(name for one in identities for name in one["links"]))
+    schema = {"rater": pl.String, "platform_id": pl.String, **dict.fromkeys(names, pl.String), "entered_at": pl.Float64}
+    rows = [
+        {"rater": one["rater"], "platform_id": one["external"], "entered_at": one["at"], **one["links"]}
+        for one in identities
+    ]
+    entered = pl.DataFrame(rows, schema=schema)
+    came = people.filter(pl.col("stage") != "declined").select(
+        "number", "rater", "source", "stage", "verdict", "batch", "answered", "consented_at", "wording", "finished_at"
+    )
+    joined = came.join(entered, on="rater", how="left", maintain_order="left").drop("number")
+    times = [moment(name) for name in ("entered_at", "consented_at", "finished_at")]
+    order = ["rater", "source", "platform_id", *names]
+    return joined.with_columns(times).rename({"wording": "consent_sha256"}).select(*order, pl.exclude(order))
+
+
+def _decisions(people: pl.DataFrame) -> list[pl.Expr]:
+    """Who excluded a rater and when, where anybody was."""
+    excluded = pl.col("verdict") == "excluded"
+    if not (people["verdict"] == "excluded").any():
+        return []
+    when = pl.from_epoch((pl.col("at") * 1000).cast(pl.Int64), "ms").dt.strftime("%Y-%m-%dT%H:%M:%SZ")
+    shown = {"excluded_by": pl.col("decided_by"), "excluded_at": when}
+    return [pl.when(excluded & (value != "")).then(value).alias(name) for name, value in shown.items()]
 
 
 def _trait(name: str, kind: str, values: list[Any]) -> pl.Series:
@@ -193,6 +259,17 @@ def write(corpus: Corpus, checks: pl.DataFrame, folder: Path) -> Path:
     if len(checks):
         (folder / CHECKS_FILE).write_text(csv_text(checks), encoding="utf-8")
     return folder
+
+
+def write_private(table: pl.DataFrame, file: Path, *, apart: Path) -> None:
+    """Writes a table that only its owner may read, never into the folder of a corpus."""
+    if apart.resolve() in file.resolve().parents:
+        raise InputError(
+            "Platform ids must not lie in a corpus folder", file=file, remedy="choose a place outside of it"
+        )
+    file.unlink(missing_ok=True)
+    with os.fdopen(os.open(file, os.O_CREAT | os.O_WRONLY | os.O_EXCL, 0o600), "w", encoding="utf-8") as stream:
+        stream.write(csv_text(table))
 
 
 def zipped(corpus: Corpus, checks: pl.DataFrame, name: str) -> bytes:

@@ -7,7 +7,7 @@ from math import ceil
 
 from vantage.collect.blocks import Block, blocks_of, phases_of
 from vantage.collect.document import StudyDocument
-from vantage.collect.flow_document import RulePart, TraitPart, WhenPart
+from vantage.collect.flow_document import ScreeningRulePart, TraitPart, WhenPart
 from vantage.collect.selection import block_rows
 from vantage.collect.study_checks import TAKEN, Checks, placed_blocks
 from vantage.corpora import Corpus
@@ -29,7 +29,7 @@ class FlowChecks(Checks):
         """Whether all phases could be read; otherwise references to the others are not checked."""
         self.asked: dict[str, tuple[TraitPart, Loc]] = {}
         """The questions about the participant so far."""
-        self.rules: list[RulePart] = []
+        self.rules: list[ScreeningRulePart] = []
 
     def run(self) -> bool:
         """Reports every problem; whether blocks can be checked further."""
@@ -142,6 +142,8 @@ class FlowChecks(Checks):
                         if getattr(part, key) is not None:
                             self.note((*loc, key), "not valid with 'same_as', which repeats what was judged before")
                 earlier[part.id] = not (phase.blocks and phase.blocks.people == "between")
+        if len(earlier) > 1 and self.plan.adaptive:
+            self.note(("raters",), "a flow with several blocks cannot be adaptive; give a number")
         if len(earlier) > 1 and self.plan.batch.per_participant > 1:
             self.note(("batch", "per_participant"), "a flow with several blocks is done once; leave this out")
         return sound

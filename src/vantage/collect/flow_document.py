@@ -135,7 +135,7 @@ class ConsentPart(DocumentPart):
     """What participants agree to; by default the study's `consent`."""
 
 
-class RulePart(WhenPart):
+class ScreeningRulePart(WhenPart):
     """Who is screened out."""
 
     end: Text
@@ -149,7 +149,7 @@ class ScreenerPart(DocumentPart):
     """The heading of the page."""
     questions: Annotated[tuple[TraitPart, ...], Field(min_length=1)]
     """Questions about the participant."""
-    rules: Annotated[tuple[RulePart, ...], Field(min_length=1)]
+    rules: Annotated[tuple[ScreeningRulePart, ...], Field(min_length=1)]
     """The first rule that is met ends the study for the participant."""
 
 

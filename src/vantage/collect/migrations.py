@@ -1,26 +1,22 @@
 """Schema versions: a new database is created, an older one upgraded, a newer one refused.
 
-To change the schema, change `tables`, raise `VERSION` and append the step from the previous version.
-Steps are plain statements that both SQLite and PostgreSQL understand and run in one transaction.
+To change the schema, change `tables` and raise `VERSION`: missing tables and columns are added, in one transaction. A
+new column of an old table is nullable or has a server default.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
-from sqlalchemy import Column, Connection, Table, inspect, text
+from sqlalchemy import Connection, inspect
 from sqlalchemy.schema import CreateColumn
 
-from vantage.collect.tables import METADATA, pages, participants, quota_places, reviews, settings
+from vantage.collect.tables import METADATA, pages, settings
 from vantage.errors import InputError
 
-VERSION: Final = 3
-STEPS: Final[dict[int, Sequence[str]]] = {
-    # Version 1 stored a participant's verdict without note and history.
-    2: ("ALTER TABLE participants ADD COLUMN note TEXT NOT NULL DEFAULT ''",),
-    3: (),
-}
+VERSION: Final = 4
+"""2: notes on verdicts, and their history. 3: consent, events, drafts, evidence, secrets apart from the answers.
+4: flows, in which an item may be shown again."""
 
 
 def prepare(connection: Connection) -> bool:
@@ -32,6 +28,33 @@ def prepare(connection: Connection) -> bool:
         METADATA.create_all(connection)
         connection.execute(settings.insert(), {"key": "schema", "value": str(VERSION)})
         return True
+    version = _version(connection)
+    if version < VERSION:
+        METADATA.create_all(connection)
+        for table in METADATA.sorted_tables:
+            known = {column["name"] for column in inspect(connection).get_columns(table.name)}
+            for column in table.columns:
+                if column.name not in known:
+                    shape = CreateColumn(column).compile(dialect=connection.dialect)
+                    connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD COLUMN {shape}")
+        if version < 4:
+            _allow_repeats(connection)
+        connection.execute(settings.update().where(settings.c.key == "schema").values(value=str(VERSION)))
+    return False
+
+
+def require_current(connection: Connection) -> bool:
+    """Checks, without changing anything, that the database has the present version; always false: it is not new."""
+    if not inspect(connection).has_table(settings.name):
+        raise InputError("This database holds no study", remedy="serve the study first")
+    if (version := _version(connection)) < VERSION:
+        problem = f"The database has schema version {version}, and reading it needs version {VERSION}"
+        raise InputError(problem, remedy="serve the study once to upgrade it")
+    return False
+
+
+def _version(connection: Connection) -> int:
+    """The version of an existing database; one of another program or of a newer Vantage is refused."""
     stored = connection.execute(settings.select().where(settings.c.key == "schema")).one_or_none()
     if stored is None or not stored.value.isdigit():
         raise InputError("The database was not created by vantage collect", remedy="choose another database")
@@ -41,44 +64,23 @@ def prepare(connection: Connection) -> bool:
             f"The database has schema version {version}, but this Vantage supports up to version {VERSION}",
             remedy="update Vantage",
         )
-    for step in range(version + 1, VERSION + 1):
-        for statement in STEPS[step]:
-            connection.execute(text(statement))
-        if step == 2:
-            reviews.create(connection)
-        if step == 3:
-            _flows(connection)
-    if version < VERSION:
-        connection.execute(settings.update().where(settings.c.key == "schema").values(value=str(VERSION)))
-    return False
+    return version
 
 
-def _flows(connection: Connection) -> None:
-    """Version 2 had one block of items, each shown once to a participant."""
-    quota_places.create(connection, checkfirst=True)
-    for column in (participants.c.route, participants.c.place, participants.c.state, participants.c.deadline):
-        _add(connection, participants, column)
-    if connection.dialect.name == "sqlite":
-        # SQLite cannot change a constraint, so the table is written anew.
-        connection.exec_driver_sql("PRAGMA defer_foreign_keys=ON")
-        old = [column["name"] for column in inspect(connection).get_columns(pages.name)]
-        for index in inspect(connection).get_indexes(pages.name):
-            connection.exec_driver_sql(f'DROP INDEX "{index["name"]}"')
-        connection.exec_driver_sql("CREATE TABLE pages_before AS SELECT * FROM pages")
-        connection.exec_driver_sql("DROP TABLE pages")
-        pages.create(connection)
-        names = ", ".join(f'"{name}"' for name in old)
-        connection.exec_driver_sql(f"INSERT INTO pages ({names}) SELECT {names} FROM pages_before")  # noqa: S608
-        connection.exec_driver_sql("DROP TABLE pages_before")
+def _allow_repeats(connection: Connection) -> None:
+    """Before version 4 no item could be shown twice to a participant."""
+    if connection.dialect.name != "sqlite":
+        connection.exec_driver_sql("ALTER TABLE pages DROP CONSTRAINT pages_item_once")
+        unique = "ALTER TABLE pages ADD CONSTRAINT pages_item_once UNIQUE (participant, row, occasion)"
+        connection.exec_driver_sql(unique)
         return
-    for column in (pages.c.occasion, pages.c.question_set, pages.c.shown_at):
-        _add(connection, pages, column)
-    connection.exec_driver_sql("ALTER TABLE pages DROP CONSTRAINT pages_item_once")
-    connection.exec_driver_sql("ALTER TABLE pages ADD CONSTRAINT pages_item_once UNIQUE (participant, row, occasion)")
-
-
-def _add(connection: Connection, table: Table, column: Column[Any]) -> None:
-    """Adds a column that a table does not have yet."""
-    if column.name not in {known["name"] for known in inspect(connection).get_columns(table.name)}:
-        shape = CreateColumn(column).compile(dialect=connection.dialect)
-        connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD COLUMN {shape}")
+    # SQLite cannot change a constraint, so the table is written anew.
+    connection.exec_driver_sql("PRAGMA defer_foreign_keys=ON")
+    for index in inspect(connection).get_indexes(pages.name):
+        connection.exec_driver_sql(f'DROP INDEX "{index["name"]}"')
+    names = ", ".join(f'"{column.name}"' for column in pages.columns)
+    connection.exec_driver_sql("CREATE TABLE pages_before AS SELECT * FROM pages")
+    connection.exec_driver_sql("DROP TABLE pages")
+    pages.create(connection)
+    connection.exec_driver_sql(f"INSERT INTO pages ({names}) SELECT {names} FROM pages_before")  # noqa: S608
+    connection.exec_driver_sql("DROP TABLE pages_before")

@@ -7,33 +7,41 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeVar
 
-from sqlalchemy import Connection, bindparam, delete, select
+from sqlalchemy import Connection, bindparam, select, update
 from sqlalchemy.engine import Row
 from sqlalchemy.exc import IntegrityError
 
-from vantage.collect import assignment, entry, quotas
+from vantage.collect import assignment, drafts, entry, quotas
 from vantage.collect.answers import checked
 from vantage.collect.database import StudyDatabase
+from vantage.collect.events import record, store_wording
 from vantage.collect.flow_document import TraitPart
+from vantage.collect.languages import sentence
 from vantage.collect.phases import Guidelines, Phase, Questionnaire, Task, Training
-from vantage.collect.places import ParticipantPlaces, move, place_of
-from vantage.collect.pseudonyms import code_of, withdrawn
-from vantage.collect.submissions import Submission, item_page, page_number, save, show
-from vantage.collect.tables import items, pages, participants, submissions
+from vantage.collect.places import IN_PROGRESS, ParticipantPlaces, move, place_of
+from vantage.collect.pseudonyms import code_of
+from vantage.collect.reviewing import apply_rules
+from vantage.collect.submissions import Submission, already_saved, item_page, page_number, save, show
+from vantage.collect.tables import items, pages, participants
 from vantage.collect.views import (
     CompletionPath,
     ItemPage,
+    Known,
     Participant,
     Practice,
     QuestionAnswer,
     QuizResult,
+    Receipt,
     Refused,
     Step,
     Submitted,
 )
+from vantage.collect.withdrawal import anonymous, erase, receipt
 
 K = TypeVar("K")
 V = TypeVar("V")
+PATIENCE: Final = 3.0
+"""Seconds that a withdrawal waits for the last remains to be removed."""
 CACHED: Final = 100_000
 """How many participants are cached at most."""
 PROLIFIC: Final = "https://app.prolific.com/submissions/complete?cc={code}"
@@ -63,15 +71,44 @@ class ParticipantService(ParticipantPlaces):
         """
         source, external, links = entry.identify(self.study.plan.recruitment, params)
 
-        def job(connection: Connection) -> Participant:
-            row = entry.find_or_create(connection, self.database.key, source, external, links, time.time())
-            return Participant(row.id, row.number)
+        def job(connection: Connection) -> Row[Any]:
+            return entry.find_or_create(connection, self.database.key, source, external, time.time())
 
         try:
-            return self.database.write(job)
+            row = self.database.write(job)
         except IntegrityError:
             # The same person arrived twice at the same moment, and the other request was first.
-            return self.database.write(job)
+            row = self.database.write(job)
+        if external is not None and source != "link" and row.stage != "withdrawn":
+            self.database.private.remember(row.rater, source, external, links)
+        return Participant(row.id, row.number)
+
+    def known(self, params: Mapping[str, str]) -> Known | None:
+        """The participant that a link's parameters name, or null; nothing is stored.
+
+        A platform id is not a password: it lets somebody in only as long as they have answered nothing, and in the same
+        session of the platform. An invitation is a secret of its own.
+        """
+        source, external, links = entry.identify(self.study.plan.recruitment, params)
+        if external is None or source == "link":
+            return None
+        row = self.database.read(lambda c: entry.known(c, self.database.key, source, external))
+        if row is None:
+            return None
+        sessions = [one["links"] for one in self.database.private.identities(row.rater)]
+        untouched = row.traits is None and not row.answered and row.batch <= 1 and row.stage != "finished"
+        opens = source == "invitation" or (untouched and (not sessions or links in sessions))
+        return Known(Participant(row.id, row.number), opens)
+
+    def arrival(self) -> Step:
+        """What a visitor finds who has not agreed yet: `consent`, `full` or `paused`; nothing is stored."""
+
+        def job(connection: Connection) -> Step:
+            if self.database.is_paused(connection):
+                return Step("paused")
+            return Step("consent" if self._batches.work_left(connection, time.time()) else "full")
+
+        return self.database.read(job)
 
     def find(self, id: str) -> Participant | None:  # noqa: A002
         """The participant with the id of a cookie, or null."""
@@ -89,20 +126,26 @@ class ParticipantService(ParticipantPlaces):
         step = self.database.read(lambda c: self._step(c, self._row(c, participant.number)))
         return step if step is not None else self._change(participant, lambda connection, person: None)
 
-    def give_consent(self, participant: Participant, agreed: bool) -> Step:
-        """Records the decision; those who agree get their route through the study, and work is reserved for them.
+    def give_consent(self, participant: Participant, agreed: bool, wording: str | None = None) -> Step:
+        """Records the decision and reserves work for those who agree; of those who decline nothing is kept.
 
-        Declining leads to `declined`.
+        `wording` is the text that the participant was shown, by default the study's consent. Its hash and the time are
+        stored with the participant, the text once.
         """
         if self.database.paused:
             return Step("paused")
+        text = self.study.consent if wording is None else wording
+        declined: list[str] = []
 
         def job(connection: Connection, person: Row[Any]) -> None:
             if person.stage not in ("consent", "full") or (person.stage == "full" and person.place is not None):
                 return
             if not agreed:
-                move(connection, person, "declined")
+                declined.append(person.rater)
+                anonymous(connection, person)
                 return
+            agreement = {"consented_at": time.time(), "wording": store_wording(connection, text)}
+            record(connection, "consented", person.rater, wording=agreement["wording"])
             route = self._route(connection, person)
             # Blocks that are full are left out; somebody for whom there is no work is not asked anything.
             while (first := self._task(route)) is not None:
@@ -110,13 +153,17 @@ class ParticipantService(ParticipantPlaces):
                     break
                 route.remove(first.number)
             if first is None:
-                move(connection, person, "full")
+                move(connection, person, "full", **agreement)
                 return
-            values = {"route": json.dumps(route), "place": 0, "state": "{}", "traits": None}
-            move(connection, person, "consent", **values)
+            move(connection, person, "consent", route=json.dumps(route), place=0, state="{}", traits=None, **agreement)
             self._advance(connection, self._row(connection, person.number))
 
-        return self._change(participant, job)
+        step = self._change(participant, job)
+        if declined:
+            self._by_id.pop(participant.id, None)
+            self.database.private.forget(declined[0])
+            self.database.complete_deletions(PATIENCE)
+        return step
 
     def asked(self, participant: Participant) -> tuple[TraitPart, ...]:
         """The questions about the participant that are asked now, at `screener` and `traits`."""
@@ -144,15 +191,15 @@ class ParticipantService(ParticipantPlaces):
         person = self.database.read(lambda c: self._row(c, participant.number))
         phase = self._phase(person)
         if not isinstance(phase, Training):
-            raise Refused("You have no page to answer now.", "conflict")
+            raise Refused(sentence("You have no page to answer now."), "conflict")
         index, answers = phase.at(place_of(person))
         part = phase.part.items[index]
-        record: Mapping[str, Any] = part.item if isinstance(part.item, dict) else self._record(part.item)
+        shown: Mapping[str, Any] = part.item if isinstance(part.item, dict) else self._record(part.item)
         return Practice(
             position=index + 1,
             items=len(phase.part.items),
             condition=part.condition,
-            record=record,
+            record=shown,
             instrument=phase.instrument,
             questions=phase.questions(index),
             answers=answers or {},
@@ -184,7 +231,7 @@ class ParticipantService(ParticipantPlaces):
         """One attempt: for each question the chosen option, counted from 0, or null. Then ask for `step` again."""
         result = self._answer(participant, ("quiz",), answers)[1]
         if not isinstance(result, QuizResult):
-            raise Refused("You have already taken the quiz.", "conflict")
+            raise Refused(sentence("You have already taken the quiz."), "conflict")
         return result
 
     def page(self, participant: Participant, position: int) -> ItemPage:
@@ -197,9 +244,9 @@ class ParticipantService(ParticipantPlaces):
             person = self._row(connection, participant.number)
             step = self._step(connection, person)
             if step is None or step.kind not in ("item", "review"):
-                raise Refused("You have no page to answer now.", "conflict")
+                raise Refused(sentence("You have no page to answer now."), "conflict")
             if not 0 < position <= (step.position or step.pages):
-                raise Refused("There is no such page, or it comes later.", "unknown")
+                raise Refused(sentence("There is no such page."), "unknown")
             return item_page(connection, self.study, person, step, position)
 
         page = self.database.read(job)
@@ -217,6 +264,7 @@ class ParticipantService(ParticipantPlaces):
         *,
         token: str,
         seconds: float | None = None,
+        evidence: str | None = None,
     ) -> Submitted:
         """Stores the answers of a page, durably. Repeating a token, or the same answers, changes nothing.
 
@@ -234,6 +282,7 @@ class ParticipantService(ParticipantPlaces):
             token,
             checked(questions, answers, ways),
             None if seconds is None else round(min(max(seconds, 0.0), 86_400.0), 3),
+            evidence if self.study.plan.evidence else None,
         )
 
         def job(connection: Connection) -> Submitted:
@@ -260,74 +309,118 @@ class ParticipantService(ParticipantPlaces):
             person = self._row(connection, participant.number, lock=True)
             if person.stage == "working":
                 if not person.pages or person.answered < person.pages:
-                    raise Refused("Some pages are not answered yet.", "conflict")
+                    raise Refused(sentence("Some pages are not answered yet."), "conflict")
+                drafts.drop(connection, person.number)
                 move(connection, person, "working", lease=None, deadline=None)
+                record(connection, "finished", person.rater, batch=person.batch)
+                apply_rules(connection, self.study, self._row(connection, participant.number))
                 self._advance(connection, self._row(connection, participant.number))
                 person = self._row(connection, participant.number)
             elif person.stage != "finished" and (person.place is None or not person.batch or self._reserved(person)):
-                raise Refused("You have nothing to submit yet.", "conflict")
-            return self._completion(person) if person.stage == "finished" else CompletionPath()
+                raise Refused(sentence("You have nothing to submit yet."), "conflict")
+            if person.stage != "finished":
+                return CompletionPath()
+            return self._completion(person.stage, person.source, person.rater)
 
         return self.database.write(job)
 
     def completion(self, participant: Participant) -> CompletionPath:
         """How a participant leaves from `finished`, `screened_out`, `declined`, `full` or `withdrawn`."""
-        return self.database.read(lambda c: self._completion(self._row(c, participant.number)))
+        person = self.database.read(lambda c: self._row(c, participant.number))
+        return self._completion(person.stage, person.source, person.rater)
+
+    def departure(self, step: Step) -> CompletionPath:
+        """How a visitor leaves who never became a participant, from `declined` or `full`."""
+        return self._completion(step.kind, self.study.plan.recruitment.via, "")
 
     def another_batch(self, participant: Participant) -> Step:
         """Reserves more work for a participant who has finished and may do more (`Step.more`)."""
 
         def job(connection: Connection, person: Row[Any]) -> None:
             if not self._may_do_more(person):
-                raise Refused("There is no more work for you in this study. Thank you!", "conflict")
+                raise Refused(sentence("There is no more work for you in this study. Thank you!"), "conflict")
             block = self.study.block(person.question_set)
             if not self._batches.begin(connection, person, block, time.time()):
-                raise Refused("All items have been judged. Thank you!", "conflict")
+                raise Refused(sentence("All texts have been judged. Thank you!"), "conflict")
             move(connection, person, "working", finished_at=None, place=self._place_of(person, block))
 
         return self._change(participant, job)
 
     def withdraw(self, participant: Participant) -> Step:
-        """Ends participation; answers are deleted or kept as the study says. Unfinished work goes to others."""
+        """Ends participation; answers are deleted or kept as the study says. Unfinished work goes to others.
+
+        The remains in the database's files are removed, too, before this returns or soon after (see `receipt`).
+        """
 
         def job(connection: Connection, person: Row[Any]) -> None:
             if person.stage == "withdrawn":
                 return
-            if self.study.plan.withdrawal == "keep":
-                assignment.release(connection, person.number, ["open"], becomes="lapsed")
-                move(connection, person, "withdrawn", lease=None)
-                quotas.give_back(connection, [person.number])
-                return
+            drafts.drop(connection, person.number)
             quotas.give_back(connection, [person.number])
-            assignment.release(connection, person.number, ["open", "answered"], becomes="lapsed")
-            own = select(pages.c.id).where(pages.c.participant == person.number)
-            connection.execute(delete(submissions).where(submissions.c.page.in_(own)))
-            connection.execute(delete(pages).where(pages.c.participant == person.number))
-            name = person.external and withdrawn(self.database.key, person.source, person.external)
-            move(connection, person, "withdrawn", lease=None, traits=None, state="{}", external=name, links="{}")
+            if self.study.plan.withdrawal == "delete":
+                erase(connection, person)
+                return
+            assignment.release(connection, person.number, ["open"], becomes="lapsed")
+            move(connection, person, "withdrawn", lease=None)
+            record(connection, "withdrawn", person.rater)
 
-        return self._change(participant, job)
+        step = self._change(participant, job)
+        if self.study.plan.withdrawal == "delete":
+            self.database.complete_deletions(PATIENCE)
+        return step
 
-    def _completion(self, person: Row[Any]) -> CompletionPath:
+    def receipt(self, participant: Participant) -> Receipt | None:
+        """What was deleted for a participant who withdrew, or null."""
+        return self.database.read(lambda c: receipt(c, participant.number))
+
+    def save_draft(
+        self, participant: Participant, place: str, fields: drafts.Fields, *, token: str = ""
+    ) -> float | None:
+        """Keeps what a participant has not sent yet, and their reservation; the seconds until it expires.
+
+        `place` is where the form is: `traits`, or `drafts.item_place` of a page. Without fields only the reservation
+        is extended. A draft that arrives after the form with its `token` was sent is not kept. Returns 0 where the
+        reservation has expired, and null where nothing is reserved.
+        """
+
+        def job(connection: Connection) -> float | None:
+            person = self._row(connection, participant.number, lock=True)
+            if person.stage not in IN_PROGRESS or person.verdict == "excluded":
+                return None
+            if fields and not (token and already_saved(connection, token)):
+                drafts.store(connection, person.number, place, fields)
+            if person.lease is None:
+                return 0.0
+            own = update(participants).where(participants.c.number == person.number)
+            connection.execute(own.values(lease=time.time() + self._batches.lease))
+            return self._batches.lease
+
+        return self.database.write(job)
+
+    def draft(self, participant: Participant, place: str) -> dict[str, list[str]]:
+        """The draft of a place; empty where there is none."""
+        return self.database.read(lambda c: drafts.read(c, participant.number, place))
+
+    def _completion(self, stage: str, source: str, rater: str) -> CompletionPath:
         plan = self.study.plan.recruitment
-        if person.stage == "withdrawn":
+        if stage == "withdrawn":
             return CompletionPath()
-        done = person.stage == "finished"
-        if plan.via == "prolific" and person.source == "prolific":
+        done = stage == "finished"
+        if plan.via == "prolific" and source == "prolific":
             code = plan.completion_code if done else plan.screen_out_code
-            code = plan.full_code if person.stage == "full" else code
+            code = plan.full_code if stage == "full" else code
             url = plan.completion_url if done and plan.completion_url else PROLIFIC
             return CompletionPath(code, url.replace("{code}", code or "") if code or "{code}" not in url else None)
         if not done:
             return CompletionPath()
-        code = code_of(self.database.key, person.rater) if person.source == "mturk" else plan.completion_code
+        code = code_of(self.database.key, rater) if source == "mturk" else plan.completion_code
         return CompletionPath(code, plan.completion_url.replace("{code}", code or "") if plan.completion_url else None)
 
     def _record(self, item: str) -> Mapping[str, Any]:
         """The fields of an item of the corpus."""
         query = select(items.c.record).where(items.c.item == item)
-        record: Mapping[str, Any] = json.loads(self.database.read(lambda c: c.execute(query).scalar_one()))
-        return record
+        shown: Mapping[str, Any] = json.loads(self.database.read(lambda c: c.execute(query).scalar_one()))
+        return shown
 
     def _group_of(self, participant: Participant, page: int) -> int:
         """Which questions a page asks, which never change."""
@@ -337,7 +430,7 @@ class ParticipantService(ParticipantPlaces):
             own = {"page": page, "number": participant.number}
             row = self.database.read(lambda c: c.execute(_ASKED, own).one_or_none())
             if row is None:
-                raise Refused("There is no such page.", "unknown")
+                raise Refused(sentence("There is no such page."), "unknown")
             chosen = _cache(self._question_sets, key, row[0] if row[0] is not None else row[1])
         return chosen
 

@@ -12,9 +12,11 @@ from typing import Any, Final, cast
 from sqlalchemy import Connection, bindparam, func, select, update
 from sqlalchemy.engine import Row
 
-from vantage.collect import assignment, quotas
+from vantage.collect import assignment, drafts, quotas
 from vantage.collect.blocks import Block
 from vantage.collect.database import StudyDatabase
+from vantage.collect.events import record
+from vantage.collect.languages import sentence
 from vantage.collect.phases import Phase, Place, Quiz, Task
 from vantage.collect.submissions import GRACE
 from vantage.collect.tables import pages, participants
@@ -36,7 +38,9 @@ class ParticipantPlaces:
     def _row(self, connection: Connection, number: int, *, lock: bool = False) -> Row[Any]:
         row = connection.execute(_LOCKED if lock else _BY_NUMBER, {"number": number}).one_or_none()
         if row is None:
-            raise Refused("We do not know who you are. Please open the study from the link you were sent.", "unknown")
+            raise Refused(
+                sentence("We do not know who you are. Please open the study from the link you were sent."), "unknown"
+            )
         return row
 
     def _change(self, participant: Participant, job: Callable[[Connection, Row[Any]], None]) -> Step:
@@ -68,16 +72,27 @@ class ParticipantPlaces:
             values: dict[str, Any] = {"attempts": accepted.attempts or person.attempts}
             if accepted.traits:
                 values["traits"] = json.dumps(traits)
+                drafts.drop(connection, person.number)
             if accepted.move == "out":
                 self._leave(connection, person, "screened_out", {**state, "message": accepted.message}, **values)
             elif accepted.traits and not quotas.take(connection, self.study.plan.quotas, person.number, traits):
                 self._leave(connection, person, "full", state, **values)
             else:
                 move(connection, person, person.stage, state=json.dumps(state), **values)
-                if accepted.move == "next":
+                if accepted.traits and not self._balanced(connection, person):
+                    self._leave(connection, person, "full", {}, place=None, route=None)
+                elif accepted.move == "next":
                     self._advance(connection, self._row(connection, person.number))
 
         return self._change(participant, job), result[0]
+
+    def _balanced(self, connection: Connection, person: Row[Any]) -> bool:
+        """Reserves the batch anew where it depends on traits that are known now; false where nothing is left."""
+        adaptive = self.study.plan.adaptive
+        if adaptive is None or not adaptive.balance or not self._reserved(person):
+            return True
+        block, again = self.study.block(person.question_set), self._row(connection, person.number)
+        return self._batches.begin_again(connection, again, block, time.time())
 
     def _leave(
         self, connection: Connection, person: Row[Any], stage: str, state: Mapping[str, Any], **values: Any
@@ -85,6 +100,8 @@ class ParticipantPlaces:
         """Ends the study for a participant before its end; reserved work goes to others."""
         assignment.release(connection, person.number, ["open"], becomes="lapsed")
         quotas.give_back(connection, [person.number])
+        if stage == "screened_out":
+            record(connection, "screened_out", person.rater, rule=person.stage)
         move(connection, person, stage, **{"state": json.dumps(state), "lease": None, "deadline": None, **values})
 
     def _advance(self, connection: Connection, person: Row[Any]) -> None:
@@ -193,19 +210,21 @@ class ParticipantPlaces:
         if (stage in IN_PROGRESS or returns) and self.database.is_paused(connection):
             return Step("paused")
         if stage == "consent" or returns:
-            return Step("consent" if assignment.work_left(connection, time.time()) else "full")
+            begun = person.batch > 0
+            return Step("consent") if self._batches.work_left(connection, time.time()) else Step("full", lapsed=begun)
         if stage in IN_PROGRESS and ((person.lease is None and self._reserved(person)) or over(person)):
             return None
+        left = None if person.lease is None else max(person.lease - time.time(), 0.0)
         if stage == "working":
-            step = Step.in_batch(person.pages, person.answered)
-            return replace(step, seconds_left=person.deadline - time.time()) if person.deadline else step
+            ends = None if person.deadline is None else person.deadline - time.time()
+            return replace(Step.in_batch(person.pages, person.answered), left=left, seconds_left=ends)
         if stage == "finished":
             return Step("finished", more=self._may_do_more(person) and self._has_more(connection, person))
         if stage == "quiz":
             phase = self._phase(person)
             assert isinstance(phase, Quiz)  # noqa: S101
-            return Step("quiz", attempts_left=phase.part.attempts - person.attempts)
-        return Step(cast("StepKind", stage), message=place_of(person).state.get("message", ""))
+            return Step("quiz", attempts_left=phase.part.attempts - person.attempts, left=left)
+        return Step(cast("StepKind", stage), message=place_of(person).state.get("message", ""), left=left)
 
     def _may_do_more(self, person: Row[Any]) -> bool:
         return bool(
@@ -218,7 +237,7 @@ class ParticipantPlaces:
         """Whether there are items that this participant has not seen, and any work at all."""
         own = select(func.count()).where(pages.c.participant == person.number, pages.c.kind == "item")
         seen: int = connection.execute(own).scalar_one()
-        return seen < self._batches.arms[0].pool and assignment.work_left(connection, time.time())
+        return seen < self._batches.arms[0].pool and self._batches.work_left(connection, time.time())
 
 
 def place_of(person: Row[Any]) -> Place:

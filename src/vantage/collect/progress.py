@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from statistics import median
 from typing import Any, Final
 
@@ -17,8 +18,13 @@ RECENT: Final = 5000
 """Number of latest submissions that median times are computed from."""
 
 
-def overview(connection: Connection, study: AnnotationStudy, flagged: int, paused: bool) -> Overview:
-    """Progress of every arm, and the number of participants at each stage."""
+def overview(
+    connection: Connection, study: AnnotationStudy, flagged: int, paused: bool, more: Mapping[int, int]
+) -> Overview:
+    """Progress of every arm, and the number of participants at each stage.
+
+    `more` is how many ratings beyond the core of an adaptive arm are expected to be wanted still.
+    """
     held = pages.c.seat.is_not(None)
     by_state = (
         select(pages.c.arm, pages.c.state, func.count().label("n")).where(held).group_by(pages.c.arm, pages.c.state)
@@ -40,20 +46,24 @@ def overview(connection: Connection, study: AnnotationStudy, flagged: int, pause
     by_stage = select(participants.c.stage, func.count().label("n")).group_by(participants.c.stage)
     times = _times(connection)
     answered = select(func.count()).where(pages.c.kind == "item", pages.c.state == "answered")
+    all_arms = connection.execute(select(arms).order_by(arms.c.arm)).all()
+    free = {arm.arm: arm.seats - arm.next_seat + arm.returned + more.get(arm.arm, 0) for arm in all_arms}
     return Overview(
         arms=tuple(
             ArmProgress(
                 block=study.block(arm.question_set).id,
                 condition=arm.condition,
                 questions=tuple(q.id for q in study.group(arm.question_set)),
-                wanted=arm.seats,
+                wanted=sum(counts.get((arm.arm, state), 0) for state in ("answered", "open")) + free[arm.arm]
+                if study.block(arm.question_set).repeats is None
+                else arm.seats,
                 answered=counts.get((arm.arm, "answered"), 0),
                 reserved=counts.get((arm.arm, "open"), 0),
-                free=arm.seats - arm.next_seat + arm.returned,
+                free=free[arm.arm],
                 participants=people.get(arm.arm, 0),
                 seconds=median(times[arm.arm]) if arm.arm in times else None,
             )
-            for arm in connection.execute(select(arms).order_by(arms.c.arm))
+            for arm in all_arms
         ),
         participants={row.stage: row.n for row in connection.execute(by_stage)},
         items=connection.execute(select(func.max(items.c.row))).scalar_one() + 1,

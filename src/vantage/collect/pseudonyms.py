@@ -1,7 +1,7 @@
 """Keyed pseudonyms: the same person has the same name in every export, and only the key's holder can tell who.
 
-The key is created with the database and stays in it. Without the key a platform id cannot be found by trying all of
-them, as it could with a plain hash (HMAC, Krawczyk, Bellare and Canetti 1997).
+The key is created with the database and stored apart from it (see `private`). Without the key a platform id cannot be
+found by trying all of them, as it could with a plain hash (HMAC, Krawczyk, Bellare and Canetti 1997).
 """
 
 from __future__ import annotations
@@ -33,11 +33,6 @@ def pseudonym(secret: str, source: str, identity: str) -> str:
     """
     digest = hmac.digest(derived(secret, "pseudonym"), f"{source}:{identity}".encode(), "sha256")
     return f"p-{base64.b32encode(digest).decode().lower()[:LENGTH]}"
-
-
-def withdrawn(secret: str, source: str, identity: str) -> str:
-    """Replaces a deleted platform id: enough to recognise the person again."""
-    return "withdrawn:" + hmac.new(derived(secret, "withdrawn"), f"{source}:{identity}".encode(), "sha256").hexdigest()
 
 
 def code_of(secret: str, rater: str) -> str:

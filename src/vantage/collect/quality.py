@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import Any, Final
 
+import numpy as np
 import polars as pl
 
 from vantage.collect.export import Collected
 from vantage.collect.pseudonyms import code_of
 from vantage.collect.study import AnnotationStudy
 from vantage.collect.views import RaterRow
+from vantage.measures.kinds import ALLOCATION, CORE
 
 COLUMNS: Final = (
     *("question", "condition", "measure", "estimate", "low", "high", "items", "raters", "judgments", "reason"),
@@ -52,8 +56,44 @@ def reliability(study: AnnotationStudy, judgments: pl.DataFrame, *, resamples: i
     return pl.concat(short, how="diagonal_relaxed")
 
 
-def rater_rows(study: AnnotationStudy, answers: Collected, pages: Mapping[int, int], secret: str) -> list[RaterRow]:
-    """One row per rater with answers, flagged raters first."""
+def sequential(study: AnnotationStudy, judgments: pl.DataFrame, items: int) -> list[dict[str, Any]]:
+    """Alpha by question and condition, with an interval that holds at all looks together, and what to do now.
+
+    `items` is how many there are to judge. Only the core of an adaptive study counts.
+    """
+    from vantage.adaptive.sequential import AIM, always_valid
+    from vantage.adaptive.until import Until
+
+    rule = Until.parse(study.plan.adaptive.until) if study.plan.adaptive else None
+    aim = rule.target if rule is not None and not rule.by_item else AIM
+    if ALLOCATION in judgments.columns:
+        judgments = judgments.filter(pl.col(ALLOCATION) == CORE)
+    answered = judgments.filter(pl.col("value").is_not_null())
+    rows = []
+    for question in study.questions:
+        for condition in study.conditions:
+            part = answered.filter(question=question.id, condition=condition)
+            if part.is_empty():
+                continue
+            unit, rater = (part[name].rank("dense").to_numpy().astype(np.int64) for name in ("item", "rater"))
+            found = always_valid(unit, rater, part["value"].to_numpy(), question.scale.level, aim=aim, items=items)
+            row = {"question": question.id, "condition": condition, **asdict(found), "more": found.more}
+            row["sentence"] = found.sentence
+            if rule is not None and rule.by_item and found.more != 0 and found.ratings >= items * study.plan.core:
+                row["sentence"] = "The core is complete; ratings beyond it do not narrow this interval."
+            rows.append(row)
+    return rows
+
+
+def rater_rows(
+    study: AnnotationStudy,
+    answers: Collected,
+    pages: Mapping[int, int],
+    secret: str,
+    broken: Mapping[int, Sequence[str]],
+) -> list[RaterRow]:
+    """One row per rater with answers, flagged raters first; `broken` are the rules that each breaks."""
+    copied = _copied(study, answers.judgments)
     profiles = _profiles(study, answers.judgments)
     checks = _checks(answers.checks)
     times = dict(answers.judgments.group_by("rater").agg(pl.col("seconds").median()).iter_rows())
@@ -86,11 +126,41 @@ def rater_rows(study: AnnotationStudy, answers: Collected, pages: Mapping[int, i
                 consistency=profile.get("estimate"),
                 top_share=profile.get("top_share"),
                 longest_run=profile.get("longest_run"),
-                flags=(*_failures(study, tested), *profile.get("flags", ())),
+                flags=(
+                    *_failures(study, tested),
+                    *(f"rule: {rule}" for rule in broken.get(person["number"], ())),
+                    *copied.get(rater, ()),
+                    *profile.get("flags", ()),
+                ),
+                evidence=person["evidence"],
+                decided=_decided(person),
                 code=code_of(secret, rater) if person["source"] == "mturk" else None,
+                rule=person["rule"],
             )
         )
     return sorted(rows, key=lambda row: (row.verdict != "pending", -len(row.flags), row.number))
+
+
+def _decided(person: Mapping[str, Any]) -> str:
+    """Who made the latest decision about a participant, and when."""
+    if person["at"] is None:
+        return ""
+    when = datetime.fromtimestamp(person["at"], UTC).strftime("%Y-%m-%d %H:%M UTC")
+    return f"decided by {'the rule' if person['decided_by'] == 'rule' else 'a researcher'}, {when}"
+
+
+def _copied(study: AnnotationStudy, judgments: pl.DataFrame) -> dict[str, list[str]]:
+    """Flags of raters whose reasons nearly copy those of models about the same items."""
+    if not study.model_reasons:
+        return {}
+    given: dict[str, list[tuple[str, str, str]]] = {}
+    for rater, *reason in judgments.select("rater", "item", "question", "rationale").drop_nulls().iter_rows():
+        given.setdefault(rater, []).append((reason[0], reason[1], reason[2]))
+    flags: dict[str, list[str]] = {}
+    for rater, reasons in given.items():
+        counts, compared = study.model_reasons.copied(reasons)
+        flags[rater] = [f"{n} of {compared} reasons nearly copy those of {model}" for model, n in counts.items()]
+    return flags
 
 
 def _checks(checks: pl.DataFrame) -> dict[str, dict[tuple[str, bool], int]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 import threading
 import time
@@ -11,13 +10,15 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar, cast
 
 import polars as pl
-from sqlalchemy import Connection, and_, func, select, update
+from sqlalchemy import Connection, func, select
 
-from vantage.collect import assignment, export, progress, quality
+from vantage.collect import export, progress, quality
+from vantage.collect.adapting import ArmState
 from vantage.collect.answers import cleaned
 from vantage.collect.database import StudyDatabase
-from vantage.collect.pseudonyms import password_hash, password_matches
-from vantage.collect.study_setup import read_setting, write_setting
+from vantage.collect.events import log, record
+from vantage.collect.pseudonyms import password_hash, password_matches, pseudonym
+from vantage.collect.reviewing import broken_rules, decide
 from vantage.collect.tables import invitations, pages, participants, reviews, submissions
 from vantage.collect.views import Invitation, ItemAnswers, ItemLine, Overview, RaterRow, Refused, Verdict
 from vantage.corpora import Corpus
@@ -39,29 +40,26 @@ class ResearcherService:
 
     def has_password(self) -> bool:
         """Whether an admin password has been set."""
-        return bool(self.database.read(lambda c: read_setting(c, "password")))
+        return bool(self.database.private.setting("password"))
 
     def set_password(self, password: str) -> None:
-        """Stores the hash of the admin password."""
+        """Stores the hash of the admin password; all sessions end, and wrong passwords are forgotten."""
         if len(password) < 8:
             raise InputError("The password is too short", remedy="use at least 8 characters")
-        hashed = password_hash(password)
-        self.database.write(lambda c: write_setting(c, "password", hashed))
-
-    def password_stamp(self) -> str:
-        """A value that changes with the admin password, so that a new password ends all sessions."""
-        stored = self.database.read(lambda c: read_setting(c, "password"))
-        return hashlib.sha256((stored or "").encode()).hexdigest()[:16]
+        self.database.private.set("password", password_hash(password))
+        self.database.private.end_sessions()
+        self.database.write(lambda c: record(c, "password set"))
 
     def password_matches(self, password: str) -> bool:
         """Whether this is the admin password; deliberately slow, so limit attempts and keep it off the event loop."""
-        stored = self.database.read(lambda c: read_setting(c, "password"))
+        stored = self.database.private.setting("password")
         return stored is not None and password_matches(password, stored)
 
     def overview(self) -> Overview:
         """The study's progress."""
         flagged = sum(1 for row in self.raters() if row.flags and row.verdict == "pending")
-        return self.database.read(lambda c: progress.overview(c, self.study, flagged, self.database.is_paused(c)))
+        more = {arm: state.expected for arm, state in enumerate(self.adaptive())}
+        return self.database.read(lambda c: progress.overview(c, self.study, flagged, self.database.is_paused(c), more))
 
     def reliability(self) -> pl.DataFrame:
         """Agreement by question and condition with intervals; see `quality.reliability`.
@@ -70,6 +68,18 @@ class ResearcherService:
         """
         return self._fresh("reliability", lambda: quality.reliability(self.study, quality.included(self._collected())))
 
+    def adaptive(self) -> list[ArmState]:
+        """How far items are known, by condition and group of questions; empty unless items are rated adaptively."""
+        adapting = self.database.batches.adapting
+        return [] if adapting is None else self.database.read(adapting.arm_states)
+
+    def sequential(self) -> list[dict[str, Any]]:
+        """Alpha by question and condition, with an interval that holds at all looks together, and what to do."""
+        pool = self.database.batches.arms[0].pool
+        return self._fresh(
+            "sequential", lambda: quality.sequential(self.study, quality.included(self._collected()), pool)
+        )
+
     def raters(self) -> list[RaterRow]:
         """Per-rater quality, flagged raters first. Recomputed only when something has changed."""
 
@@ -77,17 +87,25 @@ class ResearcherService:
             counts = select(pages.c.participant, func.count()).where(pages.c.position > 0, pages.c.state != "lapsed")
             rows = self.database.read(lambda c: c.execute(counts.group_by(pages.c.participant)).all())
             shown = {row[0]: row[1] for row in rows}
-            return quality.rater_rows(self.study, self._collected(), shown, self.database.key)
+            broken = self.database.read(lambda c: broken_rules(c, self.study))
+            return quality.rater_rows(self.study, self._collected(), shown, self.database.key, broken)
 
         return self._fresh("raters", compute)
 
-    def review_rater(self, rater: str, verdict: Verdict, note: str = "") -> None:
+    def review_rater(self, rater: str, verdict: Verdict, note: str = "", rule: str | None = None) -> None:
         """Approves, excludes or reopens ('pending') a rater, by pseudonym.
 
-        Excluding a rater assigns their items to others; the excluded ratings stay in the export, marked. Reopening
-        restores the ratings of items that nobody else has been assigned since.
+        Excluding a rater assigns their items to others; the excluded ratings stay in the export, marked with the rule
+        (by default the flags that the rater has, or "judgment") and the reason. Reopening restores the ratings of items
+        that nobody else has been assigned since.
         """
         note = cleaned(note)[:1000]
+        if verdict != "excluded":
+            rule = ""
+        elif rule is None:
+            flags = next((row.flags for row in self.raters() if row.rater == rater), ())
+            rule = "; ".join(flags) or "judgment"
+        rule = cleaned(rule)[:1000]
 
         def job(connection: Connection) -> None:
             person = connection.execute(
@@ -95,19 +113,7 @@ class ResearcherService:
             ).one_or_none()
             if person is None:
                 raise Refused(f"There is no rater '{rater}'.", "unknown")
-            if verdict == "excluded":
-                assignment.release(connection, person.number, ["answered"])
-                assignment.release(connection, person.number, ["open"], becomes="lapsed")
-            elif person.verdict == "excluded":
-                own = (pages.c.participant == person.number, pages.c.state == "answered", pages.c.kind == "item")
-                for page in connection.execute(select(pages).where(*own, pages.c.seat.is_(None))).all():
-                    assignment.reclaim(connection, page.id, page.arm, page.row)
-            # A participant who is still working gets the open pages back on their next request.
-            lease = None if verdict == "excluded" else person.lease
-            changed = update(participants).where(participants.c.number == person.number)
-            connection.execute(changed.values(verdict=verdict, note=note, lease=lease))
-            review = {"participant": person.number, "verdict": verdict, "note": note, "at": time.time()}
-            connection.execute(reviews.insert(), review)
+            decide(connection, person, verdict, note, rule=rule)
 
         self.database.write(job)
 
@@ -129,33 +135,49 @@ class ResearcherService:
             raise InputError(f"Cannot create {count} invitations", remedy="ask for 1 to 10,000")
         note = cleaned(note)[:200]
         made = [{"token": secrets.token_urlsafe(16), "note": note, "made_at": time.time()} for _ in range(count)]
-        self.database.write(lambda c: c.execute(invitations.insert(), made).close())
+
+        def job(connection: Connection) -> None:
+            connection.execute(invitations.insert(), made)
+            record(connection, "invited", count=count, note=note)
+
+        self.database.write(job)
         return [Invitation(str(one["token"]), note) for one in made]
 
     def invitations(self) -> list[Invitation]:
         """All invitations, the latest first, and whether each has been used."""
-        query = (
-            select(invitations.c.token, invitations.c.note, participants.c.number)
-            .outerjoin(
-                participants,
-                and_(participants.c.external == invitations.c.token, participants.c.source == "invitation"),
-            )
-            .order_by(invitations.c.made_at.desc(), invitations.c.token)
-        )
-        rows = self.database.read(lambda c: c.execute(query).all())
-        return [Invitation(token, note, number is not None) for token, note, number in rows]
+        query = select(invitations).order_by(invitations.c.made_at.desc(), invitations.c.token)
+        raters = select(participants.c.rater).where(participants.c.source == "invitation")
+        rows, used = self.database.read(lambda c: (c.execute(query).all(), set(c.execute(raters).scalars())))
+        key = self.database.key
+        return [Invitation(row.token, row.note, pseudonym(key, "invitation", row.token) in used) for row in rows]
 
-    def corpus(self, *, platform_ids: bool = False) -> Corpus:
+    def corpus(self) -> Corpus:
         """Everything collected so far as a corpus: the study's items, human raters and their judgments."""
-        return export.corpus_of(self.study, self._collected(now=True), platform_ids=platform_ids)
+        return export.corpus_of(self.study, self._collected(now=True))
 
     def checks(self) -> pl.DataFrame:
         """Answers to attention checks and gold items, separate from the judgments."""
         return self._collected(now=True).checks
 
-    def export_zip(self, *, platform_ids: bool = False) -> bytes:
+    def platform_ids(self) -> pl.DataFrame:
+        """Who the raters are on their platform, one row for each submission there, with times and how it ended.
+
+        Also those who were screened out or did not finish. Of those whose answers were deleted no id is left.
+        """
+        return export.platform_table(self._collected(now=True).people, self.database.private.identities())
+
+    def export_zip(self) -> bytes:
         """The exported corpus folder and the checks as one zip file, for download."""
-        return export.zipped(self.corpus(platform_ids=platform_ids), self.checks(), self.study.id)
+        self.note_export("zip")
+        return export.zipped(self.corpus(), self.checks(), self.study.id)
+
+    def note_export(self, what: str) -> None:
+        """Records that data left the database."""
+        self.database.write(lambda c: record(c, "exported", what=what))
+
+    def log(self) -> pl.DataFrame:
+        """Everything that happened, in order; see `events.log`."""
+        return self.database.read(log)
 
     def _collected(self, *, now: bool = False) -> export.Collected:
         return self._fresh("collected", lambda: self.database.read(lambda c: export.collected(c, self.study)), now=now)

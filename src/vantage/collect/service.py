@@ -16,6 +16,9 @@ from vantage.collect.study import AnnotationStudy
 class StudyService:
     """One running study over its database (or the one given), which is created or upgraded where needed.
 
+    With `read_only` nothing is created or changed. `revision` is a note on corrected guidelines of the instrument.
+    Without `apart`, what is private is kept in the same file, which suits one that is thrown away.
+
     >>> import tempfile
     >>> from vantage import demo_corpus
     >>> from vantage.collect.views import QuestionAnswer
@@ -33,12 +36,20 @@ class StudyService:
     (['consent', 'guidelines'], 30, 2)
     """
 
-    def __init__(self, study: AnnotationStudy, database: str | None = None) -> None:
+    def __init__(
+        self,
+        study: AnnotationStudy,
+        database: str | None = None,
+        *,
+        read_only: bool = False,
+        revision: str | None = None,
+        apart: bool = True,
+    ) -> None:
         self.study = study
-        self.database = StudyDatabase(study, database)
+        self.database = StudyDatabase(study, database, read_only=read_only, revision=revision, apart=apart)
         self.participants = ParticipantService(self.database)
         self.researchers = ResearcherService(self.database)
 
     def close(self) -> None:
         """Completes pending changes and closes the database."""
-        self.database.sql.close()
+        self.database.close()

@@ -7,14 +7,18 @@ participants share the cost of one flush to disk. PostgreSQL runs each change in
 
 from __future__ import annotations
 
+import os
 import queue
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future
 from typing import Any, Final, TypeVar, cast
+from urllib.parse import quote
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, OperationalError
+from sqlalchemy.pool import NullPool
 
 from vantage.collect import migrations
 from vantage.errors import InputError
@@ -26,14 +30,23 @@ TOGETHER: Final = 256
 """Most changes that share one transaction."""
 RETRIES: Final = 8
 """How often a change is retried after PostgreSQL rolled it back because of a conflict."""
+WAIT: Final = 30.0
+"""Seconds for which a request waits for a connection, or a purge for its turn."""
+SPARE: Final = 5
+"""Connections of a PostgreSQL server that are left to other programs: status, backup, an administrator."""
+MOST: Final = 56
+"""Connections that one process can use: one per thread (see `web.site.Threads`), and two."""
+FULL: Final = ("too many clients", "remaining connection slots")
+WORKERS: Final = "VANTAGE_WORKERS"
+"""How many processes share the database server, in the environment of each of them."""
 
 
 class SqlDatabase:
-    """An open database."""
+    """An open database; with `read_only` it can be neither created nor changed."""
 
-    def __init__(self, url: str) -> None:
-        self.url = database_url(url)
-        self.engine, self._reader = _engines(self.url)
+    def __init__(self, url: str, *, read_only: bool = False) -> None:
+        self.url, self.read_only = database_url(url), read_only
+        self.engine, self._reader = _engines(self.url, read_only=read_only)
         self._writer: _Writer | None = None
 
     @property
@@ -43,13 +56,26 @@ class SqlDatabase:
 
     def start(self, fill: Job[None]) -> bool:
         """Creates or upgrades the tables; true for a new database, which is filled in the same transaction."""
+
+        def prepare(connection: Connection) -> bool:
+            if new := migrations.prepare(connection):
+                fill(connection)
+            return new
+
+        return self.open(prepare)
+
+    def open(self, prepare: Job[T]) -> T:
+        """Connects for the first time and prepares the tables; problems are one sentence."""
         try:
+            if self.read_only:
+                return self.read(prepare)
             if self.sqlite:
                 # The file remembers this; it cannot be set inside a transaction.
                 self.read(lambda connection: connection.exec_driver_sql("PRAGMA journal_mode=WAL").close())
+            else:
+                self.engine, self._reader = _pooled(self.engine)
             with self.engine.begin() as connection:
-                if new := migrations.prepare(connection):
-                    fill(connection)
+                prepared = prepare(connection)
         except InputError as error:
             raise InputError(error.problem, file=self.name, remedy=error.remedy) from None
         except DBAPIError as error:
@@ -60,7 +86,7 @@ class SqlDatabase:
             ) from None
         if self.sqlite:
             self._writer = _Writer(self.engine)
-        return new
+        return prepared
 
     def write(self, job: Job[T]) -> T:
         """Runs a change and returns its result once the change is durable.
@@ -83,6 +109,41 @@ class SqlDatabase:
         """Reads from the database."""
         with self._reader.connect() as connection:
             return job(connection)
+
+    def snapshot(self, job: Job[T]) -> T:
+        """Reads the state of one moment, however long it takes; changes go on in the meantime."""
+        if not self.sqlite:
+            with self.engine.connect().execution_options(isolation_level="REPEATABLE READ") as connection:
+                return job(connection)
+        with self._reader.connect() as connection:
+            connection.exec_driver_sql("BEGIN")
+            try:
+                return job(connection)
+            finally:
+                connection.exec_driver_sql("ROLLBACK")
+
+    def purge(self, tables: Iterable[str]) -> None:
+        """Removes the remains of deleted rows: SQLite's log is emptied, PostgreSQL rewrites the tables.
+
+        SQLite overwrites what is deleted (`secure_delete`), so that only its log still has it. Raises `TimeoutError`
+        where others use the tables for so long that it must be tried again.
+        """
+        until = time.monotonic() + WAIT
+        if not self.sqlite:
+            with self._reader.connect() as connection:
+                connection.exec_driver_sql(f"SET lock_timeout = '{int(WAIT)}s'")
+                try:
+                    for table in tables:
+                        connection.exec_driver_sql(f'VACUUM (FULL) "{table}"')
+                except OperationalError as error:
+                    raise TimeoutError(_first_line(error)) from None
+                finally:
+                    connection.exec_driver_sql("RESET lock_timeout")
+            return
+        while self.read(lambda c: c.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)").one())[0]:
+            if time.monotonic() > until:
+                raise TimeoutError("the database's log is in use")
+            time.sleep(0.01)
 
     def close(self) -> None:
         """Completes pending changes and closes all connections."""
@@ -172,9 +233,11 @@ def database_url(address: str) -> URL:
     return url
 
 
-def _engines(url: URL) -> tuple[Engine, Engine]:
+def _engines(url: URL, *, read_only: bool) -> tuple[Engine, Engine]:
     """The engines for writing and for reading."""
     if url.get_backend_name() == "sqlite":
+        if read_only:
+            url = url.set(database=f"file:{quote(url.database or '')}", query={"mode": "ro", "uri": "true"})
         writer = create_engine(url, connect_args={"check_same_thread": False})
         event.listen(writer, "connect", _sqlite_connected)
         event.listen(writer, "begin", _sqlite_begins)
@@ -182,11 +245,50 @@ def _engines(url: URL) -> tuple[Engine, Engine]:
         reader = create_engine(url, pool_size=16, max_overflow=48, connect_args={"check_same_thread": False})
         event.listen(reader, "connect", _sqlite_connected)
         return writer, reader
+    if read_only:
+        url = url.update_query_dict({"options": f"{url.query.get('options', '')} -cdefault_transaction_read_only=on"})
     try:
-        engine = create_engine(url, pool_size=10, max_overflow=30, pool_pre_ping=True)
+        engine = create_engine(url, poolclass=NullPool)
     except (NoSuchModuleError, ModuleNotFoundError):
         raise InputError("PostgreSQL needs the package psycopg", remedy="pip install 'vantage[postgres]'") from None
+    event.listen(engine, "do_connect", _patient_connect)
     return engine, engine.execution_options(isolation_level="AUTOCOMMIT")
+
+
+def _pooled(engine: Engine) -> tuple[Engine, Engine]:
+    """The engines for writing and for reading with this process's share of the server's connections.
+
+    More requests than that wait for a connection; so do those that find the server full because of other programs.
+    """
+    with engine.connect() as connection:
+        limits = "SELECT setting::int FROM pg_settings WHERE name = '{}'"
+        names = ("max_connections", "superuser_reserved_connections", "reserved_connections")
+        most, *reserved = (connection.exec_driver_sql(limits.format(name)).scalar() or 0 for name in names)
+    share = connections(most - sum(reserved), int(os.environ.get(WORKERS, "1")))
+    pooled = create_engine(engine.url, pool_size=share, max_overflow=0, pool_timeout=WAIT, pool_pre_ping=True)
+    event.listen(pooled, "do_connect", _patient_connect)
+    return pooled, pooled.execution_options(isolation_level="AUTOCOMMIT")
+
+
+def connections(available: int, workers: int) -> int:
+    """The connections that each of several workers may hold, so that all of them together leave a few.
+
+    >>> connections(97, 1), connections(97, 4), connections(10, 64)
+    (56, 23, 1)
+    """
+    return max(1, min(MOST, (available - SPARE) // workers))
+
+
+def _patient_connect(dialect: Any, _: Any, args: Any, options: Any) -> Any:
+    until = time.monotonic() + WAIT
+    while True:
+        try:
+            return dialect.connect(*args, **options)
+        except dialect.loaded_dbapi.OperationalError as error:
+            # Other programs hold the server's connections; the driver reports no code for this.
+            if not any(words in str(error) for words in FULL) or time.monotonic() > until:
+                raise
+            time.sleep(0.05)
 
 
 def _sqlite_connected(connection: Any, _: Any) -> None:

@@ -9,13 +9,16 @@ from importlib import resources
 from pathlib import Path
 from typing import Any, Final
 
+from vantage.collect import evidence
 from vantage.collect.blocks import Block, blocks_of, instrument_key, phases_of
+from vantage.collect.copies import ModelReasons
 from vantage.collect.document import StudyDocument
 from vantage.collect.flow import Flow, flow_of
 from vantage.collect.flow_checks import FlowChecks, training_items
 from vantage.collect.flow_document import TraitPart
+from vantage.collect.languages import language
 from vantage.collect.presenting import Shown
-from vantage.collect.study_checks import check_blocks, check_recruitment
+from vantage.collect.study_checks import check_blocks, check_languages, check_recruitment
 from vantage.corpora import Corpus
 from vantage.documents import Document, Loc
 from vantage.errors import InputError, Problems, nearest
@@ -116,9 +119,20 @@ class AnnotationStudy:
         return self.plan.title
 
     @property
+    def language(self) -> str:
+        """The language of the study file's own texts."""
+        return self.plan.language or self.instrument.language
+
+    @cached_property
+    def languages(self) -> tuple[str, ...]:
+        """The languages in which participants can have the pages, the first by default."""
+        return tuple(dict.fromkeys(language(code).code for code in self.plan.languages or (self.language,)))
+
+    @property
     def consent(self) -> str:
         """What a participant agrees to, as plain paragraphs; may be empty."""
-        return self.plan.consent or self.instrument.consent
+        added = [evidence.CONSENT] if self.plan.evidence else []
+        return "\n\n".join(part for part in [self.plan.consent or self.instrument.consent, *added] if part)
 
     @property
     def warning(self) -> str:
@@ -155,6 +169,11 @@ class AnnotationStudy:
         return frozenset(gold | {item for item, _ in training_items(self.plan)})
 
     @cached_property
+    def model_reasons(self) -> ModelReasons:
+        """The reasons that models gave about the items, to compare people's with."""
+        return ModelReasons(self.corpus)
+
+    @cached_property
     def fields(self) -> tuple[str, ...]:
         """The fields of the instruments that the items have."""
         columns = self.corpus.scan("items").collect_schema().names()
@@ -179,6 +198,7 @@ class AnnotationStudy:
         if folder is not None:
             corpus = _try(document, ("corpus",), lambda: Corpus.read(folder))
         check_recruitment(document, plan)
+        check_languages(document, plan)
         if instruments is not None and FlowChecks(document, plan, instruments, corpus).run():
             check_blocks(document, plan, blocks_of(plan, instruments), corpus)
         document.check()

@@ -9,18 +9,21 @@ from typing import Final
 
 import polars as pl
 
+from vantage.adaptive.until import Until
 from vantage.collect.block_document import RangePart
-from vantage.collect.blocks import Block
+from vantage.collect.blocks import Block, phases_of
 from vantage.collect.document import StudyDocument
 from vantage.collect.flow_document import BlockPart
+from vantage.collect.languages import catalogues, language
 from vantage.corpora import Corpus
+from vantage.corpora.disclosure import TECHNICAL
 from vantage.documents import Document, Loc
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument
 from vantage.presentations import FACTORS, Presentation, levels
 from vantage.scales import Scale, show_code
 
-TAKEN: Final = ("rater", "kind", "study", "verdict", "excluded", "stage", "recruited", "platform_id", "batches")
+TAKEN: Final = ("rater", "kind", *TECHNICAL)
 """Columns of exported raters, which no trait may be named after."""
 
 
@@ -119,12 +122,42 @@ class BlockChecks(Checks):
         double, raters = self.block.double, self.block.raters
         if double and double.raters <= raters:
             self.note(("double", "raters"), f"must be more than 'raters', which is {raters}")
+        self._adaptive()
         self._attention()
         self._gold()
         if whole:
             self._presentation()
         if corpus is not None:
             self._items(corpus)
+
+    def _adaptive(self) -> None:
+        plan = self.plan.adaptive
+        if plan is None:
+            return
+        until = Until.parse(plan.until)
+        if self.plan.double:
+            self.note(("double",), "an adaptive study has no doubly annotated subset; leave it out")
+        for question in self.instrument.questions if until.by_item else ():
+            if question.scale.range is not None:
+                problem = f"question '{question.id}' takes any number, so that answers have no shares; use 'alpha 0.2'"
+                self.note(("raters", "until"), problem)
+        if until.needed is not None and until.needed[0] > plan.max:
+            self.note(
+                ("raters", "until"),
+                f"no item can be known to a width of {until.target:g} with {plan.max} ratings; 'max' must be at least "
+                f"{until.needed[0]} for items on which everyone agrees, and {until.needed[1]} where people are split",
+            )
+        asked = (question for phase in phases_of(self.plan) for question in phase.questions_here)
+        known = {trait.id: trait for trait in asked}
+        for index, name in enumerate(plan.balance):
+            self.known(("raters", "balance", index), name, list(known), "trait")
+            if name in known and known[name].kind != "choice":
+                self.note(("raters", "balance", index), f"trait '{name}' must be a choice with options")
+            elif name in known and len(known[name].options) > plan.max:
+                problem = (
+                    f"'{name}' has {len(known[name].options)} options, but no item gets more than {plan.max} ratings"
+                )
+                self.note(("raters", "balance", index), problem)
 
     def _attention(self) -> None:
         plan = self.block.attention
@@ -224,3 +257,14 @@ def check_recruitment(document: Document, plan: StudyDocument) -> None:
     for name in ("screen_out_code", "full_code"):
         if recruitment.via != "prolific" and getattr(recruitment, name):
             checks.note(("recruitment", name), "only valid with 'via: prolific'")
+
+
+def check_languages(document: Document, plan: StudyDocument) -> None:
+    """Checks that there are pages in the languages of the study."""
+    checks = Checks(document, plan)
+    named: list[tuple[Loc, str]] = [(("language",), plan.language)]
+    named += [(("languages", index), code) for index, code in enumerate(plan.languages)]
+    for loc, code in named:
+        if code and language(code).code != code.partition("-")[0].lower():
+            checks.note(loc, f"there are no pages in '{code}'; available: {', '.join(catalogues())}")
+    checks.unique(("languages",), plan.languages, "language")

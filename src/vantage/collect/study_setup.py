@@ -12,18 +12,21 @@ from typing import Any, Final
 from sqlalchemy import Connection, select
 from sqlalchemy.exc import DBAPIError
 
+from vantage.collect import migrations
 from vantage.collect.allocation import ArmAllocation
-from vantage.collect.pseudonyms import new_secret
+from vantage.collect.events import record, store_wording
 from vantage.collect.selection import block_rows
 from vantage.collect.sql import SqlDatabase
 from vantage.collect.study import AnnotationStudy
-from vantage.collect.tables import arms, items, settings
+from vantage.collect.tables import arms, items, participants, settings
 from vantage.corpora import storage
 from vantage.errors import InputError
 
-FIXED: Final = ("questions", "conditions", "double", "order", "gold", "presentation", "flow")
+FIXED: Final = ("questions", "conditions", "double", "order", "gold", "presentation", "rules", "evidence", "flow")
 """Keys that cannot change once the study has a database, because earlier answers depend on them."""
-TEXTS: Final = frozenset(
+TEXTS: Final = ("title", "consent", "warning", "guidelines", "contact", "withdrawal")
+"""Keys whose changes are recorded as events, with both wordings."""
+OPEN: Final = frozenset(
     {"text", "title", "intro", "ask", "explain", "end", "minutes", "page_minutes", "raters", "batch"}
 )
 """Keys of a flow that may change."""
@@ -43,12 +46,20 @@ def write_setting(connection: Connection, key: str, value: str) -> None:
         connection.execute(settings.insert(), {"key": key, "value": value})
 
 
-def open_database(study: AnnotationStudy, address: str | None = None) -> SqlDatabase:
-    """The study's database, created or upgraded where needed; one of another study or other items is refused."""
-    database = SqlDatabase(address or study.database)
+def open_database(
+    study: AnnotationStudy, address: str | None = None, *, read_only: bool = False, revision: str | None = None
+) -> SqlDatabase:
+    """The study's database, created or upgraded where needed; one of another study or other items is refused.
+
+    With `read_only` nothing is created, upgraded or stored. `revision` is a note on changed guidelines of the
+    instrument, which are refused without one.
+    """
+    database = SqlDatabase(address or study.database, read_only=read_only)
     try:
-        if not database.start(lambda connection: _fill(connection, study)):
-            database.write(lambda connection: _compare(connection, study, database.name))
+        if read_only:
+            database.open(migrations.require_current)
+        elif not database.start(lambda connection: _fill(connection, study)):
+            database.write(lambda connection: _compare(connection, study, database.name, revision))
     except BaseException:
         database.close()
         raise
@@ -57,7 +68,7 @@ def open_database(study: AnnotationStudy, address: str | None = None) -> SqlData
 
 def stored_study(address: str, folder: Path) -> AnnotationStudy:
     """The study stored in a database; `folder` is where the corpus is now."""
-    database = SqlDatabase(address)
+    database = SqlDatabase(address, read_only=True)
     try:
         stored = database.read(lambda c: [read_setting(c, key) for key in ("study", "instrument", "instruments")])
     except DBAPIError:
@@ -121,7 +132,6 @@ def _fill(connection: Connection, study: AnnotationStudy) -> None:
         "instrument": json.dumps(dict(study.instrument.document)),
         "instruments": json.dumps(_others(study)),
         "corpus": str(study.folder),
-        "secret": new_secret(),
         "items": digest.hexdigest(),
         "items_file": _file_digest(study.folder),
         "count": str(count),
@@ -157,8 +167,8 @@ def stored_rows(connection: Connection, study: AnnotationStudy) -> dict[str, Seq
     return {block.id: chosen.get(block.id, every) for block in study.blocks if block.repeats is None}
 
 
-def _compare(connection: Connection, study: AnnotationStudy, name: str) -> None:
-    """Refuses a database of another study; stores the changes that are allowed."""
+def _compare(connection: Connection, study: AnnotationStudy, name: str, revision: str | None) -> None:
+    """Refuses a database of another study; stores the changes that are allowed, and records those of texts."""
     known = json.loads(read_setting(connection, "study") or "{}")
     plan = _plan(study)
     if known.get("id") != study.id:
@@ -168,29 +178,46 @@ def _compare(connection: Connection, study: AnnotationStudy, name: str) -> None:
             remedy="choose another database",
         )
     changed = [key for key in FIXED if _fixed(known.get(key) or None) != _fixed(plan.get(key) or None)]
+    others = json.loads(read_setting(connection, "instruments") or "{}")
     documents = (json.loads(read_setting(connection, "instrument") or "{}"), dict(study.instrument.document))
     stored, given = (json.dumps(_shown(one) if study.plan.presentation is None else one) for one in documents)
-    if json.loads(stored) != json.loads(given) or json.loads(
-        read_setting(connection, "instruments") or "{}"
-    ) != json.loads(json.dumps(_others(study))):
+    before, after = json.loads(stored), json.loads(given)
+    if others != json.loads(json.dumps(_others(study))):
         changed.append("instrument")
+    elif before != after:
+        if {**before, "guidelines": ""} != {**after, "guidelines": ""}:
+            changed.append("instrument")
+        elif revision is None:
+            raise InputError(
+                "The guidelines of the instrument have changed since the database was created",
+                file=name,
+                remedy="change them back, or record the change with vantage collect revise --note TEXT",
+            )
     if changed:
         raise InputError(
             f"'{changed[0]}' of the study has changed since its database was created",
             file=name,
             remedy="change it back, or give the study a new id",
         )
-    if plan["raters"] < known["raters"] or (plan["double"] and plan["raters"] != known["raters"]):
-        remedy = f"write {known['raters']}" if plan["double"] else f"write at least {known['raters']}"
-        raise InputError("'raters' can no longer be changed to this number", file=name, remedy=remedy)
+    if known["withdrawal"] == "delete" and plan["withdrawal"] == "keep" and _anybody_consented(connection):
+        raise InputError(
+            "'withdrawal' can no longer be 'keep', because people have agreed to a study that deletes their answers",
+            file=name,
+            remedy="write withdrawal: delete",
+        )
+    _compare_raters(plan, known, name)
     if _file_digest(study.folder) != read_setting(connection, "items_file"):
         _compare_items(connection, study, name)
+    texts = {key: (known.get(key) or "", plan[key]) for key in TEXTS}
+    _record_revisions(connection, {**texts, "instrument": (before["guidelines"], after["guidelines"])}, revision or "")
+    if before != after:
+        write_setting(connection, "instrument", json.dumps(documents[1]))
     if plan != known:
         write_setting(connection, "study", json.dumps(plan))
     made = allocations(study, stored_rows(connection, study))
-    before = {row.arm: row.seats for row in connection.execute(select(arms.c.arm, arms.c.seats))}
+    stored_seats = {row.arm: row.seats for row in connection.execute(select(arms.c.arm, arms.c.seats))}
     for arm, wanted in zip(made, seats(study, made), strict=True):
-        if wanted < before[arm.arm]:
+        if wanted < stored_seats[arm.arm]:
             problem = f"'raters' of the block '{study.block_of_arm(arm.arm).id}' can no longer be lowered"
             raise InputError(problem, file=name, remedy="change it back")
         values = {"seats": wanted, **({} if study.block_of_arm(arm.arm).repeats is None else {"next_seat": wanted})}
@@ -205,8 +232,35 @@ def _others(study: AnnotationStudy) -> dict[str, Any]:
 def _fixed(part: Any) -> Any:
     """A part of the study file without what may change."""
     if isinstance(part, dict):
-        return {key: _fixed(value) for key, value in part.items() if key not in TEXTS and value is not None}
+        return {key: _fixed(value) for key, value in part.items() if key not in OPEN and value is not None}
     return [_fixed(value) for value in part] if isinstance(part, list) else part
+
+
+def _record_revisions(connection: Connection, texts: Mapping[str, tuple[str, str]], note: str) -> None:
+    """Records which texts have changed, and both wordings."""
+    for key, (earlier, later) in texts.items():
+        if earlier != later:
+            hashes = [store_wording(connection, text) for text in (earlier, later)]
+            record(connection, "revised", text=key, before=hashes[0], after=hashes[1], note=note)
+
+
+def _anybody_consented(connection: Connection) -> bool:
+    agreed = participants.c.consented_at.is_not(None) | participants.c.stage.not_in(("consent", "declined"))
+    return connection.execute(select(participants.c.number).where(agreed).limit(1)).first() is not None
+
+
+def _compare_raters(plan: Mapping[str, Any], known: Mapping[str, Any], name: str) -> None:
+    """Refuses a number of raters that earlier assignments contradict; it may rise, an adaptive core may not."""
+    now, before = plan["raters"], known["raters"]
+    if isinstance(now, int) and isinstance(before, int):
+        if now < before or (plan["double"] and now != before):
+            remedy = f"write {before}" if plan["double"] else f"write at least {before}"
+            raise InputError("'raters' can no longer be changed to this number", file=name, remedy=remedy)
+    elif isinstance(now, int) or isinstance(before, int):
+        raise InputError("A study cannot become adaptive, or cease to be", file=name, remedy="give it a new id")
+    elif now["max"] < before["max"] or {**now, "max": 0} != {**before, "max": 0}:
+        remedy = f"write {before['min']}, {before['max']} or more, '{before['until']}' and the same 'balance'"
+        raise InputError("Of an adaptive 'raters' only 'max' may change, and only rise", file=name, remedy=remedy)
 
 
 def _shown(instrument: Mapping[str, Any]) -> dict[str, Any]:
@@ -235,10 +289,10 @@ def _records(study: AnnotationStudy, digest: hashlib._Hash) -> Iterator[list[dic
     table = study.corpus.scan("items").select("item", *study.fields).collect()
     for start in range(0, len(table), CHUNK):
         rows = []
-        for row, record in enumerate(table.slice(start, CHUNK).iter_rows(named=True), start):
-            shown = json.dumps({f: record[f] for f in study.fields if record[f] is not None}, default=str)
-            digest.update(f"{record['item']}\x00{shown}\x00".encode(errors="surrogatepass"))
-            rows.append({"row": row, "item": record["item"], "record": shown})
+        for row, item in enumerate(table.slice(start, CHUNK).iter_rows(named=True), start):
+            shown = json.dumps({f: item[f] for f in study.fields if item[f] is not None}, default=str)
+            digest.update(f"{item['item']}\x00{shown}\x00".encode(errors="surrogatepass"))
+            rows.append({"row": row, "item": item["item"], "record": shown})
         yield rows
 
 

@@ -12,12 +12,13 @@ from typing import Any, Final
 from sqlalchemy import Connection, bindparam, insert, select, update
 from sqlalchemy.engine import Row
 
-from vantage.collect import assignment
+from vantage.collect import assignment, drafts
 from vantage.collect.answers import read
 from vantage.collect.blocks import Block
+from vantage.collect.languages import sentence
 from vantage.collect.presenting import decoded
 from vantage.collect.study import AnnotationStudy
-from vantage.collect.tables import items, pages, participants, submissions
+from vantage.collect.tables import evidence, items, pages, participants, submissions
 from vantage.collect.views import ItemPage, QuestionAnswer, Refused, Step
 
 _PAGE = (
@@ -60,8 +61,13 @@ _LEASE = (
 
 GRACE: Final = 10.0
 """Seconds after the end of a time limit in which answers are still stored, for slow connections."""
-OVER: Final = "The time for this part is over. Your answers so far are saved. Please continue with the next part."
-GONE = "You were away for a long time, and somebody else has this item now. Please continue with the next one."
+OVER: Final = sentence(
+    "The time for this part is over. Your answers so far are saved. Please continue with the next part."
+)
+GONE: Final = sentence(
+    "You were away for a while, and somebody else has this text now. The answers you saved before are safe. "
+    "Please continue with the next text."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +80,8 @@ class Submission:
     token: str
     answers: str
     seconds: float | None
+    evidence: str | None = None
+    """Counts of how it was typed, as stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +103,7 @@ def page_number(token: str) -> int:
     """The page that a token belongs to; `Refused` for anything that is not a token."""
     page = token.partition(".")[0]
     if not (page.isascii() and page.isdecimal()) or len(page) > 18 or len(token) > 100:
-        raise Refused("This form is damaged. Please open the page again.", "conflict")
+        raise Refused(sentence("This form is damaged. Please open the page again."), "conflict")
     return int(page)
 
 
@@ -104,25 +112,31 @@ def item_page(connection: Connection, study: AnnotationStudy, person: Row[Any], 
     wanted = {"number": person.number, "batch": person.batch, "position": position}
     page = connection.execute(_PAGE, wanted).one_or_none()
     if page is None:
-        raise Refused("There is no such page.", "unknown")
+        raise Refused(sentence("There is no such page."), "unknown")
     group: int = person.question_set if page.question_set is None else page.question_set
     block, seen = study.block(group), study.shown(group, person.number, page.id)
     earlier: Mapping[str, QuestionAnswer] = {}
     if page.revision:
         earlier = read(connection.execute(_LAST, {"page": page.id, "revision": page.revision}).scalar_one())
+    record = json.loads(page.record) if page.record is not None else _substitute(block, page.check)
+    instruction = block.checks[page.check].instruction if page.kind == "attention" else ""
+    if instruction and block.attention and block.attention.placed == "inside":
+        record, instruction = _with_instruction(block, record, instruction), ""
     return ItemPage(
         position=page.position,
         pages=step.pages,
         answered=step.answered,
         condition=page.condition,
-        record=json.loads(page.record) if page.record is not None else _substitute(block, page.check),
+        record=record,
         questions=seen[0],
         group=group,
         presentations=tuple(str(way) for way in seen[1]),
-        instruction=block.checks[page.check].instruction if page.kind == "attention" else "",
+        instruction=instruction,
         earlier=decoded(earlier, seen),
         # The page's number ties the answers to this page, whatever else is open in another tab.
         token=f"{page.id}.{secrets.token_urlsafe(9)}",
+        draft=drafts.read(connection, person.number, drafts.item_place(page.id)),
+        left=step.left,
         seconds_left=_left(step, page, block.page_seconds),
     )
 
@@ -139,6 +153,11 @@ def show(connection: Connection, page: int) -> None:
     connection.execute(update(pages).where(pages.c.id == page, pages.c.shown_at.is_(None)).values(shown_at=time.time()))
 
 
+def already_saved(connection: Connection, token: str) -> bool:
+    """Whether answers with this token are stored."""
+    return connection.execute(_TOKEN, {"page": page_number(token), "token": token}).first() is not None
+
+
 def save(connection: Connection, new: Submission, lease: float, limit: float | None = None) -> SaveResult:
     """Stores a submission and extends the reservation to `lease` seconds from now; a repeated one is stored once.
 
@@ -146,33 +165,47 @@ def save(connection: Connection, new: Submission, lease: float, limit: float | N
     """
     page = connection.execute(_OWN, {"page": new.page, "number": new.participant}).one_or_none()
     if page is None:
-        raise Refused("There is no such page.", "unknown")
+        raise Refused(sentence("There is no such page."), "unknown")
     if page.revision:
         again = connection.execute(_TOKEN, {"page": page.id, "token": new.token}).scalar_one_or_none()
         last = connection.execute(_LAST, {"page": page.id, "revision": page.revision}).scalar_one()
         if again is not None or (last == new.answers and page.present):
             return SaveResult(page.position, page.revision, repeated=True)
     if page.stage != "working" or not page.present or page.verdict == "excluded":
-        raise Refused("Your answers are final and can no longer be changed.", "conflict")
+        raise Refused(sentence("Your answers are final and can no longer be changed."), "conflict")
     lapsed, started = page.state == "lapsed", time.time()
     if page.deadline and started > page.deadline + GRACE:
         raise Refused(OVER, "conflict")
     if lapsed and not (
         page.position > 0 and (page.occasion or assignment.reclaim(connection, page.id, page.arm, page.row))
     ):
-        raise Refused(GONE, "conflict")
+        raise Refused(GONE, "conflict", sentence("Somebody else has this text now"))
     if limit and page.state == "open" and page.shown_at and started > page.shown_at + limit + GRACE:
         return SaveResult(page.position, page.revision, late=page.id)
     if not lapsed and (page.position != new.position or new.position > page.answered + 1):
-        raise Refused("This page has moved. Please open it again.", "conflict")
+        raise Refused(sentence("This page has moved. Please open it again."), "conflict")
     now, revision, more = time.time(), page.revision + 1, int(page.state != "answered")
     stored = {"page": page.id, "revision": revision, "token": new.token, "answers": new.answers}
     connection.execute(_INSERT, {**stored, "seconds": new.seconds, "at": now})
+    if new.evidence is not None:
+        connection.execute(evidence.insert(), {"page": page.id, "revision": revision, "counts": new.evidence})
     connection.execute(_ANSWERED, {"page": page.id, "new_revision": revision})
+    drafts.drop(connection, page.number, drafts.item_place(page.id))
     if page.lease is None:
         return SaveResult(page.position, revision, expired=True)
     connection.execute(_LEASE, {"own": page.number, "until": now + lease, "more": more})
     return SaveResult(page.position, revision, step=Step.in_batch(page.pages, page.answered + more))
+
+
+def _with_instruction(block: Block, record: Mapping[str, Any], instruction: str) -> dict[str, Any]:
+    """An item with an instruction at the end of what is judged, so that only those who read it will see it."""
+    shown = [field.name for field in block.instrument.fields if field.kind != "target" and record.get(field.name)]
+    name = shown[-1] if shown else block.instrument.fields[-1].name
+    text = record.get(name) or ""
+    if isinstance(text, list):
+        *turns, last = text
+        return {**record, name: [*turns, {**last, "text": f"{last['text']}\n\n{instruction}"}]}
+    return {**record, name: f"{text}\n\n{instruction}".strip()}
 
 
 def _substitute(block: Block, check: str) -> Mapping[str, Any]:

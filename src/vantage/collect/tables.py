@@ -9,7 +9,20 @@ from __future__ import annotations
 
 from typing import Final
 
-from sqlalchemy import BigInteger, Column, Float, ForeignKey, Index, Integer, MetaData, Table, Text, UniqueConstraint
+from sqlalchemy import (
+    DDL,
+    BigInteger,
+    Column,
+    Float,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+    event,
+)
 
 METADATA: Final = MetaData()
 _Number: Final = BigInteger().with_variant(Integer, "sqlite")
@@ -75,6 +88,9 @@ participants: Final = Table(
     Column("finished_at", Float),
     Column("verdict", Text, nullable=False),
     Column("note", Text, nullable=False, server_default=""),
+    Column("rule", Text, nullable=False, server_default=""),
+    Column("consented_at", Float),
+    Column("wording", Text),
     Column("route", Text),
     Column("place", Integer),
     Column("state", Text, nullable=False, server_default="{}"),
@@ -82,12 +98,14 @@ participants: Final = Table(
     UniqueConstraint("source", "external", name="participants_external"),
     Index("participants_lease", "lease"),
 )
-"""`id` is secret, `rater` the pseudonym.
+"""`id` is secret, `rater` the pseudonym, from which a person is recognised.
 
-`lease` is when the reservation expires; null when nothing is reserved. `pages` and `answered` count the pages of the
-current batch, so that they need not be counted on every page. `route` holds the numbers of the participant's phases in
-their order, as JSON, and `place` an index into it; both are null before consent. `state` is what phases store,
-`deadline` when the time for the current block is over.
+`external` and `links` are empty: platform ids are stored elsewhere (see `private`). `rule` and `note` explain the
+verdict. `wording` is the SHA-256 of the text that the participant agreed to. `lease` is when the reservation expires;
+null when nothing is reserved. `pages` and `answered` count the pages of the current batch, so that they need not be
+counted on every page. `route` holds the numbers of the participant's phases in their order, as JSON, and `place` an
+index into it; both are null before consent. `state` is what phases store, `deadline` when the time for the current
+block is over.
 """
 
 pages: Final = Table(
@@ -154,8 +172,10 @@ reviews: Final = Table(
     Column("verdict", Text, nullable=False),
     Column("note", Text, nullable=False),
     Column("at", Float, nullable=False),
+    Column("rule", Text, nullable=False, server_default=""),
+    Column("decided_by", Text, nullable=False, server_default="researcher"),
 )
-"""Every decision of the researcher about a participant; the latest counts."""
+"""Every decision about a participant, by a `researcher` or by a `rule`; the latest counts."""
 
 quota_places: Final = Table(
     "quota_places",
@@ -166,3 +186,65 @@ quota_places: Final = Table(
     Index("quota_places_value", "trait", "value"),
 )
 """The places that participants hold in quotas."""
+
+drafts: Final = Table(
+    "drafts",
+    METADATA,
+    Column("participant", ForeignKey("participants.number"), primary_key=True),
+    Column("place", Text, primary_key=True),
+    Column("fields", Text, nullable=False),
+    Column("at", Float, nullable=False),
+)
+"""Forms that were filled in and not sent yet, as JSON: {input: [values]}; never part of an export."""
+
+wordings: Final = Table(
+    "wordings",
+    METADATA,
+    Column("sha256", Text, primary_key=True),
+    Column("text", Text, nullable=False),
+)
+"""Texts that participants agreed to or worked by, each once."""
+
+receipts: Final = Table(
+    "receipts",
+    METADATA,
+    Column("code", Text, primary_key=True),
+    Column("participant", BigInteger, nullable=False, unique=True),
+    Column("at", Float, nullable=False),
+    Column("deleted", Text, nullable=False),
+    Column("purged_at", Float),
+)
+"""What was deleted for a participant who withdrew, as JSON, and when the last remains of it were removed."""
+
+events: Final = Table(
+    "events",
+    METADATA,
+    Column("id", _Number, primary_key=True, autoincrement=True),
+    Column("at", Float, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("rater", Text),
+    Column("detail", Text, nullable=False),
+)
+"""What happened, append-only; submissions and reviews have their own times (see `events.log`)."""
+
+for _ddl, _dialect in (
+    ("CREATE TRIGGER events_no_{0} BEFORE {0} ON events BEGIN SELECT RAISE(ABORT, 'append-only'); END", "sqlite"),
+    (
+        "CREATE OR REPLACE FUNCTION events_fixed() RETURNS trigger LANGUAGE plpgsql AS "
+        "$$ BEGIN RAISE EXCEPTION 'append-only'; END $$;"
+        "CREATE TRIGGER events_no_{0} BEFORE {0} ON events EXECUTE FUNCTION events_fixed()",
+        "postgresql",
+    ),
+):
+    for _change in ("UPDATE", "DELETE"):
+        event.listen(events, "after_create", DDL(_ddl.format(_change)).execute_if(dialect=_dialect))  # type: ignore[no-untyped-call]
+
+
+evidence: Final = Table(
+    "evidence",
+    METADATA,
+    Column("page", ForeignKey("pages.id"), primary_key=True),
+    Column("revision", Integer, primary_key=True),
+    Column("counts", Text, nullable=False),
+)
+"""How the answers of a submission were typed, as JSON, where the consent says so."""

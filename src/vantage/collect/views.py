@@ -5,8 +5,8 @@ Frozen dataclasses, independent of databases and web pages.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from vantage.errors import VantageError
@@ -48,11 +48,13 @@ class Refused(VantageError):  # noqa: N818 - a decision, not a failure
     """A request that cannot be granted: a sentence for the participant, and a kind that a page turns into a status.
 
     `kind` is `unknown` (no such participant, page or invitation: 404), `denied` (not allowed: 403) or `conflict` (no
-    longer possible, such as changing final answers: 409).
+    longer possible, such as changing final answers: 409). A page may show it under its own `heading`.
     """
 
-    def __init__(self, sentence: str, kind: Literal["unknown", "denied", "conflict"] = "denied") -> None:
-        self.kind = kind
+    def __init__(
+        self, sentence: str, kind: Literal["unknown", "denied", "conflict"] = "denied", heading: str = ""
+    ) -> None:
+        self.sentence, self.kind, self.heading = sentence, kind, heading
         super().__init__(sentence)
 
 
@@ -95,6 +97,10 @@ class Step:
     """With `item` and `review`: the time left for the block, where it is limited."""
     more: bool = False
     """With `finished`: whether the participant may do another batch (`ParticipantService.another_batch`)."""
+    left: float | None = None
+    """Seconds until the participant's reservation expires; null where nothing is reserved."""
+    lapsed: bool = False
+    """With `full`: whether the participant had begun, and others took the rest in their absence."""
 
     @classmethod
     def in_batch(cls, pages: int, answered: int) -> Step:
@@ -143,6 +149,10 @@ class ItemPage:
     """How each question is put."""
     seconds_left: float | None = None
     """The time left for the page or the block, where it is limited."""
+    draft: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """What the participant chose and typed and did not send, by input; empty where there is nothing."""
+    left: float | None = None
+    """Seconds until the participant's reservation expires."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +196,28 @@ class QuizResult:
     wrong: tuple[int, ...]
     """Wrongly answered questions, counted from 0."""
     attempts_left: int
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What was deleted for a participant who withdrew: times in seconds since 1970."""
+
+    code: str
+    at: float
+    pages: int
+    """Answered pages, checks included."""
+    traits: bool
+    purged_at: float | None = None
+    """When the last remains in the database's files were removed; null while that is pending."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A participant who is recognised by their link."""
+
+    participant: Participant
+    open: bool
+    """Whether the link alone lets them in; otherwise it takes their cookie or their own link."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,6 +293,12 @@ class RaterRow:
     """Reasons to review this rater, in words; none is proof."""
     code: str | None = None
     """The participant's completion code, to compare with the platform's list."""
+    rule: str = ""
+    """The rule by which the rater was excluded."""
+    evidence: str = ""
+    """How answers were typed, in words, where the consent says so; for a person to weigh, never a verdict."""
+    decided: str = ""
+    """Who made the latest decision and when, with the rule that was applied."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,10 @@ from vantage.corpora.schema import PEOPLE
 from vantage.errors import InputError
 
 K: Final = 5
-TECHNICAL: Final = ("study", "recruited", "stage", "verdict", "excluded", "batches")
+TECHNICAL: Final = (
+    *("study", "recruited", "stage", "verdict", "batches"),
+    *("excluded", "excluded_by", "excluded_rule", "excluded_reason", "excluded_at"),
+)
 """Columns of the raters that say how they took part and not who they are."""
 
 

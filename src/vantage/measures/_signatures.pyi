@@ -62,6 +62,7 @@ def alpha(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
     powered_by: str | Sequence[str] | None = ...,
 ) -> pl.DataFrame: ...
 def fleiss(
@@ -76,6 +77,7 @@ def fleiss(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def randolph(
     data: Judgments,
@@ -90,6 +92,7 @@ def randolph(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def ac1(
     data: Judgments,
@@ -104,6 +107,7 @@ def ac1(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def cohen(
     data: Judgments,
@@ -117,6 +121,7 @@ def cohen(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def scott(
     data: Judgments,
@@ -130,6 +135,7 @@ def scott(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def rater_matrix(
     data: Judgments,
@@ -144,6 +150,7 @@ def rater_matrix(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def pairwise(
     data: Judgments,
@@ -158,6 +165,7 @@ def pairwise(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
     powered_by: str | Sequence[str] | None = ...,
 ) -> pl.DataFrame: ...
 def difference(
@@ -173,6 +181,7 @@ def difference(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def unanimity(
     data: Judgments,
@@ -186,6 +195,7 @@ def unanimity(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def icc(
     data: Judgments,
@@ -196,6 +206,7 @@ def icc(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def opt_outs(
     data: Judgments,
@@ -209,6 +220,7 @@ def opt_outs(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def split_half(
     data: Judgments,
@@ -225,6 +237,7 @@ def split_half(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def needed_raters(
     data: Judgments,
@@ -239,6 +252,7 @@ def needed_raters(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def d_study(
     data: Judgments,
@@ -253,6 +267,7 @@ def d_study(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def rater_quality(
     data: Judgments,
@@ -262,6 +277,7 @@ def rater_quality(
     min_items: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def aggregate(
     data: Judgments,
@@ -275,6 +291,7 @@ def aggregate(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def bands(
     data: Judgments,
@@ -289,6 +306,7 @@ def bands(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def soft_labels(
     data: Judgments,
@@ -298,6 +316,7 @@ def soft_labels(
     smoothing: float = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def competence(
     data: Judgments,
@@ -307,6 +326,7 @@ def competence(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def entropy(
     data: Judgments,
@@ -323,6 +343,7 @@ def entropy(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
     powered_by: str | Sequence[str] | None = ...,
 ) -> pl.DataFrame: ...
 def ambiguity(
@@ -337,6 +358,7 @@ def ambiguity(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def split_items(
     data: Judgments,
@@ -352,6 +374,7 @@ def split_items(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
     powered_by: str | Sequence[str] | None = ...,
 ) -> pl.DataFrame: ...
 def opposed_items(
@@ -370,6 +393,7 @@ def opposed_items(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def distance(
     data: Judgments,
@@ -392,6 +416,7 @@ def distance(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def refusals(
     data: Judgments,
@@ -403,6 +428,7 @@ def refusals(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def accuracy(
     data: Judgments,
@@ -428,6 +454,7 @@ def accuracy(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def confusion(
     data: Judgments,
@@ -440,6 +467,7 @@ def confusion(
     match: By = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def calibration(
     data: Judgments,
@@ -458,6 +486,7 @@ def calibration(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def mean(
     data: Judgments,
@@ -472,6 +501,7 @@ def mean(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
     powered_by: str | Sequence[str] | None = ...,
 ) -> pl.DataFrame: ...
 def prevalence(
@@ -488,6 +518,7 @@ def prevalence(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
     powered_by: str | Sequence[str] | None = ...,
 ) -> pl.DataFrame: ...
 def correlate(
@@ -507,6 +538,7 @@ def correlate(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
     powered_by: str | Sequence[str] | None = ...,
 ) -> pl.DataFrame: ...
 def ranks(
@@ -535,6 +567,7 @@ def ranks(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def compare(
     data: Judgments,
@@ -556,6 +589,7 @@ def compare(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def components(
     data: Judgments,
@@ -569,6 +603,7 @@ def components(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def audit(
     data: Judgments,
@@ -577,6 +612,7 @@ def audit(
     confidence: float = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def g_study(
     data: Judgments,
@@ -590,6 +626,7 @@ def g_study(
     confidence: float = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def balanced_gain(
     data: Judgments,
@@ -598,6 +635,7 @@ def balanced_gain(
     confidence: float = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def explain(
     data: Judgments,
@@ -614,6 +652,7 @@ def explain(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def facets(
     data: Judgments,
@@ -626,6 +665,7 @@ def facets(
     confidence: float = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def dif(
     data: Judgments,
@@ -639,6 +679,7 @@ def dif(
     confidence: float = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def regress(
     data: Judgments,
@@ -654,6 +695,7 @@ def regress(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
     powered_by: str | Sequence[str] | None = ...,
 ) -> pl.DataFrame: ...
 def alt_test(
@@ -680,6 +722,7 @@ def alt_test(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def panel(
     data: Judgments,
@@ -696,6 +739,7 @@ def panel(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def rationale_agreement(
     data: Judgments,
@@ -718,6 +762,7 @@ def rationale_agreement(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def rationale_similarity(
     data: Judgments,
@@ -739,6 +784,7 @@ def rationale_similarity(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...
 def rationale_form(
     data: Judgments,
@@ -753,4 +799,5 @@ def rationale_form(
     seed: int = ...,
     kinds: Kinds = ...,
     include_excluded: bool = ...,
+    include_extra: bool = ...,
 ) -> pl.DataFrame: ...

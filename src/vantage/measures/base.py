@@ -14,7 +14,7 @@ import polars as pl
 
 from vantage.errors import InputError
 from vantage.measures.intervals import NOT_HELD, TOO_FEW_RATERS
-from vantage.measures.kinds import APART, Kinds, Selection, selected, with_left_out
+from vantage.measures.kinds import APART, CORE_ALONE, Kinds, Selection, selected, with_left_out
 from vantage.measures.presentation import PLAIN, View
 from vantage.measures.ratings import Judgments
 
@@ -90,6 +90,8 @@ class Recorded(Protocol[P]):
     @overload
     def __call__(self, data: Judgments, *, include_excluded: bool, **options: Any) -> pl.DataFrame: ...
     @overload
+    def __call__(self, data: Judgments, *, include_extra: bool, **options: Any) -> pl.DataFrame: ...
+    @overload
     def __call__(self, data: Judgments, *, powered_by: str | Sequence[str], **options: Any) -> pl.DataFrame: ...
 
 
@@ -98,8 +100,11 @@ WHOSE: Final = {
     "include_excluded": inspect.Parameter(
         "include_excluded", inspect.Parameter.KEYWORD_ONLY, default=False, annotation="bool"
     ),
+    "include_extra": inspect.Parameter(
+        "include_extra", inspect.Parameter.KEYWORD_ONLY, default=False, annotation="bool"
+    ),
 }
-"""The options that every measure has: whose judgments it uses."""
+"""The options that every measure has: which judgments it uses."""
 POWERED_BY: Final = inspect.Parameter(
     "powered_by", inspect.Parameter.KEYWORD_ONLY, default=None, annotation="str | Sequence[str] | None"
 )
@@ -125,6 +130,7 @@ def measure(
             *args: Any,
             kinds: Kinds = None,
             include_excluded: bool = False,
+            include_extra: bool = False,
             powered_by: str | Sequence[str] | None = None,
             **kwargs: Any,
         ) -> pl.DataFrame:
@@ -140,21 +146,25 @@ def measure(
             first = next(iter(bound.arguments))
 
             def whose(data: Judgments) -> Selection:
-                return chosen_for(options, data, kinds, include_excluded=include_excluded, pools=pools)
+                ways = {"include_excluded": include_excluded, "include_extra": include_extra}
+                return chosen_for(options, data, kinds, **ways, pools=pools)
 
+            chosen = whose(bound.arguments[first])
             if powered_by is not None:
                 if powered is None:
                     raise not_powered(name)
                 result = powered(function, bound.arguments[first], dict(options), powered_by, whose)
                 options["powered_by"] = powered_by
             else:
-                chosen = whose(bound.arguments[first])
                 bound.arguments[first] = chosen.data
                 by = options.get("by", ())
                 made = function(*bound.args, **bound.kwargs)
                 result = with_left_out(made, chosen, [by] if isinstance(by, str) else by)
+            if chosen.note is not None and "reason" in result.columns:
+                result = result.with_columns(_noted(chosen.note))
             options |= {"kinds": kinds} if kinds is not None else {}
             options |= {"include_excluded": True} if include_excluded else {}
+            options |= {"include_extra": True} if include_extra else {}
             return result.with_columns(
                 pl.lit(name).alias("measure"),
                 pl.lit(json.dumps(_plain(options), default=str)).alias("options"),
@@ -180,12 +190,30 @@ def not_powered(name: str) -> InputError:
 
 
 def chosen_for(
-    options: Mapping[str, Any], data: Any, kinds: Kinds, *, include_excluded: bool, pools: bool = True
+    options: Mapping[str, Any],
+    data: Any,
+    kinds: Kinds,
+    *,
+    include_excluded: bool,
+    include_extra: bool = False,
+    pools: bool = True,
 ) -> Selection:
     """Whose judgments a measure with these options uses, and who is left out."""
     named = [options.get(option) or () for option in ("by", "between", "system")]
     apart = {column for part in named for column in ([part] if isinstance(part, str) else part)}
-    return selected(data, kinds, include_excluded=include_excluded, pools=pools and not apart & set(APART))
+    return selected(
+        data,
+        kinds,
+        include_excluded=include_excluded,
+        pools=pools and not apart & set(APART),
+        include_extra=include_extra,
+        by_item="item" in apart,
+    )
+
+
+def _noted(note: str) -> pl.Expr:
+    """The reasons of a result with one more."""
+    return pl.concat_str("reason", pl.lit(note), separator="; ", ignore_nulls=True).alias("reason")
 
 
 def table(rows: Iterable[Mapping[str, Any]], by: str | Sequence[str] = ()) -> pl.DataFrame:
@@ -224,7 +252,8 @@ def only_reason(frame: pl.DataFrame) -> str | None:
     True
     """
     told = frame["reason"].drop_nulls().unique().to_list() if "reason" in frame.columns else []
-    return str(told[0]) if len(told) == 1 and told[0] in (TOO_FEW_RATERS, NOT_HELD) else None
+    known = {TOO_FEW_RATERS, NOT_HELD, CORE_ALONE}
+    return str(told[0]) if len(told) == 1 and set(told[0].split("; ")) <= known else None
 
 
 def _sound(row: Mapping[str, Any]) -> Mapping[str, Any]:

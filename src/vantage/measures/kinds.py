@@ -1,13 +1,15 @@
 """Whose judgments a measure uses: people's, unless other kinds of raters are asked for; never those of excluded raters.
 
 People, models, personas, trained raters and aggregates live in one table and are never pooled unasked. A measure that
-keeps raters or kinds apart (`by="rater"`, `between="kind"`) pools nobody and gets all of them.
+keeps raters or kinds apart (`by="rater"`, `between="kind"`) pools nobody and gets all of them. Of an adaptive study a
+measure uses the core, of which every item has as many ratings; those beyond it went where answers differed, and would
+bias it. Only what is measured item by item uses them all.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeGuard
 
 import polars as pl
@@ -25,6 +27,12 @@ Kinds: TypeAlias = str | Sequence[str] | None
 APART: Final = ("kind", "rater", "rater.kind")
 """A measure that tells these apart pools nobody."""
 EXCLUDED: Final = "excluded"
+CORE: Final = "core"
+EXTRA: Final = "extra"
+"""How an adaptive study came to a rating: every item gets as many of the core, the extra ones depend on answers."""
+ALLOCATION: Final = "allocation"
+CORE_ALONE: Final = "estimated from the core alone, since the ratings beyond it were allocated by the answers"
+POOLED: Final = "biased: ratings beyond the core, which were allocated by the answers, are pooled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +44,19 @@ class Selection:
     """How many raters were left out: excluded ones, or those of each kind."""
     rest: Callable[[Sequence[str]], pl.LazyFrame] | None = None
     """The judgments that were left out, with some columns beside them and the reason in `__why`."""
+    note: str | None = None
+    """How an adaptive study was measured."""
 
     @property
     def sentence(self) -> str:
         """One line for a person, empty where nobody was left out."""
+        if self.note == POOLED:
+            return f"Warning: {POOLED}; leave --include-extra out to use the core alone."
         if not self.counts:
             return ""
         reasons = ", ".join(f"{count:,} {_several(why, count)}" for why, count in self.counts.items())
-        flags = [*(["--kinds all"] if set(self.counts) - {EXCLUDED} else [])]
-        flags += ["--include-excluded"] if EXCLUDED in self.counts else []
+        flags = [*(["--kinds all"] if set(self.counts) - {EXCLUDED, EXTRA} else [])]
+        flags += [f"--include-{why}" for why in (EXCLUDED, EXTRA) if why in self.counts]
         return f"Left out: {reasons}; to use them too, pass {' '.join(flags)}."
 
 
@@ -54,23 +66,70 @@ class _Part:
 
     corpus: Corpus
     without: pl.Series
+    core: bool = False
 
     @property
     def questions(self) -> tuple[Question, ...]:
         return self.corpus.questions
 
     def with_columns_of(self, columns: Sequence[str]) -> pl.DataFrame:
-        return self.corpus.with_columns_of(columns).filter(~pl.col("rater").is_in(self.without.implode()))
+        rows = self.corpus.with_columns_of(columns).filter(~pl.col("rater").is_in(self.without.implode()))
+        return rows.filter(~_is_extra()) if self.core else rows
 
 
-def selected(data: Judgments, kinds: Kinds, *, include_excluded: bool, pools: bool = True) -> Selection:
-    """The judgments of the raters that a measure is to use; `pools` says that it tells neither raters nor kinds apart.
+def selected(
+    data: Judgments,
+    kinds: Kinds,
+    *,
+    include_excluded: bool,
+    pools: bool = True,
+    include_extra: bool = False,
+    by_item: bool = False,
+) -> Selection:
+    """The judgments that a measure is to use: of which raters and, of an adaptive study, the core.
+
+    `pools` says that it tells neither raters nor kinds apart, `by_item` that each item is measured by itself.
 
     >>> table = {"item": [1, 1, 1], "rater": ["ann", "bob", "bot"], "value": [1, 1, 0],
     ...          "kind": ["person", "person", "model"]}
     >>> selected(table, None, include_excluded=False).sentence
     'Left out: 1 model; to use them too, pass --kinds all.'
     """
+    chosen = _of_raters(data, kinds, include_excluded=include_excluded, pools=pools)
+    return chosen if by_item else _core(chosen, include_extra=include_extra)
+
+
+def _is_extra() -> pl.Expr:
+    return (pl.col(ALLOCATION) == EXTRA).fill_null(value=False)
+
+
+def _core(chosen: Selection, *, include_extra: bool) -> Selection:
+    """The same without the ratings beyond the core, or with a note that they are in it."""
+    data: Any = chosen.data
+    part = data if isinstance(data, _Part) else None
+    corpus = part.corpus if part is not None else data if _is_corpus(data) else None
+    table = corpus.scan("judgments") if corpus is not None else data.lazy() if isinstance(data, pl.DataFrame) else None
+    if table is None or ALLOCATION not in table.collect_schema():
+        return chosen
+    without = part.without if part is not None else pl.Series("rater", [], dtype=table.collect_schema()["rater"])
+    mine = _is_extra() & ~pl.col("rater").is_in(without.implode())
+    count = table.filter(mine).select(pl.len()).collect().item()
+    if not count:
+        return chosen
+    if include_extra:
+        return replace(chosen, note=POOLED)
+    why = pl.lit(EXTRA).alias("__why")
+
+    def rest(by: Sequence[str]) -> pl.LazyFrame:
+        rows = corpus.with_columns_of(by).lazy() if corpus is not None else table
+        beyond = rows.filter(mine).with_columns(why)
+        return beyond if chosen.rest is None else pl.concat([chosen.rest(by), beyond], how="diagonal_relaxed")
+
+    kept: Any = _Part(corpus, without, core=True) if corpus is not None else data.filter(~_is_extra())
+    return Selection(kept, {**chosen.counts, EXTRA: count}, rest, CORE_ALONE)
+
+
+def _of_raters(data: Judgments, kinds: Kinds, *, include_excluded: bool, pools: bool) -> Selection:
     corpus = data if _is_corpus(data) else None
     rows = corpus.raters if corpus is not None else to_polars(data)
     if rows is None:
@@ -152,6 +211,8 @@ def _used(kinds: Kinds, present: Sequence[str]) -> list[str]:
 
 
 def _several(why: str, count: int) -> str:
+    if why == EXTRA:
+        return "rating beyond the core" if count == 1 else "ratings beyond the core"
     if why == EXCLUDED:
         return "excluded rater" if count == 1 else "excluded raters"
     noun = "trained rater" if why == "trained" else why

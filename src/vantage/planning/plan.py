@@ -10,9 +10,11 @@ from typing import Any, Final
 import numpy as np
 import polars as pl
 
+from vantage.adaptive.simulated import VIEW as ADAPTING
 from vantage.errors import InputError
 from vantage.measures.presentation import Column, Fact, View
 from vantage.measures.ratings import Judgments
+from vantage.planning.adapting import adapting
 from vantage.planning.goals import WORDS, Goal, GoalName, Settings, goal_of
 from vantage.planning.model import component_model, prevalence_model
 from vantage.planning.pilot import Pilot
@@ -68,6 +70,7 @@ VIEWS: Final = {
         ),
         sources=("angelopoulos2023b",),
     ),
+    "adaptive": ADAPTING,
 }
 """How each table of a plan is shown."""
 
@@ -90,6 +93,8 @@ class Plan:
     """What is reached with more and more items."""
     powered: pl.DataFrame
     """What models of the pilot would save, for the mean; no rows without them."""
+    adaptive: pl.DataFrame
+    """What rules of an adaptive study would save on items like those of the pilot; no rows without one."""
     settings: str
     """Lines of a study file (YAML)."""
 
@@ -261,6 +266,7 @@ class _Space:
             self._frame(bought, chosen),
             self._curve(chosen),
             pl.DataFrame([{**one, "model_items": model_items} for one in powered]),
+            pl.DataFrame() if read is None else adapting(read, goal.name),
             settings_of(chosen),
         )
 

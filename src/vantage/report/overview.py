@@ -11,7 +11,6 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any, Final
 
-import numpy as np
 import polars as pl
 from scipy.special import stdtrit
 
@@ -27,7 +26,8 @@ from vantage.measures.ratings import Floats
 from vantage.measures.relations.compare import compare
 from vantage.measures.reliability.rater_quality import rater_quality as each_rater
 from vantage.measures.scoring.accuracy import accuracy
-from vantage.report.cells import counted, shortened
+from vantage.report.cases import LISTED, UNIT, beside_people, label, with_texts
+from vantage.report.cells import counted
 from vantage.report.engine import PEOPLE, Analysis, Data
 from vantage.report.folder import Report
 from vantage.report.panels import panel_matrices
@@ -40,10 +40,6 @@ from vantage.scales import Scale, show_code
 
 DRAWN: Final = 16
 """How many questions are drawn in one figure."""
-LISTED: Final = 8
-"""How many texts a table of texts has."""
-REASONS: Final = 2
-"""How many reasons stand beside a text."""
 GROUPS: Final = range(2, 9)
 """How many values a trait may have to be compared; one with more numbers is halved at its median."""
 FEWEST: Final = 5
@@ -52,7 +48,6 @@ RULERS: Final = 3
 """How many questions have a Wright map, and a matrix of models."""
 PERMUTATIONS: Final = 2000
 """Of raters, in the comparison of groups."""
-UNIT: Final = ["item", "question"]
 TOGETHER: Final = ("judged_by", "estimate", "low", "high", "lambda", "labels_gained", "items", "judgments", "reason")
 """What is shown of a powered estimate."""
 
@@ -112,18 +107,10 @@ class CorpusAnalysis(Analysis):
         """The same where there are two others or more."""
         return self.beside if len(self.others) > 1 else None
 
-    @property
-    def answers_of_others(self) -> list[tuple[str, pl.DataFrame]]:
-        """The answers of each of the others, by name; nobody's where there are fewer than two people."""
-        if self.beside is None:
-            return []
-        given = _answered(self.beside).filter(pl.col("rater").is_in(self.others))
-        return [(str(name), mine) for (name,), mine in sorted(given.group_by("rater"), key=lambda part: str(part[0]))]
-
     @cached_property
-    def units(self) -> pl.DataFrame:
-        """Every item and question that two people or more answered: how far apart they are, from 0 to 1."""
-        return _units(self, _answered(self.people).select(*UNIT, "rater", "value"))
+    def distances(self) -> pl.DataFrame | None:
+        """How far each of the others is from people, item by item; null where there are fewer than two people."""
+        return None if self.beside is None else beside_people(self, self.others)
 
 
 def overview(corpus: Corpus, *, seed: int = 0) -> Result:
@@ -206,19 +193,6 @@ def statuses(analysis: CorpusAnalysis) -> pl.DataFrame | None:
     return counts.pivot(on="status", index="question", values="n", sort_columns=True).fill_null(0)
 
 
-def disputed(analysis: CorpusAnalysis) -> pl.DataFrame | None:
-    """The texts on which people differ most, each with its answers and reasons."""
-    divided = analysis.units.filter(pl.col("apart") > 0)
-    return _texts(analysis, divided.sort("apart", "n", *UNIT, descending=[True, True, False, False]).head(LISTED))
-
-
-def undisputed(analysis: CorpusAnalysis) -> pl.DataFrame | None:
-    """The texts on which people differ least."""
-    return _texts(
-        analysis, analysis.units.sort("apart", "n", *UNIT, descending=[False, True, False, False]).head(LISTED)
-    )
-
-
 def near_people(analysis: CorpusAnalysis) -> pl.DataFrame | None:
     """How far each model is from a person, beside how far two people are from each other, with the difference.
 
@@ -227,8 +201,8 @@ def near_people(analysis: CorpusAnalysis) -> pl.DataFrame | None:
     `p` is the larger one of Student's test over items and of the test that model and people can be exchanged.
     """
     rows = []
-    for name, given in analysis.answers_of_others:
-        for (question,), part in _distances(analysis, given).group_by("question", maintain_order=True):
+    if analysis.distances is not None:
+        for (name, question), part in analysis.distances.group_by("rater", "question", maintain_order=True):
             difference = (part["model"] - part["apart"]).to_numpy()
             low, high = _t_interval(difference)
             mean = float(difference.mean())
@@ -276,16 +250,15 @@ def panel_figures(analysis: CorpusAnalysis) -> list[Part | str] | None:
 
 def far_from_people(analysis: CorpusAnalysis) -> pl.DataFrame | None:
     """The texts on which each model is furthest from people."""
-    frames = []
-    for name, given in analysis.answers_of_others:
-        both = _distances(analysis, given).with_columns((pl.col("model") - pl.col("apart")).alias("beyond"))
-        top = both.filter(pl.col("beyond") > 0).sort("beyond", *UNIT, descending=[True, False, False]).head(LISTED // 2)
-        if len(top):
-            listed = _texts(analysis, top)
-            answer = [_label(analysis, q, v) for q, v in top.select("question", "answer").iter_rows()]
-            assert listed is not None  # noqa: S101 - there are rows
-            frames.append(listed.with_columns(pl.lit(name).alias("rater"), pl.Series("answer", answer)))
-    return pl.concat(frames).select("rater", "text", "question", "answer", "answers") if frames else None
+    if analysis.distances is None:
+        return None
+    both = analysis.distances.with_columns((pl.col("model") - pl.col("apart")).alias("beyond"))
+    ranked = both.filter(pl.col("beyond") > 0).sort("rater", "beyond", *UNIT, descending=[False, True, False, False])
+    listed = with_texts(analysis, ranked.group_by("rater", maintain_order=True).head(LISTED // 2))
+    if listed is None:
+        return None
+    answer = [label(analysis.corpus, q, v) for q, v in listed.select("question", "answer").iter_rows()]
+    return listed.with_columns(answer=pl.Series(answer)).select("rater", "text", "question", "answer", "answers")
 
 
 def together(analysis: CorpusAnalysis) -> pl.DataFrame | None:
@@ -433,60 +406,6 @@ def _answered(corpus: Corpus) -> pl.DataFrame:
     return corpus.judgments.filter(pl.col("value").is_not_null())
 
 
-def _units(analysis: CorpusAnalysis, given: pl.DataFrame) -> pl.DataFrame:
-    """Items that two people or more answered, with the mean distance of two answers as a share of the scale."""
-    n, parts = pl.len().cast(pl.Float64), []
-    for (question,), part in given.group_by("question", maintain_order=True):
-        scale = analysis.corpus.question(str(question)).scale
-        if scale.ordered:
-            # The sum of all differences is a sum over ordered answers, each counted by how many lie below and above it.
-            below = 2.0 * pl.int_range(pl.len()) - (n - 1)
-            apart = (below * pl.col("value").sort()).sum() * 2 / (n * (n - 1) * _reach(scale))
-        else:
-            same = pl.col("value").unique_counts().cast(pl.Float64)
-            apart = 1 - (same * (same - 1)).sum() / (n * (n - 1))
-        mine = part.group_by("item", maintain_order=True).agg(
-            apart.alias("apart"), pl.len().cast(pl.Int64).alias("n"), pl.col("rater").n_unique().alias("raters")
-        )
-        parts.append(mine.filter(pl.col("raters") > 1).select("item", pl.lit(question).alias("question"), "apart", "n"))
-    schema = {"item": pl.String, "question": pl.String, "apart": pl.Float64, "n": pl.Int64}
-    return pl.concat(parts) if parts else pl.DataFrame(schema=schema)
-
-
-def _reach(scale: Scale) -> float:
-    """How far the ends of an ordered scale are apart."""
-    ends = scale.range or (min(scale.codes), max(scale.codes))
-    return (ends[1] - ends[0]) or 1.0
-
-
-def _distance(scale: Scale, one: Any, other: Any) -> Any:
-    """How far two answers are apart, as a share of the scale's range; 0 or 1 where answers have no order."""
-    if not scale.ordered:
-        return (one != other).astype(float)
-    return np.abs(one - other) / _reach(scale)
-
-
-def _distances(analysis: CorpusAnalysis, given: pl.DataFrame) -> pl.DataFrame:
-    """For each item that a model and two people answered: the model's mean distance from a person, and theirs.
-
-    `squared` and `cubed` are moments of the difference of the two if any of those who answered were the model.
-    """
-    mine = given.group_by(UNIT).agg(pl.col("value").alias("answers"), pl.col("value").mode().min().alias("answer"))
-    people = _answered(analysis.people).group_by(UNIT).agg(pl.col("value").alias("others"))
-    rows = mine.join(people, on=UNIT).join(analysis.units, on=UNIT).sort(*UNIT)
-    moments_of = []
-    for question, own, others in rows.select("question", "answers", "others").iter_rows():
-        scale, values = analysis.corpus.question(question).scale, np.array(others)
-        from_model = _distance(scale, np.array(own)[:, None], values).mean(axis=0)
-        # Everyone's distances from all others, the model's first.
-        each = np.append(from_model.sum(), _distance(scale, values[:, None], values).sum(axis=1) + from_model)
-        rest = each.sum() / 2 - each
-        away = each / len(values) - rest / (len(values) * (len(values) - 1) / 2)
-        moments_of.append((float(from_model.mean()), float((away**2).mean()), float((away**3).mean())))
-    moments = pl.DataFrame(moments_of, schema=dict.fromkeys(("model", "squared", "cubed"), pl.Float64), orient="row")
-    return pl.concat([rows.select(*UNIT, "apart", "n", "answer"), moments], how="horizontal")
-
-
 def _exchanged_p(part: pl.DataFrame) -> float:
     """The two-sided p value of the mean difference if model and people can be exchanged within every item.
 
@@ -509,36 +428,6 @@ def _t_interval(values: Floats) -> Bounds:
         return None, None
     reach = float(stdtrit(len(values) - 1, 0.975) * values.std(ddof=1) / len(values) ** 0.5)
     return float(values.mean()) - reach, float(values.mean()) + reach
-
-
-def _texts(analysis: CorpusAnalysis, units: pl.DataFrame) -> pl.DataFrame | None:
-    """Units with their texts, the distribution of people's answers, and some reasons."""
-    if units.is_empty():
-        return None
-    people = _answered(analysis.people).join(units.select(UNIT), on=UNIT, how="semi")
-    texts = (
-        dict(analysis.corpus.items.select("item", "text").iter_rows())
-        if "text" in analysis.corpus.items.columns
-        else {}
-    )
-    rows = []
-    for row in units.iter_rows(named=True):
-        mine = people.filter(item=row["item"], question=row["question"])
-        counts = mine.group_by("value").len("n").sort("value")
-        spread = ", ".join(
-            f"{_label(analysis, row['question'], value)} ×{n}" for value, n in counts.select("value", "n").iter_rows()
-        )
-        reasons = mine["rationale"].drop_nulls().unique(maintain_order=True).head(REASONS).to_list()
-        quoted = " · ".join(f"“{shortened(str(reason), 140)}”" for reason in reasons) or None
-        text = texts.get(row["item"]) or row["item"]
-        rows.append({**row, "text": shortened(str(text), 280), "answers": spread, "reasons": quoted})
-    return pl.DataFrame(rows, infer_schema_length=None)
-
-
-def _label(analysis: CorpusAnalysis, question: str, value: float) -> str:
-    scale = analysis.corpus.question(question).scale
-    named = next((option.label for option in scale.options if option.code == value and option.label), "")
-    return named or show_code(value)
 
 
 def _grouped(corpus: Corpus, trait: str) -> Corpus | None:
@@ -602,7 +491,7 @@ def _strongest(analysis: CorpusAnalysis, trait: str, tested: pl.DataFrame) -> di
     row = tested.sort("p").row(0, named=True)
     groups = (row["first"], row["second"]) if row["difference"] >= 0 else (row["second"], row["first"])
     question, _, code = row["named"].partition("\n")
-    option = f"“{_label(analysis, question, float(code))}”" if code else None
+    option = f"“{label(analysis.corpus, question, float(code))}”" if code else None
     apart = abs(row["difference"])
     return {
         "trait": trait,

@@ -62,8 +62,13 @@ def plan_report(plan: Plan, budget: float | None = None) -> Report:
         sections.append(
             Written("With the help of a model", [], list(shown.parts), [(statement, 2) for statement in told])
         )
+    if len(plan.adaptive):
+        table = plan.adaptive.head(-1).drop("sentence", "worth")
+        shown = present(table, VIEWS["adaptive"], name="adaptive", keys=["until"], says=())
+        told = present(plan.adaptive, VIEWS["adaptive"], name="adaptive", table=False).statements
+        sections.append(Written("Adapting", [], list(shown.parts), [(statement, 2) for statement in told]))
     made, findings = decided(sections)
     record = Record("plan", f"A plan: {plan.what}", state="complete", started=now(), finished=now())
     record.versions = versions()
-    sources = [key for name in VIEWS for key in VIEWS[name].sources if name == "choice" or len(plan.powered)]
+    sources = [key for name in VIEWS for key in VIEWS[name].sources if name == "choice" or len(getattr(plan, name))]
     return Report(record, Result(made, findings, references=[*sources, *ALWAYS]))

@@ -20,7 +20,7 @@ from starlette.routing import Route
 
 from vantage.errors import InputError, VantageError
 from vantage.scales import show_code
-from vantage.view.explorer import VIEWS, Explorer
+from vantage.view.explorer import LARGEST, VIEWS, Explorer
 
 COOKIE: Final = "vantage-view"
 POLICY: Final = (
@@ -191,7 +191,7 @@ def parameters(pairs: list[tuple[str, str]]) -> dict[str, Any]:
         if dot:
             nested.setdefault(group, {})[inner] = value
         elif name in NUMBERS:
-            given[name] = max(0, int(value))
+            given[name] = min(max(int(value), 1), LARGEST) if name == "size" else max(0, int(value))
         elif name == "descending":
             given[name] = value != "false"
         elif name == "only":

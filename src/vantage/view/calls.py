@@ -63,7 +63,7 @@ def _run(store: RunStore, record: RunRecord) -> dict[str, Any]:
     spent = totals(ledger(store, record.id))
     parts, seconds = record.plan["parts"], max(record.changed - record.started, 1e-9)
     sent = int(record.summary.get("sent", 0))
-    tried = store.select("SELECT sum(tries - 1), avg(milliseconds) FROM calls WHERE run = ?", (record.id,))[0]
+    tried = store.select("SELECT sum(tries - 1), avg(milliseconds), count(*) FROM calls WHERE run = ?", (record.id,))[0]
     return {
         "run": record.id,
         "state": record.state,
@@ -74,6 +74,7 @@ def _run(store: RunStore, record: RunRecord) -> dict[str, Any]:
         "requests": sum(part["requests"] for part in parts),
         **{name: int(record.summary.get(name, 0)) for name in ("sent", "stored", "failed", "missing")},
         "per_second": sent / seconds if sent else None,
+        "answered": int(tried[2]),
         "retries": int(tried[0] or 0),
         "milliseconds": tried[1],
         **{name: spent[name] for name in ("prompt_tokens", "completion_tokens", "cost")},

@@ -41,14 +41,17 @@ class Distributions:
     @classmethod
     def of(cls, corpus: Corpus, question: Question, *, trait: str = "", condition: str | None = None) -> Distributions:
         """People first (all raters where nobody is a person), then people by a trait, then each other rater."""
-        rows = corpus.judgments.filter(pl.col("question") == question.id)
+        asked = pl.col("question") == question.id
         if condition is not None:
-            rows = rows.filter(pl.col("condition") == condition)
+            asked &= pl.col("condition") == condition
         items, raters = corpus.items["item"], corpus.raters
         # Everything is counted by number: hashing two columns once is dearer than all that follows.
-        place = _places(rows["item"], items)
-        who = _places(rows["rater"], raters["rater"])
-        value = rows["value"].to_numpy()
+        numbers = [
+            pl.col(name).cast(pl.Enum(known)).to_physical().cast(pl.Int64)
+            for name, known in (("item", items), ("rater", raters["rater"]))
+        ]
+        rows = corpus.judgments.lazy().filter(asked).select(*numbers, "value").collect()
+        place, who, value = rows["item"].to_numpy(), rows["rater"].to_numpy(), rows["value"].to_numpy()
         times = np.bincount(who, minlength=len(raters))
         is_person = raters["kind"].cast(pl.String).is_in(PERSON_KINDS).to_numpy()
         first = is_person if times[is_person].any() else np.ones(len(raters), dtype=bool)
@@ -144,11 +147,6 @@ def answers_of(question: Question) -> tuple[Floats, tuple[str, ...], tuple[str, 
     middles = (edges[:-1] + edges[1:]) / 2
     names = tuple(show_code(round(float(middle), 2)) for middle in middles)
     return middles, names, names
-
-
-def _places(values: pl.Series, known: pl.Series) -> Ints:
-    """Where each value is among those known."""
-    return values.cast(pl.Enum(known)).to_physical().to_numpy().astype(np.int64)
 
 
 def _values(column: pl.Series) -> list[str]:

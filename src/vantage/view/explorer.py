@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -12,7 +13,7 @@ import polars as pl
 
 from vantage.corpora import Corpus
 from vantage.corpora.schema import PEOPLE as PERSON_KINDS
-from vantage.errors import InputError, nearest
+from vantage.errors import InputError, VantageError, nearest
 from vantage.instruments import Question
 from vantage.view.distributions import Distributions, answers_of
 from vantage.view.opening import Opened
@@ -40,6 +41,7 @@ VIEWS: Final = (
 SIZE: Final = 50
 """Rows of a page."""
 LARGEST: Final = 500
+"""Rows of a page at most, whoever asks over HTTP."""
 TEXT: Final = 400
 """Characters of a text in a list."""
 SORTS: Final = ("disagreement", "ambiguity", "distance", "declined", "answers", "mean", "item")
@@ -77,7 +79,7 @@ class Explorer:
         """The stored calls of all paths."""
         from vantage.view.calls import Calls
 
-        return Calls([one.store for one in self.opened if one.store is not None])
+        return Calls([one.store for one in self.opened if one.store is not None and one.store.is_file()])
 
     def refresh(self) -> str:
         """Reads the files again where they have changed; the stamp of what is shown."""
@@ -95,26 +97,31 @@ class Explorer:
             value: T = self._known[key]
             return value
 
+    def prepare(self) -> None:
+        """Computes what the first page needs; a problem is told to whoever opens that page."""
+        with suppress(VantageError), self._lock:
+            self.overview()
+            self.items()
+
     def overview(self) -> dict[str, Any]:
         """What there is: sizes, questions, groups and columns to choose from."""
         stamp = self.refresh()
         base = {
             "stamp": stamp,
             "paths": [{"name": one.name, "report": one.report is not None} for one in self.opened],
-            "runs": self.calls_of.count() if any(one.store for one in self.opened) else 0,
+            "runs": self.calls_of.count() if any(one.store and one.store.is_file() for one in self.opened) else 0,
         }
         if self._corpus is None:
             return {**base, "judgments": 0, "questions": [], "items": 0, "raters": 0}
         corpus = self._corpus
         kinds = corpus.raters["kind"].cast(pl.String)
         models = corpus.raters.filter(~kinds.is_in(PERSON_KINDS))
-        judged = set(corpus.judgments["question"].unique())
         return {
             **base,
             **corpus.sizes,
             "name": corpus.about.name,
             "excluded": len(corpus.raters) - len(self.included.raters),
-            "questions": [self._question(q) for q in corpus.questions if q.id in judged],
+            "questions": [self._question(question) for question in self._judged()],
             "kinds": dict(kinds.value_counts().sort("count", descending=True).iter_rows()),
             "models": models["rater"].head(200).to_list(),
             "conditions": corpus.judgments["condition"].unique().sort().to_list(),
@@ -152,7 +159,7 @@ class Explorer:
             hits = pl.any_horizontal(text.str.to_lowercase().str.contains(literal, literal=True) for text in texts)
             kept &= items.select(hits.fill_null(False)).to_series().to_numpy()
         places = np.flatnonzero(kept)
-        order, distance = self._order(counts, sort, rater)
+        order, distance, compared = self._order(counts, sort, rater)
         if order is not None:
             values = order[places]
             known = np.isfinite(values)
@@ -160,11 +167,11 @@ class Explorer:
             places = np.concatenate([places[known][ranked], places[~known]])
         elif not descending:
             places = places[::-1]
-        size = min(max(size, 1), LARGEST)
         shown = places[page * size : (page + 1) * size]
         return {
             "question": self._question(asked),
             "groups": counts.groups,
+            "compared": compared,
             "total": len(places),
             "page": page,
             "size": size,
@@ -247,11 +254,20 @@ class Explorer:
         """A question by its id; the first that was judged where none is named."""
         if name:
             return self.corpus.question(name)
-        judged = set(self.corpus.judgments["question"].unique())
-        first = next((question for question in self.corpus.questions if question.id in judged), None)
-        if first is None:
+        judged = self._judged()
+        if not judged:
             raise InputError("the corpus has no judgments", remedy="collect some, or ask a model")
-        return first
+        return judged[0]
+
+    def _judged(self) -> list[Question]:
+        """The questions that have judgments."""
+        corpus = self.corpus
+
+        def judged() -> list[Question]:
+            asked = set(corpus.judgments["question"].unique())
+            return [question for question in corpus.questions if question.id in asked]
+
+        return self.once("judged", judged)
 
     def distributions(self, question: str, trait: str, condition: str | None) -> Distributions:
         """The counts of answers to a question."""
@@ -267,8 +283,8 @@ class Explorer:
         asked = self.question(question)
         return self.once(("raters", asked.id), lambda: RaterTable.of(self.corpus, asked))
 
-    def _order(self, counts: Distributions, sort: str, rater: str) -> tuple[Any, Any]:
-        """The number that items are sorted by, and the distance of the chosen rater from the first group."""
+    def _order(self, counts: Distributions, sort: str, rater: str) -> tuple[Any, Any, list[str] | None]:
+        """The number that items are sorted by, the distance of the chosen group from the first, and their names."""
         group = counts.groups.index(rater) if rater in counts.groups else min(1, len(counts.groups) - 1)
         key = ("distance", counts.question.id, counts.groups, group)
         apart = self.once(key, lambda: counts.distance(group)) if group > 0 else None
@@ -283,7 +299,7 @@ class Explorer:
             "answers": lambda: counts.n.sum(axis=1).astype(np.float64),
             "item": lambda: None,
         }
-        return order[sort](), apart
+        return order[sort](), apart, [counts.groups[group], counts.groups[0]] if group > 0 else None
 
     def _item_row(self, place: int, counts: Distributions, distance: Any) -> dict[str, Any]:
         row = self.corpus.items.row(place, named=True)

@@ -59,9 +59,9 @@ def data_of(explorer: Explorer) -> dict[str, Any]:
     ordered = [question["id"] for question in overview["questions"] if question["ordered"]]
     return {
         "overview": overview,
-        "items": {id_: explorer.items(id_, size=10**9)["rows"] for id_ in questions},
+        "items": {id_: explorer.items(id_, size=len(corpus.items)) for id_ in questions},
         "texts": {row["item"]: _whole(row) for row in corpus.items.iter_rows(named=True)},
-        "raters": {id_: explorer.raters(id_, size=10**9) for id_ in questions},
+        "raters": {id_: explorer.raters(id_, size=len(corpus.raters)) for id_ in questions},
         "judgments": columns,
         "compare": _comparisons(explorer, questions),
         "maps": {f"raters {id_}": explorer.map("raters", id_) for id_ in ordered}

@@ -46,7 +46,8 @@ def measured(corpus: Corpus, name: str, given: Mapping[str, str], folder: str) -
     options = parse_options(measure, words)
     if by or "by" in measure.options:
         options["by"] = by
-    whose = {"kinds": options.get("kinds"), "include_excluded": options.get("include_excluded", False)}
+    whose: dict[str, Any] = {"kinds": options.get("kinds")}
+    whose |= {name: options.get(name, False) for name in ("include_excluded", "include_extra")}
     selection = chosen_for(options, corpus, pools=measure.pools, **whose)
     frame = measure.function(corpus, **options)
     who = who_of(selection.data) if isinstance(selection.data, Corpus) else ""

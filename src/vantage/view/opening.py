@@ -31,6 +31,7 @@ class Opened:
     folder: Path | None = None
     """The corpus folder, where there is one."""
     store: Path | None = None
+    """Where calls are stored, or will be once a run begins."""
     report: Path | None = None
 
     @property
@@ -96,8 +97,6 @@ def _of_corpus(path: Path, folder: Path) -> Opened:
 
 def _with_store(opened: Opened, folder: Path) -> Opened:
     store = opened.store or folder / STORE
-    if not store.is_file():
-        return opened
     return replace(opened, store=store, watched=(*opened.watched, store, store.with_name(f"{store.name}-wal")))
 
 

@@ -88,7 +88,7 @@ def test_every_phase_in_turn(tmp_path: Path) -> None:
     assert ann.send("/quiz", {"k0": "1", "k1": "0"}) == "/item/1"
     one_form(ann)
     assert "First part" in ann.text
-    assert "About 30 minutes are left." in ann.text
+    assert "Minutes left: 30" in ann.text
     seen = [ann.text]
     ann.answer()
     ann.answer()
@@ -103,7 +103,7 @@ def test_every_phase_in_turn(tmp_path: Path) -> None:
     ann.send("/traits", {"t0": "yes"}, signed=first)
     assert "Why?" in ann.text, "a form that was sent twice does not answer the next page"
     assert ann.send("/traits", {"t0": "No context"}) == "/item/1"
-    assert "left." not in ann.text
+    assert "Minutes left" not in ann.text
     assert ann.get("/guidelines") == "/guidelines"
     ann.get("/item/1")
     seen.append(ann.text)
@@ -147,7 +147,7 @@ def test_a_page_whose_time_is_over(tmp_path: Path) -> None:
     ann = Visitor(service)
     ann.get("/")
     assert ann.send("/consent", {"agreed": "yes"}) == "/item/1"
-    assert "Less than 1 minute is left." in ann.text
+    assert "Minutes left: 1" in ann.text
     service.database.write(lambda c: c.execute(update(pages).values(shown_at=pages.c.shown_at - 99)).close())
     ann.answer()
     assert ann.status == 409

@@ -31,7 +31,8 @@ def wrong(asked: Sequence[Question], form: Mapping[str, str]) -> dict[str, str]:
 def rendered(index: int, asked: Question, given: Mapping[str, str]) -> str:
     """A question as HTML."""
     template = templates().get_template("question.html")
-    return template.render(index=index, question=asked, wording=asked.ask, given=given, errors={}, longest=LONGEST)
+    page = {"wording": asked.ask, "given": given, "errors": {}, "longest": LONGEST, "language": "en"}
+    return template.render(index=index, question=asked, **page)
 
 
 def question(scale: Scale, **given: Any) -> Question:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from time import sleep
 
 import pytest
 
@@ -112,7 +113,8 @@ def test_the_quiz_has_two_attempts_and_explains(service: StudyService) -> None:
     assert ann.path == "/quiz"
     assert "one attempt" in ann.text
     assert ann.send("/quiz", {"k0": "0", "k1": "9"}) == "/end"
-    assert "did not meet" in ann.text
+    assert "a particular group of participants" in ann.text
+    assert "quiz" not in ann.text  # nobody is told that they failed
     assert ann.get("/item/1") == "/end"
 
 
@@ -150,7 +152,8 @@ def test_prolific_participants_come_back_as_themselves_and_leave_by_redirect(tmp
     )
     link = "/?PROLIFIC_PID=5f1&STUDY_ID=s1&SESSION_ID=x1"
     ann = Visitor(service)
-    assert ann.get(link) == "/consent"
+    ann.get(link)
+    assert service.researchers.overview().participants == {}, "nothing is stored before somebody agrees"
     ann.send("/consent", {"agreed": "yes"})
     ann.send("/guidelines")
     again = Visitor(service)
@@ -178,7 +181,8 @@ def test_declining_on_a_platform_leads_to_its_screen_out(tmp_path: Path) -> None
     )
     ann = Visitor(service)
     ann.get("/?PROLIFIC_PID=5f1")
-    assert ann.send("/consent", {"agreed": "no"}) == "/end"
+    ann.send("/consent", {"agreed": "no"})
+    assert "You are not taking part" in ann.text
     assert "cc=CNO" in ann.text
 
 
@@ -190,7 +194,8 @@ def test_invitations_are_personal(tmp_path: Path) -> None:
     assert ann.status == 403
     ann.get("/?invitation=unknown")
     assert ann.status == 404
-    assert ann.get(f"/?invitation={invitation.token}") == "/consent"
+    ann.get(f"/?invitation={invitation.token}")
+    assert "I agree to take part" in ann.text
 
 
 def test_a_paused_study_and_a_full_one(tmp_path: Path) -> None:
@@ -205,8 +210,8 @@ def test_a_paused_study_and_a_full_one(tmp_path: Path) -> None:
     ann.answer()
     ann.send("/review")
     bob.get("/")
-    bob.send("/consent", {"agreed": "yes"})
     assert "no work left" in bob.text
+    assert service.researchers.overview().participants == {"finished": 1}
 
 
 def test_another_batch_for_those_who_want_more(tmp_path: Path) -> None:
@@ -239,3 +244,89 @@ def test_a_form_of_one_participant_is_worthless_to_another(tmp_path: Path) -> No
     eve.send("/withdraw", signed=ann.form_token)
     assert eve.status == 403
     assert "has expired" in eve.text
+
+
+def test_traits_that_were_not_sent_come_back(service: StudyService) -> None:
+    ann = Visitor(service)
+    ann.get("/")
+    ann.send("/consent", {"agreed": "yes"})
+    ann.send("/draft", {"t0": "31", "t2": ["العربية"], "t3": "<baker>"})
+    assert '"left":' in ann.text
+    ann.get("/")
+    assert 'value="31"' in ann.text
+    assert "&lt;baker&gt;" in ann.text
+    assert "restored" in ann.text
+    ann.send("/traits", {"t0": "31"})
+    assert service.researchers.overview().participants == {"guidelines": 1}
+
+
+def test_a_draft_needs_the_form_of_its_own_page(service: StudyService) -> None:
+    ann, eve = Visitor(service), Visitor(service)
+    for visitor in (ann, eve):
+        visitor.get("/")
+        visitor.send("/consent", {"agreed": "yes"})
+    token = ann.form_token
+    eve.send("/draft", {"t0": "99"}, signed=token)
+    assert eve.status == 403
+    nobody = Visitor(service)
+    nobody.send("/draft", {"t0": "99"}, signed=token)
+    assert nobody.status == 403
+    ann.get("/traits")
+    assert 'value="99"' not in ann.text
+
+
+def test_what_was_wrong_is_kept_as_a_draft_without_javascript(service: StudyService) -> None:
+    ann = Visitor(service)
+    ann.get("/")
+    ann.send("/consent", {"agreed": "yes"})
+    ann.send("/traits", {"t0": "seven", "t3": "baker"})
+    assert ann.status == 422
+    ann.get("/traits")
+    assert 'value="seven"' in ann.text
+
+
+def test_pages_in_the_language_that_was_chosen(tmp_path: Path) -> None:
+    service = study_service(tmp_path, languages=["en", "de", "he"], traits=TRAITS)
+    ann = Visitor(service)
+    ann.client.headers["accept-language"] = "de-AT,de;q=0.9,en;q=0.5"
+    ann.get("/")
+    assert '<html lang="de" dir="ltr">' in ann.text
+    assert "Ich bin einverstanden" in ann.text
+    assert ann.get("/language/he?to=//evil.example") == "/"
+    assert '<html lang="he" dir="rtl">' in ann.text
+    ann.send("/consent", {"agreed": "yes"})
+    ann.send("/traits", {"t0": "12"})
+    assert "נא להקליד מספר מ־18 עד 120." in ann.text
+    assert "תשובה אחת חסרה" in ann.text
+    assert ann.get("/language/xx?to=/traits") == "/traits"
+    assert '<html lang="he"' in ann.text
+    ann.get("/nowhere")
+    assert "העמוד לא נמצא" in ann.text
+
+
+def test_a_language_without_a_catalogue_has_english_pages(tmp_path: Path) -> None:
+    from vantage.documents import dump
+    from vantage.instruments import Instrument
+
+    file = tmp_path / "swahili.yaml"
+    file.write_text(dump({**Instrument.load("irony").document, "language": "sw"}), encoding="utf-8")
+    ann = Visitor(study_service(tmp_path, str(file)))
+    ann.begin()
+    assert '<html lang="en" dir="ltr">' in ann.text
+    assert '<fieldset lang="sw">' in ann.text
+
+
+def test_people_who_lost_their_texts_are_thanked(tmp_path: Path) -> None:
+    service = study_service(tmp_path, raters=1, reserve_minutes=0.001)
+    ann, bob = Visitor(service), Visitor(service)
+    ann.begin()
+    assert "reserved for you" in ann.text
+    sleep(0.1)
+    bob.begin()
+    sleep(0.1)
+    for visitor in (ann, bob):
+        visitor.get("/")
+    late = ann if ann.path == "/end" else bob
+    assert late.path == "/end"
+    assert "Your reservation has ended" in late.text
+    assert "The answers you saved are kept." in late.text

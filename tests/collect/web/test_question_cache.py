@@ -37,6 +37,7 @@ def test_kept_drawings_equal_fresh_ones(name: str) -> None:
                 given=given,
                 errors={},
                 longest=100,
+                language="en",
             )
             for n, q in enumerate(instrument.questions)
         )
@@ -48,7 +49,7 @@ def test_sections_keep_the_order_and_the_headings() -> None:
     own = QuestionCache(templates(), 100)
     found = own.sections(questions, {"text": "…"}, "", {}, {})
     assert [title for title, _ in found] == list(dict.fromkeys(q.section for q in questions))
-    assert [html.count("<fieldset>") for _, html in found] == [
+    assert [html.count("<fieldset ") for _, html in found] == [
         sum(q.section == title for q in questions) for title, _ in found
     ]
 

@@ -129,6 +129,7 @@ def test_a_participant_is_no_researcher(service: StudyService) -> None:
     (invitation,) = service.researchers.invite(1)
     ann = Visitor(service)
     ann.get(f"/?invitation={invitation.token}")
+    ann.send("/consent", {"agreed": "yes"})
     cookie = ann.client.cookies["vantage"]
     ann.client.cookies.set("vantage-admin", cookie)
     assert ann.get("/admin") == "/admin/login"

@@ -62,4 +62,5 @@ def test_forged_cookies_are_not_believed(tmp_path: Path) -> None:
     response = Response()
     site.signer.write_cookie(response, request(), "vantage", [ann.id], max_age=60)
     cookie = response.headers["set-cookie"].split(";")[0].removeprefix("vantage=")
-    assert [site.participant_of(text) for text in ("", ann.id, f"x{cookie}", cookie)] == [None, None, None, ann]
+    cookies = [request(f"vantage={text}") for text in ("", ann.id, f"x{cookie}", cookie)]
+    assert [site.participant_of(one) for one in cookies] == [None, None, None, ann]

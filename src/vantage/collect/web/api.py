@@ -6,18 +6,20 @@ A program sends the password once and gets a token that is valid for twelve hour
 
 from __future__ import annotations
 
-import secrets
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from sqlalchemy.exc import DBAPIError
 from starlette.responses import JSONResponse, Response
 
 from vantage._version import __version__
+from vantage.collect.sql import WORKERS
 from vantage.collect.views import Invitation, ItemAnswers, ItemLine, Overview, RaterRow, Refused, Verdict
 from vantage.collect.web.researcher_pages import MOST_INVITATIONS, SESSION, password_error
-from vantage.collect.web.visit import STATUS, PageError, Visit, whole_number
+from vantage.collect.web.visit import LOG, STATUS, PageError, Visit, whole_number
 
 TOKEN_PAGE: Final = "api"  # noqa: S105 - the name of a page
 Line = Annotated[str, Field(max_length=1000)]
@@ -53,6 +55,8 @@ class Review(Strict):
 
     verdict: Verdict
     note: Line = ""
+    rule: Line | None = None
+    """Why a rater is excluded; by default the rater's flags."""
 
 
 class Token(BaseModel):
@@ -62,6 +66,12 @@ class Token(BaseModel):
     seconds: int
 
 
+class LoggedOut(BaseModel):
+    """The token is no longer valid."""
+
+    logged_out: bool
+
+
 class Problem(BaseModel):
     """What went wrong, and what to do."""
 
@@ -69,10 +79,12 @@ class Problem(BaseModel):
 
 
 class Health(BaseModel):
-    """The server answers."""
+    """Whether the server can serve."""
 
-    status: Literal["ok"]
+    status: Literal["ok", "database down"]
     version: str
+    workers: int
+    """Processes that serve the study on this machine."""
 
 
 class Reliability(BaseModel):
@@ -107,9 +119,13 @@ class ApiCall:
     """Whether no token is needed."""
 
 
-def health(visit: Visit) -> dict[str, str]:
-    """Reports that the server is running, for load balancers."""
-    return {"status": "ok", "version": __version__}
+def health(visit: Visit) -> Response:
+    """Reports whether the server and its database are running, for load balancers; 503 where the database is not."""
+    down = not visit.site.service.database.answers()
+    found = Health(
+        status="database down" if down else "ok", version=__version__, workers=int(os.environ.get(WORKERS, "1"))
+    )
+    return JSONResponse(found.model_dump(), 503 if down else 200)
 
 
 def token(visit: Visit) -> dict[str, Any]:
@@ -117,11 +133,18 @@ def token(visit: Visit) -> dict[str, Any]:
     body = _body(visit, Password)
     if error := password_error(visit, body.password):
         raise error
-    session = secrets.token_urlsafe(12)
+    session = visit.site.private.start_session(SESSION)
     return {
-        "token": f"{session}.{visit.site.signer.sign_form(_holder(visit, session), TOKEN_PAGE)}",
+        "token": f"{session}.{visit.site.signer.sign_form(session, TOKEN_PAGE)}",
         "seconds": SESSION,
     }
+
+
+def log_out(visit: Visit) -> dict[str, bool]:
+    """Ends the token."""
+    session = visit.request.headers["authorization"].partition(" ")[2].partition(".")[0]
+    visit.site.private.end_sessions(session)
+    return {"logged_out": True}
 
 
 def overview(visit: Visit) -> Overview:
@@ -140,11 +163,11 @@ def raters(visit: Visit) -> list[RaterRow]:
     return visit.site.researchers.raters()
 
 
-def review(visit: Visit) -> dict[str, str]:
+def review(visit: Visit) -> dict[str, str | None]:
     """Approves, excludes or reopens (`pending`) a rater."""
     body = _body(visit, Review)
-    visit.site.researchers.review_rater(visit.request.path_params["rater"], body.verdict, body.note)
-    return {"verdict": body.verdict, "note": body.note}
+    visit.site.researchers.review_rater(visit.request.path_params["rater"], body.verdict, body.note, body.rule)
+    return body.model_dump()
 
 
 def items(visit: Visit) -> list[ItemLine]:
@@ -187,7 +210,9 @@ def pause(visit: Visit) -> dict[str, bool]:
 
 _WHOLE: Final = {"type": "integer", "minimum": 0}
 CALLS: Final = (
+    ApiCall("GET", "/health", health, Health, open=True),
     ApiCall("GET", "/api/health", health, Health, open=True),
+    ApiCall("POST", "/api/logout", log_out, LoggedOut),
     ApiCall("POST", "/api/token", token, Token, body=Password, open=True),
     ApiCall("GET", "/api/overview", overview, Overview),
     ApiCall("GET", "/api/reliability", reliability, list[Reliability]),
@@ -218,9 +243,15 @@ def serve(call: ApiCall) -> Callable[[Visit], Response]:
         try:
             if not call.open:
                 _authorised(visit)
-            return Response(TypeAdapter(Any).dump_json(call.handler(visit)), media_type="application/json")
+            found = call.handler(visit)
+            if isinstance(found, Response):
+                return found
+            return Response(TypeAdapter(Any).dump_json(found), media_type="application/json")
         except Refused as refused:
             return JSONResponse({"problem": str(refused)}, STATUS[refused.kind])
+        except DBAPIError:
+            LOG.exception("%s %s failed", visit.request.method, visit.request.url.path)
+            return JSONResponse({"problem": "The database does not answer. Try again in a minute."}, 503)
         except PageError as error:
             headers = {"www-authenticate": "Bearer"} if error.status == 401 else None
             return JSONResponse({"problem": " ".join(error.sentences)}, error.status, headers)
@@ -231,14 +262,10 @@ def serve(call: ApiCall) -> Callable[[Visit], Response]:
 def _authorised(visit: Visit) -> None:
     kind, _, text = visit.request.headers.get("authorization", "").partition(" ")
     session, _, signed = text.partition(".")
-    token = visit.site.signer.check_form(signed, _holder(visit, session), max_age=SESSION)
-    if kind.lower() != "bearer" or token is None or token.page != TOKEN_PAGE:
+    token = visit.site.signer.check_form(signed, session, max_age=SESSION)
+    valid = token is not None and token.page == TOKEN_PAGE and visit.site.private.has_session(session)
+    if kind.lower() != "bearer" or not valid:
         raise PageError(401, "No token", "Send a token from /api/token as 'Authorization: Bearer TOKEN'.")
-
-
-def _holder(visit: Visit, session: str) -> str:
-    """The holder of a token; a new password ends all sessions."""
-    return f"api:{session}:{visit.site.researchers.password_stamp()}"
 
 
 def _body(visit: Visit, model: type[B]) -> B:

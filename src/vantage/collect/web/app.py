@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Mapping
-from typing import TYPE_CHECKING, Final
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
-from starlette.routing import Route
+from starlette.routing import BaseRoute, Mount, Route
 
+from vantage.collect.languages import sentence
 from vantage.collect.web import api, openapi, rating_pages, training_pages
 from vantage.collect.web import participant_pages as participant
 from vantage.collect.web import researcher_pages as researcher
 from vantage.collect.web.guard import Guard
+from vantage.collect.web.preview import Preview
 from vantage.collect.web.site import Site
 from vantage.collect.web.visit import Handler, PageError, Visit, endpoint, error_page
 
@@ -32,11 +34,13 @@ PAGES: Final[Mapping[str, Mapping[str, Handler]]] = {
     "/training": {"GET": training_pages.training, "POST": training_pages.answer_training},
     "/quiz": {"GET": participant.quiz, "POST": participant.answer_quiz},
     "/item/{position:int}": {"GET": rating_pages.item, "POST": rating_pages.submit},
+    "/draft": {"POST": rating_pages.draft},
     "/review": {"GET": rating_pages.review, "POST": rating_pages.finish},
     "/debriefing": {"GET": participant.debriefing, "POST": participant.confirm_debriefing},
     "/end": {"GET": participant.end},
     "/more": {"POST": participant.more},
     "/withdraw": {"GET": participant.withdraw, "POST": participant.confirm_withdrawal},
+    "/language/{code}": {"GET": participant.choose_language},
     "/admin/login": {"GET": researcher.login, "POST": researcher.log_in},
     "/admin/logout": {"POST": researcher.log_out},
     "/admin": {"GET": researcher.overview},
@@ -50,18 +54,20 @@ PAGES: Final[Mapping[str, Mapping[str, Handler]]] = {
 """The handlers of every page, by address and method."""
 
 
-def create_app(service: StudyService, *, prefix: str = "", own: bool = False) -> Starlette:
+def create_app(service: StudyService, *, prefix: str = "", own: bool = False, preview: bool = False) -> Starlette:
     """The application that serves one study.
 
     `prefix` is its path behind a reverse proxy, such as `/study`; the proxy may strip the prefix or pass it on. TLS is
     the proxy's task: cookies are marked as secure where the request came by https. With `own`, the service is closed
-    when the server stops.
+    when the server stops. A `preview` has no dashboard.
     """
-    site = Site(service, prefix)
+    site = Site(service, prefix, preview=preview)
+    tried = Preview(site, lambda throwaway, path: create_app(throwaway, prefix=path, preview=True))
 
     @contextlib.asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
         yield
+        tried.close()
         if own:
             service.close()
 
@@ -92,17 +98,27 @@ def create_app(service: StudyService, *, prefix: str = "", own: bool = False) ->
         page.headers.update(error.headers or {})
         return page
 
-    routes = [Route("/static/{name}", static), Route("/openapi.json", described)]
+    routes: list[BaseRoute] = [Route("/static/{name}", static), Route("/openapi.json", described)]
+    if preview:
+        routes += _pages(site, {path: page for path, page in PAGES.items() if not path.startswith("/admin")})
+        return _application(site, routes, failed, lifespan)
+    routes.append(Mount("/preview", tried))
     routes += [Route(path, moved, methods=["GET", "POST"]) for path in ("/desk", "/desk/{rest:path}")]
     calls: dict[str, dict[str, Handler]] = {}
     for call in api.CALLS:
         calls.setdefault(call.path.replace("{item}", "{item:path}"), {})[call.method] = api.serve(call)
-    for addresses, json in ((PAGES, False), (calls, True)):
-        # One route per address, so that a wrong method is not reported as a wrong address.
-        routes += [
-            Route(path, endpoint(site, by_method, json=json), methods=list(by_method))
-            for path, by_method in addresses.items()
-        ]
+    return _application(site, [*routes, *_pages(site, PAGES), *_pages(site, calls, json=True)], failed, lifespan)
+
+
+def _pages(site: Site, addresses: Mapping[str, Mapping[str, Handler]], *, json: bool = False) -> list[BaseRoute]:
+    """One route per address, so that a wrong method is not reported as a wrong address."""
+    return [
+        Route(path, endpoint(site, by_method, json=json), methods=list(by_method))
+        for path, by_method in addresses.items()
+    ]
+
+
+def _application(site: Site, routes: Sequence[BaseRoute], failed: Any, lifespan: Any) -> Starlette:
     return Starlette(
         routes=routes,
         middleware=[Middleware(Guard, prefix=site.prefix, redirects=site.redirects)],
@@ -112,6 +128,6 @@ def create_app(service: StudyService, *, prefix: str = "", own: bool = False) ->
 
 
 ERRORS: Final = {
-    404: PageError(404, "Page not found", "Check the address, or go back to the study."),
-    405: PageError(405, "This address accepts no forms", "Go back to the page and use its buttons."),
+    status: PageError(status, sentence("Page not found"), sentence("Check the address, or go back to the study."))
+    for status in (404, 405)
 }

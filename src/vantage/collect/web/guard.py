@@ -5,12 +5,17 @@ One plain ASGI layer, because every layer adds cost to each of hundreds of answe
 
 from __future__ import annotations
 
+import asyncio
 from typing import Final
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 LARGEST_BODY: Final = 4 << 20
 """Bytes of a request: enough for 24 reasons of maximal length in any script."""
+
+SLOWEST_BODY: Final = 60.0
+"""Seconds within which a body must have arrived."""
+TOO_LARGE: Final = b"The form is too large. Go back, shorten your text and send it again.\n"
 
 POLICY: Final = (
     "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -67,11 +72,14 @@ class Guard:
         if not length.isdigit() or int(length) > LARGEST_BODY:
             await _refuse(guarded)
             return
-        received = 0
+        received, complete, until = 0, False, asyncio.get_running_loop().time() + SLOWEST_BODY
 
         async def counted() -> Message:
-            nonlocal received
-            message = await receive()
+            nonlocal received, complete
+            # After the body, the application only waits for the client to leave.
+            async with asyncio.timeout_at(None if complete else until):
+                message = await receive()
+            complete = not message.get("more_body", False)
             received += len(message.get("body", b""))
             if received > LARGEST_BODY:
                 raise _TooLargeError
@@ -82,14 +90,18 @@ class Guard:
         except _TooLargeError:
             if not started:
                 await _refuse(guarded)
+        except TimeoutError:
+            if not complete and not started:
+                await _refuse(guarded, 408, b"The form arrived too slowly. Go back and send it again.\n")
+            elif not started:
+                raise
 
 
 class _TooLargeError(Exception):
     """The body is too large, and no length was announced."""
 
 
-async def _refuse(send: Send) -> None:
-    text = b"The form is too large. Go back, shorten your text and send it again.\n"
+async def _refuse(send: Send, status: int = 413, text: bytes = TOO_LARGE) -> None:
     headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"content-length", str(len(text)).encode())]
-    await send({"type": "http.response.start", "status": 413, "headers": [*headers, (b"connection", b"close")]})
+    await send({"type": "http.response.start", "status": status, "headers": [*headers, (b"connection", b"close")]})
     await send({"type": "http.response.body", "body": text})

@@ -10,6 +10,8 @@ from pydantic import TypeAdapter
 from vantage._version import __version__
 from vantage.collect.web import api
 
+BRACES = str.maketrans("", "", "{}")
+
 
 @lru_cache(maxsize=4)
 def description(prefix: str = "") -> dict[str, Any]:
@@ -34,6 +36,8 @@ def description(prefix: str = "") -> dict[str, Any]:
             responses["400"] = {"description": "Not as described", **problem}
         if call.body:
             responses["413"] = {"description": "The body is too large"}
+        if call.handler is api.health:
+            responses["503"] = {"description": "The database does not answer", "content": content}
         if not call.open:
             responses["401"] = {"description": "No token, or an expired one", **problem}
         if named:
@@ -43,7 +47,7 @@ def description(prefix: str = "") -> dict[str, Any]:
             responses["403"] = {"description": "Wrong password", **problem}
             responses["429"] = {"description": "Too many wrong passwords", **problem}
         entry: dict[str, Any] = {
-            "operationId": f"{call.method.lower()}_{call.handler.__name__}",
+            "operationId": f"{call.method.lower()}{call.path.replace('/', '_').translate(BRACES)}",
             "summary": (call.handler.__doc__ or "").strip(),
             "parameters": parameters,
             "responses": responses,

@@ -5,38 +5,80 @@ URLs are not trusted: each page looks up the participant's current step and redi
 
 from __future__ import annotations
 
+import hashlib
+import re
 import secrets
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from starlette.responses import RedirectResponse, Response
+from markupsafe import Markup
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from vantage.collect import drafts
 from vantage.collect.entry import PLATFORMS
 from vantage.collect.flow_document import QuestionnairePart, QuizPart, TraitPart
+from vantage.collect.languages import sentence
 from vantage.collect.phases import Debriefing, Questionnaire, Quiz
-from vantage.collect.views import InvalidAnswers, Participant, QuizResult, Step, StepKind
-from vantage.collect.web.signing import DAY
-from vantage.collect.web.visit import Redirect, Visit, whole_number
+from vantage.collect.submissions import page_number
+from vantage.collect.views import CompletionPath, InvalidAnswers, Participant, QuizResult, Receipt, Step, StepKind
+from vantage.collect.web.signing import COOKIE_LIFE, DAY, LANGUAGE_COOKIE, FormToken
+from vantage.collect.web.visit import Form, PageError, Redirect, Visit, whole_number
 
+VISITOR_COOKIE: Final = "vantage-visitor"
+ENTRY: Final = frozenset(["invitation", *(name for first, more in PLATFORMS.values() for name in (first, *more))])
+"""The parameters of a link that say who somebody is."""
 IN_PROGRESS: Final[tuple[StepKind, ...]] = (
     *("consent", "screener", "traits", "guidelines", "training", "quiz", "item", "review", "debriefing"),
 )
-ENDS: Final[Mapping[StepKind, tuple[str, tuple[str, ...]]]] = {
-    "finished": ("Thank you", ("Your answers have been submitted.",)),
-    "declined": ("You are not taking part", ("You did not agree, so we asked nothing and stored nothing.",)),
+ENDS: Final[Mapping[str, tuple[str, ...]]] = {
+    "finished": (sentence("Thank you"), sentence("Your answers have been submitted.")),
+    "declined": (
+        sentence("You are not taking part"),
+        sentence("You did not agree, so we asked nothing and stored nothing."),
+        sentence("Thank you for considering it."),
+    ),
     "screened_out": (
-        "Thank you for your time",
-        ("You did not meet the study's requirements, such as its quiz, so the study ends here for you.",),
+        sentence("Thank you for your time"),
+        sentence("This study needs a particular group of participants, so it ends here for you."),
+        sentence("We are grateful for your interest."),
     ),
     "full": (
-        "There is no work left",
-        ("All items have been assigned to other participants. Thank you for your interest.",),
+        sentence("There is no work left"),
+        sentence("All texts have been assigned to other participants."),
+        sentence("We are grateful for your interest."),
+    ),
+    "lapsed": (
+        sentence("Your reservation has ended"),
+        sentence("You were away for a while, so other participants now have the remaining texts."),
+        sentence("The answers you saved are kept. Thank you for your work."),
     ),
     "paused": (
-        "The study is paused",
-        ("Your answers so far are saved. Come back later with the same link to continue.",),
+        sentence("The study is paused"),
+        sentence("Your answers so far are saved. Come back later with the same link to continue."),
+    ),
+    "deleted": (
+        sentence("You have withdrawn"),
+        sentence("Your answers have been deleted."),
+        sentence("We are grateful for your interest."),
+    ),
+    "kept": (
+        sentence("You have withdrawn"),
+        sentence("Your answers are kept without your name."),
+        sentence("We are grateful for your interest."),
     ),
 }
+"""The heading and the sentences of each end."""
+RETURNS: Final[Mapping[str, str]] = {
+    "prolific": sentence(
+        "Please return your submission on Prolific: open the study there and choose “Stop without completing”. "
+        "A returned submission is not a rejected one."
+    ),
+    "mturk": sentence(
+        "Please return the task on Mechanical Turk: open it there and choose “Return”. "
+        "A returned task is not a rejected one."
+    ),
+}
+"""What people do on a platform who leave without a code."""
 
 
 def path(step: Step) -> str:
@@ -61,54 +103,113 @@ def require_step(visit: Visit, *kinds: StepKind) -> tuple[Participant, Step]:
 
 def onward(visit: Visit, participant: Participant, step: Step) -> Response:
     """Leads to the next page; those who have just finished go back to their platform, where there is one."""
-    if step.kind == "finished" and (address := visit.site.participants.completion(participant).redirect):
-        return RedirectResponse(address, 303)
+    if step.kind == "finished" and not step.more:
+        address = visit.site.participants.completion(participant).redirect
+        if address:
+            return RedirectResponse(address, 303)
     return visit.redirect(path(step))
 
 
-def same_page(visit: Visit, participant: Participant, name: str, here: str) -> None:
+def same_page(visit: Visit, participant: Participant, name: str, here: str) -> FormToken:
     """Checks the form; one of an earlier page of the same kind, sent twice, only leads to the current page."""
     token = visit.site.signer.check_form(visit.field("form_token"), participant.id)
     if token and token.page.startswith(f"{name}/") and token.page != f"{name}/{here}":
         raise Redirect(f"/{name}")
-    visit.check_form(participant.id, f"{name}/{here}")
+    return visit.check_form(participant.id, f"{name}/{here}")
+
+
+def keep_draft(visit: Visit, participant: Participant, token: FormToken) -> float | None:
+    """Keeps the form that was sent as a draft, and the reservation; the seconds until that expires."""
+    item = token.page.startswith("item/")
+    place, view = (drafts.item_place(page_number(token.view)), token.view) if item else (token.page, "")
+    fields = {name: values for name, values in visit.form.items() if name != "form_token"}
+    return visit.site.participants.save_draft(participant, place, fields, token=view)
 
 
 def start(visit: Visit) -> Response:
-    """The study's address: known participants continue, platform workers enter, visitors read the consent."""
+    """The study's address: known participants continue, everyone else reads the consent; nothing is stored yet."""
     site = visit.site
-    via = site.study.plan.recruitment.via
-    params = dict(visit.request.query_params)
-    if "invitation" not in params and PLATFORMS.get(via, ("",))[0] not in params:
-        if known := visit.known_participant():
-            return visit.redirect(path(site.participants.step(known)))
-        if via == "link":
-            return _visitor(visit)
-    participant = site.participants.enter(params)
+    params = {name: value for name, value in visit.request.query_params.items() if name in ENTRY}
+    if own := visit.request.query_params.get("continue"):
+        who = site.signer.check_link(own)
+        participant = site.participants.find(who) if who else None
+        if participant is None:
+            raise PageError(404, sentence("This link leads nowhere"), sentence("Copy the complete link and try again."))
+        return visit.set_participant_cookie(visit.redirect(path(site.participants.step(participant))), participant)
+    if not params and (known := visit.known_participant()):
+        return visit.redirect(path(site.participants.step(known)))
+    participant = recognised(visit, params)
+    if participant is None:
+        return _visitor(visit, params)
     return visit.set_participant_cookie(visit.redirect(path(site.participants.step(participant))), participant)
 
 
-def _visitor(visit: Visit) -> Response:
-    """The consent page for an unknown visitor, who enters only by agreeing."""
-    content = visit.site.signer.read_cookie(visit.request, "vantage-visitor", max_age=DAY)
+def recognised(visit: Visit, params: Mapping[str, str]) -> Participant | None:
+    """The participant whom a link names, if this browser may continue for them; null for somebody new."""
+    people = visit.site.participants
+    known = people.known(params)
+    if known is None:
+        return None
+    if known.open or visit.known_participant() == known.participant:
+        # Another session on the platform is one more submission of the same person.
+        return people.enter(params)
+    raise PageError(
+        403,
+        sentence("Please continue where you started"),
+        sentence("Somebody with your platform id has started this study in another browser."),
+        sentence("To protect the answers given there, the id alone does not open them."),
+        sentence("Open the study in the browser that you started with, or use your link to continue later."),
+        *([sentence("If you have neither, write to the address below.")] if visit.site.study.plan.contact else []),
+    )
+
+
+def _visitor(visit: Visit, params: Mapping[str, str]) -> Response:
+    """The consent page for somebody new, who enters only by agreeing."""
+    step = visit.site.participants.arrival()
+    if step.kind != "consent":
+        return _departure(visit, step)
+    content = visit.site.signer.read_cookie(visit.request, VISITOR_COOKIE, max_age=DAY)
     who = str(content[0]) if content else secrets.token_urlsafe(12)
     response = _consent(visit, f"visitor:{who}")
-    if not content:
-        visit.site.signer.write_cookie(response, visit.request, "vantage-visitor", [who], max_age=DAY)
+    if not content or content[1] != params:
+        visit.site.signer.write_cookie(response, visit.request, VISITOR_COOKIE, [who, params], max_age=DAY)
     return response
 
 
-def _consent(visit: Visit, who: str) -> Response:
+def _departure(visit: Visit, step: Step) -> Response:
+    """The end for somebody of whom nothing is stored."""
+    return _end(visit, step.kind, visit.site.participants.departure(step))
+
+
+def _consent(visit: Visit, who: str, status: int = 200, problem: str = "") -> Response:
+    html = _consent_page(visit, visit.site.signer.sign_form(who, f"consent/{_digest(wording(visit))}"), problem)
+    return HTMLResponse(html, status)
+
+
+def _consent_page(visit: Visit, form: str, problem: str = "") -> str:
     site = visit.site
-    return visit.render(
+    return site.render(
         "consent.html",
+        visit.language,
+        path=visit.path,
         heading=site.study.title,
-        consent=site.study.consent or "If you agree to take part, please continue.",
+        consent=site.study.consent or visit.language.say(sentence("If you agree to take part, please continue.")),
         warning=site.study.warning,
         deletes=site.deletes,
-        form=site.signer.sign_form(who, "consent"),
+        form=form,
+        problem=problem,
         may_withdraw=False,
     )
+
+
+def wording(visit: Visit) -> str:
+    """The text of the consent page as this visitor sees it: what they agree to."""
+    main = _consent_page(visit, "").partition("<main")[2].partition(">")[2].partition("</main>")[0]
+    return Markup(main).striptags()  # noqa: S704 - our own page, without its tags
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def consent(visit: Visit) -> Response:
@@ -120,48 +221,59 @@ def consent(visit: Visit) -> Response:
 
 
 def give_consent(visit: Visit) -> Response:
-    """Agrees or declines; a visitor with a plain link enters now."""
+    """Agrees or declines; a visitor enters now, or leaves without a trace."""
     site = visit.site
-    agreed = visit.field("agreed") == "yes"
-    content = site.signer.read_cookie(visit.request, "vantage-visitor", max_age=DAY)
+    agreed, text = visit.field("agreed") == "yes", wording(visit)
+    content = site.signer.read_cookie(visit.request, VISITOR_COOKIE, max_age=DAY)
     who = f"visitor:{content[0]}" if content else ""
-    if site.study.plan.recruitment.via == "link" and who and site.signer.check_form(visit.field("form_token"), who):
-        token = visit.check_form(who, "consent")
-        if not agreed:
-            heading, sentences = ENDS["declined"]
-            return visit.render("end.html", heading=heading, sentences=sentences, code=None, redirect=None, form=None)
+    visitor = bool(who) and site.signer.check_form(visit.field("form_token"), who) is not None
+    known = None if visitor else require_step(visit, "consent")[0]
+    token = site.signer.check_form(visit.field("form_token"), known.id if known else who)
+    if token and token.page.startswith("consent/") and token.page != f"consent/{_digest(text)}":
+        changed = visit.language.say(sentence("This text has changed since you opened it."))
+        return _consent(visit, known.id if known else who, 409, changed)
+    token = visit.check_form(known.id if known else who, f"consent/{_digest(text)}")
+    if known is None and not agreed:
+        response = _departure(visit, Step("declined"))
+        site.signer.clear_cookie(response, visit.request, VISITOR_COOKIE)
+        return response
+    if known is None:
+        params = content[1] if content else {}
         # The form's number makes a double click on "I agree" enter one participant, not two.
-        participant = site.participants.enter({"form": token.view})
-        step = site.participants.step(participant)
-        if step.kind == "consent":
-            step = site.participants.give_consent(participant, agreed=True)
-        return visit.set_participant_cookie(visit.redirect(path(step)), participant)
-    participant, _ = require_step(visit, "consent")
-    visit.check_form(participant.id, "consent")
-    return visit.redirect(path(site.participants.give_consent(participant, agreed=agreed)))
+        known = recognised(visit, params) or site.participants.enter({**params, "form": token.view})
+    step = site.participants.step(known)
+    if step.kind == "consent":
+        step = site.participants.give_consent(known, agreed=agreed, wording=text)
+    return visit.set_participant_cookie(visit.redirect(path(step)), known)
 
 
 def traits(visit: Visit) -> Response:
     """Questions about the participant: a questionnaire or a screener."""
     participant, step = require_step(visit, "traits", "screener")
-    return _traits(visit, participant, step.kind, {})
+    asked = visit.site.participants.asked(participant)
+    draft = visit.site.participants.draft(participant, f"{step.kind}/{_first(asked)}")
+    return _traits(visit, participant, step, {}, draft)
 
 
-def _traits(visit: Visit, participant: Participant, kind: StepKind, problems: Mapping[str, str]) -> Response:
+def _traits(
+    visit: Visit, participant: Participant, step: Step, problems: Mapping[str, str], draft: Form | None = None
+) -> Response:
     traits, phase = visit.site.participants.asked(participant), visit.site.participants.phase(participant)
     part = phase.part if isinstance(phase, Questionnaire) else None
     return visit.render(
         "traits.html",
         422 if problems else 200,
-        heading=part.title if part and part.title else "About you",
+        heading=part.title if part and part.title else visit.language.say(sentence("About you")),
         intro=part.intro if isinstance(part, QuestionnairePart) else "",
-        action=kind,
+        action=step.kind,
         traits=traits,
         optional=not all(trait.required for trait in traits),
-        given=visit.form,
+        given=draft or visit.form,
+        restored=bool(draft),
+        left=step.left,
         errors=problems,
         problems=[(f"t{n}", trait.ask, problems[trait.id]) for n, trait in enumerate(traits) if trait.id in problems],
-        form=visit.site.signer.sign_form(participant.id, f"{kind}/{_first(traits)}"),
+        form=visit.site.signer.sign_form(participant.id, f"{step.kind}/{_first(traits)}"),
     )
 
 
@@ -174,7 +286,7 @@ def give_traits(visit: Visit) -> Response:
     """The answers about the participant."""
     participant, step = require_step(visit, "traits", "screener")
     asked = visit.site.participants.asked(participant)
-    same_page(visit, participant, step.kind, _first(asked))
+    token = same_page(visit, participant, step.kind, _first(asked))
     answers = {
         trait.id: visit.form.get(f"t{index}", []) if trait.kind == "several" else visit.field(f"t{index}")
         for index, trait in enumerate(asked)
@@ -182,7 +294,9 @@ def give_traits(visit: Visit) -> Response:
     try:
         return onward(visit, participant, visit.site.participants.give_traits(participant, answers))
     except InvalidAnswers as invalid:
-        return _traits(visit, participant, step.kind, invalid.problems)
+        keep_draft(visit, participant, token)
+        problems = {name: visit.language.say(problem) for name, problem in invalid.problems.items()}
+        return _traits(visit, participant, step, problems)
 
 
 def guidelines(visit: Visit) -> Response:
@@ -192,14 +306,21 @@ def guidelines(visit: Visit) -> Response:
     guide = visit.site.participants.guide(participant)
     if guide is None:
         raise Redirect(path(step))
+    reading = step.kind == "guidelines"
     return visit.render(
         "guidelines.html",
-        heading="Guidelines",
-        guide=visit.site.guide_of(guide, participant.number),
-        form=visit.site.signer.sign_form(participant.id, f"guidelines/{guide.number}")
-        if step.kind == "guidelines"
-        else None,
+        heading=visit.language.say(sentence("Guidelines")),
+        guide=visit.site.guide_of(guide, participant.number, visit.language),
+        form=visit.site.signer.sign_form(participant.id, f"guidelines/{guide.number}") if reading else None,
+        left=step.left if reading else None,
+        continue_link=continue_link(visit, participant),
     )
+
+
+def continue_link(visit: Visit, participant: Participant) -> str:
+    """The participant's own link, with which they can continue in another browser."""
+    url = visit.request.url
+    return f"{url.scheme}://{url.netloc}{visit.site.prefix}/?continue={visit.site.signer.sign_link(participant.id)}"
 
 
 def confirm_guidelines(visit: Visit) -> Response:
@@ -216,7 +337,7 @@ def debriefing(visit: Visit) -> Response:
     assert isinstance(phase, Debriefing)  # noqa: S101
     return visit.render(
         "debriefing.html",
-        heading=phase.part.title or "About this study",
+        heading=phase.part.title or visit.language.say(sentence("About this study")),
         text=phase.part.text,
         form=visit.site.signer.sign_form(participant.id, f"debriefing/{phase.number}"),
     )
@@ -232,7 +353,7 @@ def confirm_debriefing(visit: Visit) -> Response:
 def quiz(visit: Visit) -> Response:
     """The comprehension quiz."""
     participant, step = require_step(visit, "quiz")
-    return _quiz(visit, participant, step.attempts_left, None)
+    return _quiz(visit, participant, step, step.attempts_left, None)
 
 
 def _quiz_part(visit: Visit, participant: Participant) -> tuple[QuizPart, int]:
@@ -242,15 +363,19 @@ def _quiz_part(visit: Visit, participant: Participant) -> tuple[QuizPart, int]:
     return phase.part, phase.number
 
 
-def _quiz(visit: Visit, participant: Participant, attempts_left: int, result: QuizResult | None) -> Response:
+def _quiz(
+    visit: Visit, participant: Participant, step: Step, attempts_left: int, result: QuizResult | None
+) -> Response:
     plan, number = _quiz_part(visit, participant)
-    errors = {f"k{n}": plan.questions[n].explain or "This is not right." for n in (result.wrong if result else ())}
+    wrong = visit.language.say(sentence("This is not right."))
+    errors = {f"k{n}": plan.questions[n].explain or wrong for n in (result.wrong if result else ())}
     return visit.render(
         "quiz.html",
         422 if errors else 200,
-        heading="A few questions about the guidelines",
+        heading=visit.language.say(sentence("A few questions about the guidelines")),
         questions=plan.questions,
         attempts_left=attempts_left,
+        left=step.left,
         given=visit.form,
         errors=errors,
         problems=[(name, plan.questions[int(name[1:])].ask, problem) for name, problem in errors.items()],
@@ -268,7 +393,7 @@ def answer_quiz(visit: Visit) -> Response:
     result = visit.site.participants.answer_quiz(participant, given)
     if result.passed or not result.attempts_left:
         return onward(visit, participant, visit.site.participants.step(participant))
-    return _quiz(visit, participant, result.attempts_left, result)
+    return _quiz(visit, participant, step, result.attempts_left, result)
 
 
 def end(visit: Visit) -> Response:
@@ -277,20 +402,44 @@ def end(visit: Visit) -> Response:
     step = visit.site.participants.step(participant)
     if step.kind in IN_PROGRESS:
         raise Redirect(path(step))
-    outcome = "Your answers have been deleted." if visit.site.deletes else "Your answers are kept without your name."
-    heading, sentences = ENDS.get(step.kind, ("You have withdrawn", (outcome,)))
-    sentences = (step.message,) if step.message else sentences
-    completion = None if step.kind == "paused" else visit.site.participants.completion(participant)
-    via = visit.site.study.plan.recruitment.via
+    kind = "deleted" if visit.site.deletes else "kept"
+    kind = "lapsed" if step.lapsed else step.kind if step.kind != "withdrawn" else kind
+    completion = CompletionPath() if step.kind == "paused" else visit.site.participants.completion(participant)
+    more = visit.site.signer.sign_form(participant.id, "more") if step.more else None
+    receipt = visit.site.participants.receipt(participant) if step.kind == "withdrawn" else None
+    may_withdraw = step.kind in ("finished", "paused")
+    return _end(visit, kind, completion, more, receipt, step.message, may_withdraw=may_withdraw)
+
+
+def _end(
+    visit: Visit,
+    kind: str,
+    completion: CompletionPath = CompletionPath(),  # noqa: B008 - frozen
+    more: str | None = None,
+    receipt: Receipt | None = None,
+    message: str = "",
+    *,
+    may_withdraw: bool = False,
+) -> Response:
+    """The page of an end, or the study's own message.
+
+    Who leaves a platform's study without a code reads how to return the submission.
+    """
+    say, via = visit.language.say, visit.site.study.plan.recruitment.via
+    heading, *sentences = ENDS[kind]
+    sentences = [message] if message else sentences
+    if via in RETURNS and kind not in ("finished", "paused") and not (completion.code or completion.redirect):
+        sentences.append(RETURNS[via])
     return visit.render(
         "end.html",
-        heading=heading,
-        sentences=sentences,
-        code=completion.code if completion else None,
-        redirect=completion.redirect if completion else None,
-        leave="Return to Prolific" if via == "prolific" else "Leave the study",
-        form=visit.site.signer.sign_form(participant.id, "more") if step.more else None,
-        may_withdraw=step.kind in ("finished", "paused"),
+        heading=say(heading),
+        sentences=[say(text) for text in sentences],
+        code=completion.code,
+        redirect=completion.redirect,
+        leave=say(sentence("Return to Prolific") if via == "prolific" else sentence("Leave the study")),
+        receipt=receipt,
+        form=more,
+        may_withdraw=may_withdraw,
     )
 
 
@@ -304,13 +453,29 @@ def more(visit: Visit) -> Response:
     return visit.redirect(path(step))
 
 
+def choose_language(visit: Visit) -> Response:
+    """Remembers the language of the pages and leads back to where it was chosen."""
+    back = visit.request.query_params.get("to", "")
+    response = visit.redirect(back if re.fullmatch(r"(/[a-z0-9]+)+", back) else "/")
+    code = visit.request.path_params["code"]
+    if code in visit.site.study.languages:
+        place = visit.request.scope.get("root_path") or "/"
+        response.set_cookie(LANGUAGE_COOKIE, code, max_age=COOKIE_LIFE, path=place, httponly=True, samesite="lax")
+    return response
+
+
 def withdraw(visit: Visit) -> Response:
     """Asks for confirmation before withdrawing."""
     participant = visit.require_participant()
     if visit.site.participants.step(participant).kind == "withdrawn":
         raise Redirect("/end")
     form = visit.site.signer.sign_form(participant.id, "withdraw")
-    return visit.render("withdraw.html", heading="Stop and withdraw?", deletes=visit.site.deletes, form=form)
+    return visit.render(
+        "withdraw.html",
+        heading=visit.language.say(sentence("Stop and withdraw?")),
+        deletes=visit.site.deletes,
+        form=form,
+    )
 
 
 def confirm_withdrawal(visit: Visit) -> Response:

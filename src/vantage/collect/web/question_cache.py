@@ -22,10 +22,10 @@ WORDING: Final = "\x00wording\x00"
 
 
 class QuestionCache:
-    """Renders the questions of one instrument."""
+    """Renders the questions of one instrument, which is written in `language`, for pages in one language."""
 
-    def __init__(self, templates: Environment, longest: int) -> None:
-        self._render = partial(templates.get_template("question.html").render, longest=longest)
+    def __init__(self, templates: Environment, longest: int, language: str = "en") -> None:
+        self._render = partial(templates.get_template("question.html").render, longest=longest, language=language)
         self._html: dict[tuple[int, int, str, str, str, str], str] = {}
 
     def sections(

@@ -3,28 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from math import ceil
+from typing import Final
 
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
+from vantage.collect import evidence
+from vantage.collect.languages import sentence
 from vantage.collect.submissions import page_number
 from vantage.collect.views import InvalidAnswers, ItemPage, Participant, Refused, Step
 from vantage.collect.web import forms
 from vantage.collect.web.item_view import panels
-from vantage.collect.web.participant_pages import onward, path, require_step
+from vantage.collect.web.participant_pages import keep_draft, onward, path, require_step
 from vantage.collect.web.prose import prose
 from vantage.collect.web.signing import FormToken
 from vantage.collect.web.visit import PageError, Redirect, Visit
 
-LATE = "Your answer came too late, so it was not stored. Please continue with the next page."
-EXPIRED = "This page was open for too long, so nothing was saved. Please send it again."
+LATE: Final = sentence("Your answer came too late, so it was not stored. Please continue with the next page.")
+EXPIRED: Final = sentence("This page was open for too long, so nothing was saved. Please send it again.")
 
 
 def item(visit: Visit) -> Response:
     """One item and its questions."""
     participant = visit.require_participant()
     page = _page(visit, participant)
-    return _item(visit, page, forms.inputs(page.questions, page.earlier), {}, _token(visit, participant, page))
+    if page.left is not None and page.left < visit.site.study.plan.reserve_minutes * 30:
+        # Without JavaScript, opening the page again is how people keep it.
+        page = replace(page, left=visit.site.participants.save_draft(participant, "", {}))
+    given = {name: values[-1] for name, values in page.draft.items()}
+    token = _token(visit, participant, page)
+    return _item(
+        visit, page, given or forms.inputs(page.questions, page.earlier), {}, token, restored=any(given.values())
+    )
 
 
 def submit(visit: Visit) -> Response:
@@ -40,24 +51,43 @@ def submit(visit: Visit) -> Response:
     questions, _ = site.study.shown(int(group), participant.number, page_number(token.view))
     answers = forms.read(questions, given)
     try:
-        done = site.participants.submit(participant, position, answers, token=token.view, seconds=token.seconds)
+        counts = evidence.read(given.get("evidence", ""))
+        done = site.participants.submit(
+            participant, position, answers, token=token.view, seconds=token.seconds, evidence=counts
+        )
     except InvalidAnswers as invalid:
+        keep_draft(visit, participant, token)
         page, errors = _page(visit, participant), forms.errors(questions, invalid)
         return _item(visit, page, given, errors, _token(visit, participant, page, token))
     if done.late:
-        raise PageError(409, "The time for this page is over", LATE)
+        raise PageError(409, sentence("The time for this page is over"), LATE)
     return visit.redirect(_next(done.position, done.step))
+
+
+def draft(visit: Visit) -> Response:
+    """Keeps what was chosen and typed so far, and the reservation; says for how many seconds."""
+    participant = visit.require_participant()
+    token = visit.site.signer.check_form(visit.field("form_token"), participant.id)
+    if token is None:
+        return JSONResponse({"left": None}, 403)
+    return JSONResponse({"left": keep_draft(visit, participant, token)})
 
 
 def review(visit: Visit) -> Response:
     """All pages are answered and can still be changed."""
     participant, step = require_step(visit, "review")
     form = visit.site.signer.sign_form(participant.id, "review")
-    return visit.render("review.html", heading="Before you submit", pages=step.pages, form=form)
+    return visit.render(
+        "review.html",
+        heading=visit.language.say(sentence("Before you submit")),
+        pages=step.pages,
+        left=step.left,
+        form=form,
+    )
 
 
 def finish(visit: Visit) -> Response:
-    """Makes the answers final and leads back to the platform, where there is one."""
+    """Makes the answers final and leads back to the platform, unless there may be another batch first."""
     participant = visit.require_participant()
     visit.check_form(participant.id, "review")
     visit.site.participants.finish(participant)
@@ -82,13 +112,21 @@ def _token(visit: Visit, participant: Participant, page: ItemPage, earlier: Form
 
 
 def _item(
-    visit: Visit, page: ItemPage, given: Mapping[str, str], errors: Mapping[str, str], token: str, expired: str = ""
+    visit: Visit,
+    page: ItemPage,
+    given: Mapping[str, str],
+    errors: Mapping[str, str],
+    token: str,
+    expired: str = "",
+    *,
+    restored: bool = False,
 ) -> Response:
-    site, participant = visit.site, visit.require_participant()
+    site, participant, say = visit.site, visit.require_participant(), visit.language.say
     block = site.study.block(page.group)
+    errors = {name: say(problem) for name, problem in errors.items()}
     problems = [(name, page.questions[int(name[1:])].title, problem) for name, problem in errors.items()]
     if expired:
-        problems.insert(0, ("main", "Not saved", expired))
+        problems.insert(0, ("main", say(sentence("Not saved")), say(expired)))
     return visit.render(
         "item.html",
         422 if problems else 200,
@@ -99,14 +137,17 @@ def _item(
         panels=panels(block.instrument, page.record, page.condition),
         item_lang=site.item_lang,
         instruction=page.instruction,
-        sections=site.question_cache.sections(
+        sections=site.question_cache(visit.language).sections(
             page.questions, page.record, page.condition, given, errors, page.presentations, page.group
         ),
         guidelines=prose(site.study.guidelines(block.instrument, block.presented(participant.number))),
         title=block.title,
         minutes_left=None if page.seconds_left is None else ceil(page.seconds_left / 60),
         problems=problems,
+        restored=restored,
+        left=page.left,
         form=token,
+        evidence=site.study.plan.evidence,
     )
 
 

@@ -10,10 +10,12 @@ from starlette.responses import Response
 
 from vantage.collect.views import Verdict
 from vantage.collect.web.item_view import panels
-from vantage.collect.web.signing import RESEARCHER_COOKIE
+from vantage.collect.web.signing import COOKIE_LIFE, DEVICE_COOKIE, PREVIEW_PAGE, RESEARCHER_COOKIE
 from vantage.collect.web.visit import LOG, Handler, PageError, Redirect, Visit, whole_number
 
 SESSION: Final = 12 * 3600
+REFRESH: Final = 15
+"""Seconds after which the overview refreshes itself."""
 PER_PAGE: Final = 50
 MOST_INVITATIONS: Final = 1000
 VERDICTS: Final[tuple[Verdict, ...]] = get_args(Verdict)
@@ -32,9 +34,9 @@ def logged_in(handler: Handler) -> Handler:
 
     def checked(visit: Visit) -> Response:
         content = visit.site.signer.read_cookie(visit.request, RESEARCHER_COOKIE, max_age=SESSION)
-        if not content or content[1] != visit.site.researchers.password_stamp():
+        if not content or not visit.site.private.has_session(str(content[0])):
             raise Redirect("/admin/login")
-        visit.session = f"admin:{content[0]}"
+        visit.session = str(content[0])
         if visit.request.method == "POST":
             visit.check_form(visit.session, "admin")
         return handler(visit)
@@ -68,29 +70,38 @@ def log_in(visit: Visit) -> Response:
     if error := password_error(visit, visit.field("password")):
         return login(visit, error.sentences[0], error.status)
     response = visit.redirect("/admin")
-    content = [secrets.token_urlsafe(12), visit.site.researchers.password_stamp()]
-    signer.write_cookie(response, visit.request, RESEARCHER_COOKIE, content, max_age=SESSION)
+    session = visit.site.private.start_session(SESSION)
+    signer.write_cookie(response, visit.request, RESEARCHER_COOKIE, [session], max_age=SESSION)
+    device = _device(visit) or secrets.token_urlsafe(12)
+    signer.write_cookie(response, visit.request, DEVICE_COOKIE, [device], max_age=COOKIE_LIFE)
     return response
 
 
 def password_error(visit: Visit, password: str) -> PageError | None:
-    """Why a login is refused; null where the password is right. Attempts are counted per client address."""
-    address = visit.request.client.host if visit.request.client else "unknown"
-    if seconds := visit.site.throttle.wait(address):
+    """Why a login is refused; null where the password is right. Attempts are counted by all workers together."""
+    who = (visit.request.client.host if visit.request.client else "unknown", _device(visit))
+    if seconds := visit.site.throttle.wait(*who):
         minutes = (seconds + 59) // 60
-        LOG.warning("login from %s refused: too many wrong passwords", address)
+        LOG.warning("login from %s refused: too many wrong passwords", who[0])
         return PageError(429, "Too many attempts", f"Too many wrong passwords. Try again in {minutes} minutes.")
     if not visit.site.researchers.password_matches(password[:1000]):
-        visit.site.throttle.failed(address)
-        LOG.warning("login from %s failed: wrong password", address)
+        visit.site.throttle.failed(*who)
+        LOG.warning("login from %s failed: wrong password", who[0])
         return PageError(403, "Wrong password", "This password is wrong. Try again.")
-    visit.site.throttle.passed(address)
+    visit.site.throttle.passed(*who)
     return None
+
+
+def _device(visit: Visit) -> str:
+    """A browser that has logged in before; empty for others."""
+    content = visit.site.signer.read_cookie(visit.request, DEVICE_COOKIE, max_age=COOKIE_LIFE)
+    return str(content[0]) if content else ""
 
 
 @logged_in
 def log_out(visit: Visit) -> Response:
-    """Ends the session."""
+    """Ends the session, here and on the server."""
+    visit.site.private.end_sessions(visit.session)
     response = visit.redirect("/admin/login")
     visit.site.signer.clear_cookie(response, visit.request, RESEARCHER_COOKIE)
     return response
@@ -108,7 +119,10 @@ def overview(visit: Visit) -> Response:
         wanted=sum(arm.wanted for arm in progress.arms),
         answered=sum(arm.answered for arm in progress.arms),
         reliability=visit.site.researchers.reliability().to_dicts(),
+        adaptive=visit.site.researchers.adaptive(),
+        sequential=visit.site.researchers.sequential(),
         one_condition=visit.site.study.conditions == ("",),
+        refresh=REFRESH,
     )
 
 
@@ -177,6 +191,7 @@ def invitations(visit: Visit) -> Response:
         heading="Links",
         via=visit.site.study.plan.recruitment.via,
         base=f"{url.scheme}://{url.netloc}{visit.site.prefix}/",
+        preview=visit.site.signer.sign_form(PREVIEW_PAGE, PREVIEW_PAGE),
         invitations=visit.site.researchers.invitations(),
         most=MOST_INVITATIONS,
     )

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import json
 import logging
+import multiprocessing.connection
 import os
+import signal
+import threading
+import time
+from contextlib import closing
 from dataclasses import asdict, dataclass
 from typing import Final
 
@@ -12,11 +17,16 @@ import uvicorn
 from starlette.applications import Starlette
 
 from vantage.collect.service import StudyService
+from vantage.collect.sql import WORKERS
 from vantage.collect.study import AnnotationStudy
 from vantage.collect.web.app import create_app
+from vantage.collect.web.preview import discard_preview
+from vantage.collect.web.protocol import ImpatientProtocol
 from vantage.errors import InputError
 
 LINE: Final = "%(asctime)s %(levelname)s %(message)s"
+GRACE: Final = 10
+"""Seconds that requests under way have when the server stops."""
 VARIABLE: Final = "VANTAGE_COLLECT"
 """Tells worker processes what to serve."""
 
@@ -55,17 +65,32 @@ def serve(served: ServedStudy, *, host: str = "127.0.0.1", port: int = 8000, wor
         "server_header": False,
         "backlog": 4096,
         "timeout_keep_alive": 30,
-        "timeout_graceful_shutdown": 10,
+        "timeout_graceful_shutdown": GRACE,
+        "http": ImpatientProtocol,
     }
-    if workers == 1:
-        uvicorn.run(served.app(), **settings)  # type: ignore[arg-type]
-        return
-    served.open().close()  # reports problems of the study and creates the database once
-    os.environ[VARIABLE] = json.dumps(asdict(served))
-    uvicorn.run(f"{__name__}:worker", factory=True, workers=workers, **settings)  # type: ignore[arg-type]
+    os.environ[WORKERS] = str(workers)
+    with closing(served.open()) as service:  # reports problems of the study and creates the database once
+        discard_preview(service)
+        if workers == 1:
+            uvicorn.run(create_app(service, prefix=served.prefix), **settings)  # type: ignore[arg-type]
+        else:
+            service.close()
+            os.environ[VARIABLE] = json.dumps(asdict(served))
+            uvicorn.run(f"{__name__}:worker", factory=True, workers=workers, **settings)  # type: ignore[arg-type]
+        discard_preview(service)
 
 
 def worker() -> Starlette:
     """The application of one worker."""
     logging.basicConfig(format=LINE, level=logging.WARNING)
+    if (parent := multiprocessing.parent_process()) is not None:
+        threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
     return ServedStudy(**json.loads(os.environ[VARIABLE])).app()
+
+
+def _end_with(sentinel: int) -> None:
+    """Stops this worker when the process that started it has died and cannot stop it any more."""
+    multiprocessing.connection.wait([sentinel])
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(GRACE + 5)
+    os._exit(1)

@@ -22,7 +22,12 @@ DAY: Final = 86400
 COOKIE_LIFE: Final = 180 * DAY
 """How long a participant is recognised."""
 PARTICIPANT_COOKIE: Final = "vantage"
+LANGUAGE_COOKIE: Final = "vantage-language"
 RESEARCHER_COOKIE: Final = "vantage-admin"
+DEVICE_COOKIE: Final = "vantage-known"
+"""Tells a browser that has logged in before from a stranger's."""
+PREVIEW_PAGE: Final = "preview"
+"""The holder and the page of a token that opens the preview."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +52,9 @@ class StudySigner:
     True
     """
 
-    def __init__(self, secret: bytes) -> None:
+    def __init__(self, secret: bytes, suffix: str = "") -> None:
+        # Browsers send a study's cookies to its preview, too, so that those of the preview have other names.
+        self._suffix = suffix
         # Form tokens are created and checked for every answer: plain parts under a key that is derived once.
         key = hmac.digest(secret, b"vantage.form", "sha256")
         self._forms = Signer(key, key_derivation="none", digest_method=hashlib.sha256)
@@ -73,12 +80,21 @@ class StudySigner:
             return None
         return FormToken(view, page, max(0.0, round(age, 2)))
 
+    def sign_link(self, who: str) -> str:
+        """The token of a link with which a participant can continue in another browser."""
+        return str(self._cookies.dumps([who, round(time.time())], salt="vantage.continue"))
+
+    def check_link(self, token: str, *, max_age: float = COOKIE_LIFE) -> str | None:
+        """The participant of such a link, or null."""
+        content = self._opened(token, "vantage.continue", max_age)
+        return str(content[0]) if content else None
+
     def write_cookie(
         self, response: Response, request: Request, name: str, content: list[Any], *, max_age: int
     ) -> None:
         """Sets a signed cookie: hidden from scripts, not sent from other sites, over TLS only where there is TLS."""
         response.set_cookie(
-            name,
+            name + self._suffix,
             str(self._cookies.dumps([*content, round(time.time())], salt=f"vantage.cookie.{name}")),
             max_age=max_age,
             path=request.scope.get("root_path") or "/",
@@ -89,13 +105,16 @@ class StudySigner:
 
     def read_cookie(self, request: Request, name: str, *, max_age: int) -> list[Any] | None:
         """The content of a signed cookie of the request, or null."""
-        return self.open_cookie(request.cookies.get(name, ""), name, max_age=max_age)
+        return self.open_cookie(request.cookies.get(name + self._suffix, ""), name, max_age=max_age)
 
     def open_cookie(self, text: str, name: str, *, max_age: int) -> list[Any] | None:
         """The content of a signed cookie, or null where it is forged or too old."""
+        # The name is part of the signature: a participant's cookie is worthless under the researcher's name.
+        return self._opened(text, f"vantage.cookie.{name}", max_age)
+
+    def _opened(self, text: str, salt: str, max_age: float) -> list[Any] | None:
         try:
-            # The name is part of the signature: a participant's cookie is worthless under the researcher's name.
-            content = self._cookies.loads(text, salt=f"vantage.cookie.{name}")
+            content = self._cookies.loads(text, salt=salt)
         except BadData:
             return None
         if not (isinstance(content, list) and len(content) > 1) or time.time() - float(content[-1]) > max_age:
@@ -104,7 +123,8 @@ class StudySigner:
 
     def clear_cookie(self, response: Response, request: Request, name: str) -> None:
         """Deletes a cookie."""
-        response.delete_cookie(name, path=request.scope.get("root_path") or "/", httponly=True, samesite="lax")
+        path = request.scope.get("root_path") or "/"
+        response.delete_cookie(name + self._suffix, path=path, httponly=True, samesite="lax")
 
 
 def _digest(who: str) -> str:

@@ -7,6 +7,7 @@ import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final
@@ -15,9 +16,11 @@ from urllib.parse import urlsplit
 from anyio import CapacityLimiter
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
+from starlette.requests import Request
 
 from vantage.collect.answers import LONGEST
-from vantage.collect.phases import Guidelines, Training
+from vantage.collect.languages import ENGLISH, Language, language, reading_direction
+from vantage.collect.phases import Guidelines
 from vantage.collect.views import Participant
 from vantage.collect.web.forms import layout, signed
 from vantage.collect.web.item_view import panels
@@ -32,40 +35,47 @@ from vantage.scales import show_code
 if TYPE_CHECKING:
     from vantage.collect.service import StudyService
 
+PREVIEW_SUFFIX: Final = "-preview"
 KINDS: Final = {"css": "text/css; charset=utf-8", "js": "text/javascript; charset=utf-8"}
 
 
 class Site:
     """One study's pages, rendered from templates that are compiled once; no request reads from disk."""
 
-    def __init__(self, service: StudyService, prefix: str = "") -> None:
+    def __init__(self, service: StudyService, prefix: str = "", *, preview: bool = False) -> None:
         self.service, self.study, self.prefix = service, service.study, prefix.rstrip("/")
         self.participants, self.researchers = service.participants, service.researchers
-        self.signer = StudySigner(service.database.secret("web"))
-        self.throttle = Throttle()
+        self.signer = StudySigner(service.database.secret("web"), PREVIEW_SUFFIX if preview else "")
+        self.private = service.database.private
+        self.throttle = Throttle(self.private)
         self.threads = Threads()
         self.researcher_paths = (f"{self.prefix}/admin", f"{self.prefix}/api/")
         self.static = static_files()
         self.shared = {
             "root": self.prefix,
             "study": self.study.title,
-            "lang": self.study.instrument.language,
+            "study_text": written_in(self.study.language),
+            "instrument_text": written_in(self.study.instrument.language),
+            "languages": [language(code) for code in self.study.languages],
             "contact": self.study.plan.contact,
+            "preview": preview,
             "style": next(name for name in self.static if name.endswith(".css")),
-            "script": next(name for name in self.static if name.endswith(".js")),
+            "scripts": sorted(n for n in self.static if n.endswith(".js") and not n.startswith("dashboard-")),
+            "dashboard_script": next(name for name in self.static if name.startswith("dashboard-")),
         }
-        self.question_cache, self.practice_cache = (QuestionCache(templates(), LONGEST) for _ in range(2))
-        language = self.study.corpus.about.language
-        self.item_lang = language if re.fullmatch(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*", language) else ""
+        self.question_cache = lru_cache(self._question_cache)
+        self.practice_cache = lru_cache(self._question_cache)
+        corpus_language = self.study.corpus.about.language
+        self.item_lang = corpus_language if re.fullmatch(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*", corpus_language) else ""
         self.guide = lru_cache(maxsize=64)(self._guide)
 
-    def render(self, template: str, **values: Any) -> str:
+    def render(self, template: str, language: Language = ENGLISH, **values: Any) -> str:
         """A page as HTML."""
-        return templates().get_template(template).render(self.shared, **values)
+        return templates(language).get_template(template).render(self.shared, **values)
 
-    def participant_of(self, cookie: str) -> Participant | None:
-        """The participant of a signed cookie."""
-        content = self.signer.open_cookie(cookie, PARTICIPANT_COOKIE, max_age=COOKIE_LIFE)
+    def participant_of(self, request: Request) -> Participant | None:
+        """The participant of a request's signed cookie."""
+        content = self.signer.read_cookie(request, PARTICIPANT_COOKIE, max_age=COOKIE_LIFE)
         return self.participants.find(str(content[0])) if content else None
 
     @property
@@ -82,16 +92,24 @@ class Site:
             origins.append(f"{parts.scheme}://{parts.netloc}")
         return tuple(dict.fromkeys(origins))
 
-    def guide_of(self, phase: Guidelines | Training, participant: int) -> Markup:
+    def _question_cache(self, language: Language) -> QuestionCache:
+        return QuestionCache(templates(language), LONGEST, self.study.instrument.language)
+
+    def guide_of(self, phase: Guidelines, participant: int, language: Language = ENGLISH) -> Markup:
         """The guidelines of a phase as a participant sees them."""
         blocks = phase.blocks
         conditions = tuple(dict.fromkeys(name for block in blocks for name in block.conditions)) or ("",)
         questions = tuple(dict.fromkeys(name for block in blocks for name in block.questions))
         way = blocks[0].presented(participant) if blocks else PLAIN
-        return self.guide(phase.instrument, conditions, questions, way)
+        return self.guide(phase.instrument, conditions, questions, way, language)
 
     def _guide(
-        self, instrument: Instrument, conditions: tuple[str, ...], questions: tuple[str, ...], way: Presentation = PLAIN
+        self,
+        instrument: Instrument,
+        conditions: tuple[str, ...],
+        questions: tuple[str, ...],
+        way: Presentation = PLAIN,
+        language: Language = ENGLISH,
     ) -> Markup:
         """The guidelines, the questions' meanings and the worked examples, for some conditions and questions."""
         # A random order says nothing here, where answers stand by themselves.
@@ -105,6 +123,7 @@ class Site:
         return Markup(  # noqa: S704 - the template escapes
             self.render(
                 "guide.html",
+                language,
                 guidelines=self.study.guidelines(instrument, way),
                 questions={q.id: way.shown(q) for q in instrument.questions if q.id in questions},
                 examples=[
@@ -142,9 +161,14 @@ def answer_text(question: Question, answer: float | str) -> str:
     return f"{signed(answer, question.scale)} {label}".strip()
 
 
-@lru_cache(maxsize=1)
-def templates() -> Environment:
-    """The templates, compiled on first use."""
+def written_in(code: str) -> Markup:
+    """The attributes of text in some language, whose direction its letters decide."""
+    return Markup(' lang="{}" dir="auto"').format(code)
+
+
+@lru_cache
+def templates(language: Language = ENGLISH) -> Environment:
+    """The templates in a language, compiled on first use."""
     environment = Environment(
         loader=PackageLoader("vantage.collect.web"),
         autoescape=True,
@@ -154,13 +178,17 @@ def templates() -> Environment:
         lstrip_blocks=True,
         extensions=["jinja2.ext.i18n"],
     )
-    environment.install_null_translations(newstyle=True)  # type: ignore[attr-defined]
+    environment.install_gettext_translations(language.catalogue, newstyle=True)  # type: ignore[attr-defined]
+    environment.globals |= {"lang": language.code, "dir": language.direction}
     environment.filters |= {
         "prose": prose,
+        "utc": lambda seconds: datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M"),
         "code": show_code,
         "signed": signed,
         "layout": layout,
         "answer": answer_text,
+        "number": language.number,
+        "reading": reading_direction,
     }
     return environment
 

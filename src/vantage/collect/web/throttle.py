@@ -1,56 +1,50 @@
-"""Limits failed attempts: a sliding window per address, kept in memory and bounded in size."""
+"""Limits wrong passwords, for all workers together, without letting anybody lock the researcher out.
+
+Attempts are counted per address in the private store. A browser that has logged in before has a signed cookie of its
+own and is counted by that alone ("device cookies", OWASP), so that strangers who use up their attempts, even behind the
+same address, do not use up the researcher's.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import time
-from collections import OrderedDict
 from collections.abc import Callable
-from threading import Lock
+
+from vantage.collect.private import PrivateStore
+
+ALL = "all"
 
 
 class Throttle:
-    """Allows a number of failed attempts per address within some seconds, and forty times as many overall.
+    """Allows a number of wrong passwords per known browser or address within some seconds.
 
-    The overall limit stops many addresses from guessing together; the size limit bounds the memory.
-
-    >>> throttle = Throttle(tries=2, seconds=60)
-    >>> throttle.failed("1.2.3.4"), throttle.wait("1.2.3.4")
-    (None, 0)
-    >>> throttle.failed("1.2.3.4"), throttle.wait("1.2.3.4") > 0
-    (None, True)
+    Unknown browsers together have forty times as many, so that many addresses cannot guess together.
     """
 
     def __init__(
-        self, tries: int = 5, seconds: float = 900, addresses: int = 10_000, clock: Callable[[], float] = time.monotonic
+        self, store: PrivateStore, tries: int = 5, seconds: float = 900, clock: Callable[[], float] = time.time
     ) -> None:
-        self.tries, self.seconds, self.addresses, self._clock = tries, seconds, addresses, clock
-        self._failures: OrderedDict[str, list[float]] = OrderedDict()
-        self._all: list[float] = []
-        self._lock = Lock()
+        self.store, self.tries, self.seconds, self._clock = store, tries, seconds, clock
 
-    def wait(self, address: str) -> int:
-        """Seconds until the address may try again; 0 for now."""
-        now = self._clock()
-        with self._lock:
-            own = self._fresh(self._failures.get(address, []), now)
-            self._all = self._fresh(self._all, now)
-            moments = [own[-self.tries]] if len(own) >= self.tries else []
-            moments += [self._all[-40 * self.tries]] if len(self._all) >= 40 * self.tries else []
-        return max((int(moment + self.seconds - now) + 1 for moment in moments), default=0)
+    def wait(self, address: str, device: str = "") -> int:
+        """Seconds until the address, or the known browser, may try again; 0 for now."""
+        limits = {_name(address, device): self.tries} | ({} if device else {ALL: 40 * self.tries})
+        now, waits = self._clock(), [0]
+        for who, most in limits.items():
+            count, first = self.store.failures(who, now - self.seconds)
+            waits += [int(first + self.seconds - now) + 1] if count >= most else []
+        return max(waits)
 
-    def failed(self, address: str) -> None:
-        """Records a failed attempt."""
-        now = self._clock()
-        with self._lock:
-            self._failures[address] = [*self._fresh(self._failures.pop(address, []), now), now][-self.tries :]
-            self._all = [*self._all, now][-40 * self.tries :]
-            while len(self._failures) > self.addresses:
-                self._failures.popitem(last=False)
+    def failed(self, address: str, device: str = "") -> None:
+        """Records a wrong password."""
+        self.store.note_failure(_name(address, device), *(() if device else (ALL,)), keep=self.seconds)
 
-    def passed(self, address: str) -> None:
-        """Forgets the failures of an address that succeeded."""
-        with self._lock:
-            self._failures.pop(address, None)
+    def passed(self, address: str, device: str = "") -> None:
+        """Forgets the wrong passwords of somebody who knew the right one."""
+        self.store.forgive(_name(address, device))
 
-    def _fresh(self, moments: list[float], now: float) -> list[float]:
-        return [moment for moment in moments if now - moment < self.seconds]
+
+def _name(address: str, device: str) -> str:
+    """Who is counted; an address is not stored as it is."""
+    return f"device:{device}" if device else "address:" + hashlib.sha256(address.encode()).hexdigest()[:24]

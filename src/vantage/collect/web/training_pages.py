@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from starlette.responses import Response
 
+from vantage.collect.languages import sentence
 from vantage.collect.views import InvalidAnswers, Participant, Practice
 from vantage.collect.web import forms
 from vantage.collect.web.item_view import panels
@@ -41,16 +42,17 @@ def _page(practice: Practice) -> str:
 
 def _training(visit: Visit, participant: Participant, practice: Practice, errors: Mapping[str, str]) -> Response:
     given = {key: values[-1] for key, values in visit.form.items()}
+    errors = {name: visit.language.say(problem) for name, problem in errors.items()}
     titles = {question.id: question.title for question in practice.questions}
     return visit.render(
         "training.html",
         422 if errors else 200,
-        heading="Practice",
+        heading=visit.language.say(sentence("Practice")),
         position=practice.position,
         items=practice.items,
         panels=panels(practice.instrument, practice.record, practice.condition),
         item_lang=visit.site.item_lang,
-        sections=visit.site.practice_cache.sections(
+        sections=visit.site.practice_cache(visit.language).sections(
             practice.questions, practice.record, practice.condition, given, errors
         ),
         feedback=[

@@ -14,8 +14,9 @@ from anyio import to_thread
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from vantage.collect.languages import ENGLISH, Language, language, preferred, sentence
 from vantage.collect.views import Participant, Refused
-from vantage.collect.web.signing import COOKIE_LIFE, PARTICIPANT_COOKIE, FormToken
+from vantage.collect.web.signing import COOKIE_LIFE, LANGUAGE_COOKIE, PARTICIPANT_COOKIE, FormToken
 from vantage.collect.web.site import Site
 
 LOG: Final = logging.getLogger("vantage.collect")
@@ -54,10 +55,26 @@ class Visit:
     session: str = ""
     """The session of a researcher who is logged in."""
 
+    @property
+    def language(self) -> Language:
+        """The language of the page: the one chosen, or what the browser prefers, of those that the study offers."""
+        if self.request.url.path.startswith(self.site.researcher_paths):
+            return ENGLISH
+        offered = self.site.study.languages
+        chosen = self.request.cookies.get(LANGUAGE_COOKIE, "")
+        if len(offered) == 1 or chosen not in offered:
+            chosen = preferred(self.request.headers.get("accept-language", ""), offered)
+        return language(chosen)
+
     def render(self, template: str, status: int = 200, **values: Any) -> HTMLResponse:
         """A page; known participants can withdraw from every one."""
-        values = {"may_withdraw": self.participant is not None, **values}
-        return HTMLResponse(self.site.render(template, **values), status)
+        values = {"may_withdraw": self.participant is not None, "path": self.path, **values}
+        return HTMLResponse(self.site.render(template, self.language, **values), status)
+
+    @property
+    def path(self) -> str:
+        """The path within the site."""
+        return self.request.url.path.removeprefix(self.site.prefix)
 
     def redirect(self, path: str) -> RedirectResponse:
         """A redirect within the site, always followed with GET."""
@@ -70,7 +87,7 @@ class Visit:
     def known_participant(self) -> Participant | None:
         """The participant of the signed cookie."""
         if self.participant is None:
-            self.participant = self.site.participant_of(self.request.cookies.get(PARTICIPANT_COOKIE, ""))
+            self.participant = self.site.participant_of(self.request)
         return self.participant
 
     def require_participant(self) -> Participant:
@@ -80,9 +97,9 @@ class Visit:
             if self.request.method == "POST":
                 raise PageError(
                     403,
-                    "We do not know who you are",
-                    "Your browser did not send this site's cookie, so nothing was saved.",
-                    "Allow cookies for this site, then open the study from the link you were given.",
+                    sentence("We do not know who you are"),
+                    sentence("Your browser did not send this site’s cookie, so nothing was saved."),
+                    sentence("Allow cookies for this site, then open the study from the link you were given."),
                 )
             raise Redirect("/")
         return known
@@ -98,9 +115,9 @@ class Visit:
         if token is None or token.page != page:
             raise PageError(
                 403,
-                "This form has expired",
-                "It was opened too long ago or by somebody else, so nothing was saved.",
-                "Go back to the page and send it again from there.",
+                sentence("This form has expired"),
+                sentence("It was opened too long ago or by somebody else, so nothing was saved."),
+                sentence("Go back to the page and send it again from there."),
             )
         return token
 
@@ -139,7 +156,10 @@ def respond(visit: Visit, handler: Handler) -> Response:
     except Redirect as redirect:
         return visit.redirect(redirect.path)
     except Refused as refused:
-        return error_page(visit, PageError(STATUS[refused.kind], "This is not possible", str(refused)))
+        return error_page(
+            visit,
+            PageError(STATUS[refused.kind], refused.heading or sentence("This is not possible"), refused.sentence),
+        )
     except PageError as error:
         return error_page(visit, error)
     except Exception as error:
@@ -148,9 +168,9 @@ def respond(visit: Visit, handler: Handler) -> Response:
         LOG.error("%s %s failed, reference %s: %s", visit.request.method, path, reference, _line(error))
         ours = PageError(
             500,
-            "Something went wrong on our side",
-            "The answers you saved are safe. Go back to the page and try again in a minute.",
-            f"If it happens again, give the researchers this reference: {reference}",
+            sentence("Something went wrong on our side"),
+            sentence("The answers you saved are safe. Go back to the page and try again in a minute."),
+            sentence("If it happens again, give the researchers this reference: %(reference)s", reference=reference),
         )
         return error_page(visit, ours, log=False)
 
@@ -159,14 +179,15 @@ def error_page(visit: Visit, error: PageError, *, log: bool = True) -> HTMLRespo
     """An error page, and one line in the log."""
     if log:
         LOG.warning("%s %s: %d %s", visit.request.method, visit.request.url.path, error.status, _plain(str(error)))
-    admin = visit.request.url.path.startswith(f"{visit.site.prefix}/admin")
+    admin = visit.path.startswith("/admin")
+    say = visit.language.say
     return visit.render(
         "error.html",
         error.status,
-        heading=error.heading,
-        sentences=error.sentences,
+        heading=say(error.heading),
+        sentences=[say(text) for text in error.sentences],
         back=f"{visit.site.prefix}{'/admin' if admin else '/'}",
-        back_text="To the dashboard" if admin else "Back to the study",
+        back_text="To the dashboard" if admin else say(sentence("Back to the study")),
     )
 
 
@@ -181,7 +202,9 @@ def fields(body: bytes, kind: str) -> dict[str, list[str]]:
     try:
         pairs = parse_qsl(body.decode("utf-8"), keep_blank_values=True, max_num_fields=MOST_FIELDS, errors="strict")
     except ValueError:
-        raise PageError(400, "This form cannot be read", "Go back, reload the page and send it again.") from None
+        raise PageError(
+            400, sentence("This form cannot be read"), sentence("Go back, reload the page and send it again.")
+        ) from None
     values: dict[str, list[str]] = {}
     for name, value in pairs:
         values.setdefault(name, []).append(value)

@@ -182,6 +182,20 @@ READERS: dict[str, Reader] = {
             "tydip",
         ),
         Reader(
+            "goemotions",
+            "GoEmotions: emotions of comments, and the sentiment that they have",
+            "github.com/google-research/google-research/tree/master/goemotions",
+            "the folder with emotions.txt, sentiment_mapping.json and dev.tsv",
+            "goemotions",
+        ),
+        Reader(
+            "tweeteval",
+            "TweetEval: tweets with one label each (sentiment, stance, irony …)",
+            "github.com/cardiffnlp/tweeteval",
+            "the folder of a task, with mapping.txt and test_text.txt",
+            "tweeteval",
+        ),
+        Reader(
             "dices",
             "DICES-350 and DICES-990: safety of conversations with a chatbot, raters with demographics",
             "github.com/google-research-datasets/dices-dataset",

@@ -86,11 +86,3 @@ def read(
         About(name=name, title=name, source=table.path.name, notes=(*notes, *table.notes)),
         place=place,
     )
-
-
-def corpus_or_texts(path: str | Path, instrument: Instrument | None = None, **mapping: str) -> Corpus:
-    """A corpus folder, or the corpus of the texts in a file: what `rate`, `train --load` and `collect` accept."""
-    path = Path(path)
-    if path.is_file():
-        return read(path, map=mapping, instrument=instrument)
-    return Corpus.read(path)

@@ -182,7 +182,7 @@ class _Regression:
             tested, warning = sampling(shown, rest, int(asked.sum()))
             extra = {"lambda": both.lam, **tested}
         for alone_row, row in zip(rows, self._rows(about, terms, loss, both, added), strict=True):
-            narrower = both.lam > 0 and row["se"]
+            narrower = both.lam > 0 and row["se"] and alone_row["se"]
             labels = row["judgments"] * ((alone_row["se"] / row["se"]) ** 2 - 1) if narrower else 0.0
             more = {"labels_gained": labels, "items": len(used) + int(asked.sum())}
             made.append(

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
+from scipy.special import ndtr, ndtri
 
 from vantage.errors import InputError, nearest
 from vantage.scales import Scale
@@ -87,6 +87,26 @@ class PredictedAnswers:
         below = ndtr((edges - mean[:, None]) / max(spread, 1e-6))
         whole = np.concatenate([np.zeros((len(mean), 1)), below, np.ones((len(mean), 1))], axis=1)
         return cls(np.diff(whole, axis=1), mean, spreads)
+
+    def middle(self, share: float, scale: Scale, *, single: bool = True) -> tuple[Floats, Floats]:
+        """The ends of the middle share of the predicted answers of single people, or of their means.
+
+        >>> answers = PredictedAnswers.of_shares(np.array([[0.05, 0.3, 0.3, 0.3, 0.05]]), Scale.points(1, 5))
+        >>> [float(end[0]) for end in answers.middle(0.8, Scale.points(1, 5))]
+        [2.0, 4.0]
+        """
+        tail = (1 - share) / 2
+        if self.shares is not None and single:
+            order = np.argsort(scale.codes)
+            codes, below = np.asarray(scale.codes)[order], np.cumsum(self.shares[:, order], axis=1)
+            # At least the tail lies below the lowest answer's upper edge, and at most the tail above the highest's.
+            low = (below < tail + 1e-12).sum(axis=1)
+            high = (below < 1 - tail - 1e-12).sum(axis=1)
+            return codes[low], codes[np.minimum(high, len(codes) - 1)]
+        assert self.mean is not None  # noqa: S101 - only ordered scales have a middle
+        assert self.spread is not None  # noqa: S101
+        reach, (least, most) = float(ndtri(1 - tail)) * self.spread, scale.ends
+        return np.clip(self.mean - reach, least, most), np.clip(self.mean + reach, least, most)
 
 
 def mixture(parts: Sequence[tuple[float, PredictedAnswers]]) -> PredictedAnswers:

@@ -18,14 +18,12 @@ from vantage.raters.trained.encoder_settings import EncoderSettings
 from vantage.raters.trained.examples import Labels, Target, examples
 from vantage.raters.trained.folds import refuse_shared
 from vantage.raters.trained.linear import LinearPredictor, LinearSettings
-from vantage.raters.trained.rater import TrainedRater, Weighted, check_share
+from vantage.raters.trained.rater import DISTRIBUTIONS, TrainedRater, Weighted, check_share
 from vantage.raters.trained.saved import Predictor
 
 Kind = Literal["encoder", "probe", "blend", "ridge", "logistic", "majority", "mean", "median"]
 KINDS: Final[tuple[Kind, ...]] = get_args(Kind)
 BASELINES: Final = ("majority", "mean", "median")
-_DISTRIBUTIONS: Final = ("encoder", "probe")
-"""The kinds that learn individual judgments where nothing else is said."""
 _OF_FIT: Final = ("validation", "checkpoints", "progress")
 PROBE_SHARE: Final = 0.3
 """What the probe counts in a blend."""
@@ -84,7 +82,7 @@ def fit(
     instrument = instrument_of(corpus, asked)
     if target is None:
         nominal = any(not corpus.question(id_).scale.ordered for id_ in asked)
-        target = "individual" if kind in _DISTRIBUTIONS else "majority" if nominal else "mean"
+        target = "individual" if kind in DISTRIBUTIONS else "majority" if nominal else "mean"
     chosen: dict[str, Any] = {"target": target, "coarse": coarse, "raters": raters, "condition": condition}
     learned = examples(corpus, asked, **chosen)
     held = None if validation is None else examples(validation, asked, **chosen)
@@ -93,7 +91,7 @@ def fit(
     if kind not in BASELINES:
         refuse_constant(learned.labels)
     ordered = all(one.question.scale.ordered for one in learned.labels)
-    by_mean = ordered and (kind in ("mean", "median", "ridge") or (kind in _DISTRIBUTIONS and target == "individual"))
+    by_mean = ordered and (kind in ("mean", "median", "ridge") or (kind in DISTRIBUTIONS and target == "individual"))
     about: dict[str, Any] = {
         "target": target,
         "items": len(learned.instances),
@@ -120,7 +118,7 @@ def fit(
         predictor = ConstantPredictor.fit(learned, cast(Baseline, kind))
     description = predictor.about()
     about |= {"style": _style(kind, target, description), **description}
-    part = Weighted(1.0, kind if kind in _DISTRIBUTIONS else "constant" if kind in BASELINES else "linear", predictor)
+    part = Weighted(1.0, kind if kind in DISTRIBUTIONS else "constant" if kind in BASELINES else "linear", predictor)
     used = instrument.coarse() if coarse else instrument
     id_ = name or description["model"] + ("/coarse" if coarse else "")
     return TrainedRater(id_, used, tuple(one.question for one in learned.labels), (part,), by_mean, about)

@@ -22,6 +22,8 @@ from vantage.scales import Scale
 
 FILE: Final = "rater.json"
 KEYS: Final = ("instrument", "questions", "parts", "rater", "by_mean", "about")
+DISTRIBUTIONS: Final = ("encoder", "probe")
+"""The kinds that learn individual judgments where nothing else is said."""
 SCHEMA: Final[dict[str, Any]] = {
     **JUDGMENTS,
     "probabilities": pl.List(pl.Float64),
@@ -103,6 +105,40 @@ class TrainedRater:
             if not questions or q.id in questions
         ]
         return pl.concat(frames)
+
+    @property
+    def predicts_people(self) -> bool:
+        """Whether it predicts what single people answer; otherwise the mean (or label) that they give together."""
+        return self.about.get("target") == "individual" and all(part.kind in DISTRIBUTIONS for part in self.parts)
+
+    def table(self, items: Corpus | pl.DataFrame, share: float = 0.8) -> pl.DataFrame:
+        """One row per item, as it was given, and per question the answer, the predicted mean and a range around it.
+
+        `low` and `high` hold the middle `share` of what single people answer (at least, since the points of a scale
+        cannot be divided), or, from a rater that learned means, of where the mean of people's answers may lie; see
+        `predicts_people`. Of a nominal question, `probability` is that of the answer.
+
+        >>> import vantage
+        >>> from vantage.raters.trained import fit
+        >>> rater = fit(vantage.demo_corpus(), ["trust"], kind="mean")
+        >>> made = rater.table(vantage.demo_corpus().filter(item=["s01"]))
+        >>> made.columns[3:], [round(number, 1) for number in made.row(0)[3:]]
+        (['trust', 'trust_mean', 'trust_low', 'trust_high'], [0.0, 0.2, -1.7, 2.1])
+        """
+        check_share(share)
+        table = items.items if isinstance(items, Corpus) else items
+        predicted, judged = self.predict(table), self.judge(table)
+        columns: dict[str, pl.Series | Floats] = {}
+        for question in self.questions:
+            own, answers = judged.filter(question=question.id), predicted[question.id]
+            columns[question.id] = own["value"]
+            if answers.mean is None:
+                assert answers.shares is not None  # noqa: S101 - without a mean there are shares
+                columns[f"{question.id}_probability"] = answers.shares.max(axis=1)
+                continue
+            low, high = answers.middle(share, question.scale, single=self.predicts_people)
+            columns |= {f"{question.id}_mean": answers.mean, f"{question.id}_low": low, f"{question.id}_high": high}
+        return table.with_columns(**columns)
 
     def blended(self, other: TrainedRater, share: float, name: str = "") -> TrainedRater:
         """One rater out of two that learned the same questions: this one, and the other for a share of the answer.

@@ -33,6 +33,7 @@ def heat(
     diverging: bool = False,
     digits: int = 2,
     text: str | None = None,
+    titles: tuple[str, str] | None = None,
     width: float = PAGE,
 ) -> Drawing:
     """A matrix of values; cells without one stay empty.
@@ -47,6 +48,7 @@ def heat(
         diverging: Whether the colours part at zero.
         digits: Digits after the point inside the cells.
         text: A column with what is written inside the cells instead, such as stars.
+        titles: The titles of the rows and of the columns, or columns of the data that hold them.
         width: The width in inches.
     """
     from matplotlib.colors import LinearSegmentedColormap
@@ -71,6 +73,10 @@ def heat(
     long = sum(map(len, labels)) > 9 * width
     turned: dict[str, Any] = {"rotation": 35, "ha": "right", "rotation_mode": "anchor"} if long else {}
     axes.set_xticks(range(len(columns)), labels, **turned)
+    if titles is not None:
+        down, across = (str(frame[name][0]) if name in frame.columns else name for name in titles)
+        axes.set_ylabel(short(down))
+        axes.set_xlabel(short(across))
     axes.tick_params(length=0)
     for side in axes.spines.values():
         side.set_visible(False)

@@ -1,12 +1,13 @@
 """The tasks of the study: where their statements come from, and a sample with labels in proportion.
 
-Two of the six data sets are read from their releases. The other four are not public in one place: a CSV file with
-`text` and `label`, or a corpus folder whose items have them, named after the task, is enough.
+Five of the six data sets are read from their releases. The sixth is not public in one place: a CSV file with `text` and
+`label`, or a corpus folder whose items have them, named after the task, is enough for any of them.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -28,7 +29,7 @@ _KEPT: Final = ("conversation", "turns", "preceding")
 """Further columns of items that are kept: real conversations, where the data have them."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Task:
     """One task: its instrument, and where its statements are looked for under `--data`."""
 
@@ -36,18 +37,40 @@ class Task:
     title: str
     instrument: str
     reader: str = ""
-    folder: str = ""
+    folders: tuple[str, ...] = ()
+    """What the folder of the release may be called, as copied or as cloned."""
+    names: Mapping[str, str] = field(default_factory=dict)
+    """Labels of the release that are called otherwise in the instrument; of those not named here, the same."""
 
 
 TASKS: Final = {
     task.name: task
     for task in (
-        Task("sarcasm", "sarcasm", "sarcasm", "isarcasm", "isarcasmeval"),
-        Task("politeness", "politeness", "politeness", "tydip", "tydip"),
+        Task("sarcasm", "sarcasm", "sarcasm", "isarcasm", ("isarcasmeval", "iSarcasmEval")),
+        Task("politeness", "politeness", "politeness", "tydip", ("tydip", "TyDiP", "TyDiP/data")),
         Task("vaccine-stance", "stance on vaccination", "vaccine-stance"),
-        Task("abortion-stance", "stance on abortion", "abortion-stance"),
-        Task("emotion-sentiment", "sentiment of comments", "sentiment"),
-        Task("tweet-sentiment", "sentiment of tweets", "sentiment"),
+        Task(
+            "abortion-stance",
+            "stance on abortion",
+            "abortion-stance",
+            "tweeteval",
+            ("tweeteval/datasets/stance/abortion", "tweeteval/stance-abortion"),
+            {"favor": "favoring"},
+        ),
+        Task(
+            "emotion-sentiment",
+            "sentiment of comments",
+            "sentiment",
+            "goemotions",
+            ("goemotions/data", "goemotions", "google-research/goemotions/data"),
+        ),
+        Task(
+            "tweet-sentiment",
+            "sentiment of tweets",
+            "sentiment",
+            "tweeteval",
+            ("tweeteval/datasets/sentiment", "tweeteval/sentiment"),
+        ),
     )
 }
 """The six tasks of the paper."""
@@ -160,18 +183,29 @@ def _read(data: Path, task: Task) -> Corpus:
         return corpus._with(items=_labelled(corpus.items, question, data / task.name))
     if path.is_file():
         return _table(path, task)
-    if task.reader:
-        return _release(data / task.folder if (data / task.folder).is_dir() else data, task)
+    # A folder that is itself a release of one task needs no other inside it.
+    whole = data if task.reader in ("isarcasm", "tydip") else None
+    folder = next((data / name for name in task.folders if (data / name).is_dir()), whole)
+    if folder is not None:
+        return _release(folder, task)
     raise InputError(
         f"there are no data of the task '{task.name}'",
         file=data,
-        remedy=f"put {path.name} there, with the columns text and label, or a corpus folder named {task.name}",
+        remedy=f"put {path.name} there, with the columns text and label, or a corpus folder named {task.name}"
+        + (f", or the release ({' or '.join(task.folders)})" if task.folders else ""),
     )
 
 
 def _release(folder: Path, task: Task) -> Corpus:
-    """One of the two data sets that are read as they were released."""
+    """One of the data sets that are read as they were released."""
     corpus = load(task.reader, folder)
+    if LABEL in corpus.items.columns:
+        # The one judgment of these is the label itself, which is not a person's.
+        answers = {option.name for option in question_of(task).scale.options}
+        known = {name: task.names.get(name, name) for name in corpus.items[LABEL].drop_nulls().unique()}
+        named = {name: other for name, other in known.items() if other in answers}
+        called = pl.col(LABEL).replace_strict(named, default=None, return_dtype=pl.String)
+        return corpus._with(items=corpus.items.with_columns(called), judgments=corpus.judgments.clear())
     if task.reader == "isarcasm":
         # Only test tweets were put to readers, and these votes are the human reference here.
         items = corpus.items.filter(pl.col("votes").is_not_null())

@@ -35,7 +35,7 @@ class WcsentOptions:
         "zero-shot,few-shot:6,coarse,few-shot:6+coarse", "the prompting styles of models that are named with --model"
     )
     limit: int = option(0, "only the first pairs of the test part are put to models; 0 for all")
-    stance: str = option("", "a CSV file with text, target, stance (and sentiment) of the pairs")
+    stance: str = option("", "the folder of SemEval-2016 Task 6, or a CSV file with text, target, stance, sentiment")
     demographics: str = option("", "a CSV file with the annotators' traits and a column rater")
 
 

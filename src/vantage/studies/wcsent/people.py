@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from itertools import combinations
-from pathlib import Path
 from typing import Any, Final
 
 import polars as pl
 
-from vantage.corpora import Corpus
-from vantage.errors import InputError
 from vantage.measures.aggregation.labels import aggregate, bands
 from vantage.measures.agreement.unanimity import unanimity
 from vantage.measures.relations.compare import compare
-from vantage.measures.relations.correlate import correlate
 from vantage.measures.reliability.rater_quality import rater_quality
 from vantage.measures.variation.spread import opposed_items
 from vantage.report.engine import Analysis, Data
@@ -35,7 +31,6 @@ OPPOSED: Final[dict[str, dict[str, Any]]] = {
     "votes": {"aggregate": "votes"},
     "means": {"aggregate": "mean"},
 }
-ORDERS: Final = {"stance": ["AGAINST", "NONE", "FAVOR"], "sentiment": ["NEGATIVE", "NEITHER", "POSITIVE"]}
 
 
 def targets(analysis: Analysis) -> Data:
@@ -114,9 +109,19 @@ def rulers(analysis: Analysis) -> list[Part | str] | None:
     return wright_maps(analysis.corpus, [question for question in QUESTIONS if question in asked])
 
 
-def means(analysis: Analysis) -> pl.DataFrame:
-    """The mean score of every pair."""
-    return aggregate(analysis.people, method="mean").select("question", "value")
+def score_counts(analysis: Analysis) -> pl.DataFrame:
+    """How many pairs have which score: means rounded half up, as released, and medians rounded half to even."""
+    rules: dict[str, dict[str, Any]] = {
+        "mean rounded half up (the released scores)": {"method": "mean", "rounding": "half_up"},
+        "rounded median": {"method": "median", "rounding": "half_even"},
+    }
+    frames = []
+    for rule, how in rules.items():
+        scores = aggregate(analysis.people, **how)
+        counts = scores.group_by("question", pl.col("value").cast(pl.Int64)).len("pairs").sort("value", "question")
+        label = pl.col("value").cast(pl.String).str.replace("-", "−").alias("score")
+        frames.append(counts.select(pl.lit(rule).alias("rule"), label, "question", "pairs"))
+    return pl.concat(frames)
 
 
 def labels(analysis: Analysis) -> pl.DataFrame:
@@ -158,42 +163,14 @@ def together(analysis: Analysis) -> pl.DataFrame | None:
     wide = final.pivot(on="question", index="item", values="value").drop_nulls()
     codes = [str(code) for code in range(-3, 4)]
     grid = pl.DataFrame({"first": codes[::-1]}).join(pl.DataFrame({"second": codes}), how="cross")
-    found = []
+    grids = []
     for one, other in combinations([question for question in QUESTIONS if question in wide.columns], 2):
         scores = wide.select(first=pl.col(one).cast(pl.Int64), second=pl.col(other).cast(pl.Int64)).cast(pl.String)
         counts = scores.group_by("first", "second").len("pairs")
         data = grid.join(counts, on=["first", "second"], how="left", maintain_order="left").fill_null(0)
-        found.append(data.with_columns(two=pl.lit(f"{one} (rows) and {other} (columns)")))
-    return pl.concat(found) if found else None
-
-
-def stance(analysis: Analysis) -> pl.DataFrame | None:
-    """Correlations with stance and sentiment, joined by text and target from a file."""
-    if not analysis.options.stance:
-        return None
-    path, people = Path(analysis.options.stance), analysis.people
-    try:
-        table = pl.read_csv(path)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise InputError(f"the stance file cannot be read ({error})", file=path, remedy="give a CSV file") from None
-    for column in ("text", "target", "stance"):
-        if column not in table.columns:
-            raise InputError(
-                f"the stance file has no column '{column}'", file=path, remedy="text, target, stance, sentiment"
-            )
-    kinds = [name for name in ORDERS if name in table.columns]
-    stances = table.select("text", "target", *kinds).unique(["text", "target"], keep="first", maintain_order=True)
-    items = people.items.join(stances, on=["text", "target"], how="left", maintain_order="left")
-    joined = Corpus(items, people.raters, people.judgments, people.instruments)
-    orders = {kind: ORDERS[kind] for kind in kinds}
-    correlated = correlate(
-        joined, outside=kinds, order=orders, correlation="spearman", aggregate="median", seed=analysis.seed
-    )
-    # The outside column first, whichever way a pair came out.
-    turned = pl.col("second").is_in(kinds)
-    kind = pl.when(turned).then("second").otherwise("first").alias("kind")
-    question = pl.when(turned).then("first").otherwise("second").alias("question")
-    return correlated.filter(turned | pl.col("first").is_in(kinds)).with_columns(kind, question)
+        names = {"rows": pl.lit(one), "columns": pl.lit(other), "two": pl.lit(f"{one} and {other}")}
+        grids.append(data.with_columns(**names))
+    return pl.concat(grids) if grids else None
 
 
 def bias(analysis: Analysis) -> pl.DataFrame:

@@ -34,6 +34,9 @@ MARKS: Final = {
 class WarmthAnalysis(Analysis):
     """The test part with what raters other than people said of it."""
 
+    stances: pl.DataFrame | None = None
+    """The pairs with stance and sentiment, once they are joined (see `stance.joined`)."""
+
     @cached_property
     def test(self) -> pl.DataFrame:
         """The items of the test part."""

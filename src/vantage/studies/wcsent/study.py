@@ -13,7 +13,7 @@ from vantage.errors import InputError
 from vantage.instruments import Instrument
 from vantage.studies.execution import Context
 from vantage.studies.recipes import recipe_study
-from vantage.studies.wcsent import people, predictions
+from vantage.studies.wcsent import people, predictions, stance
 from vantage.studies.wcsent.learning import INSTRUMENT, QUESTIONS, WcsentOptions, asked, learned
 
 
@@ -51,6 +51,7 @@ STUDY: Final = recipe_study(
     collect,
     people,
     predictions,
+    stance,
     prepare=predictions.WarmthAnalysis.from_run,
     published=True,
 )

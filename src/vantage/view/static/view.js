@@ -68,7 +68,8 @@ const inside = {
   overview: () => data.overview,
   items(given) {
     const question = data.overview.questions.find((one) => one.id === asked(given));
-    let rows = data.items[question.id];
+    const { rows: every, compared } = data.items[question.id];
+    let rows = every;
     const words = (given.search || "").toLowerCase();
     if (words) rows = rows.filter((row) => Object.values(data.texts[row.item]).some((text) => text.toLowerCase().includes(words)));
     for (const [name, value] of Object.entries(given)) {
@@ -80,7 +81,7 @@ const inside = {
     if (value) rows = rows.map((row) => ({ ...row, [sort]: value(row) }));
     rows = byNumber(rows, sort, sort === "item" ? given.descending === "false" : given.descending !== "false");
     const page = Number(given.page || 0), size = 50;
-    return { question, total: rows.length, page, size, rows: rows.slice(page * size, (page + 1) * size) };
+    return { question, compared, total: rows.length, page, size, rows: rows.slice(page * size, (page + 1) * size) };
   },
   item(given) {
     const text = data.texts[given.item];
@@ -93,7 +94,7 @@ const inside = {
       return { ...one, kind: rater?.kind, ...(rater?.traits || {}) };
     });
     const questions = data.overview.questions.filter((question) => judgments.some((one) => one.question === question.id));
-    const pictures = Object.fromEntries(questions.map((question) => [question.id, data.items[question.id].find((row) => row.item === given.item)?.pictures || []]));
+    const pictures = Object.fromEntries(questions.map((question) => [question.id, data.items[question.id].rows.find((row) => row.item === given.item)?.pictures || []]));
     const ids = Object.keys(data.texts), place = ids.indexOf(given.item);
     return { item: text, questions, pictures, judgments, neighbours: { previous: ids[place - 1], next: ids[place + 1] } };
   },
@@ -108,7 +109,7 @@ const inside = {
     const row = data.raters[id].rows.find((one) => one.rater === given.rater);
     if (!row) throw new Error(`There is no rater '${given.rater}'.`);
     const [of, item, value, status, why] = ["question", "item", "value", "status", "rationale"].map(column);
-    const items = new Map(data.items[id].map((one) => [one.item, one]));
+    const items = new Map(data.items[id].rows.map((one) => [one.item, one]));
     const mine = rowsWhere("rater", given.rater).filter((one) => of(one) === id).map((one) => {
       const others = items.get(item(one))?.pictures[0]?.mean ?? null, own = value(one);
       const apart = own === null || others === null ? null : own - others;
@@ -117,7 +118,7 @@ const inside = {
     const nearest = (one) => question.codes.reduce((best, code, at) => (Math.abs(code - one) < Math.abs(question.codes[best] - one) ? at : best), 0);
     const use = question.codes.map(() => 0), others = question.codes.map(() => 0);
     mine.forEach((one) => { if (one.value !== null) use[nearest(one.value)]++; });
-    data.items[id].forEach((one) => one.pictures[0]?.counts.forEach((times, at) => { others[at] += times; }));
+    data.items[id].rows.forEach((one) => one.pictures[0]?.counts.forEach((times, at) => { others[at] += times; }));
     return { ...row, question: id, labels: question.labels, use, others_use: others, total: mine.length, ticks: question.ticks, listed: byNumber(mine, "size", true).slice(0, 200) };
   },
   compare(given) {
@@ -353,7 +354,7 @@ const views = {
       h("ol", { class: "rows" }, answer.rows.map((row) => h("li", {},
         h("div", {}, link("item", { item: row.item, question: question.id }, h("span", { class: "text", dir: "auto" }, row.text || row.item)), h("span", { class: "facts" }, row.item)),
         pictures(row.pictures, question),
-        h("div", { class: "facts" }, facts(row))))),
+        h("div", { class: "facts" }, facts(row, answer.compared))))),
       pages("items", given, answer.total, answer.page, answer.size),
       h("div", { class: "tools" }, csvButton("items", answer.rows))];
   },
@@ -450,8 +451,8 @@ const views = {
     const time = (value) => new Date(value * 1000).toLocaleString();
     const calls = given.run ? await ask("calls", { run: given.run, page: given.page }) : null;
     return [h("h1", {}, "Runs"),
-      table([{ title: "run", number: true }, "state", "changed", "model", ...["requests", "stored", "failed", "missing", "retries", "ms per call", "tokens in", "tokens out", "cost"].map((title) => ({ title, number: true }))],
-        answer.runs.map((row) => [link("runs", { run: row.run }, String(row.run)), row.state, time(row.changed), row.model, count(row.requests), count(row.stored), count(row.failed), count(row.missing), count(row.retries), number(row.milliseconds, 0), count(row.prompt_tokens), count(row.completion_tokens), row.cost === null ? "not known" : number(row.cost, 4)]), "Runs"),
+      table([{ title: "run", number: true }, "state", "changed", "model", ...["requests", "answered", "found stored", "failed", "missing", "retries", "ms per call", "tokens in", "tokens out", "cost"].map((title) => ({ title, number: true }))],
+        answer.runs.map((row) => [link("runs", { run: row.run }, String(row.run)), row.state, time(row.changed), row.model, count(row.requests), count(row.answered), count(row.stored), count(row.failed), count(row.missing), count(row.retries), number(row.milliseconds, 0), count(row.prompt_tokens), count(row.completion_tokens), row.cost === null ? "not known" : number(row.cost, 4)]), "Runs"),
       answer.failures.length ? [h("h2", {}, "Failures by reason"), table(["reason", { title: "calls", number: true }], answer.failures.map(([reason, times]) => [reason, count(times)]), "Failures")] : null,
       answer.rules.length ? [h("h2", {}, "Replies by the rule that read them"), table(["rater", "rule", "status", { title: "replies", number: true }], answer.rules.map((row) => [row.rater, row.rule, row.status, count(row.replies)]), "Rules")] : null,
       calls ? [h("h2", {}, `Calls of run ${given.run}`), ...calls.calls.map(call), calls.more || given.page > 0 ? h("p", { class: "pages" }, given.page > 0 ? link("runs", { ...given, page: given.page - 1 }, "← Previous") : null, calls.more ? link("runs", { ...given, page: Number(given.page || 0) + 1 }, "Next →") : null) : null] : null].flat(2);
@@ -462,7 +463,7 @@ const groupName = (group) => group.startsWith("rater=") ? group.slice(6) : group
 // The question as it is asked about an item; without one, its fields are left open.
 const wording = (question, item) => (question.ask || question.title).replaceAll(/\{(\w+)\}/g, (_, name) => item?.[name] ?? `[${name}]`);
 const interval = (row) => row.estimate === null || row.estimate === undefined ? "–" : h("span", {}, number(row.estimate), row.low === null ? "" : h("span", { class: "interval" }, ` ${number(row.low)} to ${number(row.high)}`));
-const facts = (row) => [["disagreement", row.disagreement], ["ambiguity", row.ambiguity], ["distance of the model", row.distance]].filter(([, value]) => value !== null).map(([name, value]) => h("div", {}, `${name} `, h("b", {}, number(value)))).concat(row.declined ? [h("div", {}, `${counted(row.declined, "judgment")} without an answer`)] : []);
+const facts = (row, compared) => [["disagreement", row.disagreement], ["ambiguity", row.ambiguity], [compared ? `distance of ${compared[0]} from ${compared[1]}` : "distance", row.distance]].filter(([, value]) => value !== null).map(([name, value]) => h("div", {}, `${name} `, h("b", {}, number(value)))).concat(row.declined ? [h("div", {}, `${counted(row.declined, "judgment")} without an answer`)] : []);
 const copyable = (text) => h("div", { class: "tools" }, h("pre", {}, text), button("Copy", (event) => { navigator.clipboard.writeText(text); event.target.textContent = "Copied"; }));
 
 // The text of an item: turns of a conversation as such, anything else as it is.

@@ -19,7 +19,7 @@
     const slider = Object.assign(document.createElement("input"), { type: "range", min: low, max: high });
     slider.step = (high - low) / 1000;
     slider.value = typed.value === "" ? (low + high) / 2 : typed.value;
-    slider.setAttribute("aria-label", `Slider from ${low} to ${high}`);
+    slider.setAttribute("aria-label", box.dataset.label);
     slider.addEventListener("input", () => { typed.value = String(Number(Number(slider.value).toPrecision(4))); });
     typed.addEventListener("input", () => { if (typed.value !== "") slider.value = typed.value; });
     box.append(slider);
@@ -67,7 +67,7 @@
   let on = stored() !== "off";
   const show = () => {
     toggle.setAttribute("aria-pressed", String(on));
-    toggle.textContent = on ? "Shortcuts on" : "Shortcuts off";
+    toggle.textContent = on ? toggle.dataset.on : toggle.dataset.off;
     form.classList.toggle("keyed", on);
   };
   toggle.addEventListener("click", () => {
@@ -78,6 +78,7 @@
   show();
 
   const go = (question) => {
+    question.dispatchEvent(new Event("reveal", { bubbles: true }));
     const all = radios(question);
     const reason = text(question);
     const chosen = all.find((r) => r.checked);
@@ -106,6 +107,15 @@
       onward(inside);
       return;
     }
+    if (target.matches("[dir=rtl] input[type=radio]") && /^Arrow(Left|Right)$/.test(event.key) && inside) {
+      // Browsers differ in whether the arrows follow a scale that runs from right to left.
+      const all = radios(inside);
+      const to = all[(all.indexOf(target) + (event.key === "ArrowLeft" ? 1 : all.length - 1)) % all.length];
+      event.preventDefault();
+      to.focus();
+      to.click();
+      return;
+    }
     if (!on || event.shiftKey) return;
     if ((event.key === "ArrowRight" || event.key === "ArrowLeft") && !inside) {
       event.preventDefault();
@@ -114,6 +124,7 @@
     }
     if (!/^[0-9]$/.test(event.key)) return;
     const question = inside || questions.find((q) => !answered(q)) || questions[0];
+    question.dispatchEvent(new Event("reveal", { bubbles: true }));
     const choice = radios(question).find((r) => keys.get(r) === event.key);
     if (!choice) return;
     event.preventDefault();
@@ -122,4 +133,25 @@
     choice.focus({ preventScroll: true });
     question.scrollIntoView({ block: "nearest" });
   });
+})();
+
+// Where the consent says so: how often text was pasted, keys pressed and the page left. Counts only, never what was typed.
+(() => {
+  "use strict";
+  const field = document.querySelector("input[data-evidence]");
+  if (!field) return;
+  const counts = { pastes: 0, pasted: 0, keys: 0, away: 0, away_seconds: 0 };
+  let left = 0;
+  addEventListener("paste", (event) => {
+    counts.pastes += 1;
+    counts.pasted += (event.clipboardData ? event.clipboardData.getData("text") : "").length;
+  });
+  addEventListener("keydown", () => { counts.keys += 1; }, true);
+  document.addEventListener("visibilitychange", () => {
+    if (document.hidden) {
+      counts.away += 1;
+      left = Date.now();
+    } else if (left) counts.away_seconds += Math.round((Date.now() - left) / 1000);
+  });
+  field.form.addEventListener("submit", () => { field.value = JSON.stringify(counts); });
 })();

@@ -1,0 +1,54 @@
+"""Drafts: what a participant has chosen and typed on a page but not sent yet.
+
+A draft is the content of a form, by the place of the form. It is replaced as the participant goes on, deleted when they
+send the form, finish or withdraw, and never read as an answer: exports do not know this table.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from sqlalchemy import Connection, bindparam, delete, select
+
+from vantage.collect.tables import drafts
+
+Fields = Mapping[str, Sequence[str]]
+"""The inputs of a form with their values."""
+LARGEST: Final = 400_000
+"""Most characters of a draft: 24 reasons of maximal length, and more."""
+
+_ONE = (drafts.c.participant == bindparam("who"), drafts.c.place == bindparam("where"))
+_READ = select(drafts.c.fields).where(*_ONE)
+_DROP = delete(drafts).where(*_ONE)
+
+
+def store(connection: Connection, participant: int, place: str, fields: Fields) -> None:
+    """Replaces the draft of a place; one that is too large is not kept."""
+    content = json.dumps(fields, ensure_ascii=False)
+    drop(connection, participant, place)
+    if len(content) <= LARGEST:
+        row = {"participant": participant, "place": place, "fields": content, "at": time.time()}
+        connection.execute(drafts.insert(), row)
+
+
+def read(connection: Connection, participant: int, place: str) -> dict[str, list[str]]:
+    """The draft of a place; empty where there is none."""
+    content = connection.execute(_READ, {"who": participant, "where": place}).scalar_one_or_none()
+    fields: dict[str, list[str]] = json.loads(content) if content else {}
+    return fields
+
+
+def drop(connection: Connection, participant: int, place: str | None = None) -> None:
+    """Deletes the draft of a place, or all drafts of a participant."""
+    if place is None:
+        connection.execute(delete(drafts).where(drafts.c.participant == participant))
+    else:
+        connection.execute(_DROP, {"who": participant, "where": place})
+
+
+def item_place(page: int) -> str:
+    """The place of a rating page."""
+    return f"item/{page}"

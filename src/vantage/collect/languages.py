@@ -1,0 +1,149 @@
+"""The languages of participant pages: sentences that can be translated, and the catalogues that translate them.
+
+English is the language of the code. Every other language is one catalogue, `locale/CODE.po`, with its compiled twin
+`CODE.mo`; `make translations` collects new sentences and compiles. docs/collect.md explains how to add a language.
+"""
+
+from __future__ import annotations
+
+import gettext
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+from typing import Final, Literal
+
+Direction = Literal["ltr", "rtl"]
+_RIGHT_TO_LEFT: Final = re.compile(
+    r"(ar|arc|ckb|dv|fa|he|iw|ks|nqo|ps|sd|syr|ug|ur|yi)(-|$)|.*-(arab|hebr|thaa|nkoo)(-|$)"
+)
+
+
+class Sentence(str):
+    """An English sentence for participants that remembers its template and values, to be said in other languages.
+
+    >>> sentence("Please shorten this to %(most)s characters.", most=10_000)
+    'Please shorten this to 10,000 characters.'
+    """
+
+    template: str
+    values: Mapping[str, float | str]
+
+    def __new__(cls, template: str, values: Mapping[str, float | str]) -> Sentence:
+        """The sentence in English."""
+        made = super().__new__(cls, _filled(ENGLISH, template, values))
+        made.template, made.values = template, values
+        return made
+
+
+@dataclass(frozen=True)
+class Language:
+    """A language of the pages.
+
+    >>> german = language("de-AT")
+    >>> german.code, german.name, german.number(1234.5)
+    ('de', 'Deutsch', '1.234,5')
+    >>> german.say(sentence("Please answer this question."))
+    'Bitte beantworten Sie diese Frage.'
+    """
+
+    code: str
+    catalogue: gettext.NullTranslations
+
+    @property
+    def name(self) -> str:
+        """What the language is called in itself; a catalogue translates "English" so."""
+        # Translators: the name of your language in itself.
+        return self.catalogue.gettext("English")
+
+    @property
+    def direction(self) -> Direction:
+        """The direction of its script."""
+        return direction(self.code)
+
+    def say(self, text: str) -> str:
+        """A sentence in this language; text that has no translation stays as it is."""
+        if isinstance(text, Sentence):
+            return _filled(self, self.catalogue.gettext(text.template), text.values)
+        return self.catalogue.gettext(text) if text else text
+
+    def number(self, value: float | str) -> str:
+        """A number, or text with a decimal point, with the signs of this language."""
+        # Translators: this number with the signs of your language, one character each.
+        example = self.catalogue.gettext("1,234.5")
+        text = value if isinstance(value, str) else f"{value:,.15g}"
+        return text.translate({ord(","): example[1], ord("."): example[-2]})
+
+
+def sentence(template: str, /, **values: float | str) -> Sentence:
+    """A sentence that participants read; `make translations` puts it into the catalogues."""
+    return Sentence(template, values)
+
+
+def _filled(language: Language, template: str, values: Mapping[str, float | str]) -> str:
+    shown = {name: value if isinstance(value, str) else language.number(value) for name, value in values.items()}
+    return template % shown if shown else template
+
+
+ENGLISH: Final = Language("en", gettext.NullTranslations())
+
+
+@lru_cache(maxsize=1)
+def catalogues() -> Mapping[str, Language]:
+    """The languages by code, English first."""
+    files = sorted((f for f in resources.files("vantage.collect").joinpath("locale").iterdir()), key=lambda f: f.name)
+    found = {"en": ENGLISH}
+    for file in files:
+        if file.name.endswith(".mo"):
+            code = file.name.removesuffix(".mo")
+            with file.open("rb") as opened:
+                found[code] = Language(code, gettext.GNUTranslations(opened))
+    return found
+
+
+def language(code: str) -> Language:
+    """The language with a code, or the one it is a variety of; English where there is no catalogue.
+
+    >>> language("pt-BR").code, language("tlh").code
+    ('pt', 'en')
+    """
+    known = catalogues()
+    return known.get(code) or known.get(code.partition("-")[0].lower()) or ENGLISH
+
+
+def preferred(header: str, offered: Iterable[str]) -> str:
+    """The offered language that a browser asks for most (`Accept-Language`), otherwise the first.
+
+    >>> preferred("fr;q=0.5, he-IL, en;q=0.8", ["en", "he"])
+    'he'
+    """
+    codes = list(offered)
+    wishes: list[tuple[float, str]] = []
+    for part in header[:500].split(","):
+        tag, _, quality = part.strip().partition(";q=")
+        weight = float(quality) if re.fullmatch(r"[01](\.\d{1,3})?", quality) else 1.0
+        wishes += [(-weight, code) for code in codes if tag.partition("-")[0].lower() == code.partition("-")[0].lower()]
+    return min(wishes, key=lambda wish: wish[0])[1] if wishes else codes[0]
+
+
+def direction(code: str) -> Direction:
+    """The direction in which a language is written.
+
+    >>> direction("ar-EG"), direction("az-Arab"), direction("art")
+    ('rtl', 'rtl', 'ltr')
+    """
+    return "rtl" if _RIGHT_TO_LEFT.match(code.lower()) else "ltr"
+
+
+def reading_direction(text: str, code: str) -> Direction:
+    """The direction of a text by its first letter; that of its language where it has none.
+
+    >>> reading_direction("1 = كثيرًا", "en"), reading_direction("1, 2, 3", "he")
+    ('rtl', 'rtl')
+    """
+    for kind in map(unicodedata.bidirectional, text):
+        if kind in ("L", "R", "AL"):
+            return "ltr" if kind == "L" else "rtl"
+    return direction(code)

@@ -1,0 +1,247 @@
+"""What must never lie beside files that people share: the pseudonym key, platform ids, the password, log-ins.
+
+With SQLite these are tables of a file of their own, readable only by its owner, in the user's data folder (or in
+`VANTAGE_STATE`); the study's database knows its name. With PostgreSQL they are tables of the same database, which is no
+file that anybody shares, so that several machines can serve a study.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import platformdirs
+from sqlalchemy import Column, Connection, Float, Index, Integer, MetaData, Table, Text, UniqueConstraint, func, select
+
+from vantage.collect.pseudonyms import new_secret
+from vantage.collect.sql import SqlDatabase
+from vantage.collect.study_setup import read_setting, write_setting
+from vantage.collect.tables import participants, settings
+from vantage.errors import InputError
+
+VARIABLE: Final = "VANTAGE_STATE"
+HERE: Final = "here"
+"""Stands for the study's own database."""
+PRIVATE: Final = MetaData()
+
+secrets_table: Final = Table(
+    "private_settings",
+    PRIVATE,
+    Column("key", Text, primary_key=True),
+    Column("value", Text, nullable=False),
+)
+identities: Final = Table(
+    "identities",
+    PRIVATE,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("rater", Text, nullable=False),
+    Column("source", Text, nullable=False),
+    Column("external", Text, nullable=False),
+    Column("links", Text, nullable=False),
+    Column("at", Float, nullable=False),
+    UniqueConstraint("rater", "links", name="identities_once"),
+)
+"""Who a rater is on their platform, with the platform's further parameters: one row for each of their submissions."""
+sessions: Final = Table(
+    "sessions",
+    PRIVATE,
+    Column("id", Text, primary_key=True),
+    Column("expires", Float, nullable=False),
+)
+"""Researchers who are logged in."""
+failures: Final = Table(
+    "login_failures",
+    PRIVATE,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("who", Text, nullable=False),
+    Column("at", Float, nullable=False),
+    Index("login_failures_who", "who", "at"),
+)
+"""Wrong passwords of late, by the browser or the address that sent them."""
+
+
+class PrivateStore:
+    """The private tables of a study."""
+
+    def __init__(self, main: SqlDatabase, study: str, *, apart: bool = True) -> None:
+        self._own: SqlDatabase | None = None
+        known = main.read(lambda c: read_setting(c, "private"))
+        name = known or (_name(study) if main.sqlite and apart else HERE)
+        if name != HERE:
+            file = state_folder() / f"{name}.sqlite"
+            _make(file, new=known is None)
+            self._own = SqlDatabase(str(file), read_only=main.read_only)
+        self.sql = self._own or main
+        self.read, self.write = self.sql.read, self.sql.write
+        if main.read_only:
+            return
+        old = main.read(_kept_before) if known is None else []
+        (self.write if self._own is None else self._own.open)(lambda c: fill_private(c, old))
+        if known is None and main.write(lambda c: _forget(c, name)) != name:
+            # Another process was opening the new database at the same moment, and was first.
+            self.close()
+            file.unlink()
+            self.__init__(main, study)  # type: ignore[misc]
+        elif old:
+            main.purge([settings.name, participants.name])
+
+    def setting(self, key: str) -> str | None:
+        """A secret, or null."""
+        query = select(secrets_table.c.value).where(secrets_table.c.key == key)
+        return self.read(lambda c: c.execute(query).scalar_one_or_none())
+
+    def set(self, key: str, value: str) -> None:
+        """Changes a secret."""
+
+        def job(connection: Connection) -> None:
+            connection.execute(secrets_table.delete().where(secrets_table.c.key == key))
+            connection.execute(secrets_table.insert(), {"key": key, "value": value})
+
+        self.write(job)
+
+    def remember(self, rater: str, source: str, external: str, links: Mapping[str, str]) -> None:
+        """Stores who a rater is, once for each set of parameters."""
+        row = {"rater": rater, "source": source, "external": external, "links": json.dumps(links, sort_keys=True)}
+        known = select(identities.c.id).where(identities.c.rater == rater, identities.c.links == row["links"])
+
+        def job(connection: Connection) -> None:
+            if connection.execute(known).first() is None:
+                connection.execute(identities.insert(), {**row, "at": time.time()})
+
+        self.write(job)
+
+    def forget(self, rater: str) -> int:
+        """Deletes who a rater is; the number of rows."""
+        return self.write(lambda c: c.execute(identities.delete().where(identities.c.rater == rater)).rowcount)
+
+    def identities(self, rater: str | None = None) -> list[dict[str, Any]]:
+        """Who raters are, in the order of their arrival."""
+        query = select(identities).order_by(identities.c.id)
+        query = query if rater is None else query.where(identities.c.rater == rater)
+        rows = self.read(lambda c: c.execute(query).mappings().all())
+        return [{**row, "links": json.loads(row["links"])} for row in rows]
+
+    def start_session(self, seconds: float) -> str:
+        """A new session of a researcher; expired ones are removed."""
+        name, now = secrets.token_urlsafe(18), time.time()
+
+        def job(connection: Connection) -> None:
+            connection.execute(sessions.delete().where(sessions.c.expires < now))
+            connection.execute(sessions.insert(), {"id": name, "expires": now + seconds})
+
+        self.write(job)
+        return name
+
+    def has_session(self, name: str) -> bool:
+        """Whether a session has neither ended nor expired."""
+        query = select(sessions.c.id).where(sessions.c.id == name, sessions.c.expires > time.time())
+        return self.read(lambda c: c.execute(query).first() is not None)
+
+    def end_sessions(self, name: str | None = None) -> None:
+        """Ends a session, or all of them; with all of them failed log-ins are forgotten."""
+
+        def job(connection: Connection) -> None:
+            connection.execute(sessions.delete() if name is None else sessions.delete().where(sessions.c.id == name))
+            if name is None:
+                connection.execute(failures.delete())
+
+        self.write(job)
+
+    def note_failure(self, *who: str, keep: float) -> None:
+        """Notes a wrong password; what is older than `keep` seconds is forgotten."""
+        now = time.time()
+
+        def job(connection: Connection) -> None:
+            connection.execute(failures.delete().where(failures.c.at < now - keep))
+            connection.execute(failures.insert(), [{"who": one, "at": now} for one in who])
+
+        self.write(job)
+
+    def failures(self, who: str, since: float) -> tuple[int, float]:
+        """How many wrong passwords somebody has sent since a time, and when the first of them was."""
+        query = select(func.count(), func.min(failures.c.at)).where(failures.c.who == who, failures.c.at > since)
+        count, first = self.read(lambda c: c.execute(query).one())
+        return count, first or 0.0
+
+    def forgive(self, who: str) -> None:
+        """Forgets the wrong passwords of somebody who knew the right one in the end."""
+        self.write(lambda c: c.execute(failures.delete().where(failures.c.who == who)).close())
+
+    def close(self) -> None:
+        """Closes the file, where there is one."""
+        if self._own is not None:
+            self._own.close()
+
+
+Rows = list[tuple[Table, dict[str, Any]]]
+
+
+def _kept_before(connection: Connection) -> Rows:
+    """What an older version kept in the study's database."""
+    rows: Rows = []
+    for key in ("secret", "password"):
+        if value := read_setting(connection, key):
+            rows.append((secrets_table, {"key": key, "value": value}))
+    for person in connection.execute(select(participants).where(participants.c.external.is_not(None))):
+        # What withdrawing left, and the number of a consent form, tell nothing.
+        if not person.external.startswith("withdrawn:") and person.source != "link":
+            named = {"rater": person.rater, "source": person.source, "external": person.external}
+            rows.append((identities, {**named, "links": person.links, "at": person.arrived_at}))
+    return rows
+
+
+def fill_private(connection: Connection, old: Rows) -> None:
+    """Creates the tables, and the key or what there was before."""
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7263514902)")
+    PRIVATE.create_all(connection)
+    if connection.execute(select(secrets_table.c.key).where(secrets_table.c.key == "secret")).first() is None:
+        for table, row in old or [(secrets_table, {"key": "secret", "value": new_secret()})]:
+            connection.execute(table.insert(), row)
+
+
+def create_private(study: str, rows: Rows) -> str:
+    """A new private file with the rows of another one; its name."""
+    name = _name(study)
+    file = state_folder() / f"{name}.sqlite"
+    _make(file, new=True)
+    store = SqlDatabase(str(file))
+    store.open(lambda connection: fill_private(connection, rows))
+    store.close()
+    return name
+
+
+def _name(study: str) -> str:
+    return f"{study}-{secrets.token_hex(8)}"
+
+
+def state_folder() -> Path:
+    """The folder of private files: `VANTAGE_STATE`, or the user's data folder."""
+    return Path(os.environ.get(VARIABLE) or platformdirs.user_data_path("vantage")) / "collect"
+
+
+def _make(file: Path, *, new: bool) -> None:
+    if not new and not file.exists():
+        raise InputError(
+            "The keys and platform ids of this study are not here",
+            file=file,
+            remedy=f"set {VARIABLE} to the folder that has them, or restore a backup",
+        )
+    if new:
+        file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        os.close(os.open(file, os.O_CREAT | os.O_RDWR, 0o600))
+
+
+def _forget(connection: Connection, name: str) -> str:
+    """Deletes from the study's database what is private, and stores where that is now; that place."""
+    if known := read_setting(connection, "private"):
+        return known
+    write_setting(connection, "private", name)
+    connection.execute(settings.delete().where(settings.c.key.in_(("secret", "password"))))
+    connection.execute(participants.update().values(external=None, links="{}"))
+    return name

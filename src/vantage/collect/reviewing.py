@@ -1,0 +1,108 @@
+"""Decisions about raters: by a researcher, or by a rule of the study file when a rater finishes."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping
+from itertools import groupby
+from statistics import median
+from typing import Any, Final
+
+from sqlalchemy import Connection, select, update
+from sqlalchemy.engine import Row
+
+from vantage.collect import assignment
+from vantage.collect.export import passed_check
+from vantage.collect.rules import Fact, Rule
+from vantage.collect.study import AnnotationStudy
+from vantage.collect.tables import items, pages, participants, reviews, submissions
+from vantage.collect.views import Verdict
+
+RESEARCHER: Final = "researcher"
+RULE: Final = "rule"
+
+
+def decide(
+    connection: Connection, person: Row[Any], verdict: Verdict, note: str, *, rule: str = "", by: str = RESEARCHER
+) -> None:
+    """Records a verdict with who decided and the rule applied, and assigns the work of an excluded rater to others."""
+    if verdict == "excluded":
+        assignment.release(connection, person.number, ["answered"])
+        assignment.release(connection, person.number, ["open"], becomes="lapsed")
+    elif person.verdict == "excluded":
+        own = (pages.c.participant == person.number, pages.c.state == "answered", pages.c.kind == "item")
+        for page in connection.execute(select(pages).where(*own, pages.c.seat.is_(None))).all():
+            assignment.reclaim(connection, page.id, page.arm, page.row)
+    # A participant who is still working gets the open pages back on their next request.
+    lease = None if verdict == "excluded" else person.lease
+    changed = update(participants).where(participants.c.number == person.number)
+    connection.execute(changed.values(verdict=verdict, note=note, rule=rule, lease=lease))
+    review = {"participant": person.number, "verdict": verdict, "note": note, "rule": rule}
+    connection.execute(reviews.insert(), {**review, "decided_by": by, "at": time.time()})
+
+
+def apply_rules(connection: Connection, study: AnnotationStudy, person: Row[Any]) -> None:
+    """Excludes a rater who breaks a rule of the study file; a researcher's verdict stands."""
+    if person.verdict != "pending" or not any(part.exclude for part in study.plan.rules):
+        return
+    known = facts(connection, study, person.number)
+    for part in study.plan.rules:
+        if part.exclude and Rule.parse(part.exclude).breaks(known):
+            decide(connection, person, "excluded", "", rule=part.exclude, by=RULE)
+            return
+
+
+def broken_rules(connection: Connection, study: AnnotationStudy) -> dict[int, list[str]]:
+    """The rules that flag participants, by their number."""
+    rules = [part.flag for part in study.plan.rules if part.flag]
+    if not rules:
+        return {}
+    numbers = connection.execute(select(pages.c.participant).where(pages.c.state == "answered").distinct()).scalars()
+    known = {number: facts(connection, study, number) for number in numbers.all()}
+    return {number: [rule for rule in rules if Rule.parse(rule).breaks(own)] for number, own in known.items()}
+
+
+def facts(connection: Connection, study: AnnotationStudy, participant: int) -> dict[str, Fact]:
+    """What rules look at, from a participant's current answers."""
+    query = (
+        select(pages.c.kind, pages.c.check, items.c.item, submissions.c.answers, submissions.c.seconds)
+        .join(submissions, (submissions.c.page == pages.c.id) & (submissions.c.revision == pages.c.revision))
+        .outerjoin(items, items.c.row == pages.c.row)
+        .where(pages.c.participant == participant, pages.c.state == "answered")
+        .order_by(pages.c.batch, pages.c.position)
+    )
+    seen = [
+        (kind, check, item, json.loads(told), seconds) for kind, check, item, told, seconds in connection.execute(query)
+    ]
+    found: dict[str, Fact] = {}
+    for name in ("attention", "gold"):
+        results = [_failed(study, name, check, told) for kind, check, _, told, _ in seen if kind == name]
+        if results:
+            found[f"failed {name}"] = Fact(sum(results) / len(results), len(results))
+    judged = [(item, told, seconds) for kind, _, item, told, seconds in seen if kind == "item"]
+    if times := [seconds for _, _, seconds in judged if seconds is not None]:
+        found["seconds"] = Fact(median(times), len(times))
+    answers: dict[str, list[str]] = {}
+    for _, told, _ in judged:
+        for question, answer in told.items():
+            answers.setdefault(question, []).append(str(answer[:2]))
+    if answers:
+        many = min(map(len, answers.values()))
+        runs = max(len([*run]) for given in answers.values() for _, run in groupby(given))
+        same = max(max(map(given.count, set(given))) / len(given) for given in answers.values())
+        found |= {"longest run": Fact(runs, many), "same answer": Fact(same, many)}
+    reasons = [(item, question, told[question][2]) for item, told, _ in judged for question in told]
+    copied, compared = study.model_reasons.copied([one for one in reasons if one[2]])
+    if compared:
+        found["copied reasons"] = Fact(sum(copied.values()) / compared, compared)
+    return found
+
+
+def _failed(study: AnnotationStudy, kind: str, check: str, told: Mapping[str, Any]) -> bool:
+    results = [
+        passed_check(block, kind, check, question, answer[0])
+        for block in study.blocks
+        for question, answer in told.items()
+    ]
+    return any(result is False for result in results)

@@ -1,0 +1,92 @@
+"""TweetEval (Barbieri et al. 2020): one tweet per line, one label per line, and the names of the labels.
+
+Works for the folder of any of its tasks, such as `datasets/sentiment` or `datasets/stance/abortion`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+import polars as pl
+
+from vantage.corpora.corpus import About, Corpus
+from vantage.corpora.readers.files import find, text_of
+from vantage.errors import InputError
+from vantage.instruments import Instrument
+from vantage.scales import Scale
+
+SPLITS: Final = ("train", "val", "test")
+RATER: Final = "released-label"
+
+
+def read(path: Path) -> Corpus:
+    """Reads whichever splits the folder has; `label` is a column of the items."""
+    if path.is_file():
+        raise InputError("this is a file", file=path, remedy="name the folder with mapping.txt")
+    names = _mapping(find(path, "mapping.txt"))
+    folder = find(path, "mapping.txt").parent
+    parts = [_split(folder, split, names) for split in SPLITS if (folder / f"{split}_text.txt").is_file()]
+    if not parts:
+        remedy = "name the folder with mapping.txt, test_text.txt and test_labels.txt"
+        raise InputError("the folder has no texts", file=folder, remedy=remedy)
+    items = pl.concat(parts)
+    task = folder.name if folder.parent.name != "stance" else f"stance-{folder.name}"
+    return labelled(
+        items,
+        list(names.values()),
+        About(
+            name=f"tweeteval-{task}",
+            title=f"TweetEval: {task}",
+            source="github.com/cardiffnlp/tweeteval",
+            citation="Barbieri, Camacho-Collados, Espinosa Anke and Neves 2020, TweetEval: unified benchmark and "
+            "comparative evaluation for tweet classification",
+            language="en",
+            notes=("Labels summarise several annotators who are not told apart; users are masked as @user.",),
+        ),
+    )
+
+
+def labelled(items: pl.DataFrame, labels: list[str], about: About) -> Corpus:
+    """Items with a column `label` as a corpus in which the release is the one who judged."""
+    question = Instrument.of_questions(about.name, about.title, {"label": Scale.labels(*labels)})
+    codes = {name: float(code) for code, name in enumerate(labels)}
+    value = pl.col("label").replace_strict(codes, default=None, return_dtype=pl.Float64).alias("value")
+    given = items.drop_nulls("label").select(
+        "item", pl.lit("label").alias("question"), pl.lit(RATER).alias("rater"), value
+    )
+    raters = pl.DataFrame({"rater": [RATER], "kind": ["aggregate"]})
+    return Corpus(items=items, raters=raters, judgments=given, instruments=question, about=about)
+
+
+def _split(folder: Path, split: str, names: dict[str, str]) -> pl.DataFrame:
+    texts, labels = (_lines(find(folder, f"{split}_{what}.txt")) for what in ("text", "labels"))
+    place = folder / f"{split}_labels.txt"
+    if len(texts) != len(labels):
+        message = f"there are {len(labels):,} labels for {len(texts):,} texts"
+        raise InputError(message, file=place, remedy="download both files again")
+    for row, label in enumerate(labels, 1):
+        if label.strip() not in names:
+            raise InputError(
+                f"'{label}' is not a label", file=place, row=row, remedy=f"mapping.txt has {', '.join(names)}"
+            )
+    return pl.DataFrame(
+        {
+            "item": [f"{split}-{n}" for n in range(1, len(texts) + 1)],
+            "text": [text.strip() for text in texts],
+            "split": split,
+            "label": [names[label.strip()] for label in labels],
+        }
+    )
+
+
+def _lines(path: Path) -> list[str]:
+    # Some tweets hold separators that Python, unlike the files, takes for ends of lines.
+    return text_of(path).removesuffix("\n").split("\n")
+
+
+def _mapping(path: Path) -> dict[str, str]:
+    rows = [line.split("\t") for line in _lines(path) if line.strip()]
+    if not rows or any(len(row) < 2 for row in rows):
+        raise InputError("the file names no labels", file=path, remedy="a number, a tab and a name in each line")
+    return {row[0].strip(): row[1].strip() for row in rows}

@@ -1,0 +1,239 @@
+"""Cases that people can read: texts with the distribution of people's answers, what models said of them, and reasons.
+
+The functions can be called by any recipe: `divided` and `agreed` are about people, `unlike_people` and `declined` about
+models, personas and trained raters beside them, and `conversations` shows the texts that are dialogues as such.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+
+from vantage.corpora import Corpus
+from vantage.report.cells import shortened
+from vantage.report.engine import PEOPLE, Analysis
+from vantage.report.parts import Dialogue, Part
+from vantage.scales import Scale, show_code
+
+LISTED: Final = 8
+"""How many texts a table of texts has."""
+REASONS: Final = 2
+"""How many reasons stand beside a text."""
+SHOWN: Final = 4
+"""How many conversations are shown."""
+UNIT: Final = ["item", "question"]
+NO_VALUE: Final = ("refused", "unparsed", "failed", "cut")
+
+
+def divided(analysis: Analysis) -> pl.DataFrame | None:
+    """The texts on which people differ most, each with its answers and reasons."""
+    units = apart(analysis.people).filter(pl.col("apart") > 0)
+    ranked = units.sort("apart", "n", *UNIT, descending=[True, True, False, False])
+    return with_texts(analysis, _spread(ranked))
+
+
+def agreed(analysis: Analysis) -> pl.DataFrame | None:
+    """The texts on which people differ least."""
+    ranked = apart(analysis.people).sort("apart", "n", *UNIT, descending=[False, True, False, False])
+    return with_texts(analysis, _spread(ranked))
+
+
+def unlike_people(analysis: Analysis) -> pl.DataFrame | None:
+    """The texts on which models together lie further from people than people from each other."""
+    rows = beside_people(analysis, others_of(analysis.corpus))
+    if rows is None:
+        return None
+    units = rows.group_by(UNIT, maintain_order=True).agg(
+        (pl.col("model") - pl.col("apart")).mean().alias("beyond"), pl.col("n").first(), pl.len().alias("models")
+    )
+    # A text counts where most of the models that answered some text answered this one.
+    most = units.filter(pl.col("models") * 2 > units["models"].max(), pl.col("beyond") > 0)
+    listed = with_texts(analysis, _spread(most.sort("beyond", *UNIT, descending=[True, False, False])))
+    if listed is None:
+        return None
+    given = _answered(analysis.corpus).filter(pl.col("rater").is_in(others_of(analysis.corpus)))
+    said = [
+        _said(analysis.corpus, given.filter(item=item, question=question))
+        for item, question in listed.select(UNIT).iter_rows()
+    ]
+    return listed.with_columns(
+        pl.Series("said", [words for words, _ in said]), pl.Series("why", [why for _, why in said], dtype=pl.String)
+    )
+
+
+def declined(analysis: Analysis) -> pl.DataFrame | None:
+    """The texts about which most models gave no answer, with what they said instead."""
+    status = pl.col("status").cast(pl.String)
+    without = analysis.corpus.judgments.filter(
+        pl.col("rater").is_in(others_of(analysis.corpus)), status.is_in(NO_VALUE)
+    ).with_columns(status)
+    if without.is_empty():
+        return None
+    units = without.group_by(UNIT).agg(pl.len().alias("times"), pl.col("rater").n_unique().alias("models"))
+    top = units.sort("models", "times", *UNIT, descending=[True, True, False, False]).head(LISTED)
+    texts, rows = _text_of(analysis.corpus), []
+    for row in top.iter_rows(named=True):
+        mine = without.filter(item=row["item"], question=row["question"]).sort("rater")
+        who = [
+            f"{rater}: {how}" for rater, how in mine.select("rater", "status").unique(maintain_order=True).iter_rows()
+        ]
+        replies = mine["reply"].drop_nulls().to_list() if "reply" in mine.columns else []
+        reply = f"“{shortened(str(replies[0]), 200)}”" if replies else None
+        text = shortened(texts.get(row["item"], row["item"]), 280)
+        rows.append({**row, "text": text, "who": ", ".join(who[: REASONS * 3]), "reply": reply})
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def conversations(analysis: Analysis) -> list[Part] | None:
+    """The conversations that divide people (or models, where nobody else judged) most, shown as such."""
+    corpus = analysis.corpus
+    if "conversation" not in corpus.items.columns or not corpus.items.schema["conversation"].is_nested():
+        return None
+    listed = with_texts(analysis, _spread(apart(analysis.people).sort("apart", *UNIT, descending=[True, False, False])))
+    shown: list[Part] = []
+    for row in [] if listed is None else listed.iter_rows(named=True):
+        item = corpus.items.row(by_predicate=pl.col("item") == row["item"], named=True)
+        turns = [(str(turn.get("speaker") or ""), str(turn.get("text") or "")) for turn in item["conversation"] or []]
+        if not turns or len(shown) == SHOWN:
+            continue
+        title = corpus.question(row["question"]).title or row["question"]
+        name = f"conversation-{len(shown) + 1}"
+        shown.append(Dialogue(name, f"{title}: {row['answers']}.", turns, str(item.get("text") or "")))
+    return shown or None
+
+
+def apart(people: Corpus) -> pl.DataFrame:
+    """Items that two people or more answered, with the mean distance of two answers as a share of the scale."""
+    given = _answered(people).select(*UNIT, "rater", "value")
+    n, parts = pl.len().cast(pl.Float64), []
+    for (question,), part in given.group_by("question", maintain_order=True):
+        scale = people.question(str(question)).scale
+        if scale.ordered:
+            # The sum of all differences is a sum over ordered answers, each counted by how many lie below and above it.
+            below = 2.0 * pl.int_range(pl.len()) - (n - 1)
+            distance = (below * pl.col("value").sort()).sum() * 2 / (n * (n - 1) * _reach(scale))
+        else:
+            same = pl.col("value").unique_counts().cast(pl.Float64)
+            distance = 1 - (same * (same - 1)).sum() / (n * (n - 1))
+        mine = part.group_by("item", maintain_order=True).agg(
+            distance.alias("apart"), pl.len().cast(pl.Int64).alias("n"), pl.col("rater").n_unique().alias("raters")
+        )
+        parts.append(mine.filter(pl.col("raters") > 1).select("item", pl.lit(question).alias("question"), "apart", "n"))
+    schema = {"item": pl.String, "question": pl.String, "apart": pl.Float64, "n": pl.Int64}
+    return pl.concat(parts) if parts else pl.DataFrame(schema=schema)
+
+
+def beside_people(analysis: Analysis, raters: Sequence[str]) -> pl.DataFrame | None:
+    """For each item that a rater and two people answered: the rater's mean distance from a person, and theirs.
+
+    `squared` and `cubed` are moments of the difference of the two if any of those who answered were the rater.
+    """
+    given = _answered(analysis.corpus).filter(pl.col("rater").is_in(list(raters)))
+    if given.is_empty():
+        return None
+    mine = given.group_by("rater", *UNIT).agg(
+        pl.col("value").alias("answers"), pl.col("value").mode().min().alias("answer")
+    )
+    people = _answered(analysis.people).group_by(UNIT).agg(pl.col("value").alias("others"))
+    rows = mine.join(people, on=UNIT).join(apart(analysis.people), on=UNIT).sort("rater", *UNIT)
+    moments_of = []
+    for question, own, others in rows.select("question", "answers", "others").iter_rows():
+        scale, values = analysis.corpus.question(question).scale, np.array(others)
+        from_model = _distance(scale, np.array(own)[:, None], values).mean(axis=0)
+        # Everyone's distances from all others, the rater's first.
+        each = np.append(from_model.sum(), _distance(scale, values[:, None], values).sum(axis=1) + from_model)
+        rest = each.sum() / 2 - each
+        away = each / len(values) - rest / (len(values) * (len(values) - 1) / 2)
+        moments_of.append((float(from_model.mean()), float((away**2).mean()), float((away**3).mean())))
+    moments = pl.DataFrame(moments_of, schema=dict.fromkeys(("model", "squared", "cubed"), pl.Float64), orient="row")
+    return pl.concat([rows.select("rater", *UNIT, "apart", "n", "answer"), moments], how="horizontal")
+
+
+def others_of(corpus: Corpus) -> list[str]:
+    """Models, personas and trained raters who gave a value beside people; nobody where there are no people."""
+    kinds = dict(corpus.raters.select("rater", pl.col("kind").cast(pl.String)).iter_rows())
+    if not any(kind in PEOPLE for kind in kinds.values()):
+        return []
+    names = corpus.judgments["rater"].unique().to_list()
+    return sorted(name for name in names if kinds[name] in ("model", "persona", "trained"))
+
+
+def with_texts(analysis: Analysis, units: pl.DataFrame) -> pl.DataFrame | None:
+    """Units with their texts, the distribution of people's answers, and some reasons."""
+    if units.is_empty():
+        return None
+    people = _answered(analysis.people).join(units.select(UNIT), on=UNIT, how="semi")
+    texts, rows = _text_of(analysis.corpus), []
+    for row in units.iter_rows(named=True):
+        mine = people.filter(item=row["item"], question=row["question"])
+        counts = mine.group_by("value").len("n").sort("value")
+        spread = ", ".join(
+            f"{label(analysis.corpus, row['question'], value)} ×{n}"
+            for value, n in counts.select("value", "n").iter_rows()
+        )
+        text = shortened(texts.get(row["item"], row["item"]), 280)
+        rows.append({**row, "text": text, "answers": spread, "reasons": _quoted(mine)})
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def label(corpus: Corpus, question: str, value: float) -> str:
+    """An answer as people read it: the name of the option, or the code where it has none."""
+    scale = corpus.question(question).scale
+    named = next((option.label for option in scale.options if option.code == value and option.label), "")
+    return named or show_code(value)
+
+
+def _said(corpus: Corpus, given: pl.DataFrame) -> tuple[str, str | None]:
+    """What each model answered about one text, and some of their reasons."""
+    answers = [
+        f"{rater}: {label(corpus, question, value)}"
+        for rater, question, value in given.sort("rater")
+        .select("rater", "question", "value")
+        .unique("rater", maintain_order=True)
+        .iter_rows()
+    ]
+    return ", ".join(answers), _quoted(given)
+
+
+def _quoted(given: pl.DataFrame) -> str | None:
+    reasons = given["rationale"].drop_nulls().unique(maintain_order=True).head(REASONS).to_list()
+    return " · ".join(f"“{shortened(str(reason), 140)}”" for reason in reasons) or None
+
+
+def _spread(ranked: pl.DataFrame) -> pl.DataFrame:
+    """The first texts of a ranking, each text once and every question in turn as far as there are questions."""
+    once = ranked.unique("item", keep="first", maintain_order=True)
+    turn = pl.int_range(pl.len()).over("question").alias("turn")
+    return once.with_columns(turn).sort("turn", maintain_order=True).head(LISTED).drop("turn")
+
+
+def _text_of(corpus: Corpus) -> dict[str, str]:
+    """The text of each item, with its target where it has one."""
+    items = corpus.items
+    if "text" not in items.columns:
+        return {}
+    text = pl.col("text").fill_null(pl.col("item")).cast(pl.String)
+    if "target" in items.columns:
+        about = pl.format("{} [about {}]", text, pl.col("target").cast(pl.String))
+        text = pl.when(pl.col("target").is_null()).then(text).otherwise(about)
+    return dict(items.select("item", text.alias("text")).iter_rows())
+
+
+def _answered(corpus: Corpus) -> pl.DataFrame:
+    return corpus.judgments.filter(pl.col("value").is_not_null())
+
+
+def _reach(scale: Scale) -> float:
+    """How far the ends of an ordered scale are apart."""
+    ends = scale.range or (min(scale.codes), max(scale.codes))
+    return (ends[1] - ends[0]) or 1.0
+
+
+def _distance(scale: Scale, one: Any, other: Any) -> Any:
+    """How far two answers are apart, as a share of the scale's range; 0 or 1 where answers have no order."""
+    if not scale.ordered:
+        return (one != other).astype(float)
+    return np.abs(one - other) / _reach(scale)

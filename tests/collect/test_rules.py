@@ -1,0 +1,156 @@
+"""Quality while a study runs: rules of the study file, copied reasons, evidence on typing, hidden checks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from sqlalchemy import select
+
+from tests.collect.conftest import OpenService
+from tests.collect.people import begun, careless, corpus, honest, instrument, study, walked, work
+from vantage import Corpus, Instrument
+from vantage.collect import evidence, tables
+from vantage.collect.copies import likeness
+from vantage.collect.rules import FACTS, Rule
+from vantage.collect.study import AnnotationStudy
+from vantage.collect.views import ItemPage, QuestionAnswer
+from vantage.corpora.disclosure import risk
+from vantage.documents import dump
+from vantage.errors import InputError, Problems
+
+REASON = "The reply praises the very thing that the first message complains about, which I read as mockery."
+
+
+def test_a_rule_excludes_with_its_name_the_time_and_who_decided(
+    tmp_path: Path, database: str, open_service: OpenService
+) -> None:
+    rules = [{"exclude": "failed attention > 0.5 after 2"}, {"exclude": "same answer > 0.99 after 100"}]
+    plan = study(tmp_path, attention={"per_batch": 2}, raters=1, batch={"size": 12}, rules=rules)
+    service = open_service(plan, database)
+    walked(service, answer=careless)
+    (row,) = service.researchers.raters()
+    assert row.verdict == "excluded"
+    assert row.rule == "failed attention > 0.5 after 2"
+    assert row.decided.startswith("decided by the rule, 20")
+    # The work goes to somebody else, who passes.
+    walked(service)
+    raters = service.researchers.corpus().raters.sort("excluded")
+    assert raters["excluded"].to_list() == [False, True]
+    assert raters["excluded_by"].to_list() == [None, "rule"]
+    assert raters["excluded_rule"].to_list() == [None, "failed attention > 0.5 after 2"]
+    assert raters["excluded_at"][1].startswith("20")
+    assert risk(service.researchers.corpus()) is None, "who decided when says nothing about the person"
+    stored = service.database.read(lambda c: c.execute(select(tables.reviews)).all())
+    assert [(one.rule, one.decided_by) for one in stored] == [("failed attention > 0.5 after 2", "rule")]
+
+
+def test_a_researcher_decides_beside_the_rules(tmp_path: Path, open_service: OpenService) -> None:
+    rules = [{"flag": "longest run > 5"}, {"exclude": "failed attention > 0.5 after 5"}]
+    service = open_service(study(tmp_path, attention={"per_batch": 2}, rules=rules))
+    walked(service, answer=careless)
+    (row,) = service.researchers.raters()
+    assert row.verdict == "pending"
+    assert "rule: longest run > 5" in row.flags
+    service.researchers.review_rater(row.rater, "excluded", "clicked through")
+    (row,) = service.researchers.raters()
+    assert row.decided.startswith("decided by a researcher")
+
+
+def test_rules_are_written_before_the_study_starts(tmp_path: Path, open_service: OpenService) -> None:
+    open_service(study(tmp_path, rules=[{"exclude": "seconds < 1"}])).close()
+    with pytest.raises(InputError, match="'rules' of the study has changed"):
+        open_service(study(tmp_path))
+
+
+@pytest.mark.parametrize(
+    "rule", [{"exclude": "too quick"}, {}, {"exclude": "seconds < 1", "flag": "seconds < 2"}, {"flag": "seconds = 1"}]
+)
+def test_what_is_no_rule_is_refused(tmp_path: Path, rule: dict[str, str]) -> None:
+    with pytest.raises(Problems, match=r"is no rule; write for example|give either 'exclude' or 'flag'"):
+        study(tmp_path, rules=[rule])
+
+
+def test_every_fact_can_be_in_a_rule() -> None:
+    for fact in FACTS:
+        assert Rule.parse(f"{fact} > 0.5 after 3") == Rule(fact, below=False, limit=0.5, after=3)
+
+
+def test_instructions_inside_an_item_look_like_any_item(tmp_path: Path, open_service: OpenService) -> None:
+    service = open_service(study(tmp_path, items=30, batch={"size": 6}, attention={"per_batch": 2, "placed": "inside"}))
+    person, shown = begun(service), []
+
+    def attentive(page: ItemPage) -> dict[str, QuestionAnswer]:
+        assert page.instruction == ""
+        shown.append(str(page.record["text"]))
+        if "Choose" in shown[-1]:
+            return {q.id: QuestionAnswer(5.0 if q.id == "warm" else 1.0) for q in page.questions}
+        return honest(page)
+
+    assert work(service, person, attentive) == 8
+    assert sum("Choose" in text for text in shown) == 2
+    assert all(text.startswith("Text ") for text in shown)
+    (row,) = service.researchers.raters()
+    assert (row.attention_failed, row.attention_seen) == (0, 2)
+
+
+def with_reasons(folder: Path) -> AnnotationStudy:
+    """A study whose corpus holds a model's reasons, and whose participants give theirs."""
+    data = dict(instrument().document)
+    data["questions"] = [{**question, "rationale": "optional"} for question in data["questions"]]
+    (folder / "mine.yaml").write_text(dump(data), encoding="utf-8")
+    base = Corpus.read(corpus(folder))
+    judged = pl.DataFrame(
+        {"item": base.items["item"], "question": "warm", "rater": "bot", "value": 3.0, "rationale": REASON}
+    )
+    raters = pl.DataFrame({"rater": ["bot"], "kind": ["model"]})
+    whole = Corpus(base.items, raters, judged, Instrument.from_document(data)).write(folder / "with")
+    return AnnotationStudy.of(whole, folder / "mine.yaml", rules=[{"exclude": "copied reasons > 0.5 after 3"}])
+
+
+def test_reasons_that_nearly_copy_a_models_are_found(tmp_path: Path, open_service: OpenService) -> None:
+    service = open_service(with_reasons(tmp_path))
+
+    def copying(page: ItemPage) -> dict[str, QuestionAnswer]:
+        text = REASON.replace("very thing", "same thing").lower()
+        return {q.id: QuestionAnswer(1.0, rationale=text) for q in page.questions}
+
+    def own(page: ItemPage) -> dict[str, QuestionAnswer]:
+        text = f"{page.record['text']} It sounds friendly enough to me, and nobody in it seems to be upset at all."
+        return {q.id: QuestionAnswer(1.0, rationale=text) for q in page.questions}
+
+    assert likeness(REASON, REASON.replace("very thing", "same thing")) > 0.5
+    walked(service, answer=copying)
+    walked(service, answer=own)
+    rows = {row.verdict: row for row in service.researchers.raters()}
+    assert "12 of 12 reasons nearly copy those of bot" in rows["excluded"].flags
+    assert not any("copy" in flag for flag in rows["pending"].flags)
+
+
+def test_typing_is_counted_only_where_the_consent_says_so(tmp_path: Path, open_service: OpenService) -> None:
+    plan = study(tmp_path, evidence="typing", consent="Taking part is voluntary.")
+    assert plan.consent == f"Taking part is voluntary.\n\n{evidence.CONSENT}"
+    service = open_service(plan)
+    person = begun(service)
+    page = service.participants.page(person, 1)
+    counts = evidence.read(json.dumps({"pastes": 2, "pasted": 90, "keys": 4, "words": "secret"}))
+    service.participants.submit(person, 1, honest(page), token=page.token, evidence=counts)
+    work(service, person)
+    service.participants.finish(person)
+    (row,) = service.researchers.raters()
+    assert row.evidence == "pastes: 2, characters pasted: 90, keys: 4"
+    assert row.verdict == "pending"
+    assert not any("paste" in flag for flag in row.flags)
+    # Withdrawing deletes it.
+    service.participants.withdraw(person)
+    assert service.database.read(lambda c: c.execute(select(tables.evidence)).all()) == []
+
+
+def test_a_study_without_that_consent_stores_nothing(tmp_path: Path, open_service: OpenService) -> None:
+    service = open_service(study(tmp_path))
+    person = begun(service)
+    page = service.participants.page(person, 1)
+    service.participants.submit(person, 1, honest(page), token=page.token, evidence='{"keys": 3}')
+    assert service.database.read(lambda c: c.execute(select(tables.evidence)).all()) == []

@@ -1,0 +1,89 @@
+"""Cases against brute force: who is divided, where models part from people, who declined, and conversations."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import polars as pl
+import pytest
+
+from vantage.corpora import Corpus
+from vantage.instruments import Instrument
+from vantage.report.cases import agreed, apart, conversations, declined, divided, unlike_people
+from vantage.report.engine import Analysis
+from vantage.report.parts import Dialogue
+from vantage.scales import Scale
+
+ANSWERS = {"a": [1, 1, 1], "b": [1, 5, 3], "c": [2, 2, 3], "d": [5, 1, 5]}
+SAID = {"a": (5, 5), "b": (3, 3), "c": (2, None), "d": (None, None)}
+
+
+@pytest.fixture
+def analysis() -> Analysis:
+    rows = [
+        {"item": item, "question": "warm", "rater": f"p{n}", "value": float(value), "rationale": f"because {item}{n}"}
+        for item, values in ANSWERS.items()
+        for n, value in enumerate(values)
+    ]
+    for item, values in SAID.items():
+        for n, value in enumerate(values):
+            given = {"value": value and float(value), "status": "answered" if value else "refused"}
+            reply = None if value else "I would rather not."
+            rows.append({"item": item, "question": "warm", "rater": f"m{n}", **given, "reply": reply})
+    talk = [[{"speaker": "Ann", "text": "Hello."}, {"speaker": "Ben", "text": f"Text {item}"}] for item in ANSWERS]
+    items = pl.DataFrame(
+        {"item": list(ANSWERS), "text": [f"Text {item}" for item in ANSWERS], "target": ["Ann", None, "Ben", "Cid"]}
+    ).with_columns(conversation=pl.Series(talk))
+    raters = pl.DataFrame({"rater": ["p0", "p1", "p2", "m0", "m1"], "kind": ["person"] * 3 + ["model"] * 2})
+    judgments = pl.DataFrame(rows, infer_schema_length=None).with_columns(pl.col("status").fill_null("answered"))
+    scales = {"warm": Scale.points(1, 5)}
+    return Analysis(Corpus(items, raters, judgments, [Instrument.of_questions("try", "Try", scales)]))
+
+
+def test_distances_are_those_of_all_pairs(analysis: Analysis) -> None:
+    measured = dict(apart(analysis.people).select("item", "apart").iter_rows())
+    for item, values in ANSWERS.items():
+        pairs = [abs(x - y) / 4 for x, y in combinations(values, 2)]
+        assert measured[item] == pytest.approx(sum(pairs) / 3)
+
+
+def test_texts_that_divide_and_texts_that_unite(analysis: Analysis) -> None:
+    most, least = divided(analysis), agreed(analysis)
+    assert most is not None
+    assert most["item"].to_list()[:2] == ["b", "d"]
+    assert "a" not in most["item"].to_list(), "a text on which all agree divides nobody"
+    row = most.row(0, named=True)
+    assert (row["text"], row["answers"]) == ("Text b", "1 ×1, 3 ×1, 5 ×1")
+    assert row["reasons"] == "“because b0” · “because b1”"
+    assert least is not None
+    assert least.row(0, named=True)["text"] == "Text a [about Ann]"
+
+
+def test_models_are_shown_where_they_part_from_people(analysis: Analysis) -> None:
+    shown = unlike_people(analysis)
+    assert shown is not None
+    assert shown["item"].to_list() == ["a"], "elsewhere models are no further away than people, or too few answered"
+    assert shown["said"].to_list() == ["m0: 5, m1: 5"]
+    refused = declined(analysis)
+    assert refused is not None
+    assert refused.select("item", "models", "who").rows() == [
+        ("d", 2, "m0: refused, m1: refused"),
+        ("c", 1, "m1: refused"),
+    ]
+    assert refused["reply"][0] == "“I would rather not.”"
+
+
+def test_nobody_but_people(analysis: Analysis) -> None:
+    alone = Analysis(analysis.people)
+    assert unlike_people(alone) is None
+    assert declined(alone) is None
+
+
+def test_conversations_are_shown_as_such(analysis: Analysis) -> None:
+    shown = conversations(analysis)
+    assert shown is not None
+    first = shown[0]
+    assert isinstance(first, Dialogue)
+    assert (first.turns[1], first.statement) == (("Ben", "Text b"), "Text b")
+    assert "1 ×1, 3 ×1, 5 ×1" in first.caption
+    assert conversations(Analysis(analysis.corpus.filter(item="a"))) is not None

@@ -1,0 +1,54 @@
+"""Collects the sentences that participants read into the catalogues, and compiles these: `make translations`.
+
+A new language begins with an empty file: `touch src/vantage/collect/locale/sv.po`, then `make translations`.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+from babel.messages.catalog import Catalog
+from babel.messages.extract import extract_from_dir
+from babel.messages.mofile import write_mo
+from babel.messages.pofile import read_po, write_po
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+COLLECT: Final = ROOT / "src" / "vantage" / "collect"
+LOCALE: Final = COLLECT / "locale"
+FILES: Final = [("**.py", "python"), ("web/templates/*.html", "jinja2.ext:babel_extract")]
+"""Where sentences are; the researcher's pages, in `web/templates/admin`, are English."""
+KEYWORDS: Final = {"sentence": None, "_": None, "gettext": None, "ngettext": (1, 2)}
+
+
+def sentences() -> Catalog:
+    """Every sentence of the code and the templates, in English."""
+    catalogue = Catalog(project="vantage", charset="utf-8", creation_date=datetime(2026, 1, 1, tzinfo=UTC))
+    found = extract_from_dir(COLLECT, FILES, keywords=KEYWORDS, comment_tags=("Translators:",), strip_comment_tags=True)
+    for file, line, message, comments, _ in found:
+        catalogue.add(message, locations=[(file, line)], auto_comments=comments)
+    return catalogue
+
+
+def written(path: Path) -> Catalog:
+    """A catalogue as it is on disk."""
+    with path.open("rb") as file:
+        return read_po(file, locale=path.stem)
+
+
+def main() -> None:
+    """Updates and compiles every catalogue."""
+    template = sentences()
+    for path in sorted(LOCALE.glob("*.po")):
+        catalogue = written(path)
+        catalogue.update(template, no_fuzzy_matching=True)
+        catalogue.fuzzy, catalogue.version, catalogue.msgid_bugs_address = False, "1", ""
+        with path.open("wb") as file:
+            write_po(file, catalogue, width=120, no_location=True, sort_output=True, ignore_obsolete=True)
+        with path.with_suffix(".mo").open("wb") as file:
+            write_mo(file, catalogue)
+
+
+if __name__ == "__main__":
+    main()
