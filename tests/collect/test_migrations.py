@@ -107,7 +107,7 @@ def test_a_study_of_the_first_version_is_upgraded_with_all_its_answers_and_its_s
     service = open_service(plan, database)
     assert service.database.read(lambda c: read_setting(c, "schema")) == str(VERSION)
     assert service.researchers.corpus().judgments.equals(present.researchers.corpus().judgments)
-    assert service.participants.step(halfway) == present.participants.step(halfway)
+    assert service.participants.step(halfway).position == present.participants.step(halfway).position == 3
     assert work(service, halfway) == 2
     service.participants.finish(halfway)
     rater = service.researchers.raters()[0].rater

@@ -65,7 +65,7 @@ def one_form(visitor: Visitor) -> None:
 def test_every_phase_in_turn(tmp_path: Path) -> None:
     service = service_of(tmp_path, recruitment={"via": "prolific", "completion_code": "CDONE", "screen_out_code": "C"})
     ann = Visitor(service)
-    assert ann.get("/?PROLIFIC_PID=5f1&STUDY_ID=s&SESSION_ID=x") == "/consent"
+    assert ann.get("/?PROLIFIC_PID=5f1&STUDY_ID=s&SESSION_ID=x") == "/"
     assert ann.send("/consent", {"agreed": "yes"}) == "/screener"
     one_form(ann)
     assert ann.get("/guidelines") == "/screener", "guidelines come later"
