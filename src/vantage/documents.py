@@ -109,7 +109,7 @@ class Document:
         >>> Document.bundled("vantage.instruments", "bundled", "irony.yaml").data["id"]
         'irony'
         """
-        return cls.parse(resources.files(package).joinpath(*path).read_text("utf-8"), path[-1])
+        return cls.parse(bundled_text(package, *path), path[-1])
 
     @classmethod
     def parse(cls, text: str, file: str = "document") -> Document:
@@ -232,6 +232,11 @@ class Document:
             result[key] = self._value(child, (*loc, key), above)
             self.lines[(*loc, key)] = key_node.start_mark.line + 1
         return result
+
+
+def bundled_text(package: str, *path: str) -> str:
+    """The text of a file that ships with a package."""
+    return resources.files(package).joinpath(*path).read_text("utf-8")
 
 
 def show(loc: Sequence[str | int]) -> str:

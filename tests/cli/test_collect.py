@@ -219,7 +219,7 @@ def test_check(
     data = {"id": "a", "title": "A", "corpus": "corpus", "instrument": "mine.yaml", "raters": 4, "batch": {"size": 3}}
     file.write_text(dump(data), encoding="utf-8")
     done = run(capsys, monkeypatch, "collect", "check", file, "--json")
-    assert (done.json["items"], done.json["ratings_wanted"], done.json["batches_needed"]) == (5, 20, 7)
+    assert (done.json["items"], done.json["ratings_wanted"], done.json["people_needed"]) == (5, 20, 7)
     file.write_text(dump({**data, "raters": 0, "oops": 1}), encoding="utf-8")
     done = run(capsys, monkeypatch, "collect", "check", file)
     assert done.code == 2

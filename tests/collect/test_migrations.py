@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import create_engine, inspect, text
 
 from tests.collect.conftest import OpenService
-from tests.collect.people import ratings, study, walked
+from tests.collect.people import begun, ratings, study, walked, work
 from vantage.collect import tables
 from vantage.collect.migrations import VERSION
 from vantage.collect.service import StudyService
@@ -86,6 +86,10 @@ def fill_version_1(address: str, made: StudyService) -> None:
                 places = ", ".join(f":{column}" for column in kept)
                 statement = text(f"INSERT INTO {table.name} ({names}) VALUES ({places})")  # noqa: S608
                 old.execute(statement, [{column: row[column] for column in kept} for row in rows])
+            key = next(iter(table.primary_key)).name
+            if old.dialect.name == "postgresql" and key in ("id", "number"):
+                counter = f"SELECT setval(pg_get_serial_sequence('{table.name}', '{key}'), 1000)"
+                old.execute(text(counter))
     engine.dispose()
 
 
@@ -96,17 +100,22 @@ def test_a_study_of_the_first_version_is_upgraded_with_all_its_answers_and_its_s
     present = open_service(plan, f"sqlite:///{tmp_path / 'present.sqlite'}")
     present.researchers.set_password("correct horse")
     walked(present, {"PROLIFIC_PID": "5a9d64f5f6df", "SESSION_ID": "session-77"})
+    halfway = begun(present, {"PROLIFIC_PID": "5a9d64f5f6e0", "SESSION_ID": "session-78"})
+    work(present, halfway, pages=2)
     make_version_1(database)
     fill_version_1(database, present)
     service = open_service(plan, database)
     assert service.database.read(lambda c: read_setting(c, "schema")) == str(VERSION)
     assert service.researchers.corpus().judgments.equals(present.researchers.corpus().judgments)
+    assert service.participants.step(halfway).position == present.participants.step(halfway).position == 3
+    assert work(service, halfway) == 2
+    service.participants.finish(halfway)
     rater = service.researchers.raters()[0].rater
     service.researchers.review_rater(rater, "approved", "well done")
-    assert service.researchers.raters()[0].note == "well done"
+    assert {row.rater: row.note for row in service.researchers.raters()}[rater] == "well done"
     assert service.researchers.password_matches("correct horse")
     assert service.database.key == present.database.key
-    (row,) = service.researchers.platform_ids().to_dicts()
+    row = service.researchers.platform_ids().to_dicts()[0]
     assert (row["platform_id"], row["SESSION_ID"], row["stage"]) == ("5a9d64f5f6df", "session-77", "finished")
     again = service.participants.enter({"PROLIFIC_PID": "5a9d64f5f6df", "SESSION_ID": "session-77"})
     assert service.participants.step(again).kind == "finished", "the same person is known again"

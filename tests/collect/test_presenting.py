@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from tests.test_presentations import DOCUMENT
-from vantage.collect.document import PresentationPart
+from vantage.collect.block_document import PresentationPart
 from vantage.collect.presenting import assigned
 from vantage.collect.service import StudyService
 from vantage.collect.study import AnnotationStudy

@@ -6,7 +6,8 @@ import pytest
 
 from tests.collect.people import corpus, instrument, study
 from vantage.collect import document
-from vantage.collect.study import AnnotationStudy, accepts
+from vantage.collect.phases import accepts
+from vantage.collect.study import AnnotationStudy
 from vantage.documents import dump
 from vantage.errors import InputError, Problems
 
@@ -51,13 +52,14 @@ def written(folder: Path, text: str) -> Path:
 
 def test_a_full_study_file_is_read(tmp_path: Path) -> None:
     found = AnnotationStudy.load(written(tmp_path, FULL))
-    assert found.question_sets == (("warm",), ("kind", "warm"))
-    assert found.conditions == ("plain", "fancy")
-    assert list(found.checks) == ["choose-five", "own"]
-    assert found.checks["own"].accept == (0.0,)
+    (block,) = found.blocks
+    assert block.question_sets == (("warm",), ("kind", "warm"))
+    assert block.conditions == ("plain", "fancy")
+    assert list(block.checks) == ["choose-five", "own"]
+    assert block.checks["own"].accept == (0.0,)
     assert found.consent == "Do you agree?"
-    assert not found.within
-    gold = found.gold["i001"]
+    assert not block.within
+    gold = block.gold["i001"]
     assert [accepts(gold.accept["warm"], value) for value in (1, 2, 4, None)] == [False, True, True, False]
     assert accepts(gold.accept["kind"], 1.0)
     assert found.database.endswith("corpus/collect-mine-2025.sqlite")
@@ -66,8 +68,8 @@ def test_a_full_study_file_is_read(tmp_path: Path) -> None:
 def test_a_study_without_a_file_has_defaults(tmp_path: Path) -> None:
     found = study(tmp_path)
     assert (found.id, found.title, found.plan.raters, found.conditions) == ("mine", "My questions", 3, ("",))
-    assert found.question_sets == (("warm", "kind"),)
-    assert found.checks == {}
+    assert found.blocks[0].question_sets == (("warm", "kind"),)
+    assert found.blocks[0].checks == {}
 
 
 @pytest.mark.parametrize(

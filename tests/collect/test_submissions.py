@@ -166,7 +166,7 @@ def test_checks_and_gold_items_are_mixed_in_and_kept_apart(open_service: OpenSer
     checks = service.researchers.checks()
     assert set(checks["kind"]) == {"attention", "gold"}
     assert checks["passed"].all()
-    assert not set(service.researchers.corpus().judgments["item"]) & set(plan.gold)
+    assert not set(service.researchers.corpus().judgments["item"]) & plan.kept_apart
 
 
 def test_the_same_seed_gives_the_same_batches(open_service: OpenService, tmp_path: Path) -> None:

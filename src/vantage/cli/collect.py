@@ -41,7 +41,10 @@ app.add_typer(recruit.app, name="prolific", short_help="Recruit on Prolific: dra
 app.add_typer(recruit.app, name="recruit", short_help="The same on any platform, by a link and a code.")
 
 Folder = Annotated[Path | None, typer.Argument(metavar="FOLDER", help="A corpus folder.")]
-StudyFile = Annotated[Path | None, typer.Option("--study", metavar="FILE", help="A study file; see docs/collect.md.")]
+StudyFile = Annotated[
+    Path | None,
+    typer.Option("--study", metavar="FILE", help="A study file (docs/collect.md), or a bundled flow (flow:NAME)."),
+]
 InstrumentName = Annotated[
     str | None, typer.Option("--instrument", metavar="NAME", help="A bundled instrument (NAME or NAME:FORM) or a file.")
 ]
@@ -300,37 +303,74 @@ def restore(
 
 @app.command()
 def check(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A study file.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A study file, or a bundled flow (flow:NAME).")],
+    folder: Annotated[Path | None, typer.Option("--corpus", help="The corpus, if the file names none.")] = None,
     as_json: Json = False,
 ) -> None:
     """Check a study file and report every problem with its line."""
     from vantage.adaptive.until import Until
+    from vantage.collect.flow_checks import people_needed
     from vantage.collect.study import AnnotationStudy
-    from vantage.collect.study_setup import allocations, gold_rows
+    from vantage.collect.study_setup import allocations, rows_of, seats
 
-    study = AnnotationStudy.load(file)
-    count, gold = gold_rows(study)
-    wanted = sum(arm.count for arm in allocations(study, count, gold))
+    study = AnnotationStudy.load(file, folder)
+    rows = rows_of(study)
+    wanted = seats(study, allocations(study, rows))
+    blocks = [
+        {
+            "block": block.id,
+            "instrument": block.instrument.id,
+            "items": f"as in {block.repeats}" if block.repeats else len(rows[block.id]),
+            "conditions": [c for c in block.conditions if c],
+            "question_sets": [list(group) for group in block.question_sets],
+            "ratings_wanted": sum(wanted[arm] for arm in block.arms),
+        }
+        for block in study.blocks
+    ]
+    own = {row for chosen in rows.values() for row in chosen}
+    sizes = {block.id: len(rows.get(block.id, ())) for block in study.blocks}
     summary = {
         "study": study.id,
-        "items": count - len(gold),
-        "gold_items": len(gold),
-        "conditions": [c for c in study.conditions if c],
-        "question_sets": [list(group) for group in study.question_sets],
-        "ratings_wanted": wanted,
-        **({"ratings_at_most": wanted // study.plan.core * rule.max} if (rule := study.plan.adaptive) else {}),
-        "batches_needed": -(-wanted // study.plan.batch.size),
+        "phases": [phase.stage.replace("working", "block") for phase in study.flow.phases],
+        "items": len(own),
+        "items_with_known_answers": len(study.kept_apart),
+        "ratings_wanted": sum(wanted),
+        **({"ratings_at_most": sum(wanted) // study.plan.core * rule.max} if (rule := study.plan.adaptive) else {}),
+        "people_needed": people_needed(study.plan, study.blocks, sizes),
     }
     if as_json:
-        print_json(summary)
+        print_json({**summary, "blocks": blocks})
     else:
         print_rows([summary])
+        print_rows(blocks)
         if rule is not None and (needed := Until.parse(rule.until).needed) and needed[1] > rule.max:
             typer.echo(
                 f"\nItems on which people are evenly split need {needed[1]} ratings for '{rule.until}', so they stop "
                 f"at {rule.max}; those on which everyone agrees need {needed[0]}."
             )
         typer.echo(f"\n{file}: no problems")
+
+
+@app.command()
+def flows(
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="A flow to print, to start a file from.")] = None,
+    as_json: Json = False,
+) -> None:
+    """List the bundled flows, or print one: whole studies that need only a corpus."""
+    from vantage.collect.study import BUNDLED, bundled_flows, known_flow
+    from vantage.documents import Document, bundled_text
+
+    if name is not None:
+        typer.echo(bundled_text("vantage.collect", "flows", f"{known_flow(name)}.yaml"), nl=False)
+        return
+    rows = []
+    for one in bundled_flows():
+        data = Document.bundled("vantage.collect", "flows", f"{one}.yaml").data
+        phases = [phase if isinstance(phase, str) else next(iter(phase)) for phase in data["flow"]]
+        rows.append({"flow": one, "title": data["title"], "instrument": data["instrument"], "phases": phases})
+    print_rows(rows, as_json=as_json)
+    if not as_json:
+        typer.echo(f"\nServe one with: vantage collect FOLDER --study {BUNDLED}NAME")
 
 
 def _study(folder: Path | None, instrument: str | None, file: Path | None, database: str | None) -> AnnotationStudy:
@@ -340,7 +380,7 @@ def _study(folder: Path | None, instrument: str | None, file: Path | None, datab
     from vantage.errors import InputError
 
     if file is not None:
-        chosen = AnnotationStudy.load(file)
+        chosen = AnnotationStudy.load(file, folder)
         if folder is not None and folder.resolve() != chosen.folder:
             problem = f"The study's corpus is {chosen.folder}, not {folder}"
             raise InputError(problem, file=file, remedy="give only one of them")

@@ -8,22 +8,33 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vantage.cli.corpora import TextColumns, TextsOrFolder, Where, conditions, filtered, names, pairs, texts_or_corpus
+from vantage.cli.corpora import TextColumns, Where, conditions, filtered, names, pairs, texts_or_corpus
 from vantage.cli.output import Json, print_json, print_rows, printable, show
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from vantage.collect.study import AnnotationStudy
     from vantage.corpora import Corpus
-    from vantage.instruments import Instrument
     from vantage.raters.chat import ChatRater
     from vantage.raters.conversation import Conversation
     from vantage.runs.execution import Outcome
     from vantage.runs.options import RunOptions
+    from vantage.runs.plan import RunPlan
     from vantage.runs.store import RunStore
 
 
 def rate(
-    folder: TextsOrFolder,
-    instrument: Annotated[str, typer.Option(help="What is asked: a bundled instrument (NAME or NAME:FORM) or a file.")],
+    folder: Annotated[
+        Path | None, typer.Argument(metavar="FOLDER", help="A corpus folder, or a file with one text per row.")
+    ] = None,
+    instrument: Annotated[
+        str | None, typer.Option(help="What is asked: a bundled instrument (NAME or NAME:FORM) or a file.")
+    ] = None,
+    flow: Annotated[
+        str | None,
+        typer.Option(metavar="STUDY", help="Instead: the flow of a study file of collect, or flow:NAME."),
+    ] = None,
     model: Annotated[
         str, typer.Option(help="openai:NAME, gguf:PATH, hf:NAME_OR_PATH, recorded:PATH or embedded.")
     ] = "embedded",
@@ -137,13 +148,21 @@ def rate(
     from vantage.raters.asked import varied
     from vantage.raters.encoders import load_encoder
     from vantage.raters.templates import Template
+    from vantage.runs.plan import RunPlan
 
-    folder, whole = texts_or_corpus(folder, to, instrument, mapping, write=not (show_ or estimate))
-    part = filtered(whole, where)
-    if limit is not None:
-        part = part.filter(item=part.items["item"].head(limit).to_list())
-    if part.items.is_empty():
-        raise InputError("no items are left to judge", file=folder, remedy="check --where and --limit")
+    study = _study(flow, folder, instrument, question, condition, where, limit) if flow else None
+    if study is not None:
+        folder, whole = study.folder, study.corpus
+        part, known = whole, study.instrument
+    elif folder is None or instrument is None:
+        raise InputError("No corpus or instrument given", remedy="pass FOLDER and --instrument NAME, or --flow STUDY")
+    else:
+        folder, whole = texts_or_corpus(folder, to, instrument, mapping, write=not (show_ or estimate))
+        part, known = filtered(whole, where), Instrument.load(instrument)
+        if limit is not None:
+            part = part.filter(item=part.items["item"].head(limit).to_list())
+        if part.items.is_empty():
+            raise InputError("no items are left to judge", file=folder, remedy="check --where and --limit")
     training = whole.filter(**conditions([shots_from])) if shots_from else None
     settings: dict[str, Any] = {key: number(value) for key, value in pairs(setting or [], "--setting").items()}
     if base_url:
@@ -165,7 +184,6 @@ def rate(
             f"vantage: {samples} samples at temperature 0 are {samples} times the likeliest reply; add --temperature 1",
             err=True,
         )
-    known = Instrument.load(instrument)
     asked = names(question)
     if balanced and not vary:
         raise InputError("--balanced averages over presentations", remedy="add --vary")
@@ -173,8 +191,16 @@ def rate(
         varied(rater, known, asked, vary=vary, design=design, presentation=presentation)
         for rater in _raters(model, style, persona, personas, names(user), options)
     ]
+
+    def plan_of(chosen: list[ChatRater]) -> RunPlan:
+        if study is not None:
+            from vantage.collect.rating import flow_plan
+
+            return flow_plan(study, chosen)
+        return RunPlan.of(part, chosen, known, questions=asked, condition=condition)
+
     if show_:
-        _show(raters[0], part, known, asked, condition, show_)
+        _show(plan_of(raters[:1]), show_)
         return
     carried = _options(
         prices,
@@ -192,12 +218,24 @@ def rate(
         tokens_per_minute=tpm,
     )
     if estimate:
-        _estimate(raters, part, known, asked, condition, carried, store or to or folder, as_json=as_json)
+        _estimate(plan_of(raters), raters, carried, store or to or folder, as_json=as_json)
     else:
-        ask = _Asking(
-            part, known, asked, condition, carried, folder, to or folder, store, max_tokens, probe, balanced, as_json
-        )
+        ask = _Asking(plan_of, study, carried, folder, to or folder, store, max_tokens, probe, balanced, as_json)
         ask.run(raters)
+
+
+def _study(flow: str, folder: Path | None, instrument: str | None, *others: object) -> AnnotationStudy:
+    """The study whose flow is put to a model."""
+    from vantage.collect.study import AnnotationStudy
+    from vantage.errors import InputError
+
+    if instrument or any(others):
+        problem = "--flow says what is asked about which items"
+        raise InputError(problem, remedy="leave out --instrument, --question, --condition, --where and --limit")
+    study = AnnotationStudy.load(flow, folder)
+    if folder is not None and folder.resolve() != study.folder:
+        raise InputError(f"The study's corpus is {study.folder}, not {folder}", remedy="give only one of them")
+    return study
 
 
 def _raters(
@@ -215,15 +253,15 @@ def _raters(
     return [ChatRater(model, style, **options)]
 
 
-def _show(rater: ChatRater, part: Corpus, instrument: Any, asked: list[str], condition: str, count: int) -> None:
+def _show(plan: RunPlan, count: int) -> None:
     from itertools import islice
 
-    from vantage.raters.asked import asked_instrument, asked_questions
     from vantage.raters.conversation import Conversations
 
-    used = asked_instrument(rater, instrument)
-    calls = rater.plan(part, used, questions=asked_questions(rater, asked), condition=condition)
-    conversations = Conversations(rater, part, used, condition)
+    part = plan.parts[0]
+    rater = part.rater
+    calls = rater.plan(part.corpus, part.used, questions=part.asked, condition=part.condition)
+    conversations = Conversations(rater, part.corpus, part.used, part.condition)
     for number, call in enumerate(islice(calls, count), 1):
         ways = ", ".join(dict.fromkeys(str(way) for way in call.presentations))
         asked_so = f" ({ways})" if ways else ""
@@ -258,26 +296,14 @@ def _show_turns(conversation: Conversation, rater: ChatRater) -> None:
         typer.echo(f"── then: {ask.step}" if seen else f"━━ then, in a new chat: {ask.step}")
 
 
-def _estimate(
-    raters: list[ChatRater],
-    part: Corpus,
-    instrument: Any,
-    asked: list[str],
-    condition: str,
-    options: RunOptions,
-    store: Path,
-    *,
-    as_json: bool,
-) -> None:
+def _estimate(plan: RunPlan, raters: list[ChatRater], options: RunOptions, store: Path, *, as_json: bool) -> None:
     from contextlib import ExitStack
     from dataclasses import asdict
 
     from vantage.cli.forecasts import print_estimate, shown
     from vantage.runs.forecast import Forecast, design_notes
-    from vantage.runs.plan import RunPlan
     from vantage.runs.store import NAME, RunStore
 
-    plan = RunPlan.of(part, raters, instrument, questions=asked, condition=condition)
     with ExitStack() as opened:
         # A design is often widened, and only what is new is asked for.
         known = raters[0].design and (store.is_file() or (store / NAME).is_file())
@@ -311,10 +337,9 @@ def _options(prices: Path | None, **told: Any) -> RunOptions:
 class _Asking:
     """What a command asks, and how it is carried out."""
 
-    part: Corpus
-    instrument: Instrument
-    asked: list[str]
-    condition: str
+    plan_of: Callable[[list[ChatRater]], RunPlan]
+    study: AnnotationStudy | None
+    """The study whose flow is asked, if there is one."""
     options: RunOptions
     folder: Path
     to: Path
@@ -328,22 +353,22 @@ class _Asking:
         from vantage.cli.progress import run_progress
         from vantage.corpora import Corpus
         from vantage.runs.execution import run
-        from vantage.runs.plan import RunPlan
         from vantage.runs.rating import summaries, write
         from vantage.runs.store import RunStore
 
-        first = RunPlan.of(self.part, raters, self.instrument, questions=self.asked, condition=self.condition).parts[0]
-        self.part.check_asked(first.used, first.asked, self.condition)
+        for part in self.plan_of(raters[:1]).parts:
+            part.corpus.check_asked(part.used, part.asked, part.condition)
         if not self.to.exists():
             # The store stands in the folder from the start, so that a run that is cut off can go on.
             Corpus.read(self.folder).write(self.to)
         title = raters[0].id if len(raters) == 1 else f"{len(raters)} raters"
         with RunStore(self.store or self.to) as opened:
             raters, notes = self._suited(raters, opened)
-            plan = RunPlan.of(self.part, raters, self.instrument, questions=self.asked, condition=self.condition)
             with run_progress(title) as progress:
-                outcome = run(plan, opened, self.options, progress=progress)
+                outcome = run(self.plan_of(raters), opened, self.options, progress=progress)
                 corpus = write(outcome, self.folder, self.to)
+                if self.study is not None and outcome.complete:
+                    notes += self._asked_about_themselves(corpus, raters, opened)
                 if self.balanced:
                     from vantage.measures.aggregation.balanced import balanced
 
@@ -363,6 +388,16 @@ class _Asking:
             again = "" if outcome.tally.capped else "; run the same command again to resume"
             typer.echo(f"vantage: {ended.rstrip('.')}{again}.", err=True)
             raise typer.Exit(130 if outcome.interrupted else 1)
+
+    def _asked_about_themselves(self, corpus: Corpus, raters: list[ChatRater], store: RunStore) -> list[str]:
+        """Puts the questionnaires of a flow to personas, and says what was not asked."""
+        from vantage.collect.rating import ask_personas, flow_notes, with_traits
+
+        assert self.study is not None  # noqa: S101
+        answers = ask_personas(self.study, raters, store, self.options)
+        if len(answers.traits):
+            with_traits(corpus, answers.traits).write(self.to)
+        return [*flow_notes(self.study, raters), *answers.notes]
 
     def _suited(self, raters: list[ChatRater], store: RunStore) -> tuple[list[ChatRater], list[str]]:
         """The raters with the defaults that suit their model, which is probed when it is first used."""

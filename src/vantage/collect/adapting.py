@@ -121,7 +121,7 @@ class Adapting:
         for index in (int(index) for index in order[:count] if gain[index] >= 0):
             turn = next(turn for turn in range(self.part.extra) if (index, turn) not in state.turns)
             seat = core + turn * len(rows) + index
-            made.append(Reserved(number, seat, int(rows[index]), self.study.condition(number)))
+            made.append(Reserved(number, seat, int(rows[index]), self.study.block_of_arm(number).condition(number)))
         taken.update(one.row for one in made)
         return made
 
@@ -133,7 +133,7 @@ class Adapting:
             state = self._state(connection, arm.arm)
             if state.open.any():
                 return True
-            for trait in self.study.plan.traits if self.part.balance else ():
+            for trait in self.study.traits if self.part.balance else ():
                 for value in trait.options if trait.id in self.part.balance else ():
                     seen = self._seen(connection, arm.arm, {trait.id: value}, trait.id)
                     if (state.free & ~seen).any():
@@ -181,7 +181,7 @@ class Adapting:
             stuck = int((wide & ~state.free).sum())
             found.append(
                 ArmState(
-                    self.study.condition(arm.arm),
+                    self.study.block_of_arm(arm.arm).condition(arm.arm),
                     tuple(question.id for question in self._questions(arm.arm)),
                     str(self.until),
                     int((~wide).sum()),
@@ -261,7 +261,7 @@ class Adapting:
         return int(np.searchsorted(self._rows[arm], row))
 
     def _questions(self, arm: int) -> tuple[Question, ...]:
-        return self.study.question_groups[arm // len(self.study.conditions)]
+        return self.study.group(self.study.block_of_arm(arm).set_of(arm))
 
 
 @dataclass(frozen=True, slots=True)

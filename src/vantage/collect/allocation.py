@@ -9,7 +9,7 @@ smallest square that holds the items, applied again where the result falls outsi
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -57,13 +57,13 @@ def _mixed(x: int) -> int:
 class ArmAllocation:
     """The seats of one arm.
 
-    >>> arm = ArmAllocation(items=4, raters=2, seed=7, arm=0)
+    >>> arm = ArmAllocation(rows=range(4), raters=2, seed=7, arm=0)
     >>> arm.count, sorted(arm.row(seat) for seat in range(arm.count))
     (8, [0, 0, 1, 1, 2, 2, 3, 3])
     """
 
-    items: int
-    """Items in the corpus, gold items included."""
+    rows: Sequence[int]
+    """The rows of the items that are assigned, ascending."""
     raters: int
     seed: int
     arm: int
@@ -71,20 +71,13 @@ class ArmAllocation:
     """Size of the doubly annotated subset, as a share of the items."""
     extra: int = 0
     """Additional raters for each item of the subset."""
-    gold: Sequence[int] = ()
-    """Rows of the gold items, ascending; these are not assigned."""
     fixed: bool = False
     """Whether rounds follow the order of the corpus."""
 
     @property
     def pool(self) -> int:
         """Number of items that are assigned."""
-        return self.items - len(self.gold)
-
-    @property
-    def rows(self) -> list[int]:
-        """The rows of the items that are assigned, ascending."""
-        return [self._row(index) for index in range(self.pool)]
+        return len(self.rows)
 
     @property
     def subset(self) -> int:
@@ -103,10 +96,13 @@ class ArmAllocation:
             turn, index = divmod(seat, self.subset)
             index = index if self.fixed else permuted(index, self.subset, f"{self.seed}:{self.arm}:double:{turn}")
             # Every arm has the same subset, so that conditions can be compared on it.
-            return self._row(permuted(index, self.pool, f"{self.seed}:subset"))
+            return self.rows[permuted(index, self.pool, f"{self.seed}:subset")]
         turn, index = divmod(seat - first, self.pool)
-        return self._row(index if self.fixed else permuted(index, self.pool, f"{self.seed}:{self.arm}:{turn}"))
+        return self.rows[index if self.fixed else permuted(index, self.pool, f"{self.seed}:{self.arm}:{turn}")]
 
-    def _row(self, index: int) -> int:
-        """The row of an item of the pool, skipping gold rows."""
-        return index + bisect_right([row - i for i, row in enumerate(self.gold)], index)
+    def holds(self, row: int) -> bool:
+        """Whether the arm has the item in a row."""
+        if isinstance(self.rows, range):
+            return row in self.rows
+        place = bisect_left(self.rows, row)
+        return place < len(self.rows) and self.rows[place] == row

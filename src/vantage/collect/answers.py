@@ -8,7 +8,7 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from vantage.collect.document import TraitPart
+from vantage.collect.flow_document import TraitPart
 from vantage.collect.languages import Sentence, sentence
 from vantage.collect.views import InvalidAnswers, QuestionAnswer
 from vantage.instruments import Question

@@ -12,8 +12,10 @@ from random import Random
 from typing import Any, Final
 
 from sqlalchemy import Connection, and_, bindparam, func, select, update
+from sqlalchemy.engine import Row
 
 from vantage.collect.allocation import ArmAllocation
+from vantage.collect.quotas import give_back
 from vantage.collect.tables import arms, pages, participants, returned
 
 SWEEP: Final = 50
@@ -50,22 +52,20 @@ def lock_arms(connection: Connection) -> dict[int, dict[str, Any]]:
     return {row["arm"]: dict(row) for row in rows.mappings()}
 
 
-def choose_set(state: Mapping[int, Mapping[str, Any]], rng: Random) -> int:
+def choose_set(state: Mapping[int, Mapping[str, Any]], sets: Sequence[int], rng: Random) -> int:
     """The set of questions with most work left; ties are broken at random."""
-    sets: set[int] = {arm["question_set"] for arm in state.values()}
-    return max(
-        sorted(sets), key=lambda one: (_left([a for a in state.values() if a["question_set"] == one]), rng.random())
-    )
+    return max(sets, key=lambda one: (left([a for a in state.values() if a["question_set"] == one]), rng.random()))
 
 
 def choose_arm(state: Mapping[int, Mapping[str, Any]], question_set: int, rng: Random) -> int:
     """The condition with most work left; ties are broken at random."""
     candidates = [arm for arm in state.values() if arm["question_set"] == question_set]
-    chosen: int = max(candidates, key=lambda arm: (_left([arm]), rng.random()))["arm"]
+    chosen: int = max(candidates, key=lambda arm: (left([arm]), rng.random()))["arm"]
     return chosen
 
 
-def _left(some: Sequence[Mapping[str, Any]]) -> float:
+def left(some: Sequence[Mapping[str, Any]]) -> float:
+    """The share of the seats of some arms that nobody holds."""
     total = sum(arm["seats"] for arm in some)
     return sum(arm["seats"] - arm["next_seat"] + arm["returned"] for arm in some) / total if total else 0.0
 
@@ -115,7 +115,7 @@ def _take(
     connection: Connection, allocation: ArmAllocation, arm: Mapping[str, Any], taken: set[int], count: int
 ) -> list[Reserved]:
     """Seats of one arm for a participant who has seen the `taken` items: returned seats first, then new ones."""
-    count = min(count, allocation.pool - len(taken.difference(allocation.gold)))
+    count = min(count, allocation.pool - sum(map(allocation.holds, taken)))
     if count <= 0:
         return []
     reused = _take_returned(connection, allocation.arm, arm, taken, count)
@@ -166,8 +166,12 @@ def _take_returned(
 
 def release(connection: Connection, participant: int, states: Sequence[str], *, becomes: str | None = None) -> int:
     """Returns the seats of a participant's pages in the given states; their number."""
-    own = and_(pages.c.participant == participant, pages.c.state.in_(states), pages.c.seat.is_not(None))
+    mine = and_(pages.c.participant == participant, pages.c.state.in_(states), pages.c.kind == "item")
+    own = and_(mine, pages.c.seat.is_not(None))
     state = lock_arms(connection)
+    if becomes is not None:
+        # Items that are judged once more have no seat of their own.
+        connection.execute(update(pages).where(mine, pages.c.occasion > 0).values(state=becomes))
     held = connection.execute(select(pages.c.arm, pages.c.seat, pages.c.row).where(own)).all()
     if not held:
         return 0
@@ -179,6 +183,16 @@ def release(connection: Connection, participant: int, states: Sequence[str], *, 
         count = sum(arm == number and seat < state[number]["seats"] for arm, seat, _ in held)
         connection.execute(update(arms).where(arms.c.arm == number).values(returned=arms.c.returned + count))
     return len(held)
+
+
+def release_page(connection: Connection, page: Row[Any]) -> None:
+    """Returns the seat of one page, which lapses."""
+    state = lock_arms(connection)
+    connection.execute(update(pages).where(pages.c.id == page.id).values(seat=None, state="lapsed"))
+    if page.seat is not None:
+        connection.execute(returned.insert(), {"arm": page.arm, "seat": page.seat, "row": page.row})
+        count = int(page.seat < state[page.arm]["seats"])
+        connection.execute(update(arms).where(arms.c.arm == page.arm).values(returned=arms.c.returned + count))
 
 
 def reclaim(connection: Connection, page: int, arm: int, row: int) -> bool:
@@ -217,6 +231,7 @@ def sweep(connection: Connection, now: float) -> int:
         for number in late:
             release(connection, number, ["open"], becomes="lapsed")
         connection.execute(update(participants).where(participants.c.number.in_(late)).values(lease=None))
+        give_back(connection, late)
         swept += len(late)
 
 
@@ -227,6 +242,7 @@ def work_left(connection: Connection, now: float) -> bool:
     ).first()
     if new is not None:
         return True
-    held = select(pages.c.id).where(pages.c.participant == participants.c.number, pages.c.state == "open")
+    own = (pages.c.participant == participants.c.number, pages.c.state == "open", pages.c.seat.is_not(None))
+    held = select(pages.c.id).where(*own)
     late = select(participants.c.number).where(participants.c.lease < now, held.exists()).limit(1)
     return connection.execute(late).first() is not None

@@ -13,6 +13,7 @@ from sqlalchemy.engine import Row
 from vantage.collect import assignment
 from vantage.collect.adapting import Adapting
 from vantage.collect.allocation import ArmAllocation
+from vantage.collect.blocks import Block, spaced
 from vantage.collect.study import AnnotationStudy
 from vantage.collect.tables import pages, participants
 
@@ -23,43 +24,49 @@ class Batches:
 
     study: AnnotationStudy
     arms: Sequence[ArmAllocation]
-    gold: Mapping[str, int]
-    """The rows of the gold items."""
+    apart: Mapping[str, int]
+    """The rows of the items with known answers."""
     adapting: Adapting | None = None
     """Who gets ratings beyond the core, in an adaptive study."""
 
-    def begin(self, connection: Connection, person: Row[Any], now: float) -> bool:
-        """Reserves a batch and writes its pages; false when nothing is left for this participant.
+    def begin(self, connection: Connection, person: Row[Any], block: Block, now: float) -> bool:
+        """Reserves a batch of a block and writes its pages; false when nothing is left for this participant.
 
         The caller has locked the participant's row.
         """
         assignment.sweep(connection, now)
         number, batch = person.number, person.batch + 1
-        rng = Random(f"{self.study.plan.order.seed}:{number}:{batch}")  # noqa: S311 - order, not secrecy
+        rng = Random(f"{block.seed}:{number}:{batch}")  # noqa: S311 - order, not secrecy
         state = assignment.lock_arms(connection)
-        chosen = person.question_set
-        if chosen is None:
-            chosen = assignment.choose_set(state, rng)
-        arm = person.arm
-        if arm is None and not self.study.within:
-            arm = assignment.choose_arm(state, chosen, rng)
-        wanted = self._wanted(chosen, arm, self.study.plan.batch.size, rng)
-        reserved = self._reserve(connection, state, person, wanted)
-        if not reserved:
-            return False
-        rows = [_page(one) for one in reserved]
-        if self.study.plan.order.items == "fixed":
-            rows.sort(key=lambda row: row["row"])
+        again = person.question_set is not None and person.question_set in block.sets
+        chosen: int = person.question_set if again else self._set(connection, state, person, block, rng)
+        arm: int | None = person.arm if again else None
+        if arm is None and not block.within:
+            arm = assignment.choose_arm(state, chosen, rng) if block.repeats is None else block.arms_of(chosen)[0]
+        if block.repeats is None:
+            wanted = self._wanted(block, chosen, arm, rng)
+            rows = [_page(one) for one in self._reserve(connection, state, person, wanted)]
+            if block.fixed:
+                rows.sort(key=lambda row: row["row"])
+            else:
+                rng.shuffle(rows)
         else:
-            rng.shuffle(rows)
+            assert arm is not None  # noqa: S101 - such a block has one condition
+            rows = self._repeated(connection, number, block, arm, rng)
+        if not rows:
+            return False
         met = set(connection.execute(select(pages.c.row).where(pages.c.participant == number)).scalars())
         met |= {row["row"] for row in rows}
-        conditions = [self.study.condition(arm)] if arm is not None else list(self.study.conditions)
-        for extra in [*self._golds(chosen, conditions, met, rng), *self._checks(chosen, conditions, met, rng)]:
+        conditions = [block.condition(arm)] if arm is not None else list(block.conditions)
+        for extra in [
+            *self._golds(block, chosen, conditions, met, rng),
+            *self._checks(block, chosen, conditions, met, rng),
+        ]:
             # Never on the first page: people should get started before they are tested.
             rows.insert(rng.randint(1, len(rows)), extra)
         for position, row in enumerate(rows, 1):
             row |= {"participant": number, "batch": batch, "position": position, "state": "open", "revision": 0}
+            row["question_set"] = chosen
         connection.execute(pages.insert(), rows)
         connection.execute(
             update(participants)
@@ -67,6 +74,44 @@ class Batches:
             .values(question_set=chosen, arm=arm, batch=batch, pages=len(rows), answered=0, lease=now + self.lease)
         )
         return True
+
+    def _set(
+        self, connection: Connection, state: Mapping[int, Any], person: Row[Any], block: Block, rng: Random
+    ) -> int:
+        """The set of questions of a participant: the one with most work left, or the same as before."""
+        if block.repeats is None:
+            return assignment.choose_set(state, block.sets, rng)
+        source = next(one for one in self.study.blocks if one.id == block.repeats)
+        before = select(func.max(pages.c.question_set)).where(
+            pages.c.participant == person.number, pages.c.question_set.in_(source.sets)
+        )
+        chosen = connection.execute(before).scalar()
+        return block.first_set + (0 if chosen is None else chosen - source.first_set)
+
+    def _repeated(
+        self, connection: Connection, number: int, block: Block, arm: int, rng: Random
+    ) -> list[dict[str, Any]]:
+        """Pages for the items that the participant has judged in an earlier block, apart as far as the block says."""
+        source = next(one for one in self.study.blocks if one.id == block.repeats)
+        answered = (pages.c.participant == number, pages.c.state == "answered")
+        judged = connection.execute(
+            select(pages.c.row, pages.c.batch)
+            .where(*answered, pages.c.kind == "item", pages.c.question_set.in_(source.sets))
+            .order_by(pages.c.batch, pages.c.position)
+        ).all()
+        if not judged:
+            return []
+        later = select(func.count()).where(*answered, pages.c.batch > judged[-1].batch)
+        between: int = connection.execute(later).scalar_one()
+        rows = [row for row, _ in judged]
+        order = rows if block.fixed else spaced(rows, between, block.selection.distance, rng)
+        if block.selection.sample is not None:
+            kept = set(rng.sample(rows, min(block.selection.sample, len(rows))))
+            order = [row for row in order if row in kept]
+        seen = select(pages.c.row, func.max(pages.c.occasion)).where(pages.c.participant == number)
+        last = {one[0]: one[1] for one in connection.execute(seen.group_by(pages.c.row))}
+        pages_again = [_page(None, "item", row, block.condition(arm)) for row in order]
+        return [page | {"arm": arm, "occasion": last[page["row"]] + 1} for page in pages_again]
 
     def renew(self, connection: Connection, person: Row[Any], now: float) -> None:
         """Reserves work again after a reservation expired: the same items where nobody else has them.
@@ -79,7 +124,7 @@ class Batches:
         assignment.sweep(connection, now)
         lost = []
         for page in lapsed:
-            if assignment.reclaim(connection, page.id, page.arm, page.row):
+            if page.occasion or assignment.reclaim(connection, page.id, page.arm, page.row):
                 connection.execute(update(pages).where(pages.c.id == page.id).values(state="open"))
             else:
                 lost.append(page)
@@ -95,14 +140,14 @@ class Batches:
             .values(lease=now + self.lease, pages=counts.pages, answered=counts.answered)
         )
 
-    def begin_again(self, connection: Connection, person: Row[Any], now: float) -> bool:
+    def begin_again(self, connection: Connection, person: Row[Any], block: Block, now: float) -> bool:
         """Reserves an unopened batch anew, now that the participant's traits are known."""
         assignment.release(connection, person.number, ["open"], becomes="lapsed")
         connection.execute(pages.delete().where(pages.c.participant == person.number, pages.c.batch == person.batch))
         own = participants.c.number == person.number
         connection.execute(update(participants).where(own).values(batch=person.batch - 1))
         again = connection.execute(select(participants).where(own)).one()
-        return self.begin(connection, again, now)
+        return self.begin(connection, again, block, now)
 
     def work_left(self, connection: Connection, now: float) -> bool:
         """Whether a new participant would get work."""
@@ -138,63 +183,73 @@ class Batches:
         wanted: dict[int, int] = {}
         for page in lost:
             wanted[page.arm] = wanted.get(page.arm, 0) + 1
-            # Lost pages stay, outside the batch, so that their items are not shown to this participant again.
-            connection.execute(update(pages).where(pages.c.id == page.id).values(position=-page.id))
+        for page in reversed(lost):  # from the end, so that the positions of the others stay
+            self.drop(connection, page)
         state = assignment.lock_arms(connection)
         reserved = self._reserve(connection, state, person, wanted)
         own = (pages.c.participant == person.number, pages.c.batch == person.batch, pages.c.position > 0)
         last = connection.execute(select(func.max(pages.c.position)).where(*own)).scalar() or 0
         if reserved:
             common = {"participant": person.number, "batch": person.batch, "state": "open", "revision": 0}
+            common["question_set"] = person.question_set
             rows = [_page(one) | common | {"position": last + n} for n, one in enumerate(reserved, 1)]
             connection.execute(pages.insert(), rows)
-        kept = connection.execute(select(pages.c.id, pages.c.position).where(*own).order_by(pages.c.position)).all()
-        for position, (id_, before) in enumerate(kept, 1):
-            if position != before:
-                connection.execute(update(pages).where(pages.c.id == id_).values(position=position))
 
-    def _wanted(self, question_set: int, arm: int | None, size: int, rng: Random) -> dict[int, int]:
+    def drop(self, connection: Connection, page: Row[Any]) -> None:
+        """Takes a page out of its batch. It stays, so that its item is not shown to this participant again."""
+        connection.execute(update(pages).where(pages.c.id == page.id).values(position=-page.id))
+        own = (pages.c.participant == page.participant, pages.c.batch == page.batch)
+        later = select(pages.c.id, pages.c.position).where(*own, pages.c.position > page.position)
+        for id_, position in connection.execute(later.order_by(pages.c.position)).all():
+            connection.execute(update(pages).where(pages.c.id == id_).values(position=position - 1))
+
+    def _wanted(self, block: Block, question_set: int, arm: int | None, rng: Random) -> dict[int, int]:
         """Items wanted per arm: all from one, or evenly from every condition."""
         if arm is not None:
-            return {arm: size}
-        count = len(self.study.conditions)
-        numbers = [question_set * count + i for i in range(count)]
+            return {arm: block.size}
+        numbers = block.arms_of(question_set)
         rng.shuffle(numbers)
-        share, rest = divmod(size, count)
+        share, rest = divmod(block.size, len(numbers))
         return {number: share + (i < rest) for i, number in enumerate(numbers)}
 
-    def _golds(self, question_set: int, conditions: list[str], met: set[int], rng: Random) -> list[dict[str, Any]]:
-        if self.study.plan.gold is None:
+    def _golds(
+        self, block: Block, question_set: int, conditions: list[str], met: set[int], rng: Random
+    ) -> list[dict[str, Any]]:
+        if block.gold_plan is None:
             return []
-        asked = set(self.study.question_sets[question_set])
-        known = [part for part in self.study.plan.gold.items if asked & set(part.accept)]
-        new = [part for part in known if self.gold[part.item] not in met]
-        chosen = rng.sample(new, min(self.study.plan.gold.per_batch, len(new)))
+        asked = set(block.question_sets[question_set - block.first_set])
+        known = [part for part in block.gold_plan.items if asked & set(part.accept)]
+        new = [part for part in known if self.apart[part.item] not in met]
+        chosen = rng.sample(new, min(block.gold_plan.per_batch, len(new)))
         return [
-            _page(None, "gold", self.gold[part.item], part.condition or rng.choice(conditions), part.item)
+            _page(None, "gold", self.apart[part.item], part.condition or rng.choice(conditions), part.item)
             for part in chosen
         ]
 
-    def _checks(self, question_set: int, conditions: list[str], met: set[int], rng: Random) -> list[dict[str, Any]]:
-        plan, asked = self.study.plan.attention, self.study.question_sets[question_set]
-        known = [check.id for check in self.study.checks.values() if check.question in asked]
+    def _checks(
+        self, block: Block, question_set: int, conditions: list[str], met: set[int], rng: Random
+    ) -> list[dict[str, Any]]:
+        plan, asked = block.attention, block.question_sets[question_set - block.first_set]
+        known = [check.id for check in block.checks.values() if check.question in asked]
         if plan is None or not known:
             return []
         rng.shuffle(known)
         chosen = [known[i % len(known)] for i in range(plan.per_batch)]
-        return [_page(None, "attention", self._borrowed(met, rng), rng.choice(conditions), id_) for id_ in chosen]
+        return [
+            _page(None, "attention", self._borrowed(block, met, rng), rng.choice(conditions), id_) for id_ in chosen
+        ]
 
-    def _borrowed(self, met: set[int], rng: Random) -> int | None:
+    def _borrowed(self, block: Block, met: set[int], rng: Random) -> int | None:
         """An item to show with an attention check that the participant does not judge.
 
         Participants who may judge every item see an example of the instrument instead.
         """
-        if self.study.plan.batch.per_participant > 1:
+        rows = self.arms[block.first_arm].rows
+        if self.study.plan.batch.per_participant > 1 or len(self.study.blocks) > 1 or not rows:
             return None
-        gold = set(self.arms[0].gold)
         for _ in range(20):
-            row = rng.randrange(self.arms[0].items)
-            if row not in met and row not in gold:
+            row = rows[rng.randrange(len(rows))]
+            if row not in met:
                 met.add(row)
                 return row
         return None
@@ -216,4 +271,5 @@ def _page(
         "check": check,
         "arm": reserved.arm if reserved else None,
         "seat": reserved.seat if reserved else None,
+        "occasion": 0,
     }

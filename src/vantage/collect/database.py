@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import threading
 import time
@@ -17,7 +16,7 @@ from vantage.collect.events import record
 from vantage.collect.private import PrivateStore, identities
 from vantage.collect.pseudonyms import derived
 from vantage.collect.study import AnnotationStudy
-from vantage.collect.study_setup import allocations, open_database, read_setting, write_setting
+from vantage.collect.study_setup import allocations, open_database, read_setting, stored_rows, write_setting
 from vantage.collect.tables import items, receipts
 from vantage.collect.withdrawal import TABLES, pending
 
@@ -47,11 +46,9 @@ class StudyDatabase:
             raise
         self.read, self.write = self.sql.read, self.sql.write
         self.key = self.private.setting("secret") or ""
-        count, gold = self.read(lambda c: [read_setting(c, key) or "" for key in ("count", "gold")])
-        gold_rows = tuple(json.loads(gold))
-        gold_items = select(items.c.item, items.c.row).where(items.c.row.in_(gold_rows))
-        rows: dict[str, int] = self.read(lambda c: {one.item: one.row for one in c.execute(gold_items)})
-        arms, adaptive = allocations(study, int(count), gold_rows), study.plan.adaptive
+        known = select(items.c.item, items.c.row).where(items.c.item.in_(study.kept_apart))
+        rows: dict[str, int] = self.read(lambda c: {one.item: one.row for one in c.execute(known)})
+        arms, adaptive = allocations(study, self.read(lambda c: stored_rows(c, study))), study.plan.adaptive
         adapting = None if adaptive is None else Adapting(study, adaptive, arms)
         self.batches = Batches(study, arms, rows, adapting)
         self._paused = (False, 0.0)

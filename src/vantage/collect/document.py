@@ -1,6 +1,6 @@
 """The keys of a study file, from which its JSON Schema is generated.
 
-`study.AnnotationStudy` adds what these models refer to: the instrument and the items.
+`study.AnnotationStudy` adds what these models refer to: the instruments and the items.
 """
 
 from __future__ import annotations
@@ -11,121 +11,22 @@ from typing import Annotated, Any, Literal
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
 from vantage.adaptive.until import Until
+from vantage.collect.block_document import (
+    AttentionPart,
+    BatchPart,
+    ConditionsPart,
+    DoublePart,
+    GoldPart,
+    OrderPart,
+    PresentationPart,
+    Questions,
+)
+from vantage.collect.flow_document import PhasePart, QuizPart, TraitId, TraitPart
 from vantage.collect.rules import Rule
-from vantage.instruments.document import DocumentPart, Id, QuestionId, Text
+from vantage.instruments.document import DocumentPart, Id, Text
 
-Share = Annotated[float, Field(ge=0, le=1)]
 Code = Annotated[str, Field(pattern=r"^[A-Za-z0-9_-]{1,64}$")]
 """A platform's code: letters, digits, hyphens and underscores."""
-
-
-class ConditionsPart(DocumentPart):
-    """The instrument's conditions under which items are judged."""
-
-    between: tuple[Id, ...] = ()
-    """Each participant works under one of these."""
-    within: tuple[Id, ...] = ()
-    """Each participant works under all of these, with different items under each."""
-
-    @model_validator(mode="after")
-    def _one_of_them(self) -> ConditionsPart:
-        if bool(self.between) == bool(self.within):
-            raise ValueError("give either 'between' or 'within'")
-        return self
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The conditions, between or within participants."""
-        return self.between or self.within
-
-
-class BatchPart(DocumentPart):
-    """How much one participant does."""
-
-    size: Annotated[int, Field(ge=1, le=1000)] = 50
-    """Items per batch, not counting checks."""
-    per_participant: Annotated[int, Field(ge=1, le=100_000)] = 1
-    """Batches that one participant may do, one after the other."""
-
-
-class OrderPart(DocumentPart):
-    """The order in which items are assigned and shown."""
-
-    items: Literal["random", "fixed"] = "random"
-    """`random`: a different order for each participant; `fixed`: the order of the corpus for everyone."""
-    seed: int = 0
-    """Random seed for orders, positions of checks and subsets."""
-
-
-class AttentionCheckPart(DocumentPart):
-    """An attention check defined in the study file: an instruction with a known answer."""
-
-    id: Id
-    """The name of the check in the export."""
-    instruction: Text
-    """The instruction shown with the item, such as "Choose 4 here"."""
-    question: QuestionId
-    """The question whose scale is used."""
-    accept: Annotated[list[float], Field(min_length=1)]
-    """Codes that pass."""
-
-
-class AttentionPart(DocumentPart):
-    """Attention checks, mixed in at random positions."""
-
-    per_batch: Annotated[int, Field(ge=0, le=100)] = 1
-    """Number per batch."""
-    checks: tuple[Id | AttentionCheckPart, ...] = ()
-    """Ids of the instrument's checks, or your own checks; by default all of the instrument's."""
-    threshold: Share = 0.2
-    """Participants who fail a larger share than this are flagged for review."""
-    placed: Literal["above", "inside"] = "above"
-    """Whether the instruction stands above the questions, or inside the text of an ordinary-looking item."""
-
-
-class RangePart(DocumentPart):
-    """A range of a scale, both ends included."""
-
-    from_: Annotated[float, Field(alias="from")]
-    """The lowest answer that passes."""
-    to: float
-    """The highest answer that passes."""
-
-    @model_validator(mode="after")
-    def _rises(self) -> RangePart:
-        if self.from_ > self.to:
-            raise ValueError("'from' is larger than 'to'")
-        return self
-
-
-class GoldItemPart(DocumentPart):
-    """An item whose answers are known."""
-
-    item: Text
-    """Its id in the corpus; gold items are not assigned for ordinary judgment."""
-    accept: Annotated[dict[QuestionId, list[float] | RangePart], Field(min_length=1)]
-    """Codes, or the range, that pass, for one or more questions."""
-    condition: str = ""
-    """The condition it is shown under, where the answer depends on it; by default the participant's."""
-
-
-class GoldPart(DocumentPart):
-    """Items with known answers, mixed in at random positions."""
-
-    per_batch: Annotated[int, Field(ge=0, le=100)] = 1
-    """Number per batch."""
-    items: Annotated[list[GoldItemPart], Field(min_length=1)]
-    threshold: Share = 0.2
-    """Participants who fail a larger share than this are flagged for review."""
-
-
-class DoublePart(DocumentPart):
-    """A random subset of the items that more raters judge, to measure agreement."""
-
-    share: Annotated[float, Field(gt=0, le=1)]
-    """Size of the subset, as a share of the items."""
-    raters: Annotated[int, Field(ge=2, le=1000)] = 2
-    """Raters wanted per item of the subset."""
 
 
 class RulePart(DocumentPart):
@@ -177,70 +78,6 @@ class RatersPart(DocumentPart):
     def extra(self) -> int:
         """The most ratings of an item beyond the core."""
         return self.max - self.min
-
-
-class TraitPart(DocumentPart):
-    """A question about the participant."""
-
-    id: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=64)]
-    """The column of the raters table that holds the answer."""
-    ask: Text
-    """The question as the participant reads it."""
-    options: tuple[Text, ...] = ()
-    """The answers to choose from; without options participants type their answer."""
-    kind: Literal["choice", "several", "number", "text"] = "choice"
-    """One option, any number of options, a whole number, or a line of text."""
-    from_: Annotated[int | None, Field(alias="from")] = None
-    """The lowest accepted number."""
-    to: int | None = None
-    """The highest accepted number."""
-    required: bool = False
-    """Whether the participant must answer."""
-
-    @model_validator(mode="after")
-    def _fits(self) -> TraitPart:
-        if (self.kind in ("choice", "several")) != bool(self.options):
-            raise ValueError("'options' are required for the kinds 'choice' and 'several', and only valid there")
-        if len(set(self.options)) < len(self.options):
-            raise ValueError("duplicate option")
-        if self.kind != "number" and (self.from_ is not None or self.to is not None):
-            raise ValueError("'from' and 'to' are only valid for the kind 'number'")
-        return self
-
-
-class QuizQuestionPart(DocumentPart):
-    """One question of the comprehension quiz."""
-
-    ask: Text
-    """The question as the participant reads it."""
-    options: Annotated[list[Text], Field(min_length=2)]
-    """The answers to choose from."""
-    answer: Annotated[int, Field(ge=1)]
-    """The right option, counted from 1."""
-    explain: str = ""
-    """An explanation, shown after a wrong answer."""
-
-    @model_validator(mode="after")
-    def _exists(self) -> QuizQuestionPart:
-        if self.answer > len(self.options):
-            raise ValueError(f"'answer' is {self.answer}, but there are {len(self.options)} options")
-        return self
-
-
-class QuizPart(DocumentPart):
-    """A comprehension quiz after the guidelines; participants who fail are screened out."""
-
-    questions: Annotated[list[QuizQuestionPart], Field(min_length=1)]
-    needed: Annotated[int | None, Field(ge=1)] = None
-    """Right answers needed to pass; by default all."""
-    attempts: Annotated[int, Field(ge=1, le=10)] = 2
-    """Attempts allowed; crowd platforms require two."""
-
-    @model_validator(mode="after")
-    def _possible(self) -> QuizPart:
-        if self.needed is not None and self.needed > len(self.questions):
-            raise ValueError(f"'needed' is {self.needed}, but there are {len(self.questions)} questions")
-        return self
 
 
 class OfferPart(DocumentPart):
@@ -297,39 +134,6 @@ class RecruitmentPart(DocumentPart):
     """Another address to return to; `{code}` is replaced by the code, `{id}` by the person's id on the platform."""
 
 
-class PresentationPart(DocumentPart):
-    """How questions are put, apart from what they ask: one level of a factor for everyone, or one of several for each.
-
-    Answers are stored in the codes of the questions, whatever was shown; the export says how each was asked.
-    """
-
-    order: Literal["up", "down", "random"] | list[Literal["up", "down", "random"]] | None = None
-    """The order of the options; `random` is drawn for each participant."""
-    labels: Literal["numbers", "words", "letters"] | list[Literal["numbers", "words", "letters"]] | None = None
-    """What the options are called."""
-    direction: Literal["plain", "reversed"] | list[Literal["plain", "reversed"]] | None = None
-    """The question, or its reversed twin."""
-    wording: Annotated[int, Field(ge=1)] | list[Annotated[int, Field(ge=1)]] | None = None
-    """Which wording: 1 is the question's own, 2 its first paraphrase."""
-    middle: Literal["shown", "hidden"] | list[Literal["shown", "hidden"]] | None = None
-    """Whether there is a middle option."""
-    optout: Literal["offered", "hidden"] | list[Literal["offered", "hidden"]] | None = None
-    """Whether participants may decline."""
-    questions: Literal["listed", "reversed", "random"] | list[Literal["listed", "reversed", "random"]] | None = None
-    """The order of the questions on a page."""
-    drawn: Literal["participant", "page"] = "participant"
-    """Whether a participant keeps one presentation, or gets another on each page."""
-
-    @property
-    def levels(self) -> dict[str, tuple[str, ...]]:
-        """The factors that are set, with their levels."""
-        given = self.model_dump(exclude={"drawn"}, exclude_none=True)
-        return {
-            factor: tuple(str(level) for level in (value if isinstance(value, list) else [value]))
-            for factor, value in given.items()
-        }
-
-
 class StudyDocument(DocumentPart):
     """A Vantage study: which items people judge, under which conditions, and how participants are recruited."""
 
@@ -347,9 +151,7 @@ class StudyDocument(DocumentPart):
     """A bundled instrument (NAME or NAME:FORM), or an instrument file, relative to this file."""
     parameters: Annotated[dict[Id, str], Field(default_factory=dict)]
     """Values for the instrument's parameters."""
-    questions: Literal["together", "one per participant"] | list[Annotated[list[QuestionId], Field(min_length=1)]] = (
-        "together"
-    )
+    questions: Questions = "together"
     """All on one page, one question per participant, or groups of questions, of which each participant gets one."""
     conditions: ConditionsPart | None = None
     """Conditions of the instrument; by default all fields are shown and the condition is empty."""
@@ -375,6 +177,10 @@ class StudyDocument(DocumentPart):
     traits: tuple[TraitPart, ...] = ()
     """Questions about the participant, asked after consent."""
     quiz: QuizPart | None = None
+    flow: tuple[PhasePart, ...] = ()
+    """The phases of the study in order; by default consent, traits, guidelines, quiz and one block of all items."""
+    quotas: Annotated[dict[TraitId, dict[str, Annotated[int, Field(ge=0)]]], Field(default_factory=dict)]
+    """Most participants with each answer to a question about them; answers that are not named are not limited."""
     consent: str = ""
     """What participants agree to; by default the instrument's consent."""
     warning: str = ""

@@ -7,7 +7,8 @@ import json
 import os
 import tempfile
 import zipfile
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
@@ -16,8 +17,11 @@ import polars as pl
 from sqlalchemy import Connection, select
 
 from vantage.adaptive.until import Until
+from vantage.collect.answers import read
+from vantage.collect.blocks import Block
 from vantage.collect.evidence import summary
-from vantage.collect.study import AnnotationStudy, accepts
+from vantage.collect.phases import Training, accepts
+from vantage.collect.study import AnnotationStudy
 from vantage.collect.tables import arms, evidence, items, pages, participants, reviews, submissions
 from vantage.corpora import About, Corpus
 from vantage.corpora.schema import KIND, STATUS
@@ -30,6 +34,7 @@ JUDGED: Final[dict[str, Any]] = {
     "question": pl.String,
     "rater": pl.String,
     "condition": pl.String,
+    "sample": pl.Int64,
     "value": pl.Float64,
     "status": STATUS,
     "rationale": pl.String,
@@ -38,6 +43,7 @@ JUDGED: Final[dict[str, Any]] = {
     "seconds": pl.Float64,
     "position": pl.Int32,
     "presentation": pl.String,
+    "block": pl.String,
     "allocation": pl.String,
 }
 CHECKED: Final[dict[str, Any]] = {
@@ -84,6 +90,7 @@ def collected(connection: Connection, study: AnnotationStudy) -> Collected:
             pages.c.check,
             pages.c.condition,
             pages.c.position,
+            pages.c.question_set,
             items.c.item,
             submissions.c.answers,
             submissions.c.seconds,
@@ -99,20 +106,27 @@ def collected(connection: Connection, study: AnnotationStudy) -> Collected:
     )
     judged: list[tuple[Any, ...]] = []
     checked: list[tuple[Any, ...]] = []
-    for number, kind, check, condition, position, item, answers, seconds, at, revision, core in rows:
+    seen: Counter[tuple[Any, ...]] = Counter()
+    for number, kind, check, condition, position, group, item, answers, seconds, at, revision, core in rows:
+        block = study.blocks[0] if group is None else study.block(group)
         for question, (value, status, rationale, *way) in json.loads(answers).items():
             if kind == "item":
-                asked = way[0] if way else None
-                saved = (round(at * 1000), revision, seconds, position, asked, CORE if core else EXTRA)
-                judged.append((item, question, names[number], condition, value, status, rationale, *saved))
-            elif (passed := passed_check(study, kind, check, question, value)) is not None:
+                key = (item, question, names[number], condition)
+                saved = (round(at * 1000), revision, seconds, position, way[0] if way else None, block.id)
+                judged.append((*key, seen[key], value, status, rationale, *saved, CORE if core else EXTRA))
+                seen[key] += 1
+            elif (passed := passed_check(block, kind, check, question, value)) is not None:
                 row = (names[number], kind, check, question, condition, value, status, passed, seconds, position)
                 checked.append(row)
+    for person in people:
+        checked += _practised(study, person["rater"], person["state"])
     judgments = pl.DataFrame(judged, schema={**JUDGED, "answered_at": pl.Int64}, orient="row").cast(
         {"answered_at": JUDGED["answered_at"]}
     )
     if judgments["presentation"].null_count() == len(judgments):
         judgments = judgments.drop("presentation")
+    if len(study.blocks) == 1:
+        judgments = judgments.drop("block")
     if study.plan.adaptive is None or not Until.parse(study.plan.adaptive.until).by_item:
         judgments = judgments.drop("allocation")
     return Collected(
@@ -135,12 +149,25 @@ _PEOPLE: Final[dict[str, Any]] = {
 }
 
 
-def passed_check(study: AnnotationStudy, kind: str, check: str, question: str, value: float | None) -> bool | None:
+def _practised(study: AnnotationStudy, rater: str, state: str) -> Iterator[tuple[Any, ...]]:
+    """The answers to training items."""
+    stored = json.loads(state)
+    for phase in study.flow.phases:
+        if isinstance(phase, Training):
+            for index, text in enumerate(phase.stored(stored)):
+                part, answers = phase.part.items[index], read(text)
+                name = part.item if isinstance(part.item, str) else f"training {index + 1}"
+                for question, right in phase.right(index, answers).items():
+                    value, status = answers[question].value, answers[question].status
+                    yield rater, "training", name, question, part.condition, value, status, right, None, index + 1
+
+
+def passed_check(block: Block, kind: str, check: str, question: str, value: float | None) -> bool | None:
     """Whether an answer passes a check; null for questions that the check does not concern."""
     if kind == "attention":
-        asked = study.checks.get(check)
+        asked = block.checks.get(check)
         return value in asked.accept if asked is not None and asked.question == question else None
-    gold = study.gold.get(check)
+    gold = block.gold.get(check)
     if gold is None or question not in gold.accept:
         return None
     return accepts(gold.accept[question], value)
@@ -162,13 +189,13 @@ def corpus_of(study: AnnotationStudy, answers: Collected) -> Corpus:
         *_decisions(people),
     )
     given = [json.loads(traits) if traits else {} for traits in people["traits"]]
-    columns = [_trait(trait.id, trait.kind, [row.get(trait.id) for row in given]) for trait in study.plan.traits]
+    columns = [_trait(trait.id, trait.kind, [row.get(trait.id) for row in given]) for trait in study.traits]
     notes = (*study.corpus.about.notes, f"Human judgments were collected in the study '{study.id}'.")
     return Corpus(
         items=study.corpus.items,
         raters=raters.hstack(columns),
         judgments=answers.judgments,
-        instruments=study.instrument,
+        instruments=list({block.instrument.id: block.instrument for block in study.blocks}.values()),
         about=replace(study.corpus.about, notes=notes) if study.corpus.about else About(name=study.id, notes=notes),
     )
 

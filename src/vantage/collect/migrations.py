@@ -11,11 +11,12 @@ from typing import Final
 from sqlalchemy import Connection, inspect
 from sqlalchemy.schema import CreateColumn
 
-from vantage.collect.tables import METADATA, settings
+from vantage.collect.tables import METADATA, pages, settings
 from vantage.errors import InputError
 
-VERSION: Final = 3
-"""2: notes on verdicts, and their history. 3: consent, events, drafts, evidence, secrets apart from the answers."""
+VERSION: Final = 4
+"""2: notes on verdicts, and their history. 3: consent, events, drafts, evidence, secrets apart from the answers.
+4: flows, in which an item may be shown again."""
 
 
 def prepare(connection: Connection) -> bool:
@@ -36,6 +37,8 @@ def prepare(connection: Connection) -> bool:
                 if column.name not in known:
                     shape = CreateColumn(column).compile(dialect=connection.dialect)
                     connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD COLUMN {shape}")
+        if version < 4:
+            _allow_repeats(connection)
         connection.execute(settings.update().where(settings.c.key == "schema").values(value=str(VERSION)))
     return False
 
@@ -62,3 +65,22 @@ def _version(connection: Connection) -> int:
             remedy="update Vantage",
         )
     return version
+
+
+def _allow_repeats(connection: Connection) -> None:
+    """Before version 4 no item could be shown twice to a participant."""
+    if connection.dialect.name != "sqlite":
+        connection.exec_driver_sql("ALTER TABLE pages DROP CONSTRAINT pages_item_once")
+        unique = "ALTER TABLE pages ADD CONSTRAINT pages_item_once UNIQUE (participant, row, occasion)"
+        connection.exec_driver_sql(unique)
+        return
+    # SQLite cannot change a constraint, so the table is written anew.
+    connection.exec_driver_sql("PRAGMA defer_foreign_keys=ON")
+    for index in inspect(connection).get_indexes(pages.name):
+        connection.exec_driver_sql(f'DROP INDEX "{index["name"]}"')
+    names = ", ".join(f'"{column.name}"' for column in pages.columns)
+    connection.exec_driver_sql("CREATE TABLE pages_before AS SELECT * FROM pages")
+    connection.exec_driver_sql("DROP TABLE pages")
+    pages.create(connection)
+    connection.exec_driver_sql(f"INSERT INTO pages ({names}) SELECT {names} FROM pages_before")  # noqa: S608
+    connection.exec_driver_sql("DROP TABLE pages_before")

@@ -4,42 +4,42 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, Final, TypeVar, cast
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, TypeVar
 
-from sqlalchemy import Connection, bindparam, func, select, update
+from sqlalchemy import Connection, bindparam, select, update
 from sqlalchemy.engine import Row
 from sqlalchemy.exc import IntegrityError
 
-from vantage.collect import assignment, drafts, entry
-from vantage.collect.answers import check_traits, checked
+from vantage.collect import assignment, drafts, entry, quotas
+from vantage.collect.answers import checked
 from vantage.collect.database import StudyDatabase
 from vantage.collect.events import record, store_wording
+from vantage.collect.flow_document import TraitPart
 from vantage.collect.languages import sentence
+from vantage.collect.phases import Guidelines, Phase, Questionnaire, Task, Training
+from vantage.collect.places import IN_PROGRESS, ParticipantPlaces, move, place_of
 from vantage.collect.pseudonyms import code_of
 from vantage.collect.reviewing import apply_rules
-from vantage.collect.submissions import Submission, already_saved, item_page, page_number, save
-from vantage.collect.tables import pages, participants
+from vantage.collect.submissions import Submission, already_saved, item_page, page_number, save, show
+from vantage.collect.tables import items, pages, participants
 from vantage.collect.views import (
     CompletionPath,
     ItemPage,
     Known,
     Participant,
+    Practice,
     QuestionAnswer,
     QuizResult,
     Receipt,
     Refused,
     Step,
-    StepKind,
     Submitted,
 )
 from vantage.collect.withdrawal import anonymous, erase, receipt
 
 K = TypeVar("K")
 V = TypeVar("V")
-RESERVING: Final = ("traits", "guidelines", "quiz", "working")
-"""The stages in which work is reserved for a participant."""
 PATIENCE: Final = 3.0
 """Seconds that a withdrawal waits for the last remains to be removed."""
 CACHED: Final = 100_000
@@ -47,18 +47,20 @@ CACHED: Final = 100_000
 PROLIFIC: Final = "https://app.prolific.com/submissions/complete?cc={code}"
 
 _BY_ID = select(participants.c.id, participants.c.number).where(participants.c.id == bindparam("id"))
-_BY_NUMBER = select(participants).where(participants.c.number == bindparam("number"))
-_LOCKED = _BY_NUMBER.with_for_update()
+_ASKED = (
+    select(pages.c.question_set, participants.c.question_set)
+    .join(participants, participants.c.number == pages.c.participant)
+    .where(pages.c.id == bindparam("page"), participants.c.number == bindparam("number"))
+)
 
 
-class ParticipantService:
+class ParticipantService(ParticipantPlaces):
     """What participants can do. See `service` for the rules that hold for every method."""
 
     def __init__(self, database: StudyDatabase) -> None:
-        self.database, self.study = database, database.study
-        self._batches = database.batches
+        super().__init__(database)
         self._by_id: dict[str, Participant] = {}
-        self._question_sets: dict[int, int] = {}
+        self._question_sets: dict[tuple[int, int], int] = {}
 
     def enter(self, params: Mapping[str, str]) -> Participant:
         """Admits a visitor by the parameters of their link: a known participant returns, a new one is created.
@@ -136,7 +138,7 @@ class ParticipantService:
         declined: list[str] = []
 
         def job(connection: Connection, person: Row[Any]) -> None:
-            if person.stage not in ("consent", "full"):
+            if person.stage not in ("consent", "full") or (person.stage == "full" and person.place is not None):
                 return
             if not agreed:
                 declined.append(person.rater)
@@ -144,10 +146,17 @@ class ParticipantService:
                 return
             agreement = {"consented_at": time.time(), "wording": store_wording(connection, text)}
             record(connection, "consented", person.rater, wording=agreement["wording"])
-            if self._batches.begin(connection, person, time.time()):
-                _move(connection, person, "traits" if self.study.plan.traits else "guidelines", **agreement)
-            else:
-                _move(connection, person, "full", **agreement)
+            route = self._route(connection, person)
+            # Blocks that are full are left out; somebody for whom there is no work is not asked anything.
+            while (first := self._task(route)) is not None:
+                if self._batches.begin(connection, person, first.block, time.time()):
+                    break
+                route.remove(first.number)
+            if first is None:
+                move(connection, person, "full", **agreement)
+                return
+            move(connection, person, "consent", route=json.dumps(route), place=0, state="{}", traits=None, **agreement)
+            self._advance(connection, self._row(connection, person.number))
 
         step = self._change(participant, job)
         if declined:
@@ -156,60 +165,74 @@ class ParticipantService:
             self.database.complete_deletions(PATIENCE)
         return step
 
+    def asked(self, participant: Participant) -> tuple[TraitPart, ...]:
+        """The questions about the participant that are asked now, at `screener` and `traits`."""
+        person = self.database.read(lambda c: self._row(c, participant.number))
+        phase = self._phase(person)
+        return phase.asked(place_of(person).traits) if isinstance(phase, Questionnaire) else ()
+
+    def phase(self, participant: Participant) -> Phase:
+        """The participant's phase."""
+        return self._phase(self.database.read(lambda c: self._row(c, participant.number)))
+
+    def guide(self, participant: Participant) -> Guidelines | None:
+        """The guidelines that a participant may read now: those of their phase or block, else the last they read."""
+        person = self.database.read(lambda c: self._row(c, participant.number))
+        phases = [self.study.flow.phases[number] for number in self._route_of(person)]
+        here = self._index(person)
+        before = [phase for phase in phases[: here + 1] if isinstance(phase, Guidelines)]
+        phase = phases[min(here, len(phases) - 1)]
+        if isinstance(phase, Task):
+            return next((one for one in reversed(before) if phase.block in one.blocks), None)
+        return before[-1] if before and person.stage != "consent" else None
+
+    def practice(self, participant: Participant) -> Practice:
+        """The item that a participant practises on, at `training`."""
+        person = self.database.read(lambda c: self._row(c, participant.number))
+        phase = self._phase(person)
+        if not isinstance(phase, Training):
+            raise Refused(sentence("You have no page to answer now."), "conflict")
+        index, answers = phase.at(place_of(person))
+        part = phase.part.items[index]
+        shown: Mapping[str, Any] = part.item if isinstance(part.item, dict) else self._record(part.item)
+        return Practice(
+            position=index + 1,
+            items=len(phase.part.items),
+            condition=part.condition,
+            record=shown,
+            instrument=phase.instrument,
+            questions=phase.questions(index),
+            answers=answers or {},
+            right=phase.right(index, answers) if answers else {},
+            explain=part.explain,
+        )
+
     def give_traits(self, participant: Participant, answers: Mapping[str, str | Sequence[str]]) -> Step:
-        """Stores the answers to the study's trait questions, by trait id, as the form sends them.
+        """Stores the answers to the questions about the participant, by id, as the form sends them.
 
         A choice is the option's text (several: a sequence of them), a number its digits. Missing or empty means no
-        answer. Raises `InvalidAnswers` with a sentence per trait.
+        answer. Raises `InvalidAnswers` with a sentence per question. The screener's rules and the quotas apply.
         """
-        traits = json.dumps(check_traits(self.study.plan.traits, answers))
+        return self._answer(participant, ("traits", "screener"), answers)[0]
 
-        def job(connection: Connection, person: Row[Any]) -> None:
-            if person.stage != "traits":
-                return
-            drafts.drop(connection, person.number)
-            _move(connection, person, "guidelines", traits=traits)
-            if self.study.plan.adaptive and self.study.plan.adaptive.balance:
-                again = self._row(connection, person.number)
-                if not self._batches.begin_again(connection, again, time.time()):
-                    _move(connection, person, "full", lease=None)
-
-        return self._change(participant, job)
+    def confirm(self, participant: Participant) -> Step:
+        """The participant goes on from a page that is only read: guidelines, feedback or debriefing."""
+        return self._answer(participant, ("guidelines", "training", "debriefing"), None)[0]
 
     def confirm_guidelines(self, participant: Participant) -> Step:
         """The participant confirms having read the guidelines."""
+        return self._answer(participant, ("guidelines",), None)[0]
 
-        def job(connection: Connection, person: Row[Any]) -> None:
-            if person.stage == "guidelines":
-                _move(connection, person, "quiz" if self.study.plan.quiz else "working")
-
-        return self._change(participant, job)
+    def give_practice(self, participant: Participant, answers: Mapping[str, QuestionAnswer]) -> Step:
+        """Answers about the item of `practice`; feedback follows, then `confirm`."""
+        return self._answer(participant, ("training",), answers)[0]
 
     def answer_quiz(self, participant: Participant, answers: Sequence[int | None]) -> QuizResult:
         """One attempt: for each question the chosen option, counted from 0, or null. Then ask for `step` again."""
-        quiz = self.study.plan.quiz
-        if quiz is None:
-            raise Refused("This study has no quiz.", "conflict")
-        given = [*answers, *[None] * len(quiz.questions)]
-        wrong = tuple(n for n, (q, a) in enumerate(zip(quiz.questions, given, strict=False)) if a != q.answer - 1)
-        passed = len(quiz.questions) - len(wrong) >= (quiz.needed or len(quiz.questions))
-
-        def job(connection: Connection) -> QuizResult:
-            person = self._row(connection, participant.number, lock=True)
-            if person.stage != "quiz":
-                raise Refused(sentence("You have already taken the quiz."), "conflict")
-            attempts = person.attempts + 1
-            if passed:
-                _move(connection, person, "working", attempts=attempts)
-            elif attempts < quiz.attempts:
-                _move(connection, person, "quiz", attempts=attempts)
-            else:
-                assignment.release(connection, person.number, ["open"], becomes="lapsed")
-                _move(connection, person, "screened_out", attempts=attempts, lease=None)
-                record(connection, "screened_out", person.rater, rule="quiz")
-            return QuizResult(passed, wrong, max(quiz.attempts - attempts, 0))
-
-        return self.database.write(job)
+        result = self._answer(participant, ("quiz",), answers)[1]
+        if not isinstance(result, QuizResult):
+            raise Refused(sentence("You have already taken the quiz."), "conflict")
+        return result
 
     def page(self, participant: Participant, position: int) -> ItemPage:
         """The page at a position (counted from 1) of the current batch; `Refused` for one that does not exist.
@@ -226,7 +249,12 @@ class ParticipantService:
                 raise Refused(sentence("There is no such page."), "unknown")
             return item_page(connection, self.study, person, step, position)
 
-        return self.database.read(job)
+        page = self.database.read(job)
+        _cache(self._question_sets, (participant.number, page_number(page.token)), page.group)
+        if page.seconds_left is not None and self.study.block(page.group).page_seconds:
+            number = page_number(page.token)
+            self.database.write(lambda c: show(c, number))
+        return page
 
     def submit(
         self,
@@ -245,7 +273,8 @@ class ParticipantService:
         reassigned.
         """
         page = page_number(token)
-        questions, ways = self.study.shown(self._group_of(participant), participant.number, page)
+        group = self._group_of(participant, page)
+        questions, ways = self.study.shown(group, participant.number, page)
         submission = Submission(
             participant.number,
             page,
@@ -257,7 +286,12 @@ class ParticipantService:
         )
 
         def job(connection: Connection) -> Submitted:
-            saved = save(connection, submission, self._batches.lease)
+            limit = self.study.block(group).page_seconds
+            saved = save(connection, submission, self._batches.lease, limit)
+            if saved.late is not None:
+                self._drop(connection, self._row(connection, participant.number), saved.late)
+                step = self._step(connection, self._row(connection, participant.number)) or Step("full")
+                return Submitted(saved.position, saved.revision, repeated=False, step=step, late=True)
             if saved.expired:
                 self._renew(connection, self._row(connection, participant.number))
             step = saved.step or self._step(connection, self._row(connection, participant.number)) or Step("full")
@@ -266,7 +300,10 @@ class ParticipantService:
         return self.database.write(job)
 
     def finish(self, participant: Participant) -> CompletionPath:
-        """Makes the batch final (possible at `review`); may be repeated. Nothing can be changed afterwards."""
+        """Makes the block final (possible at `review`) and goes to the next phase; may be repeated after the last.
+
+        Nothing can be changed afterwards. The path is empty while there are further phases.
+        """
 
         def job(connection: Connection) -> CompletionPath:
             person = self._row(connection, participant.number, lock=True)
@@ -274,12 +311,15 @@ class ParticipantService:
                 if not person.pages or person.answered < person.pages:
                     raise Refused(sentence("Some pages are not answered yet."), "conflict")
                 drafts.drop(connection, person.number)
-                _move(connection, person, "finished", lease=None, finished_at=time.time())
+                move(connection, person, "working", lease=None, deadline=None)
                 record(connection, "finished", person.rater, batch=person.batch)
                 apply_rules(connection, self.study, self._row(connection, participant.number))
+                self._advance(connection, self._row(connection, participant.number))
                 person = self._row(connection, participant.number)
-            if person.stage != "finished":
+            elif person.stage != "finished" and (person.place is None or not person.batch or self._reserved(person)):
                 raise Refused(sentence("You have nothing to submit yet."), "conflict")
+            if person.stage != "finished":
+                return CompletionPath()
             return self._completion(person.stage, person.source, person.rater)
 
         return self.database.write(job)
@@ -299,9 +339,10 @@ class ParticipantService:
         def job(connection: Connection, person: Row[Any]) -> None:
             if not self._may_do_more(person):
                 raise Refused(sentence("There is no more work for you in this study. Thank you!"), "conflict")
-            if not self._batches.begin(connection, person, time.time()):
+            block = self.study.block(person.question_set)
+            if not self._batches.begin(connection, person, block, time.time()):
                 raise Refused(sentence("All texts have been judged. Thank you!"), "conflict")
-            _move(connection, person, "working", finished_at=None)
+            move(connection, person, "working", finished_at=None, place=self._place_of(person, block))
 
         return self._change(participant, job)
 
@@ -315,11 +356,12 @@ class ParticipantService:
             if person.stage == "withdrawn":
                 return
             drafts.drop(connection, person.number)
+            quotas.give_back(connection, [person.number])
             if self.study.plan.withdrawal == "delete":
                 erase(connection, person)
                 return
             assignment.release(connection, person.number, ["open"], becomes="lapsed")
-            _move(connection, person, "withdrawn", lease=None)
+            move(connection, person, "withdrawn", lease=None)
             record(connection, "withdrawn", person.rater)
 
         step = self._change(participant, job)
@@ -343,7 +385,7 @@ class ParticipantService:
 
         def job(connection: Connection) -> float | None:
             person = self._row(connection, participant.number, lock=True)
-            if person.stage not in RESERVING or person.verdict == "excluded":
+            if person.stage not in IN_PROGRESS or person.verdict == "excluded":
                 return None
             if fields and not (token and already_saved(connection, token)):
                 drafts.store(connection, person.number, place, fields)
@@ -358,72 +400,6 @@ class ParticipantService:
     def draft(self, participant: Participant, place: str) -> dict[str, list[str]]:
         """The draft of a place; empty where there is none."""
         return self.database.read(lambda c: drafts.read(c, participant.number, place))
-
-    def _row(self, connection: Connection, number: int, *, lock: bool = False) -> Row[Any]:
-        row = connection.execute(_LOCKED if lock else _BY_NUMBER, {"number": number}).one_or_none()
-        if row is None:
-            raise Refused(
-                sentence("We do not know who you are. Please open the study from the link you were sent."), "unknown"
-            )
-        return row
-
-    def _change(self, participant: Participant, job: Callable[[Connection, Row[Any]], None]) -> Step:
-        """Changes one participant in a transaction; their step afterwards."""
-
-        def whole(connection: Connection) -> Step:
-            job(connection, self._row(connection, participant.number, lock=True))
-            person = self._row(connection, participant.number)
-            step = self._step(connection, person)
-            if step is None:
-                self._renew(connection, person)
-                step = self._step(connection, self._row(connection, participant.number))
-            return step or Step("full")
-
-        return self.database.write(whole)
-
-    def _renew(self, connection: Connection, person: Row[Any]) -> None:
-        """Reserves work again for a participant whose reservation expired; `full` where none is left."""
-        self._batches.renew(connection, person, time.time())
-        own = (pages.c.participant == person.number, pages.c.batch == person.batch, pages.c.kind == "item")
-        left = select(pages.c.id).where(*own, pages.c.position > 0, pages.c.state != "lapsed").limit(1)
-        if connection.execute(left).first() is None:
-            assignment.release(connection, person.number, ["open"], becomes="lapsed")
-            _move(connection, person, "full", lease=None)
-
-    def _step(self, connection: Connection, person: Row[Any]) -> Step | None:
-        """A participant's step; null where work must be reserved again first, which needs a write."""
-        stage = person.stage
-        if person.verdict == "excluded" and stage in ("consent", *RESERVING):
-            return Step("screened_out")
-        if stage in ("consent", "full", *RESERVING) and self.database.is_paused(connection):
-            return Step("paused")
-        if stage in ("consent", "full"):
-            begun = person.batch > 0
-            return Step("consent") if self._batches.work_left(connection, time.time()) else Step("full", lapsed=begun)
-        if stage in RESERVING and person.lease is None:
-            return None
-        left = None if person.lease is None else max(person.lease - time.time(), 0.0)
-        if stage == "quiz":
-            assert self.study.plan.quiz is not None  # noqa: S101
-            return Step("quiz", attempts_left=self.study.plan.quiz.attempts - person.attempts, left=left)
-        if stage == "working":
-            return replace(Step.in_batch(person.pages, person.answered), left=left)
-        if stage == "finished":
-            return Step("finished", more=self._may_do_more(person) and self._has_more(connection, person))
-        return Step(cast("StepKind", stage), left=left)
-
-    def _may_do_more(self, person: Row[Any]) -> bool:
-        return bool(
-            person.stage == "finished"
-            and person.verdict != "excluded"
-            and person.batch < self.study.plan.batch.per_participant
-        )
-
-    def _has_more(self, connection: Connection, person: Row[Any]) -> bool:
-        """Whether there are items that this participant has not seen, and any work at all."""
-        own = select(func.count()).where(pages.c.participant == person.number, pages.c.kind == "item")
-        seen: int = connection.execute(own).scalar_one()
-        return seen < self._batches.arms[0].pool and self._batches.work_left(connection, time.time())
 
     def _completion(self, stage: str, source: str, rater: str, *, excluded: bool = False) -> CompletionPath:
         plan = self.study.plan.recruitment
@@ -452,14 +428,22 @@ class ParticipantService:
         own = plan.failed_check_code if excluded else plan.no_consent_code if stage == "declined" else None
         return own or plan.screen_out_code
 
-    def _group_of(self, participant: Participant) -> int:
-        """Which questions a participant is asked, which never change once they have a batch."""
-        chosen = self._question_sets.get(participant.number)
+    def _record(self, item: str) -> Mapping[str, Any]:
+        """The fields of an item of the corpus."""
+        query = select(items.c.record).where(items.c.item == item)
+        shown: Mapping[str, Any] = json.loads(self.database.read(lambda c: c.execute(query).scalar_one()))
+        return shown
+
+    def _group_of(self, participant: Participant, page: int) -> int:
+        """Which questions a page asks, which never change."""
+        key = (participant.number, page)
+        chosen = self._question_sets.get(key)
         if chosen is None:
-            chosen = self.database.read(lambda c: self._row(c, participant.number)).question_set
-            if chosen is None:
-                raise Refused(sentence("You have no page to answer now."), "conflict")
-            _cache(self._question_sets, participant.number, chosen)
+            own = {"page": page, "number": participant.number}
+            row = self.database.read(lambda c: c.execute(_ASKED, own).one_or_none())
+            if row is None:
+                raise Refused(sentence("There is no such page."), "unknown")
+            chosen = _cache(self._question_sets, key, row[0] if row[0] is not None else row[1])
         return chosen
 
 
@@ -468,8 +452,3 @@ def _cache(cache: dict[K, V], key: K, value: V) -> V:
         cache.clear()
     cache[key] = value
     return value
-
-
-def _move(connection: Connection, person: Row[Any], stage: str, **values: Any) -> None:
-    own = update(participants).where(participants.c.number == person.number)
-    connection.execute(own.values(stage=stage, **values))

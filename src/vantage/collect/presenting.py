@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import product
 from typing import TypeAlias
 
-from vantage.collect.document import PresentationPart
+from vantage.collect.block_document import PresentationPart
 from vantage.collect.views import QuestionAnswer
 from vantage.instruments import Question
 from vantage.presentations import PLAIN, Presentation, seeded

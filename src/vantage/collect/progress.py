@@ -30,8 +30,17 @@ def overview(
         select(pages.c.arm, pages.c.state, func.count().label("n")).where(held).group_by(pages.c.arm, pages.c.state)
     )
     counts: dict[tuple[int, str], int] = {(row.arm, row.state): row.n for row in connection.execute(by_state)}
+    # Items that are judged once more have no seat; those of excluded raters do not count.
+    again = (pages.c.occasion > 0, pages.c.kind == "item", participants.c.verdict != "excluded")
+    repeated = select(pages.c.arm, pages.c.state, func.count().label("n")).join(
+        participants, participants.c.number == pages.c.participant
+    )
+    for row in connection.execute(repeated.where(*again).group_by(pages.c.arm, pages.c.state)):
+        counts[row.arm, row.state] = row.n
     by_arm = (
-        select(pages.c.arm, func.count(pages.c.participant.distinct()).label("n")).where(held).group_by(pages.c.arm)
+        select(pages.c.arm, func.count(pages.c.participant.distinct()).label("n"))
+        .where(held | (pages.c.occasion > 0))
+        .group_by(pages.c.arm)
     )
     people: dict[int, int] = {row.arm: row.n for row in connection.execute(by_arm)}
     by_stage = select(participants.c.stage, func.count().label("n")).group_by(participants.c.stage)
@@ -42,9 +51,12 @@ def overview(
     return Overview(
         arms=tuple(
             ArmProgress(
+                block=study.block(arm.question_set).id,
                 condition=arm.condition,
-                questions=study.question_sets[arm.question_set],
-                wanted=sum(counts.get((arm.arm, state), 0) for state in ("answered", "open")) + free[arm.arm],
+                questions=tuple(q.id for q in study.group(arm.question_set)),
+                wanted=sum(counts.get((arm.arm, state), 0) for state in ("answered", "open")) + free[arm.arm]
+                if study.block(arm.question_set).repeats is None
+                else arm.seats,
                 answered=counts.get((arm.arm, "answered"), 0),
                 reserved=counts.get((arm.arm, "open"), 0),
                 free=free[arm.arm],
@@ -104,10 +116,12 @@ def item_answers(connection: Connection, study: AnnotationStudy, name: str) -> I
     given = [(rater, condition, json.loads(answers)) for rater, condition, answers in connection.execute(query)]
     distributions = [
         _distribution(question, condition, [(rater, answers) for rater, seen, answers in given if seen == condition])
-        for question in study.instrument.questions
+        for question in study.questions
         for condition in sorted({seen for _, seen, _ in given}) or study.conditions
     ]
-    return ItemAnswers(item.item, json.loads(item.record), tuple(distributions), len(given), item.item in study.gold)
+    return ItemAnswers(
+        item.item, json.loads(item.record), tuple(distributions), len(given), item.item in study.kept_apart
+    )
 
 
 def _distribution(question: Question, condition: str, given: list[tuple[str, dict[str, Any]]]) -> AnswerDistribution:

@@ -42,7 +42,7 @@ def reliability(study: AnnotationStudy, judgments: pl.DataFrame, *, resamples: i
 
     rows: list[pl.DataFrame] = []
     by = ["question", "condition"]
-    for question in study.instrument.questions:
+    for question in study.questions:
         part, level = judgments.filter(pl.col("question") == question.id), question.scale.level
         if part.is_empty():
             continue
@@ -70,7 +70,7 @@ def sequential(study: AnnotationStudy, judgments: pl.DataFrame, items: int) -> l
         judgments = judgments.filter(pl.col(ALLOCATION) == CORE)
     answered = judgments.filter(pl.col("value").is_not_null())
     rows = []
-    for question in study.instrument.questions:
+    for question in study.questions:
         for condition in study.conditions:
             part = answered.filter(question=question.id, condition=condition)
             if part.is_empty():
@@ -114,7 +114,7 @@ def rater_rows(
                 stage=person["stage"],
                 verdict=person["verdict"],
                 note=person["note"],
-                condition="" if person["arm"] is None else study.condition(person["arm"]),
+                condition="" if person["arm"] is None else study.block_of_arm(person["arm"]).condition(person["arm"]),
                 answered=answered.get(rater, 0),
                 pages=pages.get(person["number"], 0),
                 attention_failed=tested.get(("attention", False), 0),
@@ -174,12 +174,13 @@ def _checks(checks: pl.DataFrame) -> dict[str, dict[tuple[str, bool], int]]:
 
 def _failures(study: AnnotationStudy, tested: Mapping[tuple[str, bool], int]) -> list[str]:
     flags = []
-    for kind, plan, words in (
-        ("attention", study.plan.attention, "attention checks"),
-        ("gold", study.plan.gold, "gold items"),
+    for kind, plans, words in (
+        ("attention", [block.attention for block in study.blocks], "attention checks"),
+        ("gold", [block.gold_plan for block in study.blocks], "gold items"),
     ):
         failed, seen = tested.get((kind, False), 0), sum(n for (k, _), n in tested.items() if k == kind)
-        if plan is not None and seen and failed / seen > plan.threshold:
+        allowed = min((plan.threshold for plan in plans if plan is not None), default=1.0)
+        if seen and failed / seen > allowed:
             flags.append(f"failed {failed} of {seen} {words}")
     return flags
 
@@ -195,7 +196,7 @@ def _profiles(study: AnnotationStudy, judgments: pl.DataFrame) -> dict[str, dict
     if judgments.is_empty():
         return {}
     # Two options are ordered: more or less of one of them.
-    ordered = {q.id for q in study.instrument.questions if q.scale.ordered or len(q.scale.options) == 2}
+    ordered = {q.id for q in study.questions if q.scale.ordered or len(q.scale.options) == 2}
     rows: dict[str, list[dict[str, Any]]] = {}
     for row in rater_quality(judgments, by="question").iter_rows(named=True):
         if row["question"] not in ordered:

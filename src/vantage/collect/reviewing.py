@@ -100,5 +100,9 @@ def facts(connection: Connection, study: AnnotationStudy, participant: int) -> d
 
 
 def _failed(study: AnnotationStudy, kind: str, check: str, told: Mapping[str, Any]) -> bool:
-    results = [passed_check(study, kind, check, question, answer[0]) for question, answer in told.items()]
+    results = [
+        passed_check(block, kind, check, question, answer[0])
+        for block in study.blocks
+        for question, answer in told.items()
+    ]
     return any(result is False for result in results)

@@ -4,21 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
+from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from vantage.collect import evidence
+from vantage.collect.blocks import Block, blocks_of, instrument_key, phases_of
 from vantage.collect.copies import ModelReasons
-from vantage.collect.document import AttentionCheckPart, GoldItemPart, RangePart, StudyDocument
+from vantage.collect.document import StudyDocument
+from vantage.collect.flow import Flow, flow_of
+from vantage.collect.flow_checks import FlowChecks, training_items
+from vantage.collect.flow_document import TraitPart
 from vantage.collect.languages import language
-from vantage.collect.presenting import Shown, assigned, shown
-from vantage.collect.study_checks import PlanChecks, check_items
+from vantage.collect.presenting import Shown
+from vantage.collect.study_checks import check_blocks, check_languages, check_recruitment
 from vantage.corpora import Corpus
-from vantage.documents import Document
-from vantage.errors import InputError, Problems
-from vantage.instruments import Check, Instrument, Question, grouped
+from vantage.documents import Document, Loc
+from vantage.errors import InputError, Problems, nearest
+from vantage.instruments import Instrument, Question
 from vantage.presentations import PLAIN, Presentation
+
+BUNDLED: Final = "flow:"
+"""What the name of a bundled flow begins with, where a study file is expected."""
 
 
 @dataclass(frozen=True)
@@ -31,16 +39,22 @@ class AnnotationStudy:
 
     plan: StudyDocument
     """The file, as it was written."""
-    instrument: Instrument
+    instruments: Mapping[str, Instrument]
+    """The study's own instrument under the empty name, and those of blocks by `blocks.instrument_key`."""
     corpus: Corpus = field(repr=False)
     folder: Path
     """The corpus folder."""
 
     @classmethod
-    def load(cls, path: str | Path) -> AnnotationStudy:
-        """Reads a study file."""
-        document = Document.read(path)
-        return cls._resolve(document, Path(path).parent)
+    def load(cls, path: str | Path, folder: str | Path | None = None) -> AnnotationStudy:
+        """Reads a study file, or a bundled flow by its name (`flow:NAME`); `folder` is its corpus if it names none."""
+        if (name := str(path)).startswith(BUNDLED):
+            document, beside = Document.bundled("vantage.collect", "flows", f"{known_flow(name)}.yaml"), Path()
+        else:
+            document, beside = Document.read(path), Path(path).parent
+        if folder is not None and isinstance(document.data, dict) and "corpus" not in document.data:
+            document.data["corpus"] = str(Path(folder).absolute())
+        return cls._resolve(document, beside)
 
     @classmethod
     def of(cls, folder: str | Path, instrument: str | Path, **given: Any) -> AnnotationStudy:
@@ -56,10 +70,43 @@ class AnnotationStudy:
         return cls._resolve(Document("the study", data), Path())
 
     @classmethod
-    def stored(cls, plan: Mapping[str, Any], instrument: Mapping[str, Any], folder: Path) -> AnnotationStudy:
+    def stored(
+        cls, plan: Mapping[str, Any], instruments: Mapping[str, Mapping[str, Any]], folder: Path
+    ) -> AnnotationStudy:
         """A study from its database, with its corpus at its current place."""
         whole = StudyDocument.model_validate({**plan, "corpus": str(folder)})
-        return cls(whole, Instrument.from_document(instrument), Corpus.read(folder), folder.resolve())
+        known = {name: Instrument.from_document(document) for name, document in instruments.items()}
+        return cls(whole, known, Corpus.read(folder), folder.resolve())
+
+    @property
+    def instrument(self) -> Instrument:
+        """The study's own instrument."""
+        return self.instruments[""]
+
+    @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        """The blocks in the order of the file."""
+        return blocks_of(self.plan, self.instruments)
+
+    @cached_property
+    def flow(self) -> Flow:
+        """What participants go through."""
+        return flow_of(self.plan, self.blocks, self.instruments)
+
+    @cached_property
+    def traits(self) -> tuple[TraitPart, ...]:
+        """All questions about the participant."""
+        return tuple(question for phase in self.flow.questionnaires for question in phase.part.questions)
+
+    @cached_property
+    def questions(self) -> tuple[Question, ...]:
+        """The questions of all blocks."""
+        return tuple({q.id: q for block in self.blocks for group in block.groups for q in group}.values())
+
+    @cached_property
+    def conditions(self) -> tuple[str, ...]:
+        """The conditions of all blocks; `("",)` for a study without conditions."""
+        return tuple(dict.fromkeys(condition for block in self.blocks for condition in block.conditions))
 
     @property
     def id(self) -> str:
@@ -92,60 +139,34 @@ class AnnotationStudy:
         """The content warning; may be empty."""
         return self.plan.warning or self.instrument.warning
 
-    def guidelines(self, presentation: Presentation = PLAIN) -> str:
-        """The study's own guidelines, then the instrument's, in the wording of a presentation."""
-        worded = presentation.guidelines(self.instrument)
-        return "\n\n".join(part.strip() for part in (self.plan.guidelines, worded) if part.strip())
+    def guidelines(self, instrument: Instrument, presentation: Presentation = PLAIN) -> str:
+        """The study's own guidelines, then those of an instrument, in the wording of a presentation."""
+        worded = presentation.guidelines(instrument)
+        own = self.plan.guidelines if instrument == self.instrument else ""
+        return "\n\n".join(part.strip() for part in (own, worded) if part.strip())
 
-    def presentation(self, participant: int) -> Presentation:
-        """How a participant is shown what is the same on all pages; plainly where every page differs."""
-        part = self.plan.presentation
-        return PLAIN if part is None or part.drawn == "page" else assigned(part, self.plan.order.seed, participant)
+    def block(self, question_set: int) -> Block:
+        """The block that a question set belongs to."""
+        return next(block for block in self.blocks if question_set in block.sets)
 
-    def shown(self, group: int, participant: int, page: int) -> Shown:
-        """A group of questions as a participant sees it on a page."""
-        return shown(self.plan.presentation, self.plan.order.seed, self.question_groups[group], participant, page)
+    def group(self, question_set: int) -> tuple[Question, ...]:
+        """The questions of a set."""
+        block = self.block(question_set)
+        return block.groups[question_set - block.first_set]
 
-    @cached_property
-    def conditions(self) -> tuple[str, ...]:
-        """The conditions; `("",)` for a study without conditions."""
-        return tuple(self.plan.conditions.names) if self.plan.conditions else ("",)
+    def block_of_arm(self, arm: int) -> Block:
+        """The block that an arm belongs to."""
+        return next(block for block in self.blocks if arm in block.arms)
 
-    def condition(self, arm: int) -> str:
-        """The condition of an arm: each question set has one arm per condition."""
-        return self.conditions[arm % len(self.conditions)]
-
-    @property
-    def within(self) -> bool:
-        """Whether a participant works under all conditions."""
-        return self.plan.conditions is not None and bool(self.plan.conditions.within)
+    def shown(self, question_set: int, participant: int, page: int) -> Shown:
+        """A question set as a participant sees it on a page."""
+        return self.block(question_set).shown(question_set, participant, page)
 
     @cached_property
-    def question_sets(self) -> tuple[tuple[str, ...], ...]:
-        """The questions shown together on a page; a participant gets one of the sets."""
-        every = tuple(question.id for question in self.instrument.questions)
-        if self.plan.questions == "together":
-            return (every,)
-        if isinstance(self.plan.questions, str):
-            return tuple(tuple(question.id for question in group) for group in grouped(self.instrument.questions))
-        named = self.instrument.named
-        return tuple(tuple(one.id for name in group for one in named(name)) for group in self.plan.questions)
-
-    @cached_property
-    def question_groups(self) -> tuple[tuple[Question, ...], ...]:
-        """The question sets with the instrument's questions."""
-        return tuple(tuple(self.instrument.question(name) for name in group) for group in self.question_sets)
-
-    @cached_property
-    def checks(self) -> Mapping[str, Check]:
-        """The attention checks in use, by id."""
-        plan = self.plan.attention
-        if plan is None:
-            return {}
-        known = {check.id: check for check in self.instrument.checks}
-        if not plan.checks:
-            return known
-        return {check.id: check for check in (_check(part, known) for part in plan.checks) if check is not None}
+    def kept_apart(self) -> frozenset[str]:
+        """Items with known answers, which are not assigned for ordinary judgment: gold and training items."""
+        gold = {item for block in self.blocks for item in block.gold}
+        return frozenset(gold | {item for item, _ in training_items(self.plan)})
 
     @cached_property
     def model_reasons(self) -> ModelReasons:
@@ -153,15 +174,11 @@ class AnnotationStudy:
         return ModelReasons(self.corpus)
 
     @cached_property
-    def gold(self) -> Mapping[str, GoldItemPart]:
-        """The gold items by their id."""
-        return {part.item: part for part in self.plan.gold.items} if self.plan.gold else {}
-
-    @cached_property
     def fields(self) -> tuple[str, ...]:
-        """The fields of the instrument that the items have."""
+        """The fields of the instruments that the items have."""
         columns = self.corpus.scan("items").collect_schema().names()
-        return tuple(f.name for f in self.instrument.fields if f.name in columns)
+        named = dict.fromkeys(f.name for instrument in self.instruments.values() for f in instrument.fields)
+        return tuple(name for name in named if name in columns)
 
     @property
     def database(self) -> str:
@@ -176,51 +193,72 @@ class AnnotationStudy:
         if plan is None:
             document.check()
             raise AssertionError("an invalid document must have a problem to report")
-        instrument, corpus = None, None
+        instruments, corpus = _instruments(document, plan, beside, data), None
         folder = (beside / plan.corpus).resolve() if isinstance(data.get("corpus"), str) else None
-        if isinstance(data.get("instrument"), str):
-            instrument = _try(document, "instrument", lambda: _instrument(plan, beside))
         if folder is not None:
-            corpus = _try(document, "corpus", lambda: Corpus.read(folder))
-        if instrument is not None:
-            PlanChecks(document, plan, instrument).run()
-            if corpus is not None:
-                check_items(document, plan, instrument, corpus)
+            corpus = _try(document, ("corpus",), lambda: Corpus.read(folder))
+        check_recruitment(document, plan)
+        check_languages(document, plan)
+        if instruments is not None and FlowChecks(document, plan, instruments, corpus).run():
+            check_blocks(document, plan, blocks_of(plan, instruments), corpus)
         document.check()
-        assert instrument is not None  # noqa: S101
+        assert instruments is not None  # noqa: S101
         assert corpus is not None  # noqa: S101
         assert folder is not None  # noqa: S101
-        return cls(plan, instrument, corpus, folder)
+        return cls(plan, instruments, corpus, folder)
 
 
-def accepts(accept: list[float] | RangePart, value: float | None) -> bool:
-    """Whether an answer to a gold item passes."""
-    if value is None:
-        return False
-    return accept.from_ <= value <= accept.to if isinstance(accept, RangePart) else value in accept
+def bundled_flows() -> list[str]:
+    """The names of the flows that come with the package.
+
+    >>> "context" in bundled_flows()
+    True
+    """
+    folder = resources.files("vantage.collect") / "flows"
+    return sorted(entry.name.removesuffix(".yaml") for entry in folder.iterdir() if entry.name.endswith(".yaml"))
 
 
-def _check(part: str | AttentionCheckPart, known: Mapping[str, Check]) -> Check | None:
-    if isinstance(part, str):
-        return known.get(part)
-    return Check(part.id, part.instruction, part.question, tuple(part.accept))
+def known_flow(name: str) -> str:
+    """The name of a bundled flow without its prefix."""
+    bare, known = name.removeprefix(BUNDLED), bundled_flows()
+    if bare not in known:
+        raise InputError(f"there is no flow '{bare}'", remedy=nearest(bare, known))
+    return bare
 
 
-def _instrument(plan: StudyDocument, beside: Path) -> Instrument:
-    name = plan.instrument
-    if name.endswith((".yaml", ".yml")) or "/" in name:
-        instrument = Instrument.load(beside / name)
-    else:
-        instrument = Instrument.load(name)
-    return instrument.with_parameters(**plan.parameters) if plan.parameters else instrument
+def _instruments(
+    document: Document, plan: StudyDocument, beside: Path, data: Mapping[str | int, Any]
+) -> dict[str, Instrument] | None:
+    """The instruments of the study; null where one cannot be loaded, with the reason noted at its place."""
+    wanted: dict[str, tuple[Loc, str, Mapping[str, str]]] = {}
+    if isinstance(data.get("instrument"), str):
+        wanted[""] = (("instrument",), plan.instrument, plan.parameters)
+    for index, phase in enumerate(phases_of(plan)):
+        if phase.guidelines and (name := phase.guidelines.instrument):
+            wanted.setdefault(name, (("flow", index, "guidelines", "instrument"), name, {}))
+        for number, part in enumerate(phase.blocks_here):
+            loc: Loc = ("flow", index, "block") if phase.block else ("flow", index, "blocks", "of", number)
+            if part.instrument:
+                wanted.setdefault(instrument_key(part), ((*loc, "instrument"), part.instrument, part.parameters))
+    made = {
+        key: _try(document, loc, partial(_instrument, name, words, beside))
+        for key, (loc, name, words) in wanted.items()
+    }
+    return None if "" not in made or None in made.values() else made
 
 
-def _try(document: Document, key: str, make: Any) -> Any:
-    """The result of `make`; null where it fails, with the reason noted at the key."""
+def _instrument(name: str, parameters: Mapping[str, str], beside: Path) -> Instrument:
+    file = name.endswith((".yaml", ".yml")) or "/" in name
+    instrument = Instrument.load(beside / name if file else name)
+    return instrument.with_parameters(**parameters) if parameters else instrument
+
+
+def _try(document: Document, loc: Loc, make: Any) -> Any:
+    """The result of `make`; null where it fails, with the reason noted at its place."""
     try:
         return make()
     except Problems as error:
-        document.problem((key,), "\n    ".join(["the file itself has problems:", *error.problems]))
+        document.problem(loc, "\n    ".join(["the file itself has problems:", *error.problems]))
     except InputError as error:
-        document.problem((key,), str(error).removesuffix("."))
+        document.problem(loc, str(error).removesuffix("."))
     return None

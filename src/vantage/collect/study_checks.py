@@ -1,8 +1,8 @@
-"""Checks that the values of a study file fit each other, the instrument, and the items of the corpus."""
+"""Checks that the values of a study file fit each other, the instruments, and the items of the corpus."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from string import Formatter
 from typing import Final
@@ -10,7 +10,10 @@ from typing import Final
 import polars as pl
 
 from vantage.adaptive.until import Until
-from vantage.collect.document import RangePart, StudyDocument
+from vantage.collect.block_document import RangePart
+from vantage.collect.blocks import Block, phases_of
+from vantage.collect.document import StudyDocument
+from vantage.collect.flow_document import BlockPart
 from vantage.collect.languages import catalogues, language
 from vantage.corpora import Corpus
 from vantage.corpora.disclosure import TECHNICAL
@@ -24,45 +27,109 @@ TAKEN: Final = ("rater", "kind", *TECHNICAL)
 """Columns of exported raters, which no trait may be named after."""
 
 
-class PlanChecks:
-    """Checks values of a study file against each other and against the instrument."""
+class Checks:
+    """Notes problems of a study file at their places."""
 
-    def __init__(self, document: Document, plan: StudyDocument, instrument: Instrument) -> None:
-        self.document, self.plan, self.instrument = document, plan, instrument
-        self.questions = [question.id for question in instrument.questions]
-        self.named = [*self.questions, *{question.whole.id for question in instrument.questions if question.whole}]
+    def __init__(self, document: Document, plan: StudyDocument) -> None:
+        self.document, self.plan = document, plan
 
-    def run(self) -> None:
+    def note(self, loc: Loc, message: str) -> None:
+        """Notes a problem."""
+        self.document.problem(self.document.original(loc), message)
+
+    def known(self, loc: Loc, name: str, known: Sequence[str], what: str) -> bool:
+        """Whether a name is known; a problem where it is not."""
+        if name not in known:
+            self.note(loc, f"unknown {what} '{name}'; {nearest(name, known)}")
+        return name in known
+
+    def unique(self, loc: Loc, names: Sequence[str], what: str) -> None:
+        """Notes names that occur twice."""
+        for index, name in enumerate(names):
+            if name in names[:index]:
+                self.note((*loc, index), f"duplicate {what} '{name}'")
+
+    def accepted(
+        self, loc: Loc, instrument: Instrument, question: str, codes: Sequence[float], *, inside: bool = False
+    ) -> None:
+        """Checks that codes are on the scale of a question."""
+        if self.known(loc, question, [q.id for q in instrument.questions], "question"):
+            scale: Scale = instrument.question(question).scale
+            for code in codes:
+                fits = scale.ends[0] <= code <= scale.ends[1] if inside else scale.holds(code)
+                if not fits:
+                    self.note(loc, f"{show_code(code)} is not on the scale {scale.describe()}")
+
+    def known_answers(
+        self, loc: Loc, instrument: Instrument, accept: Mapping[str, Sequence[float] | RangePart], condition: str
+    ) -> None:
+        """Checks the accepted answers to an item, and the condition it is shown under."""
+        for question, given in accept.items():
+            codes = [given.from_, given.to] if isinstance(given, RangePart) else given
+            inside = isinstance(given, RangePart)
+            self.accepted((*loc, "accept", question), instrument, question, codes, inside=inside)
+        if condition:
+            self.known((*loc, "condition"), condition, list(instrument.conditions), "condition")
+
+
+def placed_blocks(plan: StudyDocument) -> Iterator[tuple[BlockPart | None, Loc]]:
+    """The blocks with their places in the file; a file without a flow is itself the only block."""
+    if not plan.flow:
+        yield None, ()
+    for index, phase in enumerate(plan.flow):
+        if phase.block:
+            yield phase.block, ("flow", index, "block")
+        for number, part in enumerate(phase.blocks.of if phase.blocks else ()):
+            yield part, ("flow", index, "blocks", "of", number)
+
+
+def check_blocks(document: Document, plan: StudyDocument, blocks: Sequence[Block], corpus: Corpus | None) -> None:
+    """Checks every block against its instrument and the items."""
+    for block, (part, loc) in zip(blocks, placed_blocks(plan), strict=True):
+        BlockChecks(document, plan, block, part, loc).run(corpus)
+
+
+class BlockChecks(Checks):
+    """Checks what a block says, itself or through the study, against its instrument."""
+
+    def __init__(self, document: Document, plan: StudyDocument, block: Block, part: BlockPart | None, loc: Loc) -> None:
+        super().__init__(document, plan)
+        self.block, self.part, self.loc, self.instrument = block, part, loc, block.instrument
+
+    def at(self, key: str) -> Loc:
+        """Where the file says something that holds for the block: in the block, or at the top."""
+        return (*self.loc, key) if self.part is not None and getattr(self.part, key, None) is not None else (key,)
+
+    def run(self, corpus: Corpus | None) -> None:
         """Reports every problem."""
-        plan = self.plan
-        if plan.conditions:
-            way = "between" if plan.conditions.between else "within"
-            self._unique(("conditions", way), plan.conditions.names, "condition")
-            for index, name in enumerate(plan.conditions.names):
-                self._known(("conditions", way, index), name, list(self.instrument.conditions), "condition")
-        if not isinstance(plan.questions, str):
-            for index, group in enumerate(plan.questions):
-                self._unique(("questions", index), group, "question")
+        part, conditions = self.part, [name for name in self.block.conditions if name]
+        if part is not None and part.condition:
+            self.known((*self.loc, "condition"), part.condition, list(self.instrument.conditions), "condition")
+        elif conditions:
+            way = "within" if self.block.within else "between"
+            loc = (*self.at("conditions"), way)
+            self.unique(loc, conditions, "condition")
+            for index, name in enumerate(conditions):
+                self.known((*loc, index), name, list(self.instrument.conditions), "condition")
+        asked = part.questions if part is not None and part.questions else self.plan.questions
+        whole = True
+        if not isinstance(asked, str) and (part is None or part.questions or not part.instrument):
+            for index, group in enumerate(asked):
+                self.unique((*self.at("questions"), index), group, "question")
                 for name in group:
-                    self._known(("questions", index), name, self.named, "question")
-        if plan.double and plan.double.raters <= plan.core:
-            self._note(("double", "raters"), f"must be more than 'raters', which is {plan.core}")
+                    ids = [question.id for question in self.instrument.questions]
+                    ids += dict.fromkeys(one.whole.id for one in self.instrument.questions if one.whole)
+                    whole &= self.known((*self.at("questions"), index), name, ids, "question")
+        double, raters = self.block.double, self.block.raters
+        if double and double.raters <= raters:
+            self.note(("double", "raters"), f"must be more than 'raters', which is {raters}")
         self._adaptive()
-        for key, code in [
-            (("language",), plan.language),
-            *((("languages", n), c) for n, c in enumerate(plan.languages)),
-        ]:
-            if code and language(code).code != code.partition("-")[0].lower():
-                self._note(key, f"there are no pages in '{code}'; available: {', '.join(catalogues())}")
-        self._unique(("languages",), plan.languages, "language")
-        self._unique(("traits",), [trait.id for trait in plan.traits], "trait")
-        for index, trait in enumerate(plan.traits):
-            if trait.id in TAKEN:
-                self._note(("traits", index, "id"), f"every export has a column '{trait.id}'; rename the trait")
         self._attention()
         self._gold()
-        self._presentation()
-        self._recruitment()
+        if whole:
+            self._presentation()
+        if corpus is not None:
+            self._items(corpus)
 
     def _adaptive(self) -> None:
         plan = self.plan.adaptive
@@ -70,147 +137,135 @@ class PlanChecks:
             return
         until = Until.parse(plan.until)
         if self.plan.double:
-            self._note(("double",), "an adaptive study has no doubly annotated subset; leave it out")
+            self.note(("double",), "an adaptive study has no doubly annotated subset; leave it out")
         for question in self.instrument.questions if until.by_item else ():
             if question.scale.range is not None:
                 problem = f"question '{question.id}' takes any number, so that answers have no shares; use 'alpha 0.2'"
-                self._note(("raters", "until"), problem)
+                self.note(("raters", "until"), problem)
         if until.needed is not None and until.needed[0] > plan.max:
-            self._note(
+            self.note(
                 ("raters", "until"),
                 f"no item can be known to a width of {until.target:g} with {plan.max} ratings; 'max' must be at least "
                 f"{until.needed[0]} for items on which everyone agrees, and {until.needed[1]} where people are split",
             )
-        known = {trait.id: trait for trait in self.plan.traits}
+        asked = (question for phase in phases_of(self.plan) for question in phase.questions_here)
+        known = {trait.id: trait for trait in asked}
         for index, name in enumerate(plan.balance):
-            self._known(("raters", "balance", index), name, list(known), "trait")
+            self.known(("raters", "balance", index), name, list(known), "trait")
             if name in known and known[name].kind != "choice":
-                self._note(("raters", "balance", index), f"trait '{name}' must be a choice with options")
+                self.note(("raters", "balance", index), f"trait '{name}' must be a choice with options")
             elif name in known and len(known[name].options) > plan.max:
                 problem = (
                     f"'{name}' has {len(known[name].options)} options, but no item gets more than {plan.max} ratings"
                 )
-                self._note(("raters", "balance", index), problem)
+                self.note(("raters", "balance", index), problem)
 
     def _attention(self) -> None:
-        plan = self.plan.attention
+        plan = self.block.attention
         if plan is None:
             return
         known = {check.id: check for check in self.instrument.checks}
         if not plan.checks and not known:
-            self._note(("attention",), f"instrument '{self.instrument.id}' has no checks; add some under 'checks'")
+            self.note(self.at("attention"), f"instrument '{self.instrument.id}' has no checks; add some under 'checks'")
         for index, part in enumerate(plan.checks):
-            loc: Loc = ("attention", "checks", index)
+            loc: Loc = (*self.at("attention"), "checks", index)
             if isinstance(part, str):
-                self._known(loc, part, list(known), "check of the instrument")
+                self.known(loc, part, list(known), "check of the instrument")
             else:
-                self._accepted((*loc, "accept"), part.question, part.accept)
-        self._unique(("attention", "checks"), [p if isinstance(p, str) else p.id for p in plan.checks], "check")
+                self.accepted((*loc, "accept"), self.instrument, part.question, part.accept)
+        named = [p if isinstance(p, str) else p.id for p in plan.checks]
+        self.unique((*self.at("attention"), "checks"), named, "check")
 
     def _gold(self) -> None:
-        plan = self.plan.gold
+        plan = self.block.gold_plan
         if plan is None:
             return
-        self._unique(("gold", "items"), [part.item for part in plan.items], "gold item")
+        at = (*self.at("gold"), "items")
+        self.unique(at, [part.item for part in plan.items], "gold item")
         for index, part in enumerate(plan.items):
-            loc: Loc = ("gold", "items", index)
-            for question, accept in part.accept.items():
-                codes = [accept.from_, accept.to] if isinstance(accept, RangePart) else accept
-                self._accepted((*loc, "accept", question), question, codes, inside=isinstance(accept, RangePart))
-            if part.condition:
-                self._known((*loc, "condition"), part.condition, list(self.instrument.conditions), "condition")
+            self.known_answers((*at, index), self.instrument, part.accept, part.condition)
 
     def _presentation(self) -> None:
-        part = self.plan.presentation
+        part = self.block.presentation
         if part is None:
             return
-        loc: Loc = ("presentation",)
+        loc = self.at("presentation")
         if not part.levels:
-            self._note(loc, "no factor is given, so nothing changes; leave it out, or name one such as 'order: random'")
-        groups = [] if isinstance(self.plan.questions, str) else self.plan.questions
-        asked = {name for group in groups for name in group} or set(self.questions)
-        questions = [question for question in self.instrument.questions if question.id in asked]
+            self.note(loc, "no factor is given, so nothing changes; leave it out, or name one such as 'order: random'")
+        questions = [question for question in self.instrument.questions if question.id in self.block.questions]
         for factor, chosen in part.levels.items():
-            self._unique((*loc, factor), chosen, "level")
+            self.unique((*loc, factor), chosen, "level")
             try:
                 known = levels(factor, self.instrument, questions)
             except InputError as error:
-                self._note((*loc, factor), error.problem)
+                self.note((*loc, factor), error.problem)
                 continue
             allowed = known if factor in ("wording", "labels") else FACTORS[factor]
             for level in chosen:
-                self._known((*loc, factor), level, allowed, f"level of {factor}")
+                self.known((*loc, factor), level, allowed, f"level of {factor}")
         try:
             for way, words in product(part.levels.get("direction", ("",)), part.levels.get("wording", ("",))):
                 for question in questions:
                     Presentation(direction=way, wording=words).shown(question)
         except InputError as error:
-            self._note(loc, error.problem)
+            self.note(loc, error.problem)
         moved = sorted(set(part.levels) - {"order", "questions"})
-        if self.plan.attention and moved:
-            self._note(
+        if self.block.attention and moved:
+            self.note(
                 loc,
                 "attention checks name an answer as the instrument shows it, so only 'order' and 'questions' go with "
                 f"them; leave out {', '.join(moved)} or the checks",
             )
 
-    def _recruitment(self) -> None:
-        plan = self.plan.recruitment
-        if plan.via == "prolific" and not (plan.completion_code or plan.completion_url):
-            self._note(("recruitment",), "Prolific needs a 'completion_code', shown there when you set up the study")
-        for name in ("screen_out_code", "full_code", "no_consent_code", "failed_check_code"):
-            if plan.via != "prolific" and getattr(plan, name):
-                self._note(("recruitment", name), "only valid with 'via: prolific'")
-
-    def _accepted(self, loc: Loc, question: str, codes: Sequence[float], *, inside: bool = False) -> None:
-        self._known(loc, question, self.questions, "question")
-        if question in self.questions:
-            scale: Scale = self.instrument.question(question).scale
-            for code in codes:
-                fits = scale.ends[0] <= code <= scale.ends[1] if inside else scale.holds(code)
-                if not fits:
-                    self._note(loc, f"{show_code(code)} is not on the scale {scale.describe()}")
-
-    def _note(self, loc: Loc, message: str) -> None:
-        self.document.problem(self.document.original(loc), message)
-
-    def _known(self, loc: Loc, name: str, known: Sequence[str], what: str) -> None:
-        if name not in known:
-            self._note(loc, f"unknown {what} '{name}'; {nearest(name, known)}")
-
-    def _unique(self, loc: Loc, names: Sequence[str], what: str) -> None:
-        for index, name in enumerate(names):
-            if name in names[:index]:
-                self._note((*loc, index), f"duplicate {what} '{name}'")
-
-
-def check_items(document: Document, plan: StudyDocument, instrument: Instrument, corpus: Corpus) -> None:
-    """Checks that the corpus has the fields that are shown and the gold items."""
-    items = corpus.scan("items")
-    columns = items.collect_schema().names()
-    # A target alone can be judged only where the instrument asks about nothing else.
-    judged = [field for field in instrument.fields if field.kind != "target"] or instrument.fields
-    if not any(field.name in columns for field in judged):
-        names = ", ".join(f"'{field.name}'" for field in instrument.fields)
-        problem = f"its items have none of the columns {names} that '{instrument.id}' shows ({', '.join(columns)})"
-        document.problem(("corpus",), problem)
-        return
-    conditions = plan.conditions.names if plan.conditions else ()
-    try:
-        for condition in conditions or ("",):
-            corpus.check_asked(instrument, condition=condition)
-    except InputError as error:
-        document.problem(("corpus",), str(error).rstrip("."))
-        return
-    needed = {field.name for condition in conditions for field in instrument.shown(condition)}
-    for question in instrument.questions:
-        for wording in (question.ask, *question.ask_in.values()):
-            needed |= {word for _, word, _, _ in Formatter().parse(wording) if word}
-    for name in sorted(needed - set(columns)):
-        document.problem(("corpus",), f"its items have no column '{name}', which '{instrument.id}' needs")
-    if plan.gold:
-        wanted = [part.item for part in plan.gold.items]
-        existing = set(items.select("item").filter(pl.col("item").is_in(wanted)).collect()["item"])
-        for index, item in enumerate(wanted):
+    def _items(self, corpus: Corpus) -> None:
+        """Checks that the corpus has the fields that are shown and the gold items."""
+        items, instrument = corpus.scan("items"), self.instrument
+        columns = items.collect_schema().names()
+        at = (*self.loc, "instrument") if self.part is not None and self.part.instrument else ("corpus",)
+        # A target alone can be judged only where the instrument asks about nothing else.
+        judged = [field for field in instrument.fields if field.kind != "target"] or instrument.fields
+        if not any(field.name in columns for field in judged):
+            names = ", ".join(f"'{field.name}'" for field in instrument.fields)
+            self.note(
+                at, f"its items have none of the columns {names} that '{instrument.id}' shows ({', '.join(columns)})"
+            )
+            return
+        conditions = [name for name in self.block.conditions if name]
+        try:
+            for condition in conditions or ("",):
+                corpus.check_asked(instrument, condition=condition)
+        except InputError as error:
+            self.note(at, str(error).rstrip("."))
+            return
+        needed = {field.name for condition in conditions for field in instrument.shown(condition)}
+        for question in instrument.questions:
+            for wording in (question.ask, *question.ask_in.values()):
+                needed |= {word for _, word, _, _ in Formatter().parse(wording) if word}
+        for name in sorted(needed - set(columns)):
+            self.note(at, f"its items have no column '{name}', which '{instrument.id}' needs")
+        gold = list(self.block.gold)
+        existing = set(items.select("item").filter(pl.col("item").is_in(gold)).collect()["item"]) if gold else set()
+        for index, item in enumerate(gold):
             if item not in existing:
-                document.problem(("gold", "items", index, "item"), f"the corpus has no item '{item}'")
+                self.note((*self.at("gold"), "items", index, "item"), f"the corpus has no item '{item}'")
+
+
+def check_recruitment(document: Document, plan: StudyDocument) -> None:
+    """Checks how participants are recruited and how they leave."""
+    checks, recruitment = Checks(document, plan), plan.recruitment
+    if recruitment.via == "prolific" and not (recruitment.completion_code or recruitment.completion_url):
+        checks.note(("recruitment",), "Prolific needs a 'completion_code', shown there when you set up the study")
+    for name in ("screen_out_code", "full_code", "no_consent_code", "failed_check_code"):
+        if recruitment.via != "prolific" and getattr(recruitment, name):
+            checks.note(("recruitment", name), "only valid with 'via: prolific'")
+
+
+def check_languages(document: Document, plan: StudyDocument) -> None:
+    """Checks that there are pages in the languages of the study."""
+    checks = Checks(document, plan)
+    named: list[tuple[Loc, str]] = [(("language",), plan.language)]
+    named += [(("languages", index), code) for index, code in enumerate(plan.languages)]
+    for loc, code in named:
+        if code and language(code).code != code.partition("-")[0].lower():
+            checks.note(loc, f"there are no pages in '{code}'; available: {', '.join(catalogues())}")
+    checks.unique(("languages",), plan.languages, "language")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from math import ceil
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,16 +15,21 @@ from sqlalchemy.exc import DBAPIError
 from vantage.collect import migrations
 from vantage.collect.allocation import ArmAllocation
 from vantage.collect.events import record, store_wording
+from vantage.collect.selection import block_rows
 from vantage.collect.sql import SqlDatabase
 from vantage.collect.study import AnnotationStudy
 from vantage.collect.tables import arms, items, participants, settings
 from vantage.corpora import storage
 from vantage.errors import InputError
 
-FIXED: Final = ("questions", "conditions", "double", "order", "gold", "presentation", "rules", "evidence")
+FIXED: Final = ("questions", "conditions", "double", "order", "gold", "presentation", "rules", "evidence", "flow")
 """Keys that cannot change once the study has a database, because earlier answers depend on them."""
 TEXTS: Final = ("title", "consent", "warning", "guidelines", "contact", "withdrawal")
 """Keys whose changes are recorded as events, with both wordings."""
+OPEN: Final = frozenset(
+    {"text", "title", "intro", "ask", "explain", "end", "minutes", "page_minutes", "raters", "batch"}
+)
+"""Keys of a flow that may change."""
 CHUNK: Final = 5000
 
 
@@ -64,45 +70,59 @@ def stored_study(address: str, folder: Path) -> AnnotationStudy:
     """The study stored in a database; `folder` is where the corpus is now."""
     database = SqlDatabase(address, read_only=True)
     try:
-        stored = database.read(lambda c: [read_setting(c, key) for key in ("study", "instrument")])
+        stored = database.read(lambda c: [read_setting(c, key) for key in ("study", "instrument", "instruments")])
     except DBAPIError:
-        stored = [None]
+        stored = [None, None, None]
     finally:
         database.close()
-    if None in stored:
+    if None in stored[:2]:
         raise InputError("This database holds no study", file=database.name, remedy="serve the study first")
-    plan, instrument = (json.loads(text or "") for text in stored)
-    return AnnotationStudy.stored(plan, instrument, folder)
+    plan, instrument, others = (json.loads(text or "{}") for text in stored)
+    return AnnotationStudy.stored(plan, {"": instrument, **others}, folder)
 
 
-def gold_rows(study: AnnotationStudy) -> tuple[int, tuple[int, ...]]:
-    """The number of items in the corpus, and the rows of the gold items among them."""
-    ids = study.corpus.scan("items").select("item").collect()["item"]
-    return len(ids), tuple(row for row, item in enumerate(ids) if item in study.gold)
+def rows_of(study: AnnotationStudy) -> dict[str, Sequence[int]]:
+    """The rows of the items of every block that has its own."""
+    own = [block for block in study.blocks if block.repeats is None]
+    return {block.id: block_rows(block, study.corpus, study.kept_apart) for block in own}
 
 
-def allocations(study: AnnotationStudy, count: int, gold: tuple[int, ...]) -> list[ArmAllocation]:
-    """The allocation of every arm: each condition with each set of questions."""
-    double, order = study.plan.double, study.plan.order
+def allocations(study: AnnotationStudy, rows: Mapping[str, Sequence[int]]) -> list[ArmAllocation]:
+    """The allocation of every arm: each condition with each set of questions of each block."""
     return [
         ArmAllocation(
-            items=count,
-            raters=study.plan.core,
-            seed=order.seed,
+            rows=rows.get(block.id, ()),
+            raters=block.raters,
+            seed=block.seed,
             arm=arm,
-            share=double.share if double else 0.0,
-            extra=double.raters - study.plan.core if double else 0,
-            gold=gold,
-            fixed=order.items == "fixed",
+            share=block.double.share if block.double else 0.0,
+            extra=block.double.raters - block.raters if block.double else 0,
+            fixed=block.fixed,
         )
-        for arm in range(len(study.question_sets) * len(study.conditions))
+        for block in study.blocks
+        for arm in block.arms
     ]
+
+
+def seats(study: AnnotationStudy, arms: Sequence[ArmAllocation]) -> list[int]:
+    """The number of ratings wanted in every arm; those that repeat others count as many as there are to repeat."""
+    wanted = [arm.count for arm in arms]
+    by_id = {block.id: block for block in study.blocks}
+    for block in study.blocks:
+        source = by_id.get(block.repeats or "")
+        if source is not None:
+            for arm in block.arms:
+                own = source.arms_of(source.first_set + block.set_of(arm) - block.first_set)
+                size = min(source.size, arms[source.first_arm].pool or source.size)
+                share = min(1.0, (block.selection.sample or size) / size)
+                wanted[arm] = ceil(sum(wanted[one] for one in own) * share)
+    return wanted
 
 
 def _fill(connection: Connection, study: AnnotationStudy) -> None:
     digest, count, gold = hashlib.sha256(), 0, []
     for rows in _records(study, digest):
-        gold += [row["row"] for row in rows if row["item"] in study.gold]
+        gold += [row["row"] for row in rows if row["item"] in study.kept_apart]
         connection.execute(items.insert(), rows)
         count += len(rows)
     if count == len(gold):
@@ -110,6 +130,7 @@ def _fill(connection: Connection, study: AnnotationStudy) -> None:
     stored = {
         "study": json.dumps(_plan(study)),
         "instrument": json.dumps(dict(study.instrument.document)),
+        "instruments": json.dumps(_others(study)),
         "corpus": str(study.folder),
         "items": digest.hexdigest(),
         "items_file": _file_digest(study.folder),
@@ -117,21 +138,33 @@ def _fill(connection: Connection, study: AnnotationStudy) -> None:
         "gold": json.dumps(gold),
         "paused": "",
     }
+    chosen = rows_of(study)
+    # Blocks of all items need not store which these are.
+    stored["rows"] = json.dumps({name: list(rows) for name, rows in chosen.items() if len(rows) + len(gold) < count})
     connection.execute(settings.insert(), [{"key": key, "value": value} for key, value in stored.items()])
-    connection.execute(
-        arms.insert(),
-        [
+    made = allocations(study, chosen)
+    for arm, wanted in zip(made, seats(study, made), strict=True):
+        block = study.block_of_arm(arm.arm)
+        connection.execute(
+            arms.insert(),
             {
                 "arm": arm.arm,
-                "condition": study.condition(arm.arm),
-                "question_set": arm.arm // len(study.conditions),
-                "seats": arm.count,
-                "next_seat": 0,
+                "condition": block.condition(arm.arm),
+                "question_set": block.set_of(arm.arm),
+                "seats": wanted,
+                "next_seat": 0 if block.repeats is None else wanted,
                 "returned": 0,
-            }
-            for arm in allocations(study, count, tuple(gold))
-        ],
-    )
+            },
+        )
+
+
+def stored_rows(connection: Connection, study: AnnotationStudy) -> dict[str, Sequence[int]]:
+    """The rows of the items of every block, as they were chosen when the database was created."""
+    count = int(read_setting(connection, "count") or 0)
+    apart = set(json.loads(read_setting(connection, "gold") or "[]"))
+    every: Sequence[int] = [row for row in range(count) if row not in apart] if apart else range(count)
+    chosen = json.loads(read_setting(connection, "rows") or "{}")
+    return {block.id: chosen.get(block.id, every) for block in study.blocks if block.repeats is None}
 
 
 def _compare(connection: Connection, study: AnnotationStudy, name: str, revision: str | None) -> None:
@@ -144,11 +177,14 @@ def _compare(connection: Connection, study: AnnotationStudy, name: str, revision
             file=name,
             remedy="choose another database",
         )
-    changed = [key for key in FIXED if (known.get(key) or None) != (plan.get(key) or None)]
+    changed = [key for key in FIXED if _fixed(known.get(key) or None) != _fixed(plan.get(key) or None)]
+    others = json.loads(read_setting(connection, "instruments") or "{}")
     documents = (json.loads(read_setting(connection, "instrument") or "{}"), dict(study.instrument.document))
     stored, given = (json.dumps(_shown(one) if study.plan.presentation is None else one) for one in documents)
     before, after = json.loads(stored), json.loads(given)
-    if before != after:
+    if others != json.loads(json.dumps(_others(study))):
+        changed.append("instrument")
+    elif before != after:
         if {**before, "guidelines": ""} != {**after, "guidelines": ""}:
             changed.append("instrument")
         elif revision is None:
@@ -178,9 +214,26 @@ def _compare(connection: Connection, study: AnnotationStudy, name: str, revision
         write_setting(connection, "instrument", json.dumps(documents[1]))
     if plan != known:
         write_setting(connection, "study", json.dumps(plan))
-    gold = tuple(json.loads(read_setting(connection, "gold") or "[]"))
-    for arm in allocations(study, int(read_setting(connection, "count") or 0), gold):
-        connection.execute(arms.update().where(arms.c.arm == arm.arm).values(seats=arm.count))
+    made = allocations(study, stored_rows(connection, study))
+    stored_seats = {row.arm: row.seats for row in connection.execute(select(arms.c.arm, arms.c.seats))}
+    for arm, wanted in zip(made, seats(study, made), strict=True):
+        if wanted < stored_seats[arm.arm]:
+            problem = f"'raters' of the block '{study.block_of_arm(arm.arm).id}' can no longer be lowered"
+            raise InputError(problem, file=name, remedy="change it back")
+        values = {"seats": wanted, **({} if study.block_of_arm(arm.arm).repeats is None else {"next_seat": wanted})}
+        connection.execute(arms.update().where(arms.c.arm == arm.arm).values(values))
+
+
+def _others(study: AnnotationStudy) -> dict[str, Any]:
+    """The documents of the instruments besides the study's own."""
+    return {name: dict(one.document) for name, one in study.instruments.items() if name}
+
+
+def _fixed(part: Any) -> Any:
+    """A part of the study file without what may change."""
+    if isinstance(part, dict):
+        return {key: _fixed(value) for key, value in part.items() if key not in OPEN and value is not None}
+    return [_fixed(value) for value in part] if isinstance(part, list) else part
 
 
 def _record_revisions(connection: Connection, texts: Mapping[str, tuple[str, str]], note: str) -> None:

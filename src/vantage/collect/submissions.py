@@ -14,6 +14,7 @@ from sqlalchemy.engine import Row
 
 from vantage.collect import assignment, drafts
 from vantage.collect.answers import read
+from vantage.collect.blocks import Block
 from vantage.collect.languages import sentence
 from vantage.collect.presenting import decoded
 from vantage.collect.study import AnnotationStudy
@@ -36,9 +37,10 @@ _LAST = select(submissions.c.answers).where(
 _OWN = (
     select(
         *(pages.c.id, pages.c.position, pages.c.state, pages.c.revision, pages.c.arm, pages.c.row),
+        *(pages.c.participant, pages.c.batch, pages.c.seat, pages.c.occasion, pages.c.shown_at),
         (pages.c.batch == participants.c.batch).label("present"),
         *(participants.c.number, participants.c.stage, participants.c.verdict, participants.c.lease),
-        *(participants.c.pages, participants.c.answered),
+        *(participants.c.pages, participants.c.answered, participants.c.deadline),
     )
     .join(participants, participants.c.number == pages.c.participant)
     .where(pages.c.id == bindparam("page"), participants.c.number == bindparam("number"))
@@ -57,6 +59,11 @@ _LEASE = (
     .values(lease=bindparam("until"), answered=participants.c.answered + bindparam("more"))
 )
 
+GRACE: Final = 10.0
+"""Seconds after the end of a time limit in which answers are still stored, for slow connections."""
+OVER: Final = sentence(
+    "The time for this part is over. Your answers so far are saved. Please continue with the next part."
+)
 GONE: Final = sentence(
     "You were away for a while, and somebody else has this text now. The answers you saved before are safe. "
     "Please continue with the next text."
@@ -88,6 +95,8 @@ class SaveResult:
     """The participant's next step; null where it must be looked up."""
     expired: bool = False
     """Whether the participant's reservation had expired and must be renewed."""
+    late: int | None = None
+    """The page, if its time was over, so that nothing was stored."""
 
 
 def page_number(token: str) -> int:
@@ -104,14 +113,15 @@ def item_page(connection: Connection, study: AnnotationStudy, person: Row[Any], 
     page = connection.execute(_PAGE, wanted).one_or_none()
     if page is None:
         raise Refused(sentence("There is no such page."), "unknown")
-    seen = study.shown(person.question_set, person.number, page.id)
+    group: int = person.question_set if page.question_set is None else page.question_set
+    block, seen = study.block(group), study.shown(group, person.number, page.id)
     earlier: Mapping[str, QuestionAnswer] = {}
     if page.revision:
         earlier = read(connection.execute(_LAST, {"page": page.id, "revision": page.revision}).scalar_one())
-    record = json.loads(page.record) if page.record is not None else _substitute(study, page.check)
-    instruction = study.checks[page.check].instruction if page.kind == "attention" else ""
-    if instruction and study.plan.attention and study.plan.attention.placed == "inside":
-        record, instruction = _with_instruction(study, record, instruction), ""
+    record = json.loads(page.record) if page.record is not None else _substitute(block, page.check)
+    instruction = block.checks[page.check].instruction if page.kind == "attention" else ""
+    if instruction and block.attention and block.attention.placed == "inside":
+        record, instruction = _with_instruction(block, record, instruction), ""
     return ItemPage(
         position=page.position,
         pages=step.pages,
@@ -119,7 +129,7 @@ def item_page(connection: Connection, study: AnnotationStudy, person: Row[Any], 
         condition=page.condition,
         record=record,
         questions=seen[0],
-        group=person.question_set,
+        group=group,
         presentations=tuple(str(way) for way in seen[1]),
         instruction=instruction,
         earlier=decoded(earlier, seen),
@@ -127,7 +137,20 @@ def item_page(connection: Connection, study: AnnotationStudy, person: Row[Any], 
         token=f"{page.id}.{secrets.token_urlsafe(9)}",
         draft=drafts.read(connection, person.number, drafts.item_place(page.id)),
         left=step.left,
+        seconds_left=_left(step, page, block.page_seconds),
     )
+
+
+def _left(step: Step, page: Row[Any], limit: float | None) -> float | None:
+    """The time left for a page: that of its block, or its own, whichever is less."""
+    own = limit and not page.revision and limit - (time.time() - page.shown_at if page.shown_at else 0.0)
+    times = [seconds for seconds in (step.seconds_left, own) if isinstance(seconds, float)]
+    return max(0.0, min(times)) if times else None
+
+
+def show(connection: Connection, page: int) -> None:
+    """Starts the clock of a page with a time limit."""
+    connection.execute(update(pages).where(pages.c.id == page, pages.c.shown_at.is_(None)).values(shown_at=time.time()))
 
 
 def already_saved(connection: Connection, token: str) -> bool:
@@ -135,8 +158,11 @@ def already_saved(connection: Connection, token: str) -> bool:
     return connection.execute(_TOKEN, {"page": page_number(token), "token": token}).first() is not None
 
 
-def save(connection: Connection, new: Submission, lease: float) -> SaveResult:
-    """Stores a submission and extends the reservation to `lease` seconds from now; a repeated one is stored once."""
+def save(connection: Connection, new: Submission, lease: float, limit: float | None = None) -> SaveResult:
+    """Stores a submission and extends the reservation to `lease` seconds from now; a repeated one is stored once.
+
+    `limit` is the time limit of the page in seconds.
+    """
     page = connection.execute(_OWN, {"page": new.page, "number": new.participant}).one_or_none()
     if page is None:
         raise Refused(sentence("There is no such page."), "unknown")
@@ -147,9 +173,15 @@ def save(connection: Connection, new: Submission, lease: float) -> SaveResult:
             return SaveResult(page.position, page.revision, repeated=True)
     if page.stage != "working" or not page.present or page.verdict == "excluded":
         raise Refused(sentence("Your answers are final and can no longer be changed."), "conflict")
-    lapsed = page.state == "lapsed"
-    if lapsed and not (page.position > 0 and assignment.reclaim(connection, page.id, page.arm, page.row)):
+    lapsed, started = page.state == "lapsed", time.time()
+    if page.deadline and started > page.deadline + GRACE:
+        raise Refused(OVER, "conflict")
+    if lapsed and not (
+        page.position > 0 and (page.occasion or assignment.reclaim(connection, page.id, page.arm, page.row))
+    ):
         raise Refused(GONE, "conflict", sentence("Somebody else has this text now"))
+    if limit and page.state == "open" and page.shown_at and started > page.shown_at + limit + GRACE:
+        return SaveResult(page.position, page.revision, late=page.id)
     if not lapsed and (page.position != new.position or new.position > page.answered + 1):
         raise Refused(sentence("This page has moved. Please open it again."), "conflict")
     now, revision, more = time.time(), page.revision + 1, int(page.state != "answered")
@@ -165,10 +197,10 @@ def save(connection: Connection, new: Submission, lease: float) -> SaveResult:
     return SaveResult(page.position, revision, step=Step.in_batch(page.pages, page.answered + more))
 
 
-def _with_instruction(study: AnnotationStudy, record: Mapping[str, Any], instruction: str) -> dict[str, Any]:
+def _with_instruction(block: Block, record: Mapping[str, Any], instruction: str) -> dict[str, Any]:
     """An item with an instruction at the end of what is judged, so that only those who read it will see it."""
-    shown = [field.name for field in study.instrument.fields if field.kind != "target" and record.get(field.name)]
-    name = shown[-1] if shown else study.instrument.fields[-1].name
+    shown = [field.name for field in block.instrument.fields if field.kind != "target" and record.get(field.name)]
+    name = shown[-1] if shown else block.instrument.fields[-1].name
     text = record.get(name) or ""
     if isinstance(text, list):
         *turns, last = text
@@ -176,13 +208,13 @@ def _with_instruction(study: AnnotationStudy, record: Mapping[str, Any], instruc
     return {**record, name: f"{text}\n\n{instruction}".strip()}
 
 
-def _substitute(study: AnnotationStudy, check: str) -> Mapping[str, Any]:
+def _substitute(block: Block, check: str) -> Mapping[str, Any]:
     """What an attention check shows where no item can be spared: an example, or its own instruction."""
-    examples = study.instrument.examples
+    examples = block.instrument.examples
     if examples:
         return examples[len(check) % len(examples)].item
-    text = study.checks[check].instruction
+    text = block.checks[check].instruction
     return {
         field.name: [{"speaker": "", "text": text}] if field.kind == "conversation" else text
-        for field in study.instrument.fields
+        for field in block.instrument.fields
     }

@@ -2,7 +2,7 @@
 
 `submissions` is append-only: every version of every answer stays, and the one whose revision the page names is current.
 A page holds a seat (see `allocation`) as long as its rating counts; the database refuses a seat that is held twice and
-an item that is shown twice to one participant.
+an item that is shown twice to one participant, unless the study says so.
 """
 
 from __future__ import annotations
@@ -91,6 +91,10 @@ participants: Final = Table(
     Column("rule", Text, nullable=False, server_default=""),
     Column("consented_at", Float),
     Column("wording", Text),
+    Column("route", Text),
+    Column("place", Integer),
+    Column("state", Text, nullable=False, server_default="{}"),
+    Column("deadline", Float),
     UniqueConstraint("source", "external", name="participants_external"),
     Index("participants_lease", "lease"),
 )
@@ -99,7 +103,9 @@ participants: Final = Table(
 `external` and `links` are empty: platform ids are stored elsewhere (see `private`). `rule` and `note` explain the
 verdict. `wording` is the SHA-256 of the text that the participant agreed to. `lease` is when the reservation expires;
 null when nothing is reserved. `pages` and `answered` count the pages of the current batch, so that they need not be
-counted on every page.
+counted on every page. `route` holds the numbers of the participant's phases in their order, as JSON, and `place` an
+index into it; both are null before consent. `state` is what phases store, `deadline` when the time for the current
+block is over.
 """
 
 pages: Final = Table(
@@ -117,13 +123,20 @@ pages: Final = Table(
     Column("seat", BigInteger),
     Column("state", Text, nullable=False),
     Column("revision", Integer, nullable=False),
+    Column("occasion", Integer, nullable=False, server_default="0"),
+    Column("question_set", Integer),
+    Column("shown_at", Float),
     UniqueConstraint("participant", "batch", "position", name="pages_position"),
-    UniqueConstraint("participant", "row", name="pages_item_once"),
+    UniqueConstraint("participant", "row", "occasion", name="pages_item_once"),
     UniqueConstraint("arm", "seat", name="pages_seat_once"),
     Index("pages_row", "row"),
     Index("pages_next", "participant", "batch", "state", "position"),
 )
-"""One page of one participant: an item, an attention check or a gold item; open, answered or lapsed."""
+"""One page of one participant: an item, an attention check or a gold item; open, answered or lapsed.
+
+`occasion` counts how often the participant has seen the item before. `question_set` is null on pages of studies that
+began before there were blocks. `shown_at` is set where pages have a time limit.
+"""
 
 submissions: Final = Table(
     "submissions",
@@ -163,6 +176,16 @@ reviews: Final = Table(
     Column("decided_by", Text, nullable=False, server_default="researcher"),
 )
 """Every decision about a participant, by a `researcher` or by a `rule`; the latest counts."""
+
+quota_places: Final = Table(
+    "quota_places",
+    METADATA,
+    Column("participant", ForeignKey("participants.number"), primary_key=True),
+    Column("trait", Text, primary_key=True),
+    Column("value", Text, nullable=False),
+    Index("quota_places_value", "trait", "value"),
+)
+"""The places that participants hold in quotas."""
 
 drafts: Final = Table(
     "drafts",

@@ -10,16 +10,19 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from vantage.errors import VantageError
-from vantage.instruments import Question
+from vantage.instruments import Instrument, Question
 from vantage.scales import Status
 
 StepKind = Literal[
     "consent",
+    "screener",
     "traits",
     "guidelines",
+    "training",
     "quiz",
     "item",
     "review",
+    "debriefing",
     "finished",
     "declined",
     "screened_out",
@@ -29,9 +32,10 @@ StepKind = Literal[
 ]
 """The page that a participant should see now.
 
-`consent`, `traits`, `guidelines`, `quiz` and `item` (with a position) come in this order. At `review` every page of the
-batch is answered and can still be changed; then comes `finished`. `full`: no work is left for this participant.
-`paused`: the researcher has paused the study.
+`consent` comes first; then the phases of the study follow in the participant's order: `screener`, `traits` (a
+questionnaire), `guidelines`, `training`, `quiz`, `item` (with a position; a block of items), `debriefing`. At `review`
+every page of the block is answered and can still be changed. `finished` comes last. `full`: no work is left for this
+participant. `paused`: the researcher has paused the study.
 """
 
 Verdict = Literal["pending", "approved", "excluded"]
@@ -85,6 +89,10 @@ class Step:
     answered: int = 0
     attempts_left: int = 0
     """With `quiz`."""
+    message: str = ""
+    """With `screened_out`: what the study says to those who are screened out."""
+    seconds_left: float | None = None
+    """With `item` and `review`: the time left for the block, where it is limited."""
     more: bool = False
     """With `finished`: whether the participant may do another batch (`ParticipantService.another_batch`)."""
     left: float | None = None
@@ -137,10 +145,30 @@ class ItemPage:
     """Which of the study's groups of questions it is."""
     presentations: tuple[str, ...] = ()
     """How each question is put."""
+    seconds_left: float | None = None
+    """The time left for the page or the block, where it is limited."""
     draft: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """What the participant chose and typed and did not send, by input; empty where there is nothing."""
     left: float | None = None
     """Seconds until the participant's reservation expires."""
+
+
+@dataclass(frozen=True, slots=True)
+class Practice:
+    """An item to practise on; after it was answered, with feedback."""
+
+    position: int
+    """Counted from 1."""
+    items: int
+    condition: str
+    record: Mapping[str, Any]
+    instrument: Instrument
+    questions: tuple[Question, ...]
+    answers: Mapping[str, QuestionAnswer]
+    """The participant's answers; empty before they answer."""
+    right: Mapping[str, bool]
+    """Which answers are right."""
+    explain: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +182,8 @@ class Submitted:
     """Whether the same submission, or the same answers, had been stored before."""
     step: Step
     """The participant's next step."""
+    late: bool = False
+    """Whether the time for the page was over, so that nothing was stored."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,8 +228,9 @@ class CompletionPath:
 
 @dataclass(frozen=True, slots=True)
 class ArmProgress:
-    """Progress of one condition and group of questions."""
+    """Progress of one condition and group of questions of a block."""
 
+    block: str
     condition: str
     questions: tuple[str, ...]
     wanted: int

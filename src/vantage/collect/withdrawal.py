@@ -40,7 +40,9 @@ def erase(connection: Connection, person: Row[Any]) -> None:
         of_page = any(key.column is pages.c.id for key in column.foreign_keys)
         connection.execute(table.delete().where(column.in_(own) if of_page else column == person.number))
     changed = update(participants).where(participants.c.number == person.number)
-    connection.execute(changed.values(stage="withdrawn", lease=None, traits=None, note="", rule="", answered=0))
+    connection.execute(
+        changed.values(stage="withdrawn", lease=None, traits=None, state="{}", note="", rule="", answered=0)
+    )
     code = "".join(secrets.choice(LETTERS) for _ in range(10))
     receipt = {"code": code, "participant": person.number, "at": time.time(), "deleted": json.dumps(deleted)}
     connection.execute(receipts.insert(), receipt)

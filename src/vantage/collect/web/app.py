@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 
 from vantage.collect.languages import sentence
-from vantage.collect.web import api, openapi, rating_pages
+from vantage.collect.web import api, openapi, rating_pages, training_pages
 from vantage.collect.web import participant_pages as participant
 from vantage.collect.web import researcher_pages as researcher
 from vantage.collect.web.guard import Guard
@@ -28,12 +28,15 @@ if TYPE_CHECKING:
 PAGES: Final[Mapping[str, Mapping[str, Handler]]] = {
     "/": {"GET": participant.start},
     "/consent": {"GET": participant.consent, "POST": participant.give_consent},
+    "/screener": {"GET": participant.traits, "POST": participant.give_traits},
     "/traits": {"GET": participant.traits, "POST": participant.give_traits},
     "/guidelines": {"GET": participant.guidelines, "POST": participant.confirm_guidelines},
+    "/training": {"GET": training_pages.training, "POST": training_pages.answer_training},
     "/quiz": {"GET": participant.quiz, "POST": participant.answer_quiz},
     "/item/{position:int}": {"GET": rating_pages.item, "POST": rating_pages.submit},
     "/draft": {"POST": rating_pages.draft},
     "/review": {"GET": rating_pages.review, "POST": rating_pages.finish},
+    "/debriefing": {"GET": participant.debriefing, "POST": participant.confirm_debriefing},
     "/end": {"GET": participant.end},
     "/more": {"POST": participant.more},
     "/withdraw": {"GET": participant.withdraw, "POST": participant.confirm_withdrawal},

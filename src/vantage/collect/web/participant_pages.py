@@ -1,4 +1,4 @@
-"""The participant's pages before and after rating: consent, traits, guidelines, quiz and end.
+"""The participant's pages before and after rating: consent, questionnaires, guidelines, quiz, debriefing and end.
 
 URLs are not trusted: each page looks up the participant's current step and redirects there.
 """
@@ -8,22 +8,26 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from markupsafe import Markup
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from vantage.collect import drafts
 from vantage.collect.entry import platform
+from vantage.collect.flow_document import QuestionnairePart, QuizPart, TraitPart
 from vantage.collect.languages import sentence
+from vantage.collect.phases import Debriefing, Questionnaire, Quiz
 from vantage.collect.submissions import page_number
 from vantage.collect.views import CompletionPath, InvalidAnswers, Participant, QuizResult, Receipt, Step, StepKind
 from vantage.collect.web.signing import COOKIE_LIFE, DAY, LANGUAGE_COOKIE, FormToken
 from vantage.collect.web.visit import Form, PageError, Redirect, Visit, whole_number
 
 VISITOR_COOKIE: Final = "vantage-visitor"
-IN_PROGRESS: Final[tuple[StepKind, ...]] = ("consent", "traits", "guidelines", "quiz", "item", "review")
+IN_PROGRESS: Final[tuple[StepKind, ...]] = (
+    *("consent", "screener", "traits", "guidelines", "training", "quiz", "item", "review", "debriefing"),
+)
 ENDS: Final[Mapping[str, tuple[str, ...]]] = {
     "finished": (sentence("Thank you"), sentence("Your answers have been submitted.")),
     "declined": (
@@ -86,13 +90,30 @@ def path(step: Step) -> str:
     return f"/{step.kind}" if step.kind in IN_PROGRESS else "/end"
 
 
-def require_step(visit: Visit, kind: StepKind) -> tuple[Participant, Step]:
-    """The participant and their current step, which must be of this kind."""
+def require_step(visit: Visit, *kinds: StepKind) -> tuple[Participant, Step]:
+    """The participant and their current step, which must be of one of these kinds."""
     participant = visit.require_participant()
     step = visit.site.participants.step(participant)
-    if step.kind != kind:
+    if step.kind not in kinds:
         raise Redirect(path(step))
     return participant, step
+
+
+def onward(visit: Visit, participant: Participant, step: Step) -> Response:
+    """Leads to the next page; those who have just finished go back to their platform, where there is one."""
+    if step.kind == "finished" and not step.more:
+        address = visit.site.participants.completion(participant).redirect
+        if address:
+            return RedirectResponse(address, 303)
+    return visit.redirect(path(step))
+
+
+def same_page(visit: Visit, participant: Participant, name: str, here: str) -> FormToken:
+    """Checks the form; one of an earlier page of the same kind, sent twice, only leads to the current page."""
+    token = visit.site.signer.check_form(visit.field("form_token"), participant.id)
+    if token and token.page.startswith(f"{name}/") and token.page != f"{name}/{here}":
+        raise Redirect(f"/{name}")
+    return visit.check_form(participant.id, f"{name}/{here}")
 
 
 def keep_draft(visit: Visit, participant: Participant, token: FormToken) -> float | None:
@@ -227,20 +248,24 @@ def give_consent(visit: Visit) -> Response:
 
 
 def traits(visit: Visit) -> Response:
-    """Questions about the participant."""
-    participant, step = require_step(visit, "traits")
-    draft = visit.site.participants.draft(participant, "traits")
+    """Questions about the participant: a questionnaire or a screener."""
+    participant, step = require_step(visit, "traits", "screener")
+    asked = visit.site.participants.asked(participant)
+    draft = visit.site.participants.draft(participant, f"{step.kind}/{_first(asked)}")
     return _traits(visit, participant, step, {}, draft)
 
 
 def _traits(
     visit: Visit, participant: Participant, step: Step, problems: Mapping[str, str], draft: Form | None = None
 ) -> Response:
-    traits = visit.site.study.plan.traits
+    traits, phase = visit.site.participants.asked(participant), visit.site.participants.phase(participant)
+    part = phase.part if isinstance(phase, Questionnaire) else None
     return visit.render(
         "traits.html",
         422 if problems else 200,
-        heading=visit.language.say(sentence("About you")),
+        heading=part.title if part and part.title else visit.language.say(sentence("About you")),
+        intro=part.intro if isinstance(part, QuestionnairePart) else "",
+        action=step.kind,
         traits=traits,
         optional=not all(trait.required for trait in traits),
         given=draft or visit.form,
@@ -248,41 +273,46 @@ def _traits(
         left=step.left,
         errors=problems,
         problems=[(f"t{n}", trait.ask, problems[trait.id]) for n, trait in enumerate(traits) if trait.id in problems],
-        form=visit.site.signer.sign_form(participant.id, "traits"),
+        form=visit.site.signer.sign_form(participant.id, f"{step.kind}/{_first(traits)}"),
     )
+
+
+def _first(traits: Sequence[TraitPart]) -> str:
+    """Names a page of questions, so that a form that was sent twice does not answer the next page."""
+    return traits[0].id if traits else ""
 
 
 def give_traits(visit: Visit) -> Response:
     """The answers about the participant."""
-    participant, step = require_step(visit, "traits")
-    token = visit.check_form(participant.id, "traits")
+    participant, step = require_step(visit, "traits", "screener")
+    asked = visit.site.participants.asked(participant)
+    token = same_page(visit, participant, step.kind, _first(asked))
     answers = {
         trait.id: visit.form.get(f"t{index}", []) if trait.kind == "several" else visit.field(f"t{index}")
-        for index, trait in enumerate(visit.site.study.plan.traits)
+        for index, trait in enumerate(asked)
     }
     try:
-        then = visit.site.participants.give_traits(participant, answers)
+        return onward(visit, participant, visit.site.participants.give_traits(participant, answers))
     except InvalidAnswers as invalid:
         keep_draft(visit, participant, token)
         problems = {name: visit.language.say(problem) for name, problem in invalid.problems.items()}
         return _traits(visit, participant, step, problems)
-    return visit.redirect(path(then))
 
 
 def guidelines(visit: Visit) -> Response:
     """The guidelines with worked examples, to confirm once and to read again at any time."""
     participant = visit.require_participant()
     step = visit.site.participants.step(participant)
-    if step.kind in ("consent", "traits"):
+    guide = visit.site.participants.guide(participant)
+    if guide is None:
         raise Redirect(path(step))
-    study = visit.site.study
-    every = tuple(question for group in study.question_sets for question in group)
+    reading = step.kind == "guidelines"
     return visit.render(
         "guidelines.html",
         heading=visit.language.say(sentence("Guidelines")),
-        guide=visit.site.guide(study.conditions, every, study.presentation(participant.number), visit.language),
-        form=visit.site.signer.sign_form(participant.id, "guidelines") if step.kind == "guidelines" else None,
-        left=step.left if step.kind == "guidelines" else None,
+        guide=visit.site.guide_of(guide, participant.number, visit.language),
+        form=visit.site.signer.sign_form(participant.id, f"guidelines/{guide.number}") if reading else None,
+        left=step.left if reading else None,
         continue_link=continue_link(visit, participant),
     )
 
@@ -296,8 +326,28 @@ def continue_link(visit: Visit, participant: Participant) -> str:
 def confirm_guidelines(visit: Visit) -> Response:
     """Confirms having read the guidelines."""
     participant, _ = require_step(visit, "guidelines")
-    visit.check_form(participant.id, "guidelines")
-    return visit.redirect(path(visit.site.participants.confirm_guidelines(participant)))
+    same_page(visit, participant, "guidelines", str(visit.site.participants.phase(participant).number))
+    return onward(visit, participant, visit.site.participants.confirm(participant))
+
+
+def debriefing(visit: Visit) -> Response:
+    """What participants learn after the task."""
+    participant, _ = require_step(visit, "debriefing")
+    phase = visit.site.participants.phase(participant)
+    assert isinstance(phase, Debriefing)  # noqa: S101
+    return visit.render(
+        "debriefing.html",
+        heading=phase.part.title or visit.language.say(sentence("About this study")),
+        text=phase.part.text,
+        form=visit.site.signer.sign_form(participant.id, f"debriefing/{phase.number}"),
+    )
+
+
+def confirm_debriefing(visit: Visit) -> Response:
+    """The participant has read it."""
+    participant, _ = require_step(visit, "debriefing")
+    same_page(visit, participant, "debriefing", str(visit.site.participants.phase(participant).number))
+    return onward(visit, participant, visit.site.participants.confirm(participant))
 
 
 def quiz(visit: Visit) -> Response:
@@ -306,11 +356,17 @@ def quiz(visit: Visit) -> Response:
     return _quiz(visit, participant, step, step.attempts_left, None)
 
 
+def _quiz_part(visit: Visit, participant: Participant) -> tuple[QuizPart, int]:
+    phase = visit.site.participants.phase(participant)
+    if not isinstance(phase, Quiz):  # it ended in another window
+        raise Redirect(path(visit.site.participants.step(participant)))
+    return phase.part, phase.number
+
+
 def _quiz(
     visit: Visit, participant: Participant, step: Step, attempts_left: int, result: QuizResult | None
 ) -> Response:
-    plan = visit.site.study.plan.quiz
-    assert plan is not None  # noqa: S101
+    plan, number = _quiz_part(visit, participant)
     wrong = visit.language.say(sentence("This is not right."))
     errors = {f"k{n}": plan.questions[n].explain or wrong for n in (result.wrong if result else ())}
     return visit.render(
@@ -324,23 +380,19 @@ def _quiz(
         errors=errors,
         problems=[(name, plan.questions[int(name[1:])].ask, problem) for name, problem in errors.items()],
         # The number of attempts in the token tells a form that was sent twice from a second attempt.
-        form=visit.site.signer.sign_form(participant.id, f"quiz/{attempts_left}"),
+        form=visit.site.signer.sign_form(participant.id, f"quiz/{number}.{attempts_left}"),
     )
 
 
 def answer_quiz(visit: Visit) -> Response:
     """An attempt at the quiz."""
     participant, step = require_step(visit, "quiz")
-    token = visit.site.signer.check_form(visit.field("form_token"), participant.id)
-    if token and token.page.startswith("quiz/") and token.page != f"quiz/{step.attempts_left}":
-        raise Redirect("/quiz")
-    visit.check_form(participant.id, f"quiz/{step.attempts_left}")
-    plan = visit.site.study.plan.quiz
-    assert plan is not None  # noqa: S101
+    plan, number = _quiz_part(visit, participant)
+    same_page(visit, participant, "quiz", f"{number}.{step.attempts_left}")
     given = [whole_number(visit.field(f"k{index}")) for index in range(len(plan.questions))]
     result = visit.site.participants.answer_quiz(participant, given)
     if result.passed or not result.attempts_left:
-        return visit.redirect(path(visit.site.participants.step(participant)))
+        return onward(visit, participant, visit.site.participants.step(participant))
     return _quiz(visit, participant, step, result.attempts_left, result)
 
 
@@ -355,7 +407,8 @@ def end(visit: Visit) -> Response:
     completion = CompletionPath() if step.kind == "paused" else visit.site.participants.completion(participant)
     more = visit.site.signer.sign_form(participant.id, "more") if step.more else None
     receipt = visit.site.participants.receipt(participant) if step.kind == "withdrawn" else None
-    return _end(visit, kind, completion, more, receipt, may_withdraw=step.kind in ("finished", "paused"))
+    may_withdraw = step.kind in ("finished", "paused")
+    return _end(visit, kind, completion, more, receipt, step.message, may_withdraw=may_withdraw)
 
 
 def _end(
@@ -364,12 +417,17 @@ def _end(
     completion: CompletionPath = CompletionPath(),  # noqa: B008 - frozen
     more: str | None = None,
     receipt: Receipt | None = None,
+    message: str = "",
     *,
     may_withdraw: bool = False,
 ) -> Response:
-    """The page of an end; who leaves a platform's study without a code reads how to return the submission."""
+    """The page of an end, or the study's own message.
+
+    Who leaves a platform's study without a code reads how to return the submission.
+    """
     say, via = visit.language.say, visit.site.study.plan.recruitment.via
     heading, *sentences = ENDS[kind]
+    sentences = [message] if message else sentences
     if via in RETURNS and kind not in ("finished", "paused") and not (completion.code or completion.redirect):
         sentences.append(RETURNS[via])
     return visit.render(

@@ -18,6 +18,7 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from vantage.collect.document import RecruitmentPart
+from vantage.collect.flow_document import PhasePart
 from vantage.collect.private import state_folder
 from vantage.collect.service import StudyService
 from vantage.collect.web.signing import DAY, PARTICIPANT_COOKIE, PREVIEW_PAGE
@@ -61,13 +62,25 @@ class Preview:
         with self._lock:
             if self._app is None:
                 study = self.site.study
-                seats = {"recruitment": RecruitmentPart(), "raters": 1000, "double": None}
-                tried = replace(study, plan=study.plan.model_copy(update=seats))
+                seats = {"recruitment": RecruitmentPart(), "raters": 1000, "double": None, "quotas": {}}
+                flow = tuple(unlimited(phase) for phase in study.plan.flow)
+                tried = replace(study, plan=study.plan.model_copy(update={**seats, "flow": flow}))
                 file = preview_file(self.site.service)
                 file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
                 self._service = StudyService(tried, str(file), apart=False)
                 self._app = self._create(self._service, f"{self.site.prefix}/preview")
             return self._app
+
+
+def unlimited(phase: PhasePart) -> PhasePart:
+    """A phase whose blocks have places for everybody."""
+    several = {"raters": 1000}
+    if phase.block:
+        return phase.model_copy(update={"block": phase.block.model_copy(update=several)})
+    if phase.blocks:
+        of = tuple(part.model_copy(update=several) for part in phase.blocks.of)
+        return phase.model_copy(update={"blocks": phase.blocks.model_copy(update={"of": of})})
+    return phase
 
 
 def preview_file(service: StudyService) -> Path:

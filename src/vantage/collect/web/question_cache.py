@@ -28,7 +28,7 @@ class QuestionCache:
 
     def __init__(self, templates: Environment, longest: int, language: str = "en") -> None:
         self._render = partial(templates.get_template("question.html").render, longest=longest, language=language)
-        self._html: dict[tuple[int, str, str, str, str], str] = {}
+        self._html: dict[tuple[int, int, str, str, str, str], str] = {}
 
     def sections(
         self,
@@ -38,10 +38,12 @@ class QuestionCache:
         given: Mapping[str, str],
         errors: Mapping[str, str],
         ways: Sequence[str] = (),
+        group: int = 0,
     ) -> list[tuple[str, Markup]]:
         """The questions about an item under their section headings, with given answers and errors.
 
-        `ways` says how each question is put; a random order is not cached, since there are too many.
+        `ways` says how each question is put; a random order is not cached, since there are too many. `group` is the set
+        of questions, since two instruments may have a question of the same name.
         """
         words = texts(item)
         grouped: list[tuple[str, list[str]]] = []
@@ -57,7 +59,7 @@ class QuestionCache:
                 )
             else:
                 offered = _offered(question, value), _offered(question, opt_out)
-                html = self._cached(index, question, parts, way, *offered)
+                html = self._cached(group, index, question, parts, way, *offered)
                 html = html.replace(WORDING, escape(wording))
             if grouped and grouped[-1][0] == question.section:
                 grouped[-1][1].append(html)
@@ -65,9 +67,11 @@ class QuestionCache:
                 grouped.append((question.section, [html]))
         return [(title, Markup("".join(parts))) for title, parts in grouped]  # noqa: S704 - the template escapes
 
-    def _cached(self, index: int, question: Question, parts: Parts, way: str, value: str, opt_out: str) -> str:
+    def _cached(
+        self, group: int, index: int, question: Question, parts: Parts, way: str, value: str, opt_out: str
+    ) -> str:
         """A question with its placeholder; offered values only, so the cache stays small."""
-        key = (index, question.id, way, value, opt_out)
+        key = (group, index, question.id, way, value, opt_out)
         if key not in self._html:
             given = {f"a{index}": value, f"o{index}": opt_out}
             self._html[key] = self._render(

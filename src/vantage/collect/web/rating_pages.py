@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from math import ceil
 from typing import Final
 
-from starlette.responses import JSONResponse, RedirectResponse, Response
+from starlette.responses import JSONResponse, Response
 
 from vantage.collect import evidence
 from vantage.collect.languages import sentence
@@ -14,11 +15,12 @@ from vantage.collect.submissions import page_number
 from vantage.collect.views import InvalidAnswers, ItemPage, Participant, Refused, Step
 from vantage.collect.web import forms
 from vantage.collect.web.item_view import panels
-from vantage.collect.web.participant_pages import keep_draft, path, require_step
+from vantage.collect.web.participant_pages import keep_draft, onward, path, require_step
 from vantage.collect.web.prose import prose
 from vantage.collect.web.signing import FormToken
-from vantage.collect.web.visit import Redirect, Visit
+from vantage.collect.web.visit import PageError, Redirect, Visit
 
+LATE: Final = sentence("Your answer came too late, so it was not stored. Please continue with the next page.")
 EXPIRED: Final = sentence("This page was open for too long, so nothing was saved. Please send it again.")
 
 
@@ -57,6 +59,8 @@ def submit(visit: Visit) -> Response:
         keep_draft(visit, participant, token)
         page, errors = _page(visit, participant), forms.errors(questions, invalid)
         return _item(visit, page, given, errors, _token(visit, participant, page, token))
+    if done.late:
+        raise PageError(409, sentence("The time for this page is over"), LATE)
     return visit.redirect(_next(done.position, done.step))
 
 
@@ -86,10 +90,8 @@ def finish(visit: Visit) -> Response:
     """Makes the answers final and leads back to the platform, unless there may be another batch first."""
     participant = visit.require_participant()
     visit.check_form(participant.id, "review")
-    completion = visit.site.participants.finish(participant)
-    if completion.redirect and not visit.site.participants.step(participant).more:
-        return RedirectResponse(completion.redirect, 303)
-    return visit.redirect("/end")
+    visit.site.participants.finish(participant)
+    return onward(visit, participant, visit.site.participants.step(participant))
 
 
 def _page(visit: Visit, participant: Participant) -> ItemPage:
@@ -120,6 +122,7 @@ def _item(
     restored: bool = False,
 ) -> Response:
     site, participant, say = visit.site, visit.require_participant(), visit.language.say
+    block = site.study.block(page.group)
     errors = {name: say(problem) for name, problem in errors.items()}
     problems = [(name, page.questions[int(name[1:])].title, problem) for name, problem in errors.items()]
     if expired:
@@ -131,13 +134,15 @@ def _item(
         position=page.position,
         pages=page.pages,
         answered=page.answered,
-        panels=panels(site.study.instrument, page.record, page.condition),
+        panels=panels(block.instrument, page.record, page.condition),
         item_lang=site.item_lang,
         instruction=page.instruction,
         sections=site.question_cache(visit.language).sections(
-            page.questions, page.record, page.condition, given, errors, page.presentations
+            page.questions, page.record, page.condition, given, errors, page.presentations, page.group
         ),
-        guidelines=prose(site.study.guidelines(site.study.presentation(participant.number))),
+        guidelines=prose(site.study.guidelines(block.instrument, block.presented(participant.number))),
+        title=block.title,
+        minutes_left=None if page.seconds_left is None else ceil(page.seconds_left / 60),
         problems=problems,
         restored=restored,
         left=page.left,

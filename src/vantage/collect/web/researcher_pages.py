@@ -225,6 +225,6 @@ def download(visit: Visit) -> Response:
 def _dashboard(visit: Visit, name: str, *, here: str = "", **values: Any) -> Response:
     """A page of the dashboard with its menu and a token for its forms; `here` is the menu entry, if not the page."""
     form = visit.site.signer.sign_form(visit.session, "admin")
-    titles = {question.id: question.title for question in visit.site.study.instrument.questions}
+    titles = {question.id: question.title for question in visit.site.study.questions}
     paused = visit.site.service.database.paused
     return visit.render(f"admin/{name}.html", here=here or name, form=form, titles=titles, paused=paused, **values)

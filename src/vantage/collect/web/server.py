@@ -47,7 +47,7 @@ class ServedStudy:
     def open(self) -> StudyService:
         """The running study."""
         if self.study:
-            return StudyService(AnnotationStudy.load(self.study), self.database)
+            return StudyService(AnnotationStudy.load(self.study, self.folder), self.database)
         if not (self.folder and self.instrument):
             raise InputError("No study to serve", remedy="give a study file, or a folder and an instrument")
         return StudyService(AnnotationStudy.of(self.folder, self.instrument), self.database)

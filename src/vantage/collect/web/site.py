@@ -20,6 +20,7 @@ from starlette.requests import Request
 
 from vantage.collect.answers import LONGEST
 from vantage.collect.languages import ENGLISH, Language, language, reading_direction
+from vantage.collect.phases import Guidelines
 from vantage.collect.views import Participant
 from vantage.collect.web.forms import layout, signed
 from vantage.collect.web.item_view import panels
@@ -64,6 +65,7 @@ class Site:
             "dashboard_script": next(name for name in self.static if name.startswith("dashboard-")),
         }
         self.question_cache = lru_cache(self._question_cache)
+        self.practice_cache = lru_cache(self._question_cache)
         corpus_language = self.study.corpus.about.language
         self.item_lang = corpus_language if re.fullmatch(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*", corpus_language) else ""
         self.guide = lru_cache(maxsize=64)(self._guide)
@@ -94,15 +96,23 @@ class Site:
     def _question_cache(self, language: Language) -> QuestionCache:
         return QuestionCache(templates(language), LONGEST, self.study.instrument.language)
 
+    def guide_of(self, phase: Guidelines, participant: int, language: Language = ENGLISH) -> Markup:
+        """The guidelines of a phase as a participant sees them."""
+        blocks = phase.blocks
+        conditions = tuple(dict.fromkeys(name for block in blocks for name in block.conditions)) or ("",)
+        questions = tuple(dict.fromkeys(name for block in blocks for name in block.questions))
+        way = blocks[0].presented(participant) if blocks else PLAIN
+        return self.guide(phase.instrument, conditions, questions, way, language)
+
     def _guide(
         self,
+        instrument: Instrument,
         conditions: tuple[str, ...],
         questions: tuple[str, ...],
         way: Presentation = PLAIN,
         language: Language = ENGLISH,
     ) -> Markup:
         """The guidelines, the questions' meanings and the worked examples, for some conditions and questions."""
-        instrument = self.study.instrument
         # A random order says nothing here, where answers stand by themselves.
         way = way.having(order="") if way.order == "random" else way
         shown = [
@@ -115,7 +125,7 @@ class Site:
             self.render(
                 "guide.html",
                 language,
-                guidelines=self.study.guidelines(way),
+                guidelines=self.study.guidelines(instrument, way),
                 questions={
                     group[0].id if question is group[0].whole else question.id: question
                     for group in grouped([way.shown(q) for q in instrument.questions if q.id in questions])

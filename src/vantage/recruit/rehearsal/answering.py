@@ -16,7 +16,9 @@ from typing import Any, Final
 import numpy as np
 from scipy.special import ndtr
 
-from vantage.collect.study import AnnotationStudy, accepts
+from vantage.collect.blocks import phases_of
+from vantage.collect.phases import accepts
+from vantage.collect.study import AnnotationStudy
 from vantage.corpora import Corpus
 from vantage.errors import InputError
 from vantage.instruments import Question
@@ -50,7 +52,9 @@ class Answers:
 
     def __init__(self, study: AnnotationStudy, seed: int, pilot: Corpus | None = None) -> None:
         self.study, self.seed = study, seed
-        questions = study.instrument.questions
+        questions = {
+            question.id: question for block in study.blocks for question in block.instrument.questions
+        }.values()
         self._patterns = [
             (re.compile(_pattern(text)), Asked(question, opposite))
             for question in questions
@@ -60,8 +64,11 @@ class Answers:
             for text in (worded.ask, *worded.ask_in.values())
         ]
         self.models = {question.id: _model(question, pilot) for question in questions}
-        self._checks = {" ".join(check.instruction.split()): check for check in study.checks.values()}
-        self._quiz = {q.ask: q.options[q.answer - 1] for q in (study.plan.quiz.questions if study.plan.quiz else ())}
+        self._checks = {
+            " ".join(check.instruction.split()): check for block in study.blocks for check in block.checks.values()
+        }
+        quizzes = [phase.quiz for phase in phases_of(study.plan) if phase.quiz]
+        self._quiz = {q.ask: q.options[q.answer - 1] for quiz in quizzes for q in quiz.questions}
         self._gold = _gold_texts(study)
         self._asked: dict[str, Asked | None] = {}
 
@@ -164,11 +171,12 @@ def _pattern(ask: str) -> str:
 
 
 def _gold_texts(study: AnnotationStudy) -> Mapping[str, Any]:
-    if not study.gold:
+    gold = {item: part for block in study.blocks for item, part in block.gold.items()}
+    if not gold:
         return {}
     rows = study.corpus.scan("items").select("item", *study.fields).collect().iter_rows(named=True)
     first = next(iter(study.fields))
-    return {" ".join(str(row[first]).split()): study.gold[row["item"]] for row in rows if row["item"] in study.gold}
+    return {" ".join(str(row[first]).split()): gold[row["item"]] for row in rows if row["item"] in gold}
 
 
 def _number(value: str) -> float | None:

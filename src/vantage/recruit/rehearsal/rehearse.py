@@ -12,7 +12,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from math import ceil
 from pathlib import Path
@@ -204,7 +204,7 @@ def _copied(study: AnnotationStudy, minutes: float) -> AnnotationStudy:
     offer = _offer(study).model_copy(update={"url": NOWHERE, "minutes": minutes, "places": None})
     update: dict[str, Any] = {"via": "prolific", "completion_url": None, "offer": offer, **codes}
     plan = study.plan.model_copy(update={"recruitment": recruitment.model_copy(update=update)})
-    return AnnotationStudy(plan, study.instrument, study.corpus, study.folder)
+    return replace(study, plan=plan)
 
 
 @contextmanager

@@ -11,9 +11,10 @@ import numpy as np
 import polars as pl
 from scipy.special import bdtr
 
-from vantage.collect.document import AttentionPart, GoldPart
+from vantage.collect.block_document import AttentionPart, GoldPart
 from vantage.collect.service import StudyService
-from vantage.collect.study import AnnotationStudy, accepts
+from vantage.collect.phases import accepts
+from vantage.collect.study import AnnotationStudy
 from vantage.collect.views import RaterRow
 from vantage.measures.agreement.alpha import alpha
 from vantage.measures.presentation import Column, Fact, View
@@ -295,25 +296,27 @@ def _checks(study: AnnotationStudy, flags: list[tuple[Guest, RaterRow | None]]) 
 
 def _stated(study: AnnotationStudy, name: str) -> float | None:
     """The chance that somebody who answers at random fails a larger share of checks than the study allows."""
-    part: AttentionPart | GoldPart
+    parts: list[AttentionPart | GoldPart] = []
     passes: list[float] = []
-    if name == "attention checks" and study.plan.attention and study.checks:
-        part = study.plan.attention
-        for check in study.checks.values():
-            scale = study.instrument.question(check.question).scale
-            passes.append(len(check.accept) / (len(scale.options) + len(scale.opt_outs)))
-    elif name == "gold items" and study.plan.gold:
-        part = study.plan.gold
-        for gold in study.gold.values():
-            chance = 1.0
-            for question, accept in gold.accept.items():
-                scale = study.instrument.question(question).scale
-                codes = [o.code for o in scale.options]
-                chance *= sum(accepts(accept, code) for code in codes) / (len(codes) + len(scale.opt_outs))
-            passes.append(chance)
-    else:
+    for block in study.blocks:
+        if name == "attention checks" and block.attention and block.checks:
+            parts.append(block.attention)
+            for check in block.checks.values():
+                scale = block.instrument.question(check.question).scale
+                passes.append(len(check.accept) / (len(scale.options) + len(scale.opt_outs)))
+        elif name == "gold items" and block.gold_plan:
+            parts.append(block.gold_plan)
+            for gold in block.gold.values():
+                chance = 1.0
+                for question, accept in gold.accept.items():
+                    scale = block.instrument.question(question).scale
+                    codes = [o.code for o in scale.options]
+                    chance *= sum(accepts(accept, code) for code in codes) / (len(codes) + len(scale.opt_outs))
+                passes.append(chance)
+    if not parts:
         return None
-    seen = part.per_batch * study.plan.batch.per_participant
+    part = parts[0]
+    seen = sum(one.per_batch for one in parts) * study.plan.batch.per_participant
     most = int(part.threshold * seen + 1e-9)
     return float(1 - bdtr(most, seen, 1 - float(np.mean(passes)))) if seen else None
 
@@ -349,35 +352,35 @@ def _reliability(service: StudyService, answers: Answers, walkers: list[Walker],
     chance = tuple(walker.guest.behaviour.random for walker in walkers if walker.outcome in ("finished", "vanished"))
     rows = []
     expected: dict[Any, tuple[float, float]] = {}
-    for question in study.instrument.questions:
-        for condition in study.conditions:
-            part = judgments.filter(question=question.id, condition=condition)
-            if part.is_empty() or question.scale.range is not None:
-                continue
-            level, model = question.scale.level, answers.models[question.id]
-            row = alpha(part, level=level, seed=seed).row(0, named=True)
-            items, raters = part["item"].n_unique(), part["rater"].n_unique()
-            per_item = max(2, round(len(part) / items))
-            mixed = MixedModel(model.codes, model.level, model.cuts, model.item, model.rater, chance)
-            layout = Layout(items, per_item, raters)
-            told = (level, model.codes.tobytes(), model.cuts.tobytes(), model.item, model.rater, layout)
-            if told not in expected:
-                expected[told] = expected_alpha(mixed, layout, seed)
-            predicted, width = expected[told]
-            low, high = row["low"], row["high"]
-            rows.append(
-                {
-                    "question": question.id,
-                    "condition": condition or None,
-                    "items": items,
-                    "per_item": per_item,
-                    "raters": raters,
-                    "predicted": predicted,
-                    "predicted_width": width,
-                    "estimate": row["estimate"],
-                    "low": low,
-                    "high": high,
-                    "width": None if low is None else high - low,
-                }
-            )
+    asked = {(q.id, condition): q for b in study.blocks for g in b.groups for q in g for condition in b.conditions}
+    for (_, condition), question in asked.items():
+        part = judgments.filter(question=question.id, condition=condition)
+        if part.is_empty() or question.scale.range is not None:
+            continue
+        level, model = question.scale.level, answers.models[question.id]
+        row = alpha(part, level=level, seed=seed).row(0, named=True)
+        items, raters = part["item"].n_unique(), part["rater"].n_unique()
+        per_item = max(2, round(len(part) / items))
+        mixed = MixedModel(model.codes, model.level, model.cuts, model.item, model.rater, chance)
+        layout = Layout(items, per_item, raters)
+        told = (level, model.codes.tobytes(), model.cuts.tobytes(), model.item, model.rater, layout)
+        if told not in expected:
+            expected[told] = expected_alpha(mixed, layout, seed)
+        predicted, width = expected[told]
+        low, high = row["low"], row["high"]
+        rows.append(
+            {
+                "question": question.id,
+                "condition": condition or None,
+                "items": items,
+                "per_item": per_item,
+                "raters": raters,
+                "predicted": predicted,
+                "predicted_width": width,
+                "estimate": row["estimate"],
+                "low": low,
+                "high": high,
+                "width": None if low is None else high - low,
+            }
+        )
     return pl.DataFrame(rows, infer_schema_length=None)

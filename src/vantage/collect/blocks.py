@@ -1,0 +1,219 @@
+"""Blocks: an instrument, a selection of items and the conditions under which a participant judges them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from random import Random
+
+from vantage.collect.block_document import (
+    AttentionCheckPart,
+    AttentionPart,
+    DoublePart,
+    GoldItemPart,
+    GoldPart,
+    PresentationPart,
+    Questions,
+)
+from vantage.collect.document import StudyDocument
+from vantage.collect.flow_document import BlockPart, PhasePart, SelectionPart
+from vantage.collect.presenting import Shown, assigned, shown
+from vantage.instruments import Check, Instrument, Question, grouped
+from vantage.presentations import PLAIN, Presentation
+
+MAIN = "main"
+"""The id of the only block of a study without a flow."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block with everything that it takes from the study.
+
+    Question sets and arms (a condition with a question set) are numbered through all blocks of a study.
+    """
+
+    id: str
+    title: str
+    instrument: Instrument
+    selection: SelectionPart
+    conditions: tuple[str, ...]
+    """`("",)` for a block without conditions."""
+    within: bool
+    """Whether a participant works under all conditions."""
+    question_sets: tuple[tuple[str, ...], ...]
+    """The questions shown together on a page; a participant gets one of the sets."""
+    raters: int
+    double: DoublePart | None
+    size: int
+    """Items per batch."""
+    fixed: bool
+    """Whether items are shown in the order of the corpus."""
+    seed: int
+    presentation: PresentationPart | None
+    attention: AttentionPart | None
+    gold_plan: GoldPart | None
+    seconds: float | None
+    """The time limit of the block."""
+    page_seconds: float | None
+    """The time limit of each page."""
+    first_set: int
+    first_arm: int
+
+    @property
+    def repeats(self) -> str | None:
+        """The block whose items are judged again here."""
+        return self.selection.same_as
+
+    @cached_property
+    def sets(self) -> range:
+        """The numbers of the question sets."""
+        return range(self.first_set, self.first_set + len(self.question_sets))
+
+    @cached_property
+    def arms(self) -> range:
+        """The numbers of the arms: each question set has one arm per condition."""
+        return range(self.first_arm, self.first_arm + len(self.question_sets) * len(self.conditions))
+
+    def condition(self, arm: int) -> str:
+        """The condition of an arm."""
+        return self.conditions[(arm - self.first_arm) % len(self.conditions)]
+
+    def set_of(self, arm: int) -> int:
+        """The question set of an arm."""
+        return self.first_set + (arm - self.first_arm) // len(self.conditions)
+
+    def arms_of(self, question_set: int) -> list[int]:
+        """The arms of a question set, one per condition."""
+        return [arm for arm in self.arms if self.set_of(arm) == question_set]
+
+    @cached_property
+    def groups(self) -> tuple[tuple[Question, ...], ...]:
+        """The question sets with the instrument's questions."""
+        return tuple(tuple(self.instrument.question(name) for name in group) for group in self.question_sets)
+
+    @cached_property
+    def questions(self) -> tuple[str, ...]:
+        """The questions of all sets."""
+        return tuple(dict.fromkeys(name for group in self.question_sets for name in group))
+
+    @cached_property
+    def checks(self) -> Mapping[str, Check]:
+        """The attention checks in use, by id."""
+        if self.attention is None:
+            return {}
+        known = {check.id: check for check in self.instrument.checks}
+        if not self.attention.checks:
+            return known
+        return {
+            check.id: check for check in (_check(part, known) for part in self.attention.checks) if check is not None
+        }
+
+    @cached_property
+    def gold(self) -> Mapping[str, GoldItemPart]:
+        """The gold items by their id."""
+        return {part.item: part for part in self.gold_plan.items} if self.gold_plan else {}
+
+    def presented(self, participant: int) -> Presentation:
+        """How a participant is shown what is the same on all pages; plainly where every page differs."""
+        part = self.presentation
+        return PLAIN if part is None or part.drawn == "page" else assigned(part, self.seed, participant)
+
+    def shown(self, question_set: int, participant: int, page: int) -> Shown:
+        """A question set as a participant sees it on a page."""
+        return shown(self.presentation, self.seed, self.groups[question_set - self.first_set], participant, page)
+
+
+def blocks_of(plan: StudyDocument, instruments: Mapping[str, Instrument]) -> tuple[Block, ...]:
+    """The blocks of a study in the order of its file, with instruments by `instrument_key`."""
+    made: dict[str, Block] = {}
+    sets = arms = 0
+    for part in (part for phase in phases_of(plan) for part in phase.blocks_here):
+        own = bool(part.instrument)  # what the study says about its questions concerns its own instrument only
+        instrument = instruments[instrument_key(part)]
+        selection = part.items if isinstance(part.items, SelectionPart) else SelectionPart(where={})
+        source = made.get(selection.same_as or "")
+        conditions = part.conditions or (None if own or part.condition or source else plan.conditions)
+        asked: Questions = part.questions or ("together" if own else plan.questions)
+        if source is not None and part.questions is None and source.instrument == instrument:
+            asked = [list(group) for group in source.question_sets]
+        block = made[part.id] = Block(
+            id=part.id,
+            title=part.title,
+            instrument=instrument,
+            selection=selection,
+            conditions=tuple(conditions.names) if conditions else (part.condition,),
+            within=conditions is not None and bool(conditions.within),
+            question_sets=question_sets(asked, instrument),
+            raters=part.raters or plan.core,
+            double=None if own or source else plan.double,
+            size=part.batch or plan.batch.size,
+            fixed=(part.order or plan.order.items) == "fixed",
+            seed=plan.order.seed,
+            presentation=part.presentation or (None if own else plan.presentation),
+            attention=part.attention or (None if own else plan.attention),
+            gold_plan=part.gold or (None if own else plan.gold),
+            seconds=part.minutes * 60 if part.minutes else None,
+            page_seconds=part.page_minutes * 60 if part.page_minutes else None,
+            first_set=sets,
+            first_arm=arms,
+        )
+        sets, arms = block.sets.stop, block.arms.stop
+    return tuple(made.values())
+
+
+def phases_of(plan: StudyDocument) -> tuple[PhasePart, ...]:
+    """The phases of a study; a file without a flow has those that its keys imply."""
+    if plan.flow:
+        return plan.flow
+    phases = [
+        {"consent": {}},
+        *([{"questionnaire": {"questions": plan.traits}}] if plan.traits else []),
+        {"guidelines": {}},
+        *([{"quiz": plan.quiz}] if plan.quiz else []),
+        {"block": {"id": MAIN}},
+    ]
+    return tuple(PhasePart.model_validate(phase) for phase in phases)
+
+
+def instrument_key(part: BlockPart) -> str:
+    """The name of a block's instrument among those of the study; empty for the study's own."""
+    return " ".join([part.instrument, *(f"{name}={value}" for name, value in sorted(part.parameters.items()))])
+
+
+def question_sets(asked: Questions, instrument: Instrument) -> tuple[tuple[str, ...], ...]:
+    """The sets of questions that are shown together.
+
+    >>> question_sets("one per participant", Instrument.load("warmth-competence"))
+    (('trust',), ('sociability',), ('competence',))
+    """
+    every = tuple(question.id for question in instrument.questions)
+    if asked == "together":
+        return (every,)
+    if isinstance(asked, str):
+        return tuple(tuple(question.id for question in group) for group in grouped(instrument.questions))
+    parts: dict[str, list[str]] = {}  # the questions about the options of one
+    for question in instrument.questions:
+        parts.setdefault(question.whole.id if question.whole else question.id, []).append(question.id)
+    return tuple(tuple(id_ for name in group for id_ in parts.get(name, [name])) for group in asked)
+
+
+def _check(part: str | AttentionCheckPart, known: Mapping[str, Check]) -> Check | None:
+    if isinstance(part, str):
+        return known.get(part)
+    return Check(part.id, part.instruction, part.question, tuple(part.accept))
+
+
+def spaced(rows: Sequence[int], between: int, distance: int, choose: Random) -> list[int]:
+    """A random order for rows that were shown in the given order, with `between` pages since the last of them.
+
+    At least `distance` pages lie between the two times that a row is shown, where that is possible.
+
+    >>> spaced([1, 2, 3], 0, 2, Random(1))
+    [1, 2, 3]
+    """
+    count, order, waiting = len(rows), list[int](), dict(enumerate(rows, 1))
+    for position in range(1, count + 1):
+        far = [place for place in waiting if count - place + between + position - 1 >= distance]
+        order.append(waiting.pop(choose.choice(far or [min(waiting)])))
+    return order

@@ -1,0 +1,274 @@
+"""Checks that a flow can be gone through to its end: order of phases, conditions, screeners, quotas, blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import ceil
+
+from vantage.collect.blocks import Block, blocks_of, phases_of
+from vantage.collect.document import StudyDocument
+from vantage.collect.flow_document import ScreeningRulePart, TraitPart, WhenPart
+from vantage.collect.selection import block_rows
+from vantage.collect.study_checks import TAKEN, Checks, placed_blocks
+from vantage.corpora import Corpus
+from vantage.documents import Document, Loc
+from vantage.errors import InputError
+from vantage.instruments import Instrument
+
+
+class FlowChecks(Checks):
+    """Checks the flow of a study file."""
+
+    def __init__(
+        self, document: Document, plan: StudyDocument, instruments: Mapping[str, Instrument], corpus: Corpus | None
+    ) -> None:
+        super().__init__(document, plan)
+        self.instruments, self.corpus = instruments, corpus
+        written = document.data.get("flow") if isinstance(document.data, Mapping) else None
+        self.whole = len(plan.flow) == len(written or ())
+        """Whether all phases could be read; otherwise references to the others are not checked."""
+        self.asked: dict[str, tuple[TraitPart, Loc]] = {}
+        """The questions about the participant so far."""
+        self.rules: list[ScreeningRulePart] = []
+
+    def run(self) -> bool:
+        """Reports every problem; whether blocks can be checked further."""
+        if self.plan.flow:
+            self._order()
+        self._questions()
+        sound = self._blocks()
+        if sound:
+            blocks = blocks_of(self.plan, self.instruments)
+            self._instruments(blocks)
+            self._training()
+            if self.corpus is not None:
+                sizes = self._items(blocks)
+                self._quotas(people_needed(self.plan, blocks, sizes))
+        return sound
+
+    def _order(self) -> None:
+        kinds = [phase.kind for phase in self.plan.flow]
+        for key in ("traits", "quiz"):
+            if getattr(self.plan, key):
+                phase = "questionnaire" if key == "traits" else key
+                self.note((key,), f"the file has a 'flow'; make this a phase '{phase}' of it")
+        if self.whole and kinds[0] != "consent":
+            self.note(("flow", 0), "the first phase must be 'consent'")
+        for index, kind in enumerate(kinds[1:], 1):
+            if kind == "consent":
+                self.note(("flow", index), "'consent' is the first phase, and only that")
+        if self.whole and not any(kind in ("block", "blocks") for kind in kinds):
+            self.note(("flow",), "this flow cannot end: no phase is a 'block', so there is nothing to judge")
+
+    def _questions(self) -> None:
+        for index, phase in enumerate(phases_of(self.plan)):
+            # Without a flow, the only questions are the traits.
+            inside: Loc = ("flow", index, phase.kind, "questions") if self.plan.flow else ("traits",)
+            for number, question in enumerate(phase.questions_here):
+                loc = (*inside, number)
+                if question.id in self.asked:
+                    self.note(loc, f"duplicate trait '{question.id}'")
+                if question.id in TAKEN:
+                    self.note((*loc, "id"), f"every export has a column '{question.id}'; rename the trait")
+                if question.show_if:
+                    self._condition((*loc, "show_if"), question.show_if)
+                self.asked[question.id] = (question, loc)
+            if phase.screener:
+                for number, rule in enumerate(phase.screener.rules):
+                    self._condition(("flow", index, "screener", "rules", number), rule)
+                self.rules += phase.screener.rules
+                if self.plan.recruitment.via == "prolific" and not self.plan.recruitment.screen_out_code:
+                    self.note(("flow", index), "a screener on Prolific needs a 'screen_out_code' under 'recruitment'")
+                self._passable(phase.screener.questions, ("flow", index, "screener", "rules"))
+
+    def _condition(self, loc: Loc, when: WhenPart) -> None:
+        if when.if_ not in self.asked:
+            if self.whole:
+                self.known((*loc, "if"), when.if_, list(self.asked), "earlier question")
+            return
+        question = self.asked[when.if_][0]
+        if (when.below is not None or when.above is not None) != (question.kind == "number"):
+            needs = "'below' or 'above'" if question.kind == "number" else "'is' or 'is_not'"
+            if question.kind != "number" or not (when.is_ or when.is_not):
+                self.note(loc, f"'{question.id}' is of the kind '{question.kind}'; use {needs}")
+        for value in (*when.is_, *when.is_not):
+            at = (*loc, "is" if when.is_ else "is_not")
+            if question.options:
+                self.known(at, str(value), question.options, "option")
+            elif question.kind == "number" and not isinstance(value, int):
+                self.note(at, f"'{question.id}' is a number, so '{value}' is never its answer")
+
+    def _passable(self, questions: Sequence[TraitPart], loc: Loc) -> None:
+        for question in questions:
+            if question.required and question.show_if is None and not any(self._passing(question)):
+                problem = f"this flow cannot end: the rules screen out every answer to '{question.id}'"
+                self.note(loc, problem)
+
+    def _passing(self, question: TraitPart) -> Iterator[str | int]:
+        """Answers to a question that no rule about it alone screens out."""
+        answers: Sequence[str | int] = question.options
+        if question.kind == "number":
+            low = 0 if question.from_ is None else question.from_
+            answers = range(low, min(low + 1000 if question.to is None else question.to, low + 10_000) + 1)
+        if question.kind == "text":
+            yield question.id
+        for answer in answers:
+            given = {question.id: [answer] if question.kind == "several" else answer}
+            if not any(rule.if_ == question.id and rule.holds(given) for rule in self.rules):
+                yield answer
+
+    def _blocks(self) -> bool:
+        """Whether the ids and references of the blocks are sound."""
+        earlier: dict[str, bool] = {}
+        sound = True
+        for index, phase in enumerate(self.plan.flow):
+            mixed = phase.blocks is not None and (phase.blocks.order != "fixed" or phase.blocks.people == "between")
+            here = [part.id for part in phase.blocks_here]
+            for number, part in enumerate(phase.blocks_here):
+                loc: Loc = ("flow", index, "block") if phase.block else ("flow", index, "blocks", "of", number)
+                if part.id in earlier:
+                    self.note((*loc, "id"), f"duplicate block '{part.id}'")
+                    sound = False
+                source = None if isinstance(part.items, str) else part.items.same_as
+                if source is not None:
+                    at: Loc = (*loc, "items", "same_as")
+                    if source not in earlier:
+                        sound = self.known(at, source, list(earlier), "earlier block") if self.whole else False
+                    elif source in here and mixed:
+                        self.note(at, f"'{source}' may come later than this block, or not at all, in this group")
+                    elif not earlier[source]:
+                        self.note(at, f"not every participant does '{source}'")
+                    for key in ("conditions", "raters", "batch"):
+                        if getattr(part, key) is not None:
+                            self.note((*loc, key), "not valid with 'same_as', which repeats what was judged before")
+                earlier[part.id] = not (phase.blocks and phase.blocks.people == "between")
+        if len(earlier) > 1 and self.plan.adaptive:
+            self.note(("raters",), "a flow with several blocks cannot be adaptive; give a number")
+        if len(earlier) > 1 and self.plan.batch.per_participant > 1:
+            self.note(("batch", "per_participant"), "a flow with several blocks is done once; leave this out")
+        return sound
+
+    def _instruments(self, blocks: Sequence[Block]) -> None:
+        own = self.instruments[""]
+        scales = {question.id: (question.scale, own.id) for question in own.questions}
+        by_id = {block.id: block for block in blocks}
+        for block, (part, loc) in zip(blocks, placed_blocks(self.plan), strict=True):
+            if part is not None and part.instrument:
+                at, other = (*loc, "instrument"), block.instrument
+                if other.language != own.language:
+                    self.note(at, f"'{other.id}' is in the language '{other.language}', the study in '{own.language}'")
+                for question in other.questions:
+                    scale, name = scales.setdefault(question.id, (question.scale, other.id))
+                    if scale != question.scale:
+                        self.note(at, f"question '{question.id}' has another scale in '{name}'; rename one of them")
+            source = by_id.get(block.repeats or "")
+            if source is not None and len(source.question_sets) != len(block.question_sets):
+                self.note((*loc, "items", "same_as"), f"'{source.id}' has other groups of questions")
+
+    def _training(self) -> None:
+        for index, phase in enumerate(self.plan.flow):
+            training = phase.guidelines.training if phase.guidelines else None
+            if phase.guidelines and training:
+                instrument = self.instruments[phase.guidelines.instrument]
+                for number, part in enumerate(training.items):
+                    loc: Loc = ("flow", index, "guidelines", "training", "items", number)
+                    self.known_answers(loc, instrument, part.accept, part.condition)
+                    if not isinstance(part.item, str):
+                        for name in part.item:
+                            self.known((*loc, "item"), name, [f.name for f in instrument.fields], "field")
+        if self.corpus is not None:
+            known = set(self.corpus.scan("items").select("item").collect()["item"])
+            for item, at in training_items(self.plan):
+                if item not in known:
+                    self.note(at, f"the corpus has no item '{item}'")
+
+    def _items(self, blocks: Sequence[Block]) -> dict[str, int]:
+        """The number of items of every block, with problems of their selections."""
+        assert self.corpus is not None  # noqa: S101
+        apart = {item for block in blocks for item in block.gold} | {item for item, _ in training_items(self.plan)}
+        sizes: dict[str, int] = {}
+        pages = 0
+        ends: dict[str, int] = {}
+        for block, (part, loc) in zip(blocks, placed_blocks(self.plan), strict=True):
+            at: Loc = (
+                (*loc, "items") if part is not None and not isinstance(part.items, str) else (*loc,) or ("corpus",)
+            )
+            if block.repeats is not None:
+                whole = min(sizes[block.repeats], next(b.size for b in blocks if b.id == block.repeats))
+                sizes[block.id] = min(whole, block.selection.sample or whole)
+                most = pages - ends[block.repeats] + whole - 1
+                if block.selection.sample is not None and block.selection.sample > whole:
+                    self.note((*at, "sample"), f"participants judge {whole} items in '{block.repeats}', not so many")
+                if whole and block.selection.distance > most:
+                    problem = f"at most {most} pages can lie between an item of '{block.repeats}' and its return"
+                    self.note((*at, "distance"), problem)
+            else:
+                try:
+                    sizes[block.id] = len(block_rows(block, self.corpus, apart))
+                except InputError as error:
+                    self.note(at, str(error).rstrip("."))
+                    sizes[block.id] = 0
+                else:
+                    if not sizes[block.id]:
+                        self.note(at, "no items are left to judge")
+                    if part is not None and part.batch is not None and part.batch > sizes[block.id] > 0:
+                        problem = (
+                            f"each participant is to judge {part.batch} items, but the block has {sizes[block.id]}"
+                        )
+                        self.note((*loc, "batch"), problem)
+            pages += min(block.size, sizes[block.id])
+            ends[block.id] = pages
+        return sizes
+
+    def _quotas(self, people: int) -> None:
+        for name, quota in self.plan.quotas.items():
+            if name not in self.asked:
+                if self.whole:
+                    self.known(("quotas", name), name, list(self.asked), "question about the participant")
+                continue
+            question, _ = self.asked[name]
+            if question.kind != "choice":
+                self.note(("quotas", name), f"'{name}' is of the kind '{question.kind}'; quotas need a 'choice'")
+                continue
+            passing = set(self._passing(question))
+            for option, count in quota.items():
+                known = self.known(("quotas", name, option), option, question.options, "option")
+                if known and count and option not in passing:
+                    problem = f"nobody can meet this quota: the screener ends the study for '{option}'"
+                    self.note(("quotas", name, option), problem)
+            total, whole = sum(quota.values()), set(quota) >= passing and question.required
+            if total > people > 0:
+                problem = f"the quotas ask for {total} people, but there is work for {people}"
+                self.note(("quotas", name), problem)
+            elif whole and total < people:
+                problem = f"this flow cannot end: the quotas admit {total} people, but the ratings need {people}"
+                self.note(("quotas", name), problem)
+
+
+def people_needed(plan: StudyDocument, blocks: Sequence[Block], sizes: Mapping[str, int]) -> int:
+    """How many participants the wanted ratings take."""
+    by_id = {block.id: block for block in blocks}
+    needed = [0]
+    for phase in phases_of(plan):
+        here = [_people(by_id[part.id], sizes[part.id]) for part in phase.blocks_here]
+        between = phase.blocks is not None and phase.blocks.people == "between"
+        needed.append(sum(here) if between else max(here, default=0))
+    return max(needed)
+
+
+def _people(block: Block, size: int) -> int:
+    if block.repeats is not None or not size:
+        return 0
+    wanted = size * block.raters * len(block.arms)
+    if block.double:
+        wanted += ceil(block.double.share * size - 1e-9) * (block.double.raters - block.raters) * len(block.arms)
+    return ceil(wanted / min(block.size, size))
+
+
+def training_items(plan: StudyDocument) -> Iterator[tuple[str, Loc]]:
+    """The items of the corpus that participants practise on, with their place in the file."""
+    for index, phase in enumerate(plan.flow):
+        training = phase.guidelines.training if phase.guidelines else None
+        for number, part in enumerate(training.items if training else ()):
+            if isinstance(part.item, str):
+                yield part.item, ("flow", index, "guidelines", "training", "items", number, "item")

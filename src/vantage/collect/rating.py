@@ -1,0 +1,196 @@
+"""The flow of a study put to models: the same blocks, items, conditions, instruments and repeats as for people.
+
+A model sees each item by itself, so orders and distances do not matter, and it judges every item under every condition.
+Its prompts hold the guidelines; consent, screener, training, quiz and debriefing concern people only.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from random import Random
+from typing import Any, Final
+
+import polars as pl
+
+from vantage.collect.flow_document import TraitPart
+from vantage.collect.study import AnnotationStudy
+from vantage.collect.study_setup import rows_of
+from vantage.corpora import Corpus
+from vantage.instruments import Instrument
+from vantage.raters.chat import ChatRater
+from vantage.runs.options import RunOptions
+from vantage.runs.plan import PlanPart, RunPlan
+from vantage.runs.rating import judge
+from vantage.runs.store import RunStore
+
+HERE: Final = "about-you"
+"""The only item of a questionnaire that is put to a persona."""
+
+
+def flow_plan(study: AnnotationStudy, raters: Sequence[ChatRater]) -> RunPlan:
+    """What a flow asks of every rater; an item that returns under the same condition is a further sample."""
+    every = study.corpus.scan("items").select("item").collect()["item"]
+    items = {name: [every[row] for row in rows] for name, rows in rows_of(study).items()}
+    asked: dict[tuple[str, tuple[str, ...], str], tuple[Instrument, Counter[str]]] = {}
+    by_id = {block.id: block for block in study.blocks}
+    for block in study.blocks:
+        if block.repeats is not None:
+            source, again = by_id[block.repeats], items[block.repeats]
+            if block.selection.sample is not None:
+                share = min(1.0, block.selection.sample / min(source.size, len(again)))
+                draw = Random(f"{block.seed}:{block.id}:sample")  # noqa: S311 - not secrecy
+                again = draw.sample(again, round(share * len(again)))
+            items[block.id] = again
+        for condition in block.conditions:
+            key = (block.instrument.id, block.questions, condition)
+            asked.setdefault(key, (block.instrument, Counter()))[1].update(items[block.id])
+    parts = []
+    for (_, questions, condition), (instrument, times) in asked.items():
+        for count in sorted(set(times.values())):
+            part = study.corpus.filter(item=[item for item in every if times[item] == count])
+            parts += [
+                PlanPart(replace(rater, samples=rater.samples * count), part, instrument, questions, condition)
+                for rater in raters
+            ]
+    study.corpus.check_scales(*{part.used.id: part.used for part in parts}.values())
+    return RunPlan(tuple(parts))
+
+
+def flow_notes(study: AnnotationStudy, raters: Sequence[ChatRater]) -> list[str]:
+    """What of the flow is not put to these raters, in sentences."""
+    stages = dict.fromkeys(phase.stage for phase in study.flow.phases if phase.stage in NAMES)
+    notes = [f"For people only, and not asked: {', '.join(NAMES[stage] for stage in stages)}."] if stages else []
+    if any(block.presentation for block in study.blocks):
+        notes.append("Questions are put as in the instrument; vary their presentation with --vary.")
+    if study.traits and not any(rater.persona for rater in raters):
+        notes.append("The questionnaires are for people and personas, so the model was not asked them.")
+    return notes
+
+
+NAMES: Final = {
+    "consent": "consent",
+    "screener": "the screener's rules",
+    "training": "training",
+    "quiz": "the quiz",
+    "debriefing": "the debriefing",
+}
+
+
+@dataclass(frozen=True)
+class PersonaAnswers:
+    """What personas answered to the questionnaires of a flow."""
+
+    traits: pl.DataFrame
+    """One row per persona and one column per question that was asked."""
+    notes: list[str]
+
+
+def ask_personas(
+    study: AnnotationStudy, raters: Sequence[ChatRater], store: RunStore | Path, options: RunOptions | None = None
+) -> PersonaAnswers:
+    """Asks personas the questions about the participant, except those that their description answers."""
+    rows: list[dict[str, Any]] = []
+    known: set[str] = set()
+    for rater in (rater for rater in raters if rater.persona is not None):
+        assert rater.persona is not None  # noqa: S101
+        traits: dict[str, Any] = dict(rater.persona.traits())
+        known |= {question.id for question in study.traits if question.id in traits}
+        row: dict[str, Any] = {"rater": rater.id}
+        # Later phases may depend on what was answered before.
+        for phase in study.flow.questionnaires:
+            while questions := [question for question in phase.asked(traits) if _askable(question)]:
+                given = _answers(replace(rater, samples=1, design=None), questions, study, store, options)
+                traits |= given
+                row |= given
+            traits |= {question.id: None for question in phase.part.questions if question.id not in traits}
+        rows.append(row)
+    notes = []
+    if known:
+        notes.append(f"Not asked, because the personas say so themselves: {', '.join(sorted(known))}.")
+    if unasked := [q.id for q in study.traits if not _askable(q) and q.id not in known] if rows else []:
+        notes.append(
+            f"Not asked of personas, because these are not choices or numbers in a range: {', '.join(unasked)}."
+        )
+    return PersonaAnswers(pl.DataFrame(rows, infer_schema_length=None), notes)
+
+
+def with_traits(corpus: Corpus, traits: pl.DataFrame) -> Corpus:
+    """The corpus with answers of raters as columns of the raters table."""
+    new = [name for name in traits.columns if name != "rater"]
+    if not new:
+        return corpus
+    raters = corpus.raters.join(traits, on="rater", how="left", suffix=" asked", maintain_order="left")
+    for name in new:
+        if f"{name} asked" in raters.columns:
+            both = pl.coalesce(pl.col(f"{name} asked").cast(corpus.raters.schema[name], strict=False), name)
+            raters = raters.with_columns(both.alias(name)).drop(f"{name} asked")
+    return Corpus(corpus.items, raters, corpus.judgments, corpus.instruments, corpus.about)
+
+
+def _askable(question: TraitPart) -> bool:
+    if question.kind == "number":
+        low, high = question.from_, question.to
+        return low is not None and high is not None and 1 <= high - low <= 1000
+    return question.kind == "choice"
+
+
+def _answers(
+    rater: ChatRater,
+    questions: Sequence[TraitPart],
+    study: AnnotationStudy,
+    store: RunStore | Path,
+    options: RunOptions | None,
+) -> dict[str, Any]:
+    """One persona's answers; null where a reply could not be read."""
+    instrument = _instrument(questions, study)
+    item = pl.DataFrame({"item": [HERE], "text": ["This is about you yourself, not about a text."]})
+    nobody = pl.DataFrame(schema={"rater": pl.String})
+    nothing = pl.DataFrame(schema={"item": pl.String, "question": pl.String, "rater": pl.String, "value": pl.Float64})
+    judged = judge(rater, Corpus(item, nobody, nothing, instrument), instrument, store=store, options=options)
+    values: dict[str, float | None] = dict(judged.judgments.select("question", "value").iter_rows())
+    given: dict[str, Any] = {}
+    for question in questions:
+        value = values.get(question.id)
+        if value is None:
+            given[question.id] = None
+        else:
+            given[question.id] = int(value) if question.kind == "number" else question.options[int(value)]
+    return given
+
+
+def _instrument(questions: Sequence[TraitPart], study: AnnotationStudy) -> Instrument:
+    """The questions about the participant as an instrument."""
+    scales: dict[str, Any] = {}
+    for number, question in enumerate(questions):
+        scales[f"scale-{number}"] = (
+            {"level": "ratio", "from": question.from_, "to": question.to}
+            if question.kind == "number"
+            else {
+                "level": "nominal",
+                "options": [{"code": code, "label": label} for code, label in enumerate(question.options)],
+            }
+        )
+    return Instrument.from_document(
+        {
+            "id": "about-you",
+            "version": 1,
+            "title": "About you",
+            "description": f"Questions about the participants of the study '{study.id}'.",
+            "language": study.instrument.language,
+            "fields": [{"name": "text", "title": "Note"}],
+            "guidelines": "Please answer these questions about yourself.",
+            "scales": scales,
+            "questions": [
+                {
+                    "id": question.id,
+                    "title": question.id,
+                    "ask": question.ask.replace("{", "{{").replace("}", "}}"),
+                    "scale": f"scale-{number}",
+                }
+                for number, question in enumerate(questions)
+            ],
+        }
+    )
