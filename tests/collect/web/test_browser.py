@@ -46,7 +46,7 @@ TYPED = "typed"
 ARABIC = {"text": "قال الوزير إن الخطة ناجحة، ولم يصدقه أحد.", "target": "الوزير"}
 
 
-EVERY_SHAPE = ("appraisals", "conversation-safety", "politeness", "rationale-quality", "stereotype-content")
+EVERY_SHAPE = ("appraisals", "conversation-safety", "pairwise", "politeness", "rationale-quality", "stereotype-content")
 """Instruments that together have every kind of question; a test checks that."""
 
 
