@@ -61,7 +61,7 @@ def test_options_that_measures_share_have_one_name_and_one_order() -> None:
             name
         )
         assert not RENAMED.keys() & known.options.keys() - {"method"}, name
-        estimators = {"aggregate", "bands", "competence", "needed-raters"}
+        estimators = {"aggregate", "bands", "competence", "needed-raters", "scaling", "scaling-split-half"}
         assert "method" not in known.options or name in estimators, f"{name}: `method` names an estimator"
 
 

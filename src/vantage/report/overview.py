@@ -166,17 +166,18 @@ def questions(analysis: CorpusAnalysis) -> Data:
 
 
 def answers(analysis: CorpusAnalysis) -> list[Part]:
-    """How the answers are spread: shares of options for each scale, boxes for continuous ones."""
+    """How the answers are spread: shares of options for each scale, boxes for numbers on a slider."""
     asked = describe(analysis.kept)["questions"]
     by_scale: dict[tuple[float, ...], list[dict[str, Any]]] = {}
     for question in asked:
-        if question["values"] and sum(question["values"].values()):
-            by_scale.setdefault(analysis.corpus.question(question["question"]).scale.codes, []).append(question)
+        scale = analysis.corpus.question(question["question"]).scale
+        if not scale.slides and question["values"] and sum(question["values"].values()):
+            by_scale.setdefault(scale.codes, []).append(question)
     parts: list[Part] = [
         _shares(analysis.corpus, found, f"answers-{number}" if len(by_scale) > 1 else "answers")
         for number, found in enumerate(by_scale.values(), 1)
     ]
-    continuous = [question.id for question in analysis.corpus.questions if question.scale.range is not None]
+    continuous = [question.id for question in analysis.corpus.questions if question.scale.slides]
     values = _answered(analysis.kept).filter(pl.col("question").is_in(continuous))
     if len(values):
         caption = "The values given: median, quartiles, and whiskers to 1.5 times their distance."

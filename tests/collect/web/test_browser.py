@@ -46,8 +46,10 @@ TYPED = "typed"
 ARABIC = {"text": "قال الوزير إن الخطة ناجحة، ولم يصدقه أحد.", "target": "الوزير"}
 
 
-EVERY_SHAPE = ("appraisals", "conversation-safety", "politeness", "rationale-quality", "stereotype-content")
+EVERY_SHAPE = ("appraisals", "conversation-safety", "pairwise", "politeness", "rationale-quality", "stereotype-content")
 """Instruments that together have every kind of question; a test checks that."""
+ALIKE = [name for name in bundled() if name != "best-worst"]
+"""Instruments whose questions may all have the same answer; test_answer_kinds_browser walks through best and worst."""
 
 
 class Studies:
@@ -217,7 +219,7 @@ def test_every_kind_of_question_is_among_the_shown_ones() -> None:
 
 @pytest.mark.parametrize(
     ("size", "script", "names"),
-    [("phone", True, tuple(bundled())), ("desktop", True, EVERY_SHAPE), ("phone", False, EVERY_SHAPE)],
+    [("phone", True, tuple(ALIKE)), ("desktop", True, EVERY_SHAPE), ("phone", False, EVERY_SHAPE)],
     ids=["phone", "desktop", "phone-without-script"],
 )
 def test_every_instrument_from_consent_to_code(
