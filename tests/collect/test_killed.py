@@ -149,7 +149,6 @@ def test_nothing_is_lost_and_nothing_doubled_when_the_server_is_killed(tmp_path:
 
 
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:instrument 'warm' has no wording")
 def test_nothing_is_lost_when_one_of_several_workers_is_killed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
