@@ -239,6 +239,7 @@ async def kills(file: Path, database: str, workers: int, number: int, times: int
         os.kill(one, signal.SIGKILL)
     parent.stdin.close()
     parent.wait()
+    parent.stdout.close()
     errors = [error for person in people for error in person.errors]
     assert not errors, (len(errors), errors[:5])
     print(f"    {done} kills; {check(file, database, people)}; nothing lost, nothing doubled", flush=True)

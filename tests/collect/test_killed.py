@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import random
 import re
@@ -145,6 +146,17 @@ def test_nothing_is_lost_and_nothing_doubled_when_the_server_is_killed(tmp_path:
         person.join(20)
     assert not failures, failures
     check(plan, acknowledged)
+
+
+@pytest.mark.slow
+def test_nothing_is_lost_when_one_of_several_workers_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from benchmarks import collect_crowd
+
+    monkeypatch.setattr(collect_crowd, "PORT", free_port())
+    asyncio.run(collect_crowd.kills(collect_crowd.planned(tmp_path, 200), "", workers=2, number=8, times=10))
+    assert "10 kills" in capsys.readouterr().out
 
 
 def check(plan: AnnotationStudy, acknowledged: list[dict[str, str]]) -> None:

@@ -124,7 +124,12 @@ def test_a_server_that_others_have_filled_is_waited_for(postgres: str) -> None:
             held.append(psycopg.connect(postgres, autocommit=True))
     except psycopg.OperationalError:
         assert len(held) > 50
-    timer = threading.Timer(0.5, lambda: [one.close() for one in held])
+
+    def leave() -> None:
+        for one in held:
+            one.close()
+
+    timer = threading.Timer(0.5, leave)
     timer.start()
     store = started(address)
     timer.join()

@@ -50,7 +50,7 @@ def test_the_time_and_the_wording_of_consent_are_stored(
         service.participants.give_consent(person, agreed=True, wording=words)
     rows = service.database.read(lambda c: c.execute(select(participants)).all())
     assert all(before <= row.consented_at <= time.time() for row in rows)
-    texts = service.database.read(lambda c: dict(c.execute(select(wordings.c.sha256, wordings.c.text)).all()))  # type: ignore[arg-type]
+    texts = service.database.read(lambda c: dict(c.execute(select(wordings.c.sha256, wordings.c.text)).all()))
     assert sorted(texts.values()) == ["You may always stop.", "You may stop."], "each wording is kept once"
     assert all(hashlib.sha256(text.encode()).hexdigest() == digest for digest, text in texts.items())
     assert [texts[row.wording] for row in rows] == ["You may stop.", "You may stop.", "You may always stop."]

@@ -143,7 +143,7 @@ def test_caddy(served: tuple[StudyService, int], tmp_path: Path, proxy: list[sub
     options = f"admin off\nskip_install_trust\nauto_https disable_redirects\nstorage file_system {tmp_path / 'caddy'}"
     file = tmp_path / "Caddyfile"
     file.write_text(f"{{\n{options}\n}}\n{site}", encoding="utf-8")
-    command = [caddy, "run", "--config", file, "--adapter", "caddyfile"]
+    command = [caddy, "run", "--config", str(file), "--adapter", "caddyfile"]
     proxy.append(subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL))
     walk(port)
 
