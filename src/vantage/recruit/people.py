@@ -17,7 +17,7 @@ from vantage.collect.service import StudyService
 from vantage.collect.tables import participants
 
 RETURNED: Final = "returned the submission on the platform"
-"""The note of those who are left out because they took their submission back."""
+"""Why those are left out who took their submission back."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,8 @@ class Person:
     submission: str
     stage: str
     verdict: str
-    note: str
+    why: str
+    """The rule or the note behind the verdict."""
     seated: bool
     """Whether work has been assigned to them."""
     minutes: float | None
@@ -38,28 +39,25 @@ class Person:
 
 
 def people(service: StudyService, source: str) -> list[Person]:
-    """All participants whom a platform sent, in the order of their arrival."""
-    known = {one["rater"]: one for one in service.database.private.identities()}
-
-    def job(connection: Connection) -> list[Person]:
-        own = select(participants).where(participants.c.source == source).order_by(participants.c.number)
-        return [
-            Person(
-                number=row.number,
-                rater=row.rater,
-                platform_id=known[row.rater]["external"],
-                submission=str(known[row.rater]["links"].get("SESSION_ID", "")),
-                stage=row.stage,
-                verdict=row.verdict,
-                note=row.note,
-                seated=row.batch > 0,
-                minutes=None if row.finished_at is None else (row.finished_at - row.arrived_at) / 60,
-            )
-            for row in connection.execute(own)
-            if row.rater in known
-        ]
-
-    return service.database.read(job)
+    """The submissions of all participants whom a platform sent, in the order of their arrival."""
+    own = select(participants).where(participants.c.source == source)
+    rows = service.database.read(lambda connection: connection.execute(own).all())
+    by_rater = {row.rater: row for row in rows}
+    return [
+        Person(
+            number=row.number,
+            rater=row.rater,
+            platform_id=known["external"],
+            submission=str(known["links"].get("SESSION_ID", "")),
+            stage=row.stage,
+            verdict=row.verdict,
+            why=row.rule or row.note,
+            seated=row.batch > 0,
+            minutes=None if row.finished_at is None else (row.finished_at - row.arrived_at) / 60,
+        )
+        for known in service.database.private.identities()
+        if (row := by_rater.get(known["rater"])) is not None
+    ]
 
 
 def free_seats(service: StudyService, person: Person) -> None:
@@ -78,7 +76,7 @@ def leave_out(service: StudyService, person: Person) -> None:
 
     The answers stay in the export, marked: they were not paid for, so that no measure uses them.
     """
-    service.researchers.review_rater(person.rater, "excluded", RETURNED)
+    service.researchers.review_rater(person.rater, "excluded", rule=RETURNED)
 
 
 def let_in(service: StudyService, person: Person) -> None:
