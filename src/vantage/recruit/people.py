@@ -89,9 +89,8 @@ def failed_checks(service: StudyService) -> dict[str, str]:
 
     Other flags, such as agreeing little with others, are no reason to withhold pay.
     """
-    rows = {
-        row.rater: [flag for flag in row.flags if flag.startswith("failed ")] for row in service.researchers.raters()
-    }
+    known = service.researchers.raters(now=True)
+    rows = {row.rater: [flag for flag in row.flags if flag.startswith("failed ")] for row in known}
     return {rater: "; ".join(flags) for rater, flags in rows.items() if flags}
 
 
