@@ -44,7 +44,11 @@ def main() -> None:
         catalogue = written(path)
         for known in list(catalogue.obsolete.values()):
             # A sentence that was gone for a while comes back with its translation.
-            catalogue[known.id] = known
+            live = catalogue.get(known.id)
+            if live is None or not any(live.string or ()):
+                catalogue.delete(known.id)
+                catalogue[known.id] = known
+        catalogue.obsolete.clear()
         catalogue.update(template, no_fuzzy_matching=True)
         catalogue.fuzzy, catalogue.version, catalogue.msgid_bugs_address = False, "1", ""
         with path.open("wb") as file:

@@ -81,9 +81,9 @@ def test_a_planted_preference_is_found_when_judgments_come_back(release: Path, t
     assert apart["low"] > 0
     other = frames["evaluation-differences"].filter(source="alpaca-13B", criterion="factuality").row(0, named=True)
     assert other["low"] < 0 < other["high"]
-    shown = frames["examples"]
-    assert {"all agree", "experts apart", "models apart"} <= set(shown["case"])
-    assert shown["post"].str.len_chars().max() <= 400
+    shown = frames["posts-divided"]
+    assert shown["apart"].to_list() == sorted(shown["apart"].to_list(), reverse=True)
+    assert shown["reasons"].str.contains("The narrator").all()
 
 
 @pytest.mark.slow

@@ -150,3 +150,19 @@ def test_p_values_of_noise_that_posts_share_are_uniform_enough() -> None:
         small.append((clustered(x, y, posts, Resampling(resamples=100))[1] or 0.0) < 0.05)
     # Tests that take texts for independent find more than a fifth of such noise clear.
     assert np.mean(small) < 0.13
+
+
+def test_weights_of_many_resamples_are_those_of_the_library() -> None:
+    from vantage.studies.appraisals.emotions import _fitted, fitted_weights
+
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(60, 5))
+    target = (features[:, 0] + rng.normal(size=60) > 0.5).astype(np.int64)
+    posts = [rng.integers(0, 60, 60) for _ in range(5)]
+    counts = np.array([np.bincount(one, minlength=60) for one in posts], dtype=np.float64)
+    found = fitted_weights(features, target, counts)
+    for mine, one in zip(found, posts, strict=True):
+        assert mine == pytest.approx(_fitted(features[one], target[one]).coef_[0], abs=1e-3)
+    alone = np.zeros((1, 60))
+    alone[0, np.flatnonzero(target == 1)[0]] = 60
+    assert fitted_weights(features, target, alone).shape == (0, 5)

@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 
 from vantage.measures.ratings import Floats
-from vantage.report.engine import Data
+from vantage.report.cases import agreed, divided, unlike_people
+from vantage.report.engine import Analysis, Data
 from vantage.studies.appraisals.analysis import Appraised
 from vantage.studies.appraisals.coding import compared, difference, known_means, mean_p, p_over_posts
 
@@ -23,10 +24,6 @@ _SIDE_BY_SIDE: Final = {"delta": "", "per_question": ", r"}
 PREFIX: Final = 141
 """How many posts, from the first, the draft's Table 3 seems to rest on."""
 DRAFT: Final = ("chatgpt", "alpaca-7B", "dolly-v2-7B", "flan-t5-xxl")
-EXAMPLES: Final = 2
-"""How many posts of each kind are quoted."""
-QUOTED: Final = 400
-"""How many characters of a post."""
 RUNS: Final = 5
 """How many runs of each model the draft's Table 3 is the mean of."""
 
@@ -127,54 +124,19 @@ def models_runs(analysis: Appraised) -> pl.DataFrame | None:
     return pl.DataFrame(rows, infer_schema_length=None) if rows else None
 
 
-def examples(analysis: Appraised) -> pl.DataFrame | None:
-    """Posts to read, with everybody's rating and reason: where all agree, experts do not, and models see it otherwise.
+def posts_divided(analysis: Appraised) -> pl.DataFrame | None:
+    """The posts and questions on which experts differ most."""
+    return divided(Analysis(analysis.appraised))
 
-    Of each model it is the first run that is quoted. The kind says why a post and a question were chosen: `all agree`
-    has the smallest range of ratings, `experts apart` the largest between two people, `models apart` the largest
-    distance between the mean of models and that of people, and `not told` was left blank by people and rated by models.
-    """
-    answers = analysis.judged.filter(pl.col("kind").is_in(["person", "model"]))
-    first = answers.filter(pl.col("sample") == pl.col("sample").min().over("rater"))
-    person, value = pl.col("kind") == "person", pl.col("value")
-    cells = first.group_by("item", "question").agg(
-        people=value.filter(person).mean(),
-        apart=value.filter(person).max() - value.filter(person).min(),
-        models=value.filter(~person).mean(),
-        asked=(~person).sum(),
-        rated=value.filter(~person).count(),
-        silent=value.filter(person).is_null().all(),
-        range=value.max() - value.min(),
-        several=value.filter(person).count() > 1,
-    )
-    off = (pl.col("models") - pl.col("people")).abs()
-    whole = pl.col("rated") == pl.col("asked")
-    kinds = {
-        "all agree": (cells.filter("several", whole), pl.col("range")),
-        "experts apart": (cells.filter("several"), -pl.col("apart")),
-        "models apart": (cells.filter(whole, pl.col("rated") > 0), -off),
-        "not told": (cells.filter("silent", pl.col("rated") > 0), -pl.col("rated").cast(pl.Int64)),
-    }
-    frames = [
-        part.filter(by.is_not_null())
-        .sort(by, "item", "question")
-        .head(EXAMPLES)
-        .select("item", "question", case=pl.lit(kind))
-        for kind, (part, by) in kinds.items()
-    ]
-    chosen = pl.concat(frames).unique(["item", "question"], keep="first", maintain_order=True)
-    texts = analysis.corpus.items.select("item", pl.col("text").str.slice(0, QUOTED).alias("post"))
-    status = pl.col("status").cast(pl.String).str.replace("_", " ")
-    rating = pl.when(value.is_null()).then(status).otherwise(value.cast(pl.Int64).cast(pl.String))
-    order = pl.col("kind").replace_strict({"person": 0, "model": 1})
-    shown = chosen.join(first, on=["item", "question"], maintain_order="left").join(
-        texts, on="item", maintain_order="left"
-    )
-    shown = shown.with_columns(pl.int_range(pl.len()).alias("row"))
-    place = pl.col("row").min().over("item", "question")
-    return shown.sort(place, order, "rater").select(
-        "case", "post", "appraisal", "rater", rating.alias("rating"), pl.col("rationale").alias("reason given")
-    )
+
+def posts_agreed(analysis: Appraised) -> pl.DataFrame | None:
+    """The posts and questions on which experts agree."""
+    return agreed(Analysis(analysis.appraised))
+
+
+def posts_seen_otherwise(analysis: Appraised) -> pl.DataFrame | None:
+    """The posts and questions on which models are further from experts than experts from each other."""
+    return unlike_people(Analysis(analysis.appraised))
 
 
 def models_draft(analysis: Appraised) -> Data | None:
