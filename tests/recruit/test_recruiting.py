@@ -112,6 +112,17 @@ def test_flagged_people_wait_and_nobody_is_rejected_automatically(tmp_path: Path
         assert here.recruiter.proposals() == []
 
 
+def test_payments_do_not_rely_on_earlier_measures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("vantage.collect.researchers.QUICK", 0.0)  # every result is kept for a while
+    monkeypatch.setattr("vantage.collect.researchers.PATIENCE", 10**6)
+    with world(tmp_path, attention={"per_batch": 2}) as here:
+        here.opened()
+        here.service.researchers.raters()
+        bad = here.finish("dan", well=False)
+        assert here.recruiter.approve().paid == ()
+        assert [one.submission for one in here.recruiter.proposals()] == [bad]
+
+
 def test_a_flagged_rater_whom_the_researcher_approves_is_paid(tmp_path: Path) -> None:
     with world(tmp_path, attention={"per_batch": 2}) as here:
         here.opened()

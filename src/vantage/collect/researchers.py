@@ -80,17 +80,20 @@ class ResearcherService:
             "sequential", lambda: quality.sequential(self.study, quality.included(self._collected()), pool)
         )
 
-    def raters(self) -> list[RaterRow]:
-        """Per-rater quality, flagged raters first. Recomputed only when something has changed."""
+    def raters(self, *, now: bool = False) -> list[RaterRow]:
+        """Per-rater quality, flagged raters first. Recomputed only when something has changed.
+
+        With `now`, also where that is slow: whoever pays raters must not rely on an earlier result.
+        """
 
         def compute() -> list[RaterRow]:
             counts = select(pages.c.participant, func.count()).where(pages.c.position > 0, pages.c.state != "lapsed")
             rows = self.database.read(lambda c: c.execute(counts.group_by(pages.c.participant)).all())
             shown = {row[0]: row[1] for row in rows}
             broken = self.database.read(lambda c: broken_rules(c, self.study))
-            return quality.rater_rows(self.study, self._collected(), shown, self.database.key, broken)
+            return quality.rater_rows(self.study, self._collected(now=now), shown, self.database.key, broken)
 
-        return self._fresh("raters", compute)
+        return self._fresh("raters", compute, now=now)
 
     def review_rater(self, rater: str, verdict: Verdict, note: str = "", rule: str | None = None) -> None:
         """Approves, excludes or reopens ('pending') a rater, by pseudonym.

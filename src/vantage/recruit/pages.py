@@ -1,4 +1,4 @@
-"""The dashboard's page on recruiting, and the address at which Prolific's webhooks arrive."""
+"""The dashboard's page on recruiting."""
 
 from __future__ import annotations
 
@@ -6,16 +6,15 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from typing import Final
 
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 
 from vantage.collect.web.researcher_pages import logged_in
-from vantage.collect.web.visit import LOG, Handler, PageError, Visit
+from vantage.collect.web.visit import Handler, PageError, Visit
 from vantage.errors import InputError, VantageError
 from vantage.recruit.base import Recruiter
-from vantage.recruit.on_prolific import CATEGORIES, ProlificRecruiter
+from vantage.recruit.hooks import HOOKS as HOOKS  # noqa: PLC0414
+from vantage.recruit.on_prolific import CATEGORIES
 from vantage.recruit.opened import recruiter
-from vantage.recruit.token import WEBHOOK_SECRET, secret
-from vantage.recruit.webhooks import Forged, check_signature, receive
 
 ACTIONS: Final[Mapping[str, tuple[str, Callable[[Recruiter], object]]]] = {
     "create": ("Create the draft", lambda one: one.create()),
@@ -83,26 +82,4 @@ def _page(visit: Visit, problem: str = "", status: int = 200) -> Response:
     )
 
 
-def hook(visit: Visit) -> Response:
-    """A webhook of Prolific."""
-    key = secret(WEBHOOK_SECRET)
-    if key is None:
-        return JSONResponse({"error": f"Webhooks are not set up; set {WEBHOOK_SECRET}."}, 503)
-    headers = visit.request.headers
-    try:
-        check_signature(key, headers, visit.body)
-        with closing(recruiter(visit.site.service)) as one:
-            known = isinstance(one, ProlificRecruiter) and receive(one, headers, visit.body)
-    except Forged as forged:
-        LOG.warning("a webhook was refused: %s", forged)
-        return JSONResponse({"error": str(forged)}, 401)
-    except VantageError as error:
-        LOG.warning("a webhook could not be taken over: %s", error)
-        return JSONResponse({"error": "Prolific cannot be asked now; please send the event again."}, 503)
-    if not known:
-        return JSONResponse({"error": "This is no submission of the study."}, 404)
-    return JSONResponse({"received": True})
-
-
 PAGES: Final[Mapping[str, Mapping[str, Handler]]] = {"/admin/recruiting": {"GET": overview, "POST": act}}
-HOOKS: Final[Mapping[str, Mapping[str, Handler]]] = {"/hooks/prolific": {"POST": hook}}

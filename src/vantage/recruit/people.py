@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from math import ceil
 from typing import Final
 
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import Connection, select, update
 
 from vantage.collect import assignment
 from vantage.collect.service import StudyService
-from vantage.collect.tables import arms, participants
+from vantage.collect.tables import participants
 
 RETURNED: Final = "returned the submission on the platform"
 """Why those are left out who took their submission back."""
@@ -89,14 +89,12 @@ def failed_checks(service: StudyService) -> dict[str, str]:
 
     Other flags, such as agreeing little with others, are no reason to withhold pay.
     """
-    rows = {
-        row.rater: [flag for flag in row.flags if flag.startswith("failed ")] for row in service.researchers.raters()
-    }
+    known = service.researchers.raters(now=True)
+    rows = {row.rater: [flag for flag in row.flags if flag.startswith("failed ")] for row in known}
     return {rater: "; ".join(flags) for rater, flags in rows.items() if flags}
 
 
 def open_batches(service: StudyService) -> int:
     """How many batches the free seats make."""
-    free = select(func.sum(arms.c.seats - arms.c.next_seat + arms.c.returned))
-    count: int = service.database.read(lambda connection: connection.execute(free).scalar()) or 0
-    return ceil(count / service.study.plan.batch.size)
+    free = sum(arm.free for arm in service.researchers.overview().arms)
+    return ceil(free / service.study.plan.batch.size)

@@ -6,12 +6,13 @@ import os
 from typing import Final
 
 from vantage.errors import InputError
+from vantage.recruit.prolific import ADDRESS, ProlificClient
 
 SERVICE: Final = "vantage"
 """The name under which the keyring holds tokens."""
 TOKEN: Final = "PROLIFIC_TOKEN"  # noqa: S105 - its name
 WEBHOOK_SECRET: Final = "PROLIFIC_WEBHOOK_SECRET"  # noqa: S105 - its name
-ADDRESS: Final = "PROLIFIC_URL"
+ADDRESS_VARIABLE: Final = "PROLIFIC_URL"
 """Another address of the API, for tests."""
 
 
@@ -27,12 +28,12 @@ def secret(name: str) -> str | None:
     return stored
 
 
-def prolific_token() -> str:
-    """The token of Prolific's API."""
+def prolific_client() -> ProlificClient:
+    """A client of Prolific's API with the token of the environment or the keyring."""
     token = secret(TOKEN)
     if not token:
         raise InputError(
             "There is no token for Prolific",
             remedy=f"set the variable {TOKEN}, or store it with: keyring set {SERVICE} {TOKEN}",
         )
-    return token
+    return ProlificClient(token, os.environ.get(ADDRESS_VARIABLE, ADDRESS))

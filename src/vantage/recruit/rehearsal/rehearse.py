@@ -27,9 +27,9 @@ from vantage.collect.service import StudyService
 from vantage.collect.study import AnnotationStudy
 from vantage.collect.web import create_app
 from vantage.corpora import Corpus
-from vantage.recruit import pages
 from vantage.recruit.draft import longest_time
 from vantage.recruit.fake import FakeProlific
+from vantage.recruit.hooks import HOOKS
 from vantage.recruit.on_prolific import ProlificRecruiter
 from vantage.recruit.prolific import ProlificClient
 from vantage.recruit.rehearsal.answering import Answers
@@ -38,7 +38,7 @@ from vantage.recruit.rehearsal.crowd import Guest, crowd
 from vantage.recruit.rehearsal.results import Rehearsal, results
 from vantage.recruit.rehearsal.walker import Walker
 from vantage.recruit.serving import serving
-from vantage.recruit.token import ADDRESS, TOKEN, WEBHOOK_SECRET
+from vantage.recruit.token import ADDRESS_VARIABLE, TOKEN, WEBHOOK_SECRET
 
 BETWEEN: Final = 45.0
 """Seconds between two arrivals, on average."""
@@ -181,11 +181,11 @@ def _stage(study: AnnotationStudy, seed: int, minutes: float, pilot: Corpus | No
         fake = FakeProlific(currency=_offer(study).currency, now=clock.time)
         with (
             serving(fake.app()) as platform,
-            _environment({TOKEN: fake.token, ADDRESS: platform, WEBHOOK_SECRET: fake.secret}),
+            _environment({TOKEN: fake.token, ADDRESS_VARIABLE: platform, WEBHOOK_SECRET: fake.secret}),
         ):
             service = StudyService(_copied(study, minutes), f"sqlite:///{folder}/rehearsal.sqlite", apart=False)
             try:
-                with serving(create_app(service, hooks=pages.HOOKS)) as base:
+                with serving(create_app(service, hooks=HOOKS)) as base:
                     client = ProlificClient(fake.token, platform)
                     recruiter = ProlificRecruiter(service, client, lambda: minutes)
                     answers = Answers(service.study, seed, pilot)

@@ -147,7 +147,7 @@ def results(
     recruiter.approve()
     state = recruiter.state()
     by_submission = {person.submission: person for person in people(service, "prolific")}
-    rows = {row.rater: row for row in service.researchers.raters()}
+    rows = {row.rater: row for row in service.researchers.raters(now=True)}
     overview = service.researchers.overview()
     wanted, answered = (sum(getattr(arm, name) for arm in overview.arms) for name in ("wanted", "answered"))
     open_seats = sum(arm.free + arm.reserved for arm in overview.arms)
