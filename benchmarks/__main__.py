@@ -14,6 +14,7 @@ NAMES = (
     "runs",
     "engines",
     "collect",
+    "collect_crowd",
     "perspective",
     "trained",
     "models",
@@ -25,6 +26,7 @@ NAMES = (
     "adaptive",
     "calibration_powered",
     "powered",
+    "rehearsal",
 )
 
 

@@ -211,6 +211,7 @@ def main() -> None:
     parser.add_argument("--long", action="store_true")
     parser.add_argument("--million", action="store_true")
     given, _ = parser.parse_known_args()
+    os.environ.setdefault("VANTAGE_STATE", tempfile.mkdtemp(prefix="vantage-state-"))
     print("Vantage, SQLite, one process")
     ours = run_vantage(given.seconds, long=given.long)
     if given.potato:

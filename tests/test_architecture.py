@@ -29,6 +29,7 @@ ORDER = [
     "interop",
     "runs",
     "collect",
+    "recruit",
     "report",
     "view",
     "studies",

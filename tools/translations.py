@@ -42,10 +42,17 @@ def main() -> None:
     template = sentences()
     for path in sorted(LOCALE.glob("*.po")):
         catalogue = written(path)
+        for known in list(catalogue.obsolete.values()):
+            # A sentence that was gone for a while comes back with its translation.
+            live = catalogue.get(known.id)
+            if live is None or not any(live.string or ()):
+                catalogue.delete(known.id)
+                catalogue[known.id] = known
+        catalogue.obsolete.clear()
         catalogue.update(template, no_fuzzy_matching=True)
         catalogue.fuzzy, catalogue.version, catalogue.msgid_bugs_address = False, "1", ""
         with path.open("wb") as file:
-            write_po(file, catalogue, width=120, no_location=True, sort_output=True, ignore_obsolete=True)
+            write_po(file, catalogue, width=120, no_location=True, sort_output=True)
         with path.with_suffix(".mo").open("wb") as file:
             write_mo(file, catalogue)
 

@@ -237,3 +237,18 @@ def test_an_export_that_singles_out_people(vantage: Vantage, tmp_path: Path) -> 
     refused = vantage(*words, tmp_path / "b.csv", "--strict")
     assert (refused.code, (tmp_path / "b.csv").exists()) == (2, False)
     assert vantage(*words, tmp_path / "c.csv", "--allow-unique").err == ""
+
+
+def test_texts_become_pairs(vantage: Vantage, tmp_path: Path) -> None:
+    demo_corpus().write(tmp_path / "demo")
+    texts = demo_corpus().items
+    done = vantage(
+        "corpora", "tuples", tmp_path / "demo", "--to", tmp_path / "pairs", "--size", 2, "--each", 4, "--json"
+    )
+    assert done.json["items"] == 2 * len(texts)
+    made = Corpus.read(tmp_path / "pairs").items
+    assert made.columns == ["item", "item_1", "item_2", "text_1", "text_2"]
+    known = dict(texts.select("item", "text").iter_rows())
+    assert made["text_1"].to_list() == [known[name] for name in made["item_1"]]
+    again = vantage("corpora", "tuples", tmp_path / "demo", "--to", tmp_path / "more", "--size", 2, "--each", 3)
+    assert (again.code, "multiple of 2" in again.err) == (2, True)

@@ -51,8 +51,12 @@ def test_split_items_get_more_ratings_and_the_core_stays_even(
     tmp_path: Path, database: str, open_service: OpenService
 ) -> None:
     service = open_service(kinds(tmp_path, raters=RULE), database)
+    while service.researchers.overview().arms[0].answered < 30:
+        walked(service, answer=divided(0))
+    assert service.participants.arrival().kind == "consent", "there is work beyond the core"
     people = run(service)
     assert people < 60, "the study must end by itself"
+    assert service.participants.arrival().kind == "full"
     judgments = service.researchers.corpus().judgments
     core = judgments.filter(allocation="core").group_by("item").len()
     assert core["len"].to_list() == [3] * 10

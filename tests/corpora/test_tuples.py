@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from itertools import combinations
-from pathlib import Path
 
 import polars as pl
 import pytest
-from typer.testing import CliRunner
 
 from vantage import Instrument
-from vantage.cli import app
 from vantage.corpora import Corpus
 from vantage.corpora.tuples import design, tuples
 from vantage.errors import InputError
@@ -52,27 +48,6 @@ def texts(count: int = 20) -> Corpus:
     nobody = pl.DataFrame(schema={"rater": pl.String})
     nothing = pl.DataFrame(schema={"item": pl.String, "question": pl.String, "rater": pl.String, "value": pl.Float64})
     return Corpus(items, nobody, nothing, Instrument.load("irony"))
-
-
-def test_the_command_writes_a_corpus_of_tuples(tmp_path: Path) -> None:
-    texts().write(tmp_path / "texts")
-    arguments = [
-        "corpora",
-        "tuples",
-        str(tmp_path / "texts"),
-        "--to",
-        str(tmp_path / "pairs"),
-        "--size",
-        "2",
-        "--each",
-        "6",
-    ]
-    result = CliRunner().invoke(app, [*arguments, "--json"])
-    assert result.exit_code == 0, result.output
-    assert json.loads(result.output)["items"] == 60
-    made = Corpus.read(tmp_path / "pairs").items
-    assert made.columns == ["item", "item_1", "item_2", "text_1", "text_2"]
-    assert made["text_1"].to_list() == [f"Text {name[1:]}." for name in made["item_1"]]
 
 
 def test_a_missing_text_is_named() -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from vantage.cli import recruit, rehearse
 from vantage.cli.corpora import AllowUnique, Anonymity, Strict, TextColumns, texts_or_corpus
 from vantage.cli.output import Json, print_json, print_rows
 
@@ -34,6 +35,10 @@ app = typer.Typer(
     rich_markup_mode=None,
     no_args_is_help=True,
 )
+
+app.command("rehearse", short_help="Let simulated people walk the study.")(rehearse.rehearse)
+app.add_typer(recruit.app, name="prolific", short_help="Recruit on Prolific: draft, publish, pay, stop.")
+app.add_typer(recruit.app, name="recruit", short_help="The same on any platform, by a link and a code.")
 
 Folder = Annotated[Path | None, typer.Argument(metavar="FOLDER", help="A corpus folder.")]
 StudyFile = Annotated[Path | None, typer.Option("--study", metavar="FILE", help="A study file; see docs/collect.md.")]
@@ -81,6 +86,7 @@ def serve(
         instrument=chosen.plan.instrument,
         database=database,
         prefix=root_path,
+        further="vantage.recruit.pages" if chosen.plan.recruitment.offer else "",
     )
     serve(served, host=host, port=port, workers=workers)
 

@@ -76,12 +76,11 @@ def checked(
 def _text_problem(question: Question, answer: QuestionAnswer, text: str) -> str:
     given = 1.0 if text else 0.0 if question.rationale == "optional" else None
     if answer.status == "answered" and given is not None and answer.value == given:
-        if len(text) <= question.scale.text:
+        longest = question.scale.text
+        if len(text) <= longest:
             return ""
         return sentence(
-            "Please shorten this to %(most)s characters; it has %(length)s.",
-            most=question.scale.text,
-            length=len(text),
+            "Please shorten this to %(most)s characters; it has %(length)s.", most=longest, length=len(text)
         )
     if answer.status != "answered" and not text:
         return _problem(question.scale, answer)
@@ -101,12 +100,12 @@ def _problem(scale: Scale, answer: QuestionAnswer) -> str:
         return sentence("Please choose either options or the answer below them, not both.")
     if scale.slides:
         low, high = scale.ends
+        if scale.range is None:
+            return sentence("Please enter a whole number from %(low)s to %(high)s.", low=low, high=high)
         if scale.opt_outs:
             return sentence(
                 "Please enter a number from %(low)s to %(high)s, or choose the other answer.", low=low, high=high
             )
-        if scale.range is None:
-            return sentence("Please enter a whole number from %(low)s to %(high)s.", low=low, high=high)
         return sentence("Please enter a number from %(low)s to %(high)s.", low=low, high=high)
     missing = answer == QuestionAnswer(rationale=answer.rationale)
     return sentence("Please choose an answer.") if missing else NOT_OFFERED

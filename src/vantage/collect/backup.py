@@ -16,7 +16,16 @@ from sqlalchemy import Connection, Table, func, select, text
 from vantage.collect import migrations
 from vantage.collect.database import StudyDatabase
 from vantage.collect.events import record
-from vantage.collect.private import HERE, PRIVATE, Rows, create_private, fill_private, identities, secrets_table
+from vantage.collect.private import (
+    HERE,
+    PRIVATE,
+    Rows,
+    create_private,
+    fill_private,
+    identities,
+    recruiting,
+    secrets_table,
+)
 from vantage.collect.sql import SqlDatabase
 from vantage.collect.study_setup import read_setting, write_setting
 from vantage.collect.tables import METADATA, settings
@@ -24,7 +33,7 @@ from vantage.errors import InputError
 
 ROWS: Final = 2000
 """Rows copied at a time."""
-KEPT: Final = (secrets_table, identities)
+KEPT: Final = (secrets_table, identities, recruiting)
 """The private tables of a backup; sessions are not worth keeping."""
 
 

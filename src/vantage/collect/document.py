@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import json
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
@@ -243,19 +243,58 @@ class QuizPart(DocumentPart):
         return self
 
 
+class OfferPart(DocumentPart):
+    """What participants are offered on a platform, for `vantage collect prolific` and `vantage collect recruit`."""
+
+    url: Annotated[str, Field(pattern=r"^https?://[^\s\"'<>]+$")]
+    """The study's address for participants."""
+    description: Text
+    """What participants read on the platform before they start."""
+    hourly_pay: Annotated[float, Field(gt=0)]
+    """What an hour is paid at least."""
+    currency: Annotated[str, Field(pattern=r"^[A-Z]{3}$")]
+    """The currency of the account, such as GBP or USD."""
+    minutes: Annotated[float | None, Field(gt=0, le=24 * 60)] = None
+    """How long it takes; by default the median of a rehearsal."""
+    reward: Annotated[float | None, Field(gt=0)] = None
+    """What a participant gets; by default what the minutes cost at `hourly_pay`."""
+    places: Annotated[int | None, Field(ge=1)] = None
+    """How many participants are recruited first; by default one for each batch."""
+    filters: tuple[dict[str, Any], ...] = ()
+    """Who may take part, as Prolific's documentation describes filters."""
+    exclude: tuple[Code, ...] = ()
+    """Ids of earlier studies on Prolific whose participants are not invited."""
+    exclude_groups: tuple[Code, ...] = ()
+    """Ids of participant groups on Prolific that are not invited."""
+    group: Code | None = None
+    """Id of a participant group on Prolific that everyone who finishes joins, so that other studies can exclude it."""
+    devices: tuple[Literal["desktop", "tablet", "mobile"], ...] = ()
+    """The devices that participants may use; by default all."""
+    project: Code | None = None
+    """Id of the project on Prolific."""
+
+
 class RecruitmentPart(DocumentPart):
     """How participants are recruited and how they leave."""
 
-    via: Literal["link", "invitation", "prolific", "mturk"] = "link"
+    via: Literal["link", "invitation", "prolific", "mturk", "panel"] = "link"
     """Anyone with the link, people with an invitation, or workers sent by a platform."""
+    parameter: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_-]{0,63}$")] = "id"
+    """With `panel`: the part of the link that identifies the person."""
+    offer: OfferPart | None = None
+    """What participants are offered on the platform."""
     completion_code: Code | None = None
     """The code shown at the end (Prolific: sent with the redirect). On MTurk each participant gets their own."""
     screen_out_code: Code | None = None
-    """Prolific's code for participants who failed the quiz or declined."""
+    """Prolific's code for participants who failed the quiz, and for those whom no other code fits."""
+    no_consent_code: Code | None = None
+    """Prolific's code for participants who declined."""
+    failed_check_code: Code | None = None
+    """Prolific's code for participants who were excluded while they were at work."""
     full_code: Code | None = None
     """Prolific's code for participants who find no work left."""
     completion_url: Annotated[str | None, Field(pattern=r"^https://[^\s\"'<>]+$")] = None
-    """Another address to return to; `{code}` is replaced by the code."""
+    """Another address to return to; `{code}` is replaced by the code, `{id}` by the person's id on the platform."""
 
 
 class PresentationPart(DocumentPart):

@@ -39,7 +39,7 @@ def identify(recruitment: RecruitmentPart, params: Mapping[str, str]) -> tuple[s
         return "link", _checked("form", params["form"]) if "form" in params else None, {}
     if recruitment.via == "invitation":
         raise Refused(sentence("This study is open by invitation only. Please use the complete link you were sent."))
-    name, others = PLATFORMS[recruitment.via]
+    name, others = platform(recruitment)
     if params.get("assignmentId") == PREVIEW:
         raise Refused(sentence("This is a preview. Please accept the task first, then open the study again."))
     if not params.get(name):
@@ -48,6 +48,13 @@ def identify(recruitment: RecruitmentPart, params: Mapping[str, str]) -> tuple[s
         )
     kept = {other: _checked(other, params[other]) for other in others if params.get(other)}
     return recruitment.via, _checked(name, params[name]), kept
+
+
+def platform(recruitment: RecruitmentPart) -> tuple[str, tuple[str, ...]]:
+    """The parameter that identifies a person, empty where none does, and further parameters to keep."""
+    if recruitment.via == "panel":
+        return recruitment.parameter, ()
+    return PLATFORMS.get(recruitment.via, ("", ()))
 
 
 def _checked(name: str, value: str) -> str:

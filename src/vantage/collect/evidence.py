@@ -10,17 +10,18 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-CONSENT: Final = (
-    "While you answer, we count how often you paste text, how many keys you press, and how often and for how long you "
-    "leave the page. We do not record which keys you press or what you paste."
+from vantage.collect.languages import sentence
+
+CONSENT: Final = sentence(
+    "While you answer, we count how often you paste text, how many keys you press, and how often you leave the page. "
+    "We do not record which keys you press or what you paste."
 )
-"""Added to the consent of a study that records it."""
+"""Added to the consent of a study that records it, in the language of the study."""
 COUNTS: Final = {
     "pastes": "pastes: {}",
     "pasted": "characters pasted: {}",
     "keys": "keys: {}",
     "away": "times away: {}",
-    "away_seconds": "seconds away: {}",
 }
 """What is counted, and how it is shown."""
 MOST: Final = 1_000_000

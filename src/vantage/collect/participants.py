@@ -104,7 +104,7 @@ class ParticipantService:
         def job(connection: Connection) -> Step:
             if self.database.is_paused(connection):
                 return Step("paused")
-            return Step("consent" if assignment.work_left(connection, time.time()) else "full")
+            return Step("consent" if self._batches.work_left(connection, time.time()) else "full")
 
         return self.database.read(job)
 
@@ -287,7 +287,7 @@ class ParticipantService:
     def completion(self, participant: Participant) -> CompletionPath:
         """How a participant leaves from `finished`, `screened_out`, `declined`, `full` or `withdrawn`."""
         person = self.database.read(lambda c: self._row(c, participant.number))
-        return self._completion(person.stage, person.source, person.rater)
+        return self._completion(person.stage, person.source, person.rater, excluded=person.verdict == "excluded")
 
     def departure(self, step: Step) -> CompletionPath:
         """How a visitor leaves who never became a participant, from `declined` or `full`."""
@@ -425,20 +425,32 @@ class ParticipantService:
         seen: int = connection.execute(own).scalar_one()
         return seen < self._batches.arms[0].pool and self._batches.work_left(connection, time.time())
 
-    def _completion(self, stage: str, source: str, rater: str) -> CompletionPath:
+    def _completion(self, stage: str, source: str, rater: str, *, excluded: bool = False) -> CompletionPath:
         plan = self.study.plan.recruitment
         if stage == "withdrawn":
             return CompletionPath()
         done = stage == "finished"
         if plan.via == "prolific" and source == "prolific":
-            code = plan.completion_code if done else plan.screen_out_code
-            code = plan.full_code if stage == "full" else code
+            code = plan.completion_code if done else self._code(stage, excluded=excluded)
             url = plan.completion_url if done and plan.completion_url else PROLIFIC
-            return CompletionPath(code, url.replace("{code}", code or "") if code or "{code}" not in url else None)
-        if not done:
+        elif not done:
             return CompletionPath()
-        code = code_of(self.database.key, rater) if source == "mturk" else plan.completion_code
-        return CompletionPath(code, plan.completion_url.replace("{code}", code or "") if plan.completion_url else None)
+        else:
+            code = code_of(self.database.key, rater) if source == "mturk" else plan.completion_code
+            url = plan.completion_url or ""
+        if not url or ("{code}" in url and not code):
+            return CompletionPath(code)
+        if "{id}" in url:
+            url = url.replace("{id}", next((one["external"] for one in self.database.private.identities(rater)), ""))
+        return CompletionPath(code, url.replace("{code}", code or ""))
+
+    def _code(self, stage: str, *, excluded: bool) -> str | None:
+        """Prolific's code for those who leave without finishing."""
+        plan = self.study.plan.recruitment
+        if stage == "full":
+            return plan.full_code
+        own = plan.failed_check_code if excluded else plan.no_consent_code if stage == "declined" else None
+        return own or plan.screen_out_code
 
     def _group_of(self, participant: Participant) -> int:
         """Which questions a participant is asked, which never change once they have a batch."""

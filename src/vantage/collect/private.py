@@ -64,6 +64,23 @@ failures: Final = Table(
 )
 """Wrong passwords of late, by the browser or the address that sent them."""
 
+recruiting: Final = Table(
+    "recruiting",
+    PRIVATE,
+    Column("id", Integer, primary_key=True, autoincrement=True),
+    Column("at", Float, nullable=False),
+    Column("act", Text, nullable=False),
+    Column("key", Text, nullable=False),
+    Column("state", Text, nullable=False),
+    Column("study", Text, nullable=False),
+    Column("submission", Text, nullable=False),
+    Column("amount", Integer, nullable=False),
+    Column("currency", Text, nullable=False),
+    Column("detail", Text, nullable=False),
+    UniqueConstraint("key", "state", name="recruiting_once"),
+)
+"""The ledger of recruiting, which names submissions on a platform (see `vantage.recruit.ledger`)."""
+
 
 class PrivateStore:
     """The private tables of a study."""

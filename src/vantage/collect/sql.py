@@ -7,11 +7,12 @@ participants share the cost of one flush to disk. PostgreSQL runs each change in
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from typing import Any, Final, TypeVar, cast
 from urllib.parse import quote
@@ -22,6 +23,11 @@ from sqlalchemy.pool import NullPool
 
 from vantage.collect import migrations
 from vantage.errors import InputError
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 T = TypeVar("T")
 Job = Callable[[Connection], T]
@@ -85,7 +91,7 @@ class SqlDatabase:
                 remedy="check the address and that the server is running",
             ) from None
         if self.sqlite:
-            self._writer = _Writer(self.engine)
+            self._writer = _Writer(self.engine, f"{self.url.database}-lock")
         return prepared
 
     def write(self, job: Job[T]) -> T:
@@ -161,8 +167,8 @@ class SqlDatabase:
 class _Writer:
     """The thread that makes all changes to a SQLite file."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, engine: Engine, turns: str) -> None:
+        self._engine, self._turns = engine, turns
         self._waiting: queue.SimpleQueue[tuple[Job[Any], Future[Any]] | None] = queue.SimpleQueue()
         self._thread = threading.Thread(target=self._work, name="vantage-writer", daemon=True)
         self._closed = False
@@ -181,31 +187,61 @@ class _Writer:
         self._thread.join()
 
     def _work(self) -> None:
-        with self._engine.connect() as connection:
+        with self._engine.connect() as connection, _Turns(self._turns) as turns:
             while (first := self._waiting.get()) is not None:
                 jobs = [first]
                 while len(jobs) < TOGETHER and not self._waiting.empty():
                     # This thread alone takes from the queue, so what it holds stays there.
                     if (following := self._waiting.get()) is None:
-                        _together(connection, jobs)
+                        _together(connection, jobs, turns)
                         return
                     jobs.append(following)
-                _together(connection, jobs)
+                _together(connection, jobs, turns)
 
 
-def _together(connection: Connection, jobs: list[tuple[Job[Any], Future[Any]]]) -> None:
+class _Turns:
+    """Lets the processes that write to a file take turns in the order in which they come.
+
+    SQLite itself only tries again after a while, so that a process can wait for seconds while others come and go.
+    Where the system has no such locks, that is how it is.
+    """
+
+    def __init__(self, file: str) -> None:
+        self._file = os.open(file, os.O_CREAT | os.O_RDWR, 0o600) if fcntl else -1
+
+    def __enter__(self) -> _Turns:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if fcntl:
+            os.close(self._file)
+
+    @contextlib.contextmanager
+    def mine(self) -> Iterator[None]:
+        """Waits for its turn."""
+        if not fcntl:
+            yield
+            return
+        fcntl.flock(self._file, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.flock(self._file, fcntl.LOCK_UN)
+
+
+def _together(connection: Connection, jobs: list[tuple[Job[Any], Future[Any]]], turns: _Turns) -> None:
     """Runs changes in one transaction and resolves each future after the commit.
 
     If one of them fails, all are rolled back and each runs in its own transaction: failures are rare, and a savepoint
     for every change would cost more than the change.
     """
     try:
-        with connection.begin():
+        with turns.mine(), connection.begin():
             results = [job(connection) for job, _ in jobs]
     except Exception as error:
         if len(jobs) > 1:
             for one in jobs:
-                _together(connection, [one])
+                _together(connection, [one], turns)
         else:
             jobs[0][1].set_exception(error)
         return

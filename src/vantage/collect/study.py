@@ -84,7 +84,7 @@ class AnnotationStudy:
     @property
     def consent(self) -> str:
         """What a participant agrees to, as plain paragraphs; may be empty."""
-        added = [evidence.CONSENT] if self.plan.evidence else []
+        added = [language(self.language).say(evidence.CONSENT)] if self.plan.evidence else []
         return "\n\n".join(part for part in [self.plan.consent or self.instrument.consent, *added] if part)
 
     @property

@@ -158,7 +158,7 @@ class PlanChecks:
         plan = self.plan.recruitment
         if plan.via == "prolific" and not (plan.completion_code or plan.completion_url):
             self._note(("recruitment",), "Prolific needs a 'completion_code', shown there when you set up the study")
-        for name in ("screen_out_code", "full_code"):
+        for name in ("screen_out_code", "full_code", "no_consent_code", "failed_check_code"):
             if plan.via != "prolific" and getattr(plan, name):
                 self._note(("recruitment", name), "only valid with 'via: prolific'")
 

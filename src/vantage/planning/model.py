@@ -88,13 +88,16 @@ class RatingModel:
         latent = np.sqrt(self.item) * rng.normal(size=(*shape[:2], 1, options))
         latent = latent + np.sqrt(self.rater) * rng.normal(size=(shape[0], raters, options))[:, who]
         latent += np.sqrt(max(1 - self.item - self.rater, 0.0)) * rng.normal(size=(*shape, options))
-        if self.unordered:
-            made = np.argmax(latent + self.cuts, axis=-1).astype(np.float64)
-        elif len(self.codes):
-            made = np.searchsorted(self.cuts, latent[..., 0]).astype(np.float64)
-        else:
-            made = latent[..., 0]
+        made = self.coded(latent)
         return np.asarray(made if tables is not None else made[0])
+
+    def coded(self, latent: Floats) -> Floats:
+        """The answers that latent values give (options last); as columns of `codes` where there are any."""
+        if self.unordered:
+            return np.asarray(np.argmax(latent + self.cuts, axis=-1), dtype=np.float64)
+        if len(self.codes):
+            return np.asarray(np.searchsorted(self.cuts, latent[..., 0]), dtype=np.float64)
+        return np.asarray(latent[..., 0])
 
 
 def latent_share(codes: Floats, cuts: Floats, variance: float) -> float:

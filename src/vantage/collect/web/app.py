@@ -51,12 +51,21 @@ PAGES: Final[Mapping[str, Mapping[str, Handler]]] = {
 """The handlers of every page, by address and method."""
 
 
-def create_app(service: StudyService, *, prefix: str = "", own: bool = False, preview: bool = False) -> Starlette:
+def create_app(
+    service: StudyService,
+    *,
+    prefix: str = "",
+    own: bool = False,
+    preview: bool = False,
+    pages: Mapping[str, Mapping[str, Handler]] | None = None,
+    hooks: Mapping[str, Mapping[str, Handler]] | None = None,
+) -> Starlette:
     """The application that serves one study.
 
     `prefix` is its path behind a reverse proxy, such as `/study`; the proxy may strip the prefix or pass it on. TLS is
     the proxy's task: cookies are marked as secure where the request came by https. With `own`, the service is closed
-    when the server stops. A `preview` has no dashboard.
+    when the server stops. A `preview` has no dashboard. `pages` are further pages, and `hooks` further addresses that
+    take a body as it is.
     """
     site = Site(service, prefix, preview=preview)
     tried = Preview(site, lambda throwaway, path: create_app(throwaway, prefix=path, preview=True))
@@ -104,7 +113,8 @@ def create_app(service: StudyService, *, prefix: str = "", own: bool = False, pr
     calls: dict[str, dict[str, Handler]] = {}
     for call in api.CALLS:
         calls.setdefault(call.path.replace("{item}", "{item:path}"), {})[call.method] = api.serve(call)
-    return _application(site, [*routes, *_pages(site, PAGES), *_pages(site, calls, json=True)], failed, lifespan)
+    routes += [*_pages(site, {**PAGES, **(pages or {})}), *_pages(site, {**calls, **(hooks or {})}, json=True)]
+    return _application(site, routes, failed, lifespan)
 
 
 def _pages(site: Site, addresses: Mapping[str, Mapping[str, Handler]], *, json: bool = False) -> list[BaseRoute]:

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
 
 from vantage.collect import drafts
-from vantage.collect.entry import PLATFORMS
+from vantage.collect.entry import platform
 from vantage.collect.languages import sentence
 from vantage.collect.submissions import page_number
 from vantage.collect.views import CompletionPath, InvalidAnswers, Participant, QuizResult, Receipt, Step, StepKind
@@ -23,8 +23,6 @@ from vantage.collect.web.signing import COOKIE_LIFE, DAY, LANGUAGE_COOKIE, FormT
 from vantage.collect.web.visit import Form, PageError, Redirect, Visit, whole_number
 
 VISITOR_COOKIE: Final = "vantage-visitor"
-ENTRY: Final = frozenset(["invitation", *(name for first, more in PLATFORMS.values() for name in (first, *more))])
-"""The parameters of a link that say who somebody is."""
 IN_PROGRESS: Final[tuple[StepKind, ...]] = ("consent", "traits", "guidelines", "quiz", "item", "review")
 ENDS: Final[Mapping[str, tuple[str, ...]]] = {
     "finished": (sentence("Thank you"), sentence("Your answers have been submitted.")),
@@ -108,7 +106,9 @@ def keep_draft(visit: Visit, participant: Participant, token: FormToken) -> floa
 def start(visit: Visit) -> Response:
     """The study's address: known participants continue, everyone else reads the consent; nothing is stored yet."""
     site = visit.site
-    params = {name: value for name, value in visit.request.query_params.items() if name in ENTRY}
+    first, more = platform(site.study.plan.recruitment)
+    identifying = {"invitation", first, *more}
+    params = {name: value for name, value in visit.request.query_params.items() if name in identifying}
     if own := visit.request.query_params.get("continue"):
         who = site.signer.check_link(own)
         participant = site.participants.find(who) if who else None

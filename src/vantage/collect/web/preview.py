@@ -79,5 +79,5 @@ def preview_file(service: StudyService) -> Path:
 def discard_preview(service: StudyService) -> None:
     """Deletes what previews left."""
     file = preview_file(service)
-    for part in ("", "-wal", "-shm"):
+    for part in ("", "-wal", "-shm", "-lock"):
         file.with_name(file.name + part).unlink(missing_ok=True)

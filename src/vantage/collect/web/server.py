@@ -11,6 +11,7 @@ import threading
 import time
 from contextlib import closing
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from typing import Final
 
 import uvicorn
@@ -40,6 +41,8 @@ class ServedStudy:
     instrument: str | None = None
     database: str | None = None
     prefix: str = ""
+    further: str = ""
+    """A module with further pages (`PAGES`, and `HOOKS`, see `create_app`), by its name."""
 
     def open(self) -> StudyService:
         """The running study."""
@@ -51,7 +54,13 @@ class ServedStudy:
 
     def app(self) -> Starlette:
         """The application of the running study."""
-        return create_app(self.open(), prefix=self.prefix, own=True)
+        return self.serving(self.open(), own=True)
+
+    def serving(self, service: StudyService, *, own: bool = False) -> Starlette:
+        """The application of a service that is open."""
+        more = import_module(self.further) if self.further else None
+        further = {name.lower(): getattr(more, name) for name in ("PAGES", "HOOKS") if more}
+        return create_app(service, prefix=self.prefix, own=own, **further)
 
 
 def serve(served: ServedStudy, *, host: str = "127.0.0.1", port: int = 8000, workers: int = 1) -> None:
@@ -72,7 +81,7 @@ def serve(served: ServedStudy, *, host: str = "127.0.0.1", port: int = 8000, wor
     with closing(served.open()) as service:  # reports problems of the study and creates the database once
         discard_preview(service)
         if workers == 1:
-            uvicorn.run(create_app(service, prefix=served.prefix), **settings)  # type: ignore[arg-type]
+            uvicorn.run(served.serving(service), **settings)  # type: ignore[arg-type]
         else:
             service.close()
             os.environ[VARIABLE] = json.dumps(asdict(served))

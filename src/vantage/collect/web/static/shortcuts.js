@@ -152,23 +152,16 @@
   });
 })();
 
-// Where the consent says so: how often text was pasted, keys pressed and the page left. Counts only, never what was typed.
+// Counts of pastes, keys and absences, where the consent says so.
 (() => {
-  "use strict";
-  const field = document.querySelector("input[data-evidence]");
+  const field = document.querySelector("[data-evidence]");
   if (!field) return;
-  const counts = { pastes: 0, pasted: 0, keys: 0, away: 0, away_seconds: 0 };
-  let left = 0;
+  const counts = { pastes: 0, pasted: 0, keys: 0, away: 0 };
   addEventListener("paste", (event) => {
     counts.pastes += 1;
-    counts.pasted += (event.clipboardData ? event.clipboardData.getData("text") : "").length;
+    counts.pasted += event.clipboardData.getData("text").length;
   });
   addEventListener("keydown", () => { counts.keys += 1; }, true);
-  document.addEventListener("visibilitychange", () => {
-    if (document.hidden) {
-      counts.away += 1;
-      left = Date.now();
-    } else if (left) counts.away_seconds += Math.round((Date.now() - left) / 1000);
-  });
-  field.form.addEventListener("submit", () => { field.value = JSON.stringify(counts); });
+  addEventListener("blur", () => { counts.away += 1; });
+  addEventListener("submit", () => { field.value = JSON.stringify(counts); });
 })();

@@ -1,0 +1,218 @@
+"""`vantage collect prolific` and `vantage collect recruit`: find people for a study, and pay them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from vantage.cli.output import Json, print_json, print_rows
+from vantage.errors import InputError
+
+if TYPE_CHECKING:
+    from vantage.recruit.base import Paid, Recruited, Recruiter
+    from vantage.recruit.on_prolific import ProlificRecruiter
+
+app = typer.Typer(
+    help="Recruit participants of a study file, and pay them.", rich_markup_mode=None, no_args_is_help=True
+)
+
+StudyFile = Annotated[Path, typer.Argument(metavar="STUDY", help="A study file with 'recruitment.offer'.")]
+Database = Annotated[str | None, typer.Option("--database", metavar="URL", help="As for vantage collect serve.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask for confirmation.")]
+AcceptEdits = Annotated[bool, typer.Option("--accept-edits", help="Go on with what was changed on the website.")]
+Ids = Annotated[list[str], typer.Argument(metavar="ID…", help="Submissions, by their ids on the platform.")]
+
+
+@app.command()
+def create(study: StudyFile, database: Database = None, as_json: Json = False) -> None:
+    """Set up a draft from the study file; nobody sees it yet."""
+    with _recruiter(study, database) as one:
+        _show(one.create(), as_json=as_json)
+
+
+@app.command()
+def publish(
+    study: StudyFile,
+    yes: Yes = False,
+    accept_edits: AcceptEdits = False,
+    database: Database = None,
+    as_json: Json = False,
+) -> None:
+    """Publish the draft, after a confirmation."""
+    with _recruiter(study, database) as one:
+        if accept_edits:
+            _prolific(one).accept_edits()
+        state = one.state()
+        if not state.study:
+            raise InputError("There is no draft yet", remedy="create it first")
+        each = f"{state.reward / 100:.2f} {state.currency}"
+        _confirm(f"Publish the study with {state.places} places at {each} each?", yes)
+        _show(one.publish(), as_json=as_json)
+
+
+@app.command()
+def status(study: StudyFile, database: Database = None, as_json: Json = False) -> None:
+    """Show the state; returned and timed-out submissions free their seats."""
+    with _recruiter(study, database) as one:
+        state = one.state()
+        proposals = one.proposals() if state.study else []
+    _show(state, as_json=as_json, proposals=[asdict(proposal) for proposal in proposals])
+
+
+@app.command("top-up")
+def top_up(study: StudyFile, yes: Yes = False, accept_edits: AcceptEdits = False, database: Database = None) -> None:
+    """Offer as many more places as open seats need."""
+    with _recruiter(study, database) as one:
+        if accept_edits:
+            _prolific(one).accept_edits()
+        _confirm("Offer more places where seats are open? Each place costs a reward.", yes)
+        typer.echo(f"{one.top_up()} places added")
+
+
+@app.command()
+def approve(study: StudyFile, yes: Yes = False, database: Database = None, as_json: Json = False) -> None:
+    """Approve and pay those who finished; those who failed checks wait for you."""
+    with _recruiter(study, database) as one:
+        _confirm("Approve and pay everyone who finished and passed the checks?", yes)
+        _paid(one.approve(), one, as_json=as_json)
+
+
+@app.command()
+def reject(
+    study: StudyFile,
+    submissions: Ids,
+    reason: Annotated[str, typer.Option(help="What the participant reads; at least 100 characters.")],
+    category: Annotated[str, typer.Option(help="Prolific's category, such as FAILED_CHECK.")] = "OTHER",
+    yes: Yes = False,
+    database: Database = None,
+) -> None:
+    """Reject submissions that you name, with a reason; they are not paid."""
+    with _recruiter(study, database) as one:
+        _confirm(f"Reject {len(submissions)} submissions, which are then not paid?", yes)
+        one.reject(submissions, category, reason)
+    typer.echo(f"{len(submissions)} rejected")
+
+
+@app.command()
+def bonus(
+    study: StudyFile,
+    submissions: Ids,
+    amount: Annotated[float, typer.Option(help="What each gets, in the study's currency.")],
+    name: Annotated[str, typer.Option(help="What it is for; the same name is paid to nobody twice.")],
+    resend: Annotated[
+        bool, typer.Option("--resend", help="Pay again what you have seen was not paid, though it was sent.")
+    ] = False,
+    yes: Yes = False,
+    database: Database = None,
+    as_json: Json = False,
+) -> None:
+    """Pay a bonus to submissions that you name."""
+    with _recruiter(study, database) as one:
+        _confirm(f"Pay {amount:.2f} to {len(submissions)} submissions?", yes)
+        if resend:
+            for submission in submissions:
+                _paid(_prolific(one).resend(submission, name), one, as_json=as_json)
+            return
+        _paid(one.bonus(dict.fromkeys(submissions, round(amount * 100)), name), one, as_json=as_json)
+
+
+@app.command()
+def stop(study: StudyFile, yes: Yes = False, database: Database = None, as_json: Json = False) -> None:
+    """Stop recruiting; those at work may finish."""
+    with _recruiter(study, database) as one:
+        _confirm("Stop recruiting?", yes)
+        _show(one.stop(), as_json=as_json)
+
+
+@app.command()
+def ledger(study: StudyFile, database: Database = None, as_json: Json = False) -> None:
+    """Print every entry of the ledger."""
+    from vantage.collect.service import StudyService
+    from vantage.collect.study import AnnotationStudy
+    from vantage.recruit.ledger import Ledger
+
+    with closing(StudyService(AnnotationStudy.load(study), database)) as service:
+        entries = [asdict(entry) for entry in Ledger(service.database.private.sql).all()]
+    if as_json:
+        print_json(entries)
+    else:
+        short = ("act", "state", "submission", "amount", "currency", "key")
+        print_rows([{name: entry[name] for name in short} for entry in entries])
+
+
+@app.command()
+def subscribe(
+    study: StudyFile,
+    workspace: Annotated[str, typer.Option(help="The workspace's id on Prolific.")],
+    database: Database = None,
+) -> None:
+    """Ask Prolific to send events to the study's server, at URL/hooks/prolific."""
+    with _recruiter(study, database) as one:
+        prolific = _prolific(one)
+        target = f"{prolific.offer.url.rstrip('/')}/hooks/prolific"
+        made = prolific.client.subscribe(workspace, "submission.status.change", target)
+    typer.echo(f"Subscription {made}: Prolific sends events to {target}. Set PROLIFIC_WEBHOOK_SECRET for the server.")
+
+
+@contextmanager
+def _recruiter(file: Path, database: str | None) -> Iterator[Recruiter]:
+    from vantage.collect.service import StudyService
+    from vantage.collect.study import AnnotationStudy
+    from vantage.recruit.opened import recruiter
+
+    with closing(StudyService(AnnotationStudy.load(file), database)) as service, closing(recruiter(service)) as one:
+        yield one
+
+
+def _prolific(one: Recruiter) -> ProlificRecruiter:
+    from vantage.recruit.on_prolific import ProlificRecruiter
+
+    if not isinstance(one, ProlificRecruiter):
+        raise InputError("This works only on Prolific", remedy="write 'via: prolific' in the study file")
+    return one
+
+
+def _confirm(question: str, yes: bool) -> None:
+    if yes:
+        return
+    if not sys.stdin.isatty():
+        raise InputError("Nothing was done, because nobody confirmed it", remedy="pass --yes in scripts")
+    typer.confirm(question, abort=True)
+
+
+def _show(state: Recruited, *, as_json: bool, proposals: list[dict[str, str]] | None = None) -> None:
+    told = {**asdict(state), **({} if proposals is None else {"proposals": proposals})}
+    if as_json:
+        print_json(told)
+        return
+    amounts = {name: f"{told[name] / 100:.2f} {state.currency}" for name in ("reward", "paid", "bonuses", "fees")}
+    counts = ", ".join(f"{count} {name.lower()}" for name, count in state.submissions.items()) or "none"
+    numbers = {name: told[name] for name in ("status", "study", "places", "finished", "open_batches")}
+    hourly = {} if state.hourly is None else {"paid_per_hour": f"{state.hourly:.2f} {state.currency}"}
+    print_rows([{"platform": state.platform, **numbers, "submissions": counts, **amounts, **hourly}])
+    if state.link:
+        typer.echo(f"Put this link on the platform, which fills in the id: {state.link}")
+    for edit in state.edits:
+        typer.echo(f"Changed on the website, and not overwritten: {edit}")
+    for key in state.unconfirmed:
+        typer.echo(f"Not confirmed by the platform yet: {key}")
+    if proposals:
+        typer.echo("\nSubmissions to look at; nobody is rejected automatically:")
+        print_rows(proposals)
+
+
+def _paid(paid: Paid, one: Recruiter, *, as_json: bool) -> None:
+    if as_json:
+        print_json(asdict(paid))
+        return
+    currency = one.state().currency
+    typer.echo(f"{len(paid.paid)} paid now ({paid.amount / 100:.2f} {currency}), {len(paid.before)} paid before")
+    if paid.unconfirmed:
+        ids = ", ".join(paid.unconfirmed)
+        typer.echo(f"Not confirmed by the platform yet, and not paid again: {ids}")

@@ -1,0 +1,87 @@
+"""`vantage collect rehearse`: what a study will be, before anyone is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from vantage.cli.output import Json, print_frame, print_json, sentences
+from vantage.errors import InputError
+
+if TYPE_CHECKING:
+    from vantage.recruit.rehearsal.rehearse import Advance
+    from vantage.recruit.rehearsal.results import Rehearsal
+
+
+def rehearse(
+    study: Annotated[Path, typer.Argument(metavar="STUDY", help="A study file.")],
+    people: Annotated[int, typer.Option(help="How many simulated people come.", min=1, max=5000)] = 200,
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
+    mix: Annotated[
+        str, typer.Option(metavar="KIND=SHARE,…", help="Shares of careful, hasty, careless, copying, leaving, phone …")
+    ] = "",
+    pilot: Annotated[
+        Path | None, typer.Option(metavar="CORPUS", help="Take the model of answers from a pilot.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="A folder for a page with all tables.")] = None,
+    as_json: Json = False,
+) -> None:
+    """Let simulated people walk the real pages of a study, and discard everything.
+
+    Reports duration, cost, seats, expected reliability, what the checks catch, and pages that nobody can pass.
+    """
+    from vantage.collect.study import AnnotationStudy
+    from vantage.corpora import Corpus
+    from vantage.recruit.rehearsal.rehearse import rehearse as rehearsed
+    from vantage.recruit.rehearsal.results import VIEWS
+
+    loaded = AnnotationStudy.load(study)
+    known = None if pilot is None else Corpus.read(pilot)
+    made = _with_bar(
+        people, lambda advance: rehearsed(loaded, people=people, seed=seed, mix=_mix(mix), pilot=known, advance=advance)
+    )
+    tables = {name: getattr(made, name) for name in VIEWS}
+    if as_json:
+        print_json({**{name: frame.to_dicts() for name, frame in tables.items()}, "assumes": list(made.assumes)})
+    else:
+        for name, frame in tables.items():
+            if len(frame):
+                print_frame(frame, hidden=["verdict", "behaviour"], title=VIEWS[name].title)
+                typer.echo("")
+        for name in ("summary", "checks"):
+            if len(tables[name]):
+                typer.echo("\n".join(sentences(tables[name], VIEWS[name])))
+        typer.echo(f"Assumes {'; '.join(made.assumes)}.")
+    if out is not None:
+        from vantage.report.rehearsal import rehearsal_report
+
+        typer.echo(f"The page is {rehearsal_report(made).write(out)}.", err=True)
+
+
+def _mix(text: str) -> dict[str, float] | None:
+    """Shares by kind.
+
+    >>> _mix("careful=0.9, careless=0.1")
+    {'careful': 0.9, 'careless': 0.1}
+    """
+    shares = {}
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        kind, _, share = part.partition("=")
+        try:
+            shares[kind.strip()] = float(share)
+        except ValueError:
+            raise InputError(f"'{part}' is not a share", remedy="write for example careful=0.9,careless=0.1") from None
+    return shares or None
+
+
+def _with_bar(people: int, run: Callable[[Advance], Rehearsal]) -> Rehearsal:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("people", total=people)
+        return run(lambda come, done: bar.update(task, completed=done))

@@ -1,0 +1,104 @@
+"""The ledger of recruiting: what was asked of a platform and what became of it, in a table that is only added to.
+
+An entry with the state `intent` is durable before the platform is called, and one with `done` follows when the platform
+shows the result. A key has each state once, so that two processes cannot make the same payment. What was killed in
+between is an intent without an end: the recruiter compares it with the platform before it does anything else.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final, Literal
+
+from sqlalchemy import Connection, select
+from sqlalchemy.exc import IntegrityError
+
+from vantage.collect.private import recruiting as entries
+from vantage.collect.sql import SqlDatabase
+
+Act = Literal["create", "publish", "top-up", "approve", "reject", "bonus", "stop", "accept", "event"]
+State = Literal["intent", "paying", "done", "failed"]
+"""`paying`: a bonus is set up, and the call that pays it is about to be made."""
+ENDS: Final[tuple[State, ...]] = ("done", "failed")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of the ledger."""
+
+    at: float
+    act: Act
+    key: str
+    state: State
+    study: str
+    submission: str
+    amount: int
+    """In the hundredth part of the currency."""
+    currency: str
+    detail: Mapping[str, Any]
+
+
+class Ledger:
+    """The ledger among the private tables of a study."""
+
+    def __init__(self, database: SqlDatabase) -> None:
+        self._database = database
+
+    def note(
+        self,
+        act: Act,
+        key: str,
+        state: State,
+        *,
+        study: str = "",
+        submission: str = "",
+        amount: int = 0,
+        currency: str = "",
+        detail: Mapping[str, Any] | None = None,
+    ) -> bool:
+        """Adds an entry, durably; false where the key already has this state, and then nothing was added."""
+        entry = Entry(time.time(), act, key, state, study, submission, amount, currency, dict(detail or {}))
+        return self.note_all([entry])
+
+    def note_all(self, new: Sequence[Entry]) -> bool:
+        """Adds entries together; false where one of the keys already has this state, and then none was added."""
+        rows = [{**asdict(one), "detail": json.dumps(one.detail, sort_keys=True)} for one in new]
+        try:
+            self._database.write(lambda connection: connection.execute(entries.insert(), rows).close())
+        except IntegrityError:
+            return False
+        return True
+
+    def all(self, *acts: Act) -> list[Entry]:
+        """The entries in their order, all or those of some acts."""
+
+        def job(connection: Connection) -> list[Entry]:
+            query = select(entries).order_by(entries.c.id)
+            rows = connection.execute(query.where(entries.c.act.in_(acts)) if acts else query)
+            kept = [{**row, "detail": json.loads(row["detail"])} for row in rows.mappings()]
+            return [Entry(**{name: row[name] for name in Entry.__slots__}) for row in kept]
+
+        return self._database.read(job)
+
+    def has(self, key: str, state: State) -> bool:
+        """Whether a key has this state."""
+        query = select(entries.c.id).where(entries.c.key == key, entries.c.state == state)
+        return self._database.read(lambda connection: connection.execute(query).first() is not None)
+
+    def states(self, *acts: Act) -> dict[str, list[Entry]]:
+        """The entries of each key, in their order."""
+        found: dict[str, list[Entry]] = {}
+        for entry in self.all(*acts):
+            found.setdefault(entry.key, []).append(entry)
+        return found
+
+    def unfinished(self, act: Act) -> dict[str, list[Entry]]:
+        """What was begun and has no end yet, by key."""
+        return {key: told for key, told in self.states(act).items() if told[-1].state not in ENDS}
+
+    def last(self, *acts: Act) -> Entry | None:
+        """The last entry that is done, of some acts."""
+        return next((entry for entry in reversed(self.all(*acts)) if entry.state == "done"), None)

@@ -1,0 +1,102 @@
+"""The participants of a study as a recruiter needs them: by platform id, and with the seats they hold.
+
+This is the only module of recruiting that reads the tables of `collect`.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from math import ceil
+from typing import Final
+
+from sqlalchemy import Connection, func, select, update
+
+from vantage.collect import assignment
+from vantage.collect.service import StudyService
+from vantage.collect.tables import arms, participants
+
+RETURNED: Final = "returned the submission on the platform"
+"""Why those are left out who took their submission back."""
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """A participant whom a platform sent."""
+
+    number: int
+    rater: str
+    platform_id: str
+    submission: str
+    stage: str
+    verdict: str
+    why: str
+    """The rule or the note behind the verdict."""
+    seated: bool
+    """Whether work has been assigned to them."""
+    minutes: float | None
+    """From arriving to finishing; null for others than those who finished."""
+
+
+def people(service: StudyService, source: str) -> list[Person]:
+    """The submissions of all participants whom a platform sent, in the order of their arrival."""
+    own = select(participants).where(participants.c.source == source)
+    rows = service.database.read(lambda connection: connection.execute(own).all())
+    by_rater = {row.rater: row for row in rows}
+    return [
+        Person(
+            number=row.number,
+            rater=row.rater,
+            platform_id=known["external"],
+            submission=str(known["links"].get("SESSION_ID", "")),
+            stage=row.stage,
+            verdict=row.verdict,
+            why=row.rule or row.note,
+            seated=row.batch > 0,
+            minutes=None if row.finished_at is None else (row.finished_at - row.arrived_at) / 60,
+        )
+        for known in service.database.private.identities()
+        if (row := by_rater.get(known["rater"])) is not None
+    ]
+
+
+def free_seats(service: StudyService, person: Person) -> None:
+    """Gives a participant's unanswered pages to others at once."""
+
+    def job(connection: Connection) -> None:
+        own = (participants.c.number == person.number, participants.c.lease.is_not(None))
+        connection.execute(update(participants).where(*own).values(lease=0.0))
+        assignment.sweep(connection, time.time())
+
+    service.database.write(job)
+
+
+def leave_out(service: StudyService, person: Person) -> None:
+    """Gives all seats of a participant who returned their submission to others, and leaves their answers out.
+
+    The answers stay in the export, marked: they were not paid for, so that no measure uses them.
+    """
+    service.researchers.review_rater(person.rater, "excluded", rule=RETURNED)
+
+
+def let_in(service: StudyService, person: Person) -> None:
+    """Undoes `leave_out`: the platform says that the submission counts after all."""
+    service.researchers.review_rater(person.rater, "pending")
+
+
+def failed_checks(service: StudyService) -> dict[str, str]:
+    """Raters who failed more checks than the study allows, with what they failed.
+
+    Other flags, such as agreeing little with others, are no reason to withhold pay.
+    """
+    rows = {
+        row.rater: [flag for flag in row.flags if flag.startswith("failed ")] for row in service.researchers.raters()
+    }
+    return {rater: "; ".join(flags) for rater, flags in rows.items() if flags}
+
+
+def open_batches(service: StudyService) -> int:
+    """How many batches the free seats make."""
+    free = select(func.sum(arms.c.seats - arms.c.next_seat + arms.c.returned))
+    count: int = service.database.read(lambda connection: connection.execute(free).scalar()) or 0
+    return ceil(count / service.study.plan.batch.size)

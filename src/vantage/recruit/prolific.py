@@ -1,0 +1,325 @@
+"""A thin client of Prolific's API, for what recruiting needs (https://docs.prolific.com/api-reference).
+
+Amounts are in the hundredth part of the currency, as in the API. Prolific has no official Python client. What may be
+sent twice is tried again after a fault; what must not (paying bonuses, creating a study) is tried again only where
+Prolific has certainly not done it, and otherwise raises `Uncertain`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, Literal
+
+import httpx2 as httpx
+
+from vantage.errors import InputError, VantageError
+
+ADDRESS: Final = "https://api.prolific.com"
+ATTEMPTS: Final = 5
+LONGEST_WAIT: Final = 120.0
+"""Seconds that a `Retry-After` may ask for; beyond that, the call fails."""
+PER_PAGE: Final = 100
+PER_APPROVAL: Final = 1000
+"""Submissions in one approval, as Prolific recommends."""
+PER_BONUS: Final = 200
+"""Bonuses in one payment, as Prolific recommends."""
+
+Action = Literal["PUBLISH", "PAUSE", "START", "STOP"]
+Category = Literal[
+    "TOO_QUICKLY",
+    "TOO_SLOWLY",
+    "FAILED_INSTRUCTIONS",
+    "INCOMP_LONGITUDINAL",
+    "FAILED_CHECK",
+    "LOW_EFFORT",
+    "MALINGERING",
+    "NO_CODE",
+    "BAD_CODE",
+    "NO_DATA",
+    "UNSUPP_DEVICE",
+    "OTHER",
+]
+"""Prolific's categories of rejections."""
+GONE: Final = ("RETURNED", "TIMED-OUT")
+TAKEN: Final = ("RESERVED", "ACTIVE", "AWAITING REVIEW", "APPROVED", "PARTIALLY APPROVED")
+"""Statuses of submissions that hold one of the study's places."""
+
+
+class Uncertain(VantageError):  # noqa: N818 - not a failure: nobody knows
+    """A call that must not be repeated broke off, and Prolific may or may not have done what it asked for."""
+
+
+class Missing(InputError):  # noqa: N818 - an answer
+    """Prolific does not know what was asked about."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlatformStudy:
+    """A study as Prolific shows it."""
+
+    id: str
+    status: str
+    shown: Mapping[str, Any] = field(repr=False)
+    """All fields, as they were received."""
+
+    @property
+    def places(self) -> int:
+        """How many participants it recruits."""
+        return int(self.shown.get("total_available_places") or 0)
+
+    @property
+    def reward(self) -> int:
+        """What a participant gets."""
+        return int(self.shown.get("reward") or 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """One participant's submission."""
+
+    id: str
+    participant: str
+    status: str
+    study: str = ""
+    code: str | None = None
+    started_at: str = ""
+    completed_at: str | None = None
+    bonuses: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a study costs: rewards and bonuses, fees and tax."""
+
+    rewards: int
+    bonuses: int
+    fees: int
+    tax: int
+    currency: str
+
+    @property
+    def total(self) -> int:
+        """Everything together."""
+        return self.rewards + self.bonuses + self.fees + self.tax
+
+
+class ProlificClient:
+    """Calls of Prolific's API; each method is one endpoint.
+
+    The token is sent in a header and appears nowhere else: neither in the representation nor in errors.
+    """
+
+    def __init__(
+        self, token: str, address: str = ADDRESS, *, timeout: float = 30.0, sleep: Callable[[float], None] = time.sleep
+    ) -> None:
+        self._http = httpx.Client(
+            base_url=f"{address.rstrip('/')}/api/v1",
+            headers={"Authorization": f"Token {token}"},
+            timeout=timeout,
+            verify=address.startswith("https:"),  # certificates are loaded only where there are any to check
+        )
+        self._sleep = sleep
+
+    def __repr__(self) -> str:
+        return f"ProlificClient({str(self._http.base_url)!r})"
+
+    def close(self) -> None:
+        """Closes the connections."""
+        self._http.close()
+
+    def create_study(self, fields: Mapping[str, Any]) -> PlatformStudy:
+        """Creates a draft, which nobody sees until it is published."""
+        return _study(self._call("POST", "/studies/", fields, repeatable=False))
+
+    def study(self, study: str) -> PlatformStudy:
+        """A study as it is now."""
+        return _study(self._call("GET", f"/studies/{study}/"))
+
+    def studies(self) -> list[tuple[str, str]]:
+        """The id and the internal name of each study of the account."""
+        found = self._call("GET", "/studies/")["results"]
+        return [(one["id"], one.get("internal_name") or "") for one in found]
+
+    def update_study(self, study: str, fields: Mapping[str, Any]) -> PlatformStudy:
+        """Changes fields of a study; of a published one, places may only increase."""
+        return _study(self._call("PATCH", f"/studies/{study}/", fields))
+
+    def delete_study(self, study: str) -> None:
+        """Deletes a draft."""
+        self._call("DELETE", f"/studies/{study}/")
+
+    def transition_study(self, study: str, action: Action) -> PlatformStudy:
+        """Publishes, pauses, starts or stops a study."""
+        return _study(self._call("POST", f"/studies/{study}/transition/", {"action": action}))
+
+    def cost(self, study: str, *, projected: bool = False) -> Cost:
+        """What a study has cost so far, or will cost with all places filled."""
+        params = {"is_projected": "true"} if projected else {}
+        told = self._call("GET", f"/studies/{study}/cost/", params=params)
+        parts = [told.get(kind) or {} for kind in ("rewards", "bonuses")]
+        amounts = [[_amount(part.get(name)) for name in ("rewards", "fees", "tax")] for part in parts]
+        currency = str(((parts[0].get("rewards") or {}).get("currency")) or "")
+        (rewards, fees, tax), (bonuses, *further) = amounts
+        return Cost(rewards, bonuses, fees + further[0], tax + further[1], currency)
+
+    def submissions(self, study: str) -> list[Submission]:
+        """All submissions of a study."""
+        return list(self._submissions(study))
+
+    def _submissions(self, study: str) -> Iterator[Submission]:
+        page = 1
+        while True:
+            params = {"study": study, "page": page, "page_size": PER_PAGE}
+            found = self._call("GET", "/submissions/", params=params)["results"]
+            yield from (_submission(one, study) for one in found)
+            if len(found) < PER_PAGE:
+                return
+            page += 1
+
+    def submission(self, submission: str) -> Submission:
+        """One submission, with the bonuses that were paid for it."""
+        return _submission(self._call("GET", f"/submissions/{submission}/"))
+
+    def approve(self, submissions: Sequence[str]) -> None:
+        """Approves submissions, which pays them soon afterwards; those that are approved stay so."""
+        for start in range(0, len(submissions), PER_APPROVAL):
+            part = list(submissions[start : start + PER_APPROVAL])
+            self._call("POST", "/submissions/bulk-approve/", {"submission_ids": part})
+
+    def reject(self, submission: str, category: Category, message: str) -> None:
+        """Rejects a submission: the participant gets the message and no pay."""
+        content = {"action": "REJECT", "message": message, "rejection_category": category}
+        self._call("POST", f"/submissions/{submission}/transition/", content)
+
+    def set_up_bonuses(self, study: str, amounts: Mapping[str, int]) -> tuple[str, int]:
+        """Prepares bonuses by submission, without paying them: the payment's id, and what it takes off the balance."""
+        lines = "\n".join(f"{submission},{amount / 100:.2f}" for submission, amount in amounts.items())
+        content = {"study_id": study, "csv_bonuses": lines}
+        made = self._call("POST", "/submissions/bonus-payments/", content)
+        return str(made["id"]), _amount({"amount": made["total_amount"]})
+
+    def pay_bonuses(self, payment: str) -> None:
+        """Pays prepared bonuses, within minutes. Every call pays again, so this is never repeated."""
+        self._call("POST", f"/bulk-bonus-payments/{payment}/pay/", {}, repeatable=False)
+
+    def add_to_group(self, group: str, participants: Sequence[str]) -> None:
+        """Adds participants to a group, which other studies can exclude; members stay members."""
+        content = {"participant_ids": list(participants)}
+        self._call("POST", f"/participant-groups/{group}/participants/", content)
+
+    def subscribe(self, workspace: str, event: str, target: str) -> str:
+        """Asks for events at an https address, and confirms it; the subscription's id."""
+        content = {"workspace_id": workspace, "event_type": event, "target_url": target}
+        made = self._send("POST", "/hooks/subscriptions/", content, {}, repeatable=False)
+        told = made.json()
+        subscription = str((told.get("results") or [told])[0]["id"])
+        secret = made.headers.get("x-hook-secret", "")
+        self._call("POST", f"/hooks/subscriptions/{subscription}/", {"secret": secret})
+        return subscription
+
+    def _call(
+        self,
+        method: str,
+        path: str,
+        content: Mapping[str, Any] | None = None,
+        *,
+        params: Mapping[str, Any] | None = None,
+        repeatable: bool = True,
+    ) -> Any:
+        response = self._send(method, path, content, params or {}, repeatable=repeatable)
+        try:
+            return response.json() if response.content else {}
+        except ValueError:
+            return response.text
+
+    def _send(
+        self, method: str, path: str, content: Mapping[str, Any] | None, params: Mapping[str, Any], *, repeatable: bool
+    ) -> httpx.Response:
+        for attempt in range(ATTEMPTS):
+            last = attempt == ATTEMPTS - 1
+            try:
+                response = self._http.request(method, path, json=content, params=params)
+            except httpx.ConnectError as error:  # nothing was sent
+                if last:
+                    raise InputError("Prolific cannot be reached", remedy="check the connection") from error
+                self._sleep(2.0**attempt)
+                continue
+            except httpx.TransportError as error:
+                if not repeatable:
+                    raise Uncertain(f"The connection broke off during {method} {path}") from error
+                if last:
+                    raise InputError("Prolific does not answer", remedy="try again later") from error
+                self._sleep(2.0**attempt)
+                continue
+            if response.status_code == 429 and not last:  # refused before anything was done
+                wait = _seconds(response.headers.get("retry-after", ""), 2.0**attempt)
+                if wait <= LONGEST_WAIT:
+                    self._sleep(wait)
+                    continue
+            if response.status_code >= 500:
+                if not repeatable:
+                    raise Uncertain(f"Prolific answered {response.status_code} to {method} {path}")
+                if not last:
+                    self._sleep(2.0**attempt)
+                    continue
+            if response.is_error:
+                raise _refusal(response)
+            return response
+        raise AssertionError("unreachable")
+
+
+def _refusal(response: httpx.Response) -> InputError:
+    """Why Prolific refused a call, in a sentence."""
+    if response.status_code == 401:
+        return InputError("Prolific does not accept the token", remedy="create one at app.prolific.com, Settings")
+    if response.status_code == 429:
+        return InputError("Prolific asks to wait before the next call", remedy="try again in a few minutes")
+    if response.status_code >= 500:
+        return InputError(f"Prolific has a fault (status {response.status_code})", remedy="try again later")
+    try:
+        told = response.json()
+        told = told.get("error", told)
+        detail = told.get("detail") or told.get("title") or ""
+    except (ValueError, AttributeError):
+        detail = response.text[:200]
+    if isinstance(detail, Mapping):
+        detail = "; ".join(f"{name}: {' '.join(map(str, _listed(what)))}" for name, what in detail.items())
+    elif isinstance(detail, list):
+        detail = " ".join(map(str, detail))
+    if response.status_code == 404:
+        return Missing("Prolific does not know this study or submission", remedy="check its id on the website")
+    return InputError(f"Prolific refused this ({response.status_code}: {str(detail).rstrip('.')})")
+
+
+def _listed(what: Any) -> list[Any]:
+    return what if isinstance(what, list) else [what]
+
+
+def _seconds(told: str, otherwise: float) -> float:
+    try:
+        return max(float(told), 0.0)
+    except ValueError:
+        return otherwise
+
+
+def _amount(told: Any) -> int:
+    return round(float((told or {}).get("amount") or 0))
+
+
+def _study(told: Mapping[str, Any]) -> PlatformStudy:
+    return PlatformStudy(str(told["id"]), str(told.get("status") or ""), told)
+
+
+def _submission(told: Mapping[str, Any], study: str = "") -> Submission:
+    return Submission(
+        id=str(told["id"]),
+        participant=str(told.get("participant_id") or told.get("participant") or ""),
+        status=str(told.get("status") or ""),
+        study=str(told.get("study_id") or study),
+        code=told.get("study_code") or told.get("entered_code"),
+        started_at=str(told.get("started_at") or ""),
+        completed_at=told.get("completed_at"),
+        bonuses=tuple(round(float(one)) for one in told.get("bonus_payments") or ()),
+    )

@@ -1,0 +1,178 @@
+"""What simulated people answer: the model of ratings that plans rest on, with stated parameters or those of a pilot.
+
+An answer is a latent value of item, person and chance, cut into the options (see `planning.model`). A page does not say
+which item it shows, so the item's text stands for it; the same text and question always have the same effect.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from string import Formatter
+from typing import Any, Final
+
+import numpy as np
+from scipy.special import ndtr
+
+from vantage.collect.study import AnnotationStudy, accepts
+from vantage.corpora import Corpus
+from vantage.errors import InputError
+from vantage.instruments import Question
+from vantage.measures.ratings import Floats
+from vantage.planning.model import RatingModel
+from vantage.planning.pilot import Pilot
+from vantage.recruit.rehearsal.crowd import Guest
+from vantage.recruit.rehearsal.forms import FormField, Page
+from vantage.scales import show_code
+
+ITEM: Final = 0.4
+"""The share of items in the latent variance of answers, unless a pilot says otherwise."""
+RATER: Final = 0.1
+"""The share of raters."""
+OPTS_OUT: Final = 0.02
+"""How often a careful person chooses an opt-out."""
+WORDS: Final = ("The words", "of the text", "make me think", "that this", "is the case", "to some extent", "I believe")
+COPIED: Final = "Based on the provided text, the statement clearly conveys this attribute in a nuanced manner overall."
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question of the study that a legend on a page puts, and whether it is put the opposite way."""
+
+    question: Question
+    reversed: bool
+
+
+class Answers:
+    """The answers of all people of a rehearsal."""
+
+    def __init__(self, study: AnnotationStudy, seed: int, pilot: Corpus | None = None) -> None:
+        self.study, self.seed = study, seed
+        questions = study.instrument.questions
+        self._patterns = [
+            (re.compile(_pattern(text)), Asked(question, opposite))
+            for question in questions
+            for form, opposite in ((question, False), (question.reversed, True))
+            if form is not None
+            for worded in (form, *form.wordings)
+            for text in (worded.ask, *worded.ask_in.values())
+        ]
+        self.models = {question.id: _model(question, pilot) for question in questions}
+        self._checks = {" ".join(check.instruction.split()): check for check in study.checks.values()}
+        self._quiz = {q.ask: q.options[q.answer - 1] for q in (study.plan.quiz.questions if study.plan.quiz else ())}
+        self._gold = _gold_texts(study)
+        self._asked: dict[str, Asked | None] = {}
+
+    def asked(self, legend: str) -> Asked | None:
+        """The question that a legend puts, or null for questions about the person."""
+        if legend not in self._asked:
+            self._asked[legend] = next((what for made, what in self._patterns if made.fullmatch(legend)), None)
+        return self._asked[legend]
+
+    def choice(self, page: Page, one: FormField, guest: Guest, rng: np.random.Generator) -> str:
+        """The value that a person chooses among the options of a field."""
+        behaviour = guest.behaviour
+        values = [value for value, _ in one.options if value] or [value for value, _ in one.options]
+        if rng.random() < behaviour.attends and (right := self._right(page, one)):
+            return str(rng.choice(right))
+        asked = self.asked(one.asks)
+        if asked is None or rng.random() < behaviour.random:
+            return str(rng.choice(values))
+        numbers = {value: code for value in values if (code := _number(value)) is not None}
+        others = [value for value in values if value not in numbers]
+        if others and rng.random() < OPTS_OUT:
+            return str(rng.choice(others))
+        codes = sorted(numbers.values())
+        place = int(self._latent_answer(page, asked, guest, rng))
+        code = codes[min(place, len(codes) - 1)]
+        return next(value for value, number in numbers.items() if number == code)
+
+    def number(self, page: Page, one: FormField, guest: Guest, rng: np.random.Generator) -> str:
+        """A number within the range of a field; an age where nothing is known about it."""
+        low = 18.0 if one.low is None else one.low
+        high = low + 50 if one.high is None else one.high
+        asked = self.asked(one.asks)
+        if asked is None or rng.random() < guest.behaviour.random:
+            return str(int(rng.integers(int(low), max(int(min(high, 75)), int(low)) + 1)))
+        share = float(ndtr(self._latent_answer(page, asked, guest, rng)))
+        return f"{low + share * (high - low):.1f}"
+
+    def text(self, page: Page, one: FormField, guest: Guest, rng: np.random.Generator) -> str:
+        """A reason in a person's own words, or the one that a model gave."""
+        if one.kind == "text" or guest.kind == "careless":
+            return "ok"
+        if guest.kind == "copying":
+            return COPIED
+        own = page.item.split()
+        start = int(rng.integers(0, max(len(own) - 4, 1)))
+        return " ".join([*rng.permutation(WORDS)[:4].tolist(), *own[start : start + 4]])
+
+    def _latent_answer(self, page: Page, asked: Asked, guest: Guest, rng: np.random.Generator) -> float:
+        model = self.models[asked.question.id]
+        options = len(model.codes) if model.unordered else 1
+        of_item = self._effect(f"item:{page.item}:{asked.question.id}", options)
+        of_rater = self._effect(f"rater:{guest.number}:{asked.question.id}", options)
+        rest = np.sqrt(max(1 - model.item - model.rater, 0.0)) * rng.normal(size=options)
+        latent = np.sqrt(model.item) * of_item + np.sqrt(model.rater) * of_rater + rest
+        return float(model.coded(-latent if asked.reversed and not model.unordered else latent))
+
+    def _effect(self, name: str, options: int) -> Floats:
+        digest = blake2b(f"{self.seed}:{name}".encode(), digest_size=8).digest()
+        return np.random.default_rng(int.from_bytes(digest, "little")).normal(size=options)
+
+    def _right(self, page: Page, one: FormField) -> list[str]:
+        """The values that a check, a quiz or an item with known answers asks for."""
+        if (right := self._quiz.get(one.asks)) is not None:
+            return [value for value, label in one.options if label == right]
+        asked = self.asked(one.asks)
+        if asked is None:
+            return []
+        check = self._checks.get(page.instruction)
+        if check is not None and check.question == asked.question.id:
+            return [value for value, _ in one.options if value in {show_code(code) for code in check.accept}]
+        gold = next((part for text, part in self._gold.items() if text and text in page.item), None)
+        if gold is not None and asked.question.id in gold.accept and not page.instruction:
+            accept = gold.accept[asked.question.id]
+            return [value for value, _ in one.options if accepts(accept, _number(value))]
+        return []
+
+
+def _model(question: Question, pilot: Corpus | None) -> RatingModel:
+    """The model of answers to a question: that of the pilot, or the stated shares with a bell of answers."""
+    scale = question.scale
+    if pilot is not None:
+        try:
+            return Pilot.of(pilot, question.id, None).model
+        except InputError as error:
+            raise InputError(
+                f"The pilot has no model of '{question.id}': {error.problem}", remedy=error.remedy
+            ) from None
+    if scale.range is not None:
+        return RatingModel(np.empty(0), "interval", np.empty(0), ITEM, RATER)
+    codes = sorted(scale.codes)
+    frequency = np.exp(-np.square(np.linspace(-1.5, 1.5, len(codes))) / 2)
+    return RatingModel.of_shares(codes, frequency.tolist(), scale.level, item=ITEM, rater=RATER)
+
+
+def _pattern(ask: str) -> str:
+    """A question with any text in place of the item's fields."""
+    parts = [re.escape(" ".join(text.split())) if text.strip() else "" for text, *_ in Formatter().parse(ask)]
+    joined = r"\s*.*?\s*".join(parts)
+    return joined if not ask.rstrip().endswith("}") else joined + ".*"
+
+
+def _gold_texts(study: AnnotationStudy) -> Mapping[str, Any]:
+    if not study.gold:
+        return {}
+    rows = study.corpus.scan("items").select("item", *study.fields).collect().iter_rows(named=True)
+    first = next(iter(study.fields))
+    return {" ".join(str(row[first]).split()): study.gold[row["item"]] for row in rows if row["item"] in study.gold}
+
+
+def _number(value: str) -> float | None:
+    try:
+        return float(value)
+    except ValueError:
+        return None

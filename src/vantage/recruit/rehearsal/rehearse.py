@@ -1,0 +1,222 @@
+"""Lets simulated people come to a study in simulated time, and says what the study will be.
+
+The real server runs on a database of its own that is thrown away. People arrive through a fake Prolific, whose events
+reach the server as signed webhooks; whoever acts next in simulated time acts next, one at a time, so that the same seed
+gives the same rehearsal.
+"""
+
+from __future__ import annotations
+
+import heapq
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import count
+from math import ceil
+from pathlib import Path
+from statistics import median
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from vantage.collect.document import OfferPart
+from vantage.collect.service import StudyService
+from vantage.collect.study import AnnotationStudy
+from vantage.collect.web import create_app
+from vantage.corpora import Corpus
+from vantage.recruit import pages
+from vantage.recruit.draft import longest_time
+from vantage.recruit.fake import FakeProlific
+from vantage.recruit.on_prolific import ProlificRecruiter
+from vantage.recruit.prolific import ProlificClient
+from vantage.recruit.rehearsal.answering import Answers
+from vantage.recruit.rehearsal.clock import SimulatedTime, simulated_time
+from vantage.recruit.rehearsal.crowd import Guest, crowd
+from vantage.recruit.rehearsal.results import Rehearsal, results
+from vantage.recruit.rehearsal.walker import Walker
+from vantage.recruit.serving import serving
+from vantage.recruit.token import ADDRESS, TOKEN, WEBHOOK_SECRET
+
+BETWEEN: Final = 45.0
+"""Seconds between two arrivals, on average."""
+AGAIN: Final = 600.0
+"""Seconds after which somebody who found no place looks again."""
+NOWHERE: Final = "http://rehearsal.invalid"
+FORECAST: Final = 7
+"""Careful people whose median is the forecast of the duration."""
+CODES: Final = {
+    "completion_code": "REHEARSED",
+    "screen_out_code": "SCREENED",
+    "no_consent_code": "DECLINED",
+    "failed_check_code": "FAILED",
+    "full_code": "FULL",
+}
+Advance = Callable[[int, int], None]
+"""Called with how many people have come and are done."""
+
+
+def rehearse(
+    study: AnnotationStudy,
+    *,
+    people: int = 200,
+    seed: int = 0,
+    mix: Mapping[str, float] | None = None,
+    pilot: Corpus | None = None,
+    advance: Advance | None = None,
+) -> Rehearsal:
+    """Rehearses a study with so many simulated people, and discards everything.
+
+    `mix` gives the shares of the kinds of people (see `crowd.KINDS`); their answers come from the model of ratings with
+    stated parameters, or from a `pilot` corpus.
+    """
+    minutes = _offer(study).minutes or forecast(study, seed=seed)
+    with _stage(study, seed, minutes, pilot) as stage:
+        walkers, unneeded = stage.play(crowd(people, seed, mix), advance or (lambda come, done: None))
+        return results(stage.service, stage.recruiter, stage.answers, walkers, unneeded, minutes, seed)
+
+
+def forecast(study: AnnotationStudy, *, seed: int = 0) -> float:
+    """The minutes that a study takes: the median of a few careful people."""
+    with _stage(study, seed, 10.0, None) as stage:
+        walkers, _ = stage.play(crowd(FORECAST, seed, {"careful": 1.0}), lambda come, done: None)
+    times = [walker.seconds / 60 for walker in walkers if walker.outcome == "finished"]
+    return round(median(times or [walker.seconds / 60 for walker in walkers]), 1)
+
+
+@dataclass
+class Stage:
+    """What a rehearsal plays on: the server of the study, the platform, and the clock."""
+
+    service: StudyService
+    recruiter: ProlificRecruiter
+    fake: FakeProlific
+    answers: Answers
+    clock: SimulatedTime
+    base: str
+    minutes: float
+
+    def play(self, guests: list[Guest], advance: Advance) -> tuple[list[Walker], list[Guest]]:
+        """Lets people come and go; those who came, and those for whom there was no place."""
+        rng = np.random.default_rng([self.answers.seed, 3])
+        order, start = count(), self.clock.now
+        arrivals = start + np.cumsum(rng.exponential(BETWEEN, len(guests)))
+        events: list[tuple[float, int, Guest | Walker]] = []
+        for at, guest in zip(arrivals.tolist(), guests, strict=True):
+            heapq.heappush(events, (at, next(order), guest))
+        self.recruiter.create()
+        study = self.recruiter.publish().study
+        walkers: list[Walker] = []
+        unneeded: list[Guest] = []
+        done = 0
+        while events:
+            self.clock.now, _, who = heapq.heappop(events)
+            if isinstance(who, Guest):
+                walker = self._arrived(study, who)
+                if walker is None and not any(isinstance(one, Walker) for _, _, one in events):
+                    unneeded.append(who)
+                elif walker is None:
+                    heapq.heappush(events, (self.clock.now + AGAIN, next(order), who))
+                else:
+                    walkers.append(walker)
+                    heapq.heappush(events, (self.clock.now, next(order), walker))
+                continue
+            if who.has_vanished():
+                self.fake.time_out(who.submission)
+                self._tell()
+                continue
+            wait = who.step()
+            if wait is not None:
+                heapq.heappush(events, (self.clock.now + wait, next(order), who))
+                continue
+            done += 1
+            advance(len(walkers) + len(unneeded), done)
+            if who.has_vanished():  # the platform notices when the time is over
+                late = who.arrived + longest_time(self.minutes) * 60
+                heapq.heappush(events, (max(late, self.clock.now), next(order), who))
+            else:
+                self._ended(who)
+        return walkers, unneeded
+
+    def _arrived(self, study: str, guest: Guest) -> Walker | None:
+        place = self.fake.start(study, guest.id)
+        if place is None and self.recruiter.top_up():
+            place = self.fake.start(study, guest.id)
+        if place is None:
+            return None
+        self._tell()
+        half_way = max(3, ceil(self.service.study.plan.batch.size / 2))
+        done = self.service.study.plan.recruitment.completion_code or ""
+        submission, address = place
+        start = f"/?{urlsplit(address).query}"
+        walker = Walker(guest, self.answers, self.base, start, submission, half_way, done)
+        walker.arrived = self.clock.now
+        return walker
+
+    def _ended(self, walker: Walker) -> None:
+        if walker.code:
+            self.fake.complete(walker.submission, walker.code)
+        else:
+            self.fake.take_back(walker.submission)
+        self._tell()
+
+    def _tell(self) -> None:
+        self.fake.deliver(f"{self.base}/hooks/prolific")
+
+
+def _offer(study: AnnotationStudy) -> OfferPart:
+    given = study.plan.recruitment.offer
+    plain = OfferPart(url=NOWHERE, description="A rehearsal.", hourly_pay=9.0, currency="GBP")
+    return given or plain
+
+
+@contextmanager
+def _stage(study: AnnotationStudy, seed: int, minutes: float, pilot: Corpus | None) -> Iterator[Stage]:
+    """The server of a study and its platform, on a database that is deleted afterwards."""
+    memory = Path("/dev/shm")  # noqa: S108 - a database that nobody keeps needs no disk
+    place = str(memory) if memory.is_dir() and os.access(memory, os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="vantage-rehearsal-", dir=place) as folder, simulated_time() as clock:
+        fake = FakeProlific(currency=_offer(study).currency, now=clock.time)
+        with (
+            serving(fake.app()) as platform,
+            _environment({TOKEN: fake.token, ADDRESS: platform, WEBHOOK_SECRET: fake.secret}),
+        ):
+            service = StudyService(_copied(study, minutes), f"sqlite:///{folder}/rehearsal.sqlite", apart=False)
+            try:
+                with serving(create_app(service, hooks=pages.HOOKS)) as base:
+                    client = ProlificClient(fake.token, platform)
+                    recruiter = ProlificRecruiter(service, client, lambda: minutes)
+                    answers = Answers(service.study, seed, pilot)
+                    try:
+                        yield Stage(service, recruiter, fake, answers, clock, base, minutes)
+                    finally:
+                        client.close()
+            finally:
+                service.close()
+
+
+def _copied(study: AnnotationStudy, minutes: float) -> AnnotationStudy:
+    """The study as it is rehearsed: through Prolific, with codes where it has none."""
+    recruitment = study.plan.recruitment
+    codes = {name: getattr(recruitment, name) or code for name, code in CODES.items()}
+    offer = _offer(study).model_copy(update={"url": NOWHERE, "minutes": minutes, "places": None})
+    update: dict[str, Any] = {"via": "prolific", "completion_url": None, "offer": offer, **codes}
+    plan = study.plan.model_copy(update={"recruitment": recruitment.model_copy(update=update)})
+    return AnnotationStudy(plan, study.instrument, study.corpus, study.folder)
+
+
+@contextmanager
+def _environment(values: Mapping[str, str]) -> Iterator[None]:
+    """Variables that hold within the block, so that neither a real token nor a real address can be used."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update(values)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

@@ -1,0 +1,62 @@
+"""Webhooks of Prolific: signed, recent, each taken once, and only a hint to look at what Prolific shows.
+
+The signature is that of https://docs.prolific.com/api-reference/webhooks/verifying, over the body as it was received.
+"""
+
+from __future__ import annotations
+
+import base64
+import hmac
+import json
+import time
+from collections.abc import Mapping
+from typing import Final
+
+from vantage.recruit.on_prolific import ProlificRecruiter
+from vantage.recruit.prolific import Missing
+
+OLDEST: Final = 3 * 86400
+"""Seconds after which an event is refused; Prolific repeats events that were not received."""
+
+
+class Forged(Exception):  # noqa: N818 - a refusal
+    """A webhook that Prolific did not send, or sent too long ago."""
+
+
+def check_signature(secret: str, headers: Mapping[str, str], body: bytes) -> None:
+    """Raises `Forged` where a webhook is not signed with the secret, or is too old.
+
+    >>> check_signature("s", {"x-prolific-request-timestamp": "1"}, b"{}")
+    Traceback (most recent call last):
+        ...
+    vantage.recruit.webhooks.Forged: The signature is wrong.
+    """
+    at = headers.get("x-prolific-request-timestamp", "")
+    right = base64.b64encode(hmac.digest(secret.encode(), at.encode() + body, "sha256"))
+    given = headers.get("x-prolific-request-signature", "").encode()
+    if not hmac.compare_digest(right, given):
+        raise Forged("The signature is wrong.")
+    if not at.isdecimal() or abs(time.time() - int(at)) > OLDEST:
+        raise Forged("The event is too old.")
+
+
+def receive(recruiter: ProlificRecruiter, headers: Mapping[str, str], body: bytes) -> bool:
+    """Takes over what an event is about; false for a submission of another study. An event that was taken is skipped.
+
+    Raises `InputError` where Prolific cannot be asked: the event is then not marked as taken and will be repeated.
+    """
+    try:
+        told = json.loads(body)
+        kind, resource = str(told["event_type"]), str(told["resource_id"])
+    except (ValueError, KeyError, TypeError):
+        raise Forged("This is not an event of Prolific.") from None
+    key = f"event:{headers.get('x-event-id', '')}"
+    if kind != "submission.status.change" or recruiter.ledger.has(key, "done"):
+        return True
+    try:
+        known = recruiter.event(resource)
+    except Missing:
+        return False
+    if known and key != "event:":
+        recruiter.ledger.note("event", key, "done", submission=resource)
+    return known

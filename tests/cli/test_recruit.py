@@ -1,0 +1,75 @@
+"""`vantage collect prolific` on the command line, against the fake platform."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.recruit.world import World, study_file, world
+from vantage.cli.app import app
+from vantage.errors import InputError
+
+RUNNER = CliRunner()
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+    with world(tmp_path) as made:
+        monkeypatch.setenv("PROLIFIC_TOKEN", made.fake.token)
+        monkeypatch.setenv("PROLIFIC_URL", made.address)
+        yield made
+
+
+def run(name: str, file: Path, *more: str) -> str:
+    """Runs a command; its output."""
+    result = RUNNER.invoke(app, ["collect", "prolific", name, str(file), *more], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+@pytest.mark.slow
+def test_from_draft_to_payment(here: World, tmp_path: Path) -> None:
+    file = tmp_path / "study.yaml"
+    assert "UNPUBLISHED" in run("create", file)
+    with pytest.raises(InputError, match="nobody confirmed it"):
+        run("publish", file)
+    assert [one["status"] for one in here.fake.studies.values()] == ["UNPUBLISHED"]
+    assert json.loads(run("publish", file, "--yes", "--json"))["status"] == "ACTIVE"
+    one = here.finish("ann")
+    assert "1 paid now (1.50 GBP), 0 paid before" in run("approve", file, "--yes")
+    assert "0 paid now (0.00 GBP), 1 paid before" in run("approve", file, "--yes")
+    assert "1 paid now (0.50 GBP)" in run("bonus", file, one, "--amount", "0.5", "--name", "x", "--yes")
+    assert "0 places added" in run("top-up", file, "--yes")
+    told = json.loads(run("status", file, "--json"))
+    assert (told["paid"], told["bonuses"], told["proposals"]) == (150, 50, [])
+    assert "approve:" in run("ledger", file)
+    assert "COMPLETED" in run("stop", file, "--yes")
+    with pytest.raises(InputError, match="is approved"):
+        run("reject", file, one, "--reason", "x" * 100, "--yes")
+
+
+def test_edits_are_shown_until_they_are_accepted(here: World, tmp_path: Path) -> None:
+    file = tmp_path / "study.yaml"
+    run("create", file)
+    next(iter(here.fake.studies.values()))["reward"] = 175
+    assert "Changed on the website, and not overwritten: reward: 150 → 175" in run("status", file)
+    with pytest.raises(InputError, match="--accept-edits"):
+        run("publish", file, "--yes")
+    assert "ACTIVE" in run("publish", file, "--yes", "--accept-edits")
+
+
+def test_bad_input_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PROLIFIC_TOKEN", raising=False)
+    file = study_file(tmp_path)
+    with pytest.raises(InputError, match="There is no token for Prolific; set the variable PROLIFIC_TOKEN"):
+        run("create", file)
+    text = file.read_text()
+    file.write_text(text.replace("via: prolific", "via: invitation").replace("screen_out_code: OUT", ""))
+    plain = tmp_path / "plain.yaml"
+    plain.write_text(text[: text.index("recruitment:")])
+    with pytest.raises(InputError, match="does not say what participants are offered; add 'offer'"):
+        run("create", plain)

@@ -1,0 +1,139 @@
+"""Every kind of answer in a real browser: with keys alone, without JavaScript, from right to left, and on a phone."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+import uvicorn
+
+from tests.collect.web.studies import OPENED, study_service
+from tests.collect.web.test_browser import browser, fits, new_page
+from tests.instruments.test_kinds import KINDS
+from vantage.collect.service import StudyService
+from vantage.collect.web import create_app
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.slow
+__all__ = ["browser"]
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[StudyService, str]]:
+    items = [{"text": "It rained."}, {"text": "It snowed."}]
+    service = study_service(tmp_path_factory.mktemp("kinds"), str(KINDS), items=items, raters=50)
+    OPENED.remove(service)
+    server = uvicorn.Server(uvicorn.Config(create_app(service), port=0, log_level="error"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    yield service, f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    server.should_exit = True
+    thread.join(5)
+    service.close()
+
+
+def opened(browser: Browser, address: str, size: str = "desktop", *, script: bool = True) -> Page:
+    """The first item of somebody who has just come."""
+    _, page = new_page(browser, size, script=script)
+    page.goto(address)
+    for _ in range(4):
+        if "/item/" in page.url:
+            break
+        for box in page.locator("main input[type=checkbox]").all():
+            box.check()
+        page.locator("main button").first.click()
+        page.wait_for_load_state()
+    assert "/item/1" in page.url
+    return page
+
+
+def last(service: StudyService) -> dict[str, tuple[float | None, str | None]]:
+    """What the person who came last has answered."""
+    judgments = service.researchers.corpus().judgments
+    mine = judgments.filter(judgments["rater"] == judgments["rater"][-1])
+    return {row["question"]: (row["value"], row["rationale"]) for row in mine.iter_rows(named=True)}
+
+
+def test_nothing_is_chosen_until_a_slider_is_used_and_the_middle_can_be(
+    browser: Browser, study: tuple[StudyService, str]
+) -> None:
+    page = opened(browser, study[1])
+    fits(page)
+    assert (page.input_value("#a0"), page.locator(".untouched").count()) == ("", 2)
+    line = page.locator("input[type=range]").first.bounding_box()
+    assert line is not None
+    page.mouse.click(line["x"] + line["width"] / 2, line["y"] + line["height"] / 2)
+    assert page.input_value("#a0") == "50"
+    page.locator("input[type=range]").nth(1).focus()
+    page.keyboard.press(" ")
+    assert page.input_value("#a1") == "50"
+    page.keyboard.press("ArrowLeft")
+    assert page.input_value("#a1") == "49"
+    assert page.locator(".untouched").count() == 0
+
+
+def test_options_and_none_of_them_exclude_each_other(browser: Browser, study: tuple[StudyService, str]) -> None:
+    page = opened(browser, study[1])
+    page.get_by_label("joy").check()
+    page.get_by_label("None of these").check()
+    assert page.locator(".several input:checked").count() == 1
+    page.get_by_label("fear").check()
+    assert page.locator(".several input:checked").evaluate_all("boxes => boxes.map((box) => box.name)") == ["a4"]
+
+
+@pytest.mark.parametrize("script", [True, False])
+def test_every_kind_is_answered_by_keys_alone(browser: Browser, study: tuple[StudyService, str], script: bool) -> None:
+    page = opened(browser, study[1], script=script)
+    page.focus("#a0")
+    page.keyboard.type("12.5")
+    page.focus("#a1")
+    page.keyboard.type("7")
+    page.focus("#a2")
+    page.keyboard.press(" ")
+    page.focus("#a5")
+    page.keyboard.type("rain")
+    page.focus("#a7")
+    page.keyboard.press(" ")
+    page.focus("input[name=a8][value='3']")
+    page.keyboard.press(" ")
+    page.focus("text=Save and continue")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/item/2")
+    answers = last(study[0])
+    assert answers["strength"] == (12.5, None)
+    assert answers["emotions.joy"] == (1.0, None)
+    assert answers["emotions.fear"] == (0.0, None)
+    assert answers["keywords"] == (1.0, "rain")
+    assert answers["remark"] == (0.0, None)
+    assert (answers["best"], answers["worst"]) == ((1.0, None), (3.0, None))
+
+
+def test_a_slider_runs_from_right_to_left_with_its_anchors(browser: Browser, study: tuple[StudyService, str]) -> None:
+    page = opened(browser, study[1])
+    page.evaluate("document.querySelectorAll('.number').forEach((box) => { box.dir = 'rtl'; })")
+    line = page.locator("input[type=range]").first.bounding_box()
+    lowest = page.locator(".anchors li").first.locator("bdi").bounding_box()
+    assert line is not None
+    assert lowest is not None
+    assert lowest["x"] > line["x"] + line["width"] * 2 / 3
+    page.mouse.click(line["x"] + line["width"] - 4, line["y"] + line["height"] / 2)
+    assert float(page.input_value("#a0")) < 5
+
+
+def test_a_phone_shows_it_without_faults(browser: Browser, study: tuple[StudyService, str]) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    page = opened(browser, study[1], "phone")
+    fits(page)
+    if page.locator("text=Show all questions").count():
+        page.click("text=Show all questions")
+    fits(page)
+    faults = Axe().run(page).response["violations"]
+    assert [(fault["id"], [node["html"] for node in fault["nodes"]]) for fault in faults] == []

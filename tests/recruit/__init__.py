@@ -1,0 +1,1 @@
+"""Tests of recruiting, against a fake Prolific over real HTTP."""

@@ -1,0 +1,84 @@
+"""Recruiting by a link and a code: the same interface without a platform to call."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.collect.people import begun, careless, honest, work
+from tests.recruit.world import OFFER, study_file
+from vantage.collect.service import StudyService
+from vantage.collect.study import AnnotationStudy
+from vantage.errors import InputError
+from vantage.recruit.by_link import LinkRecruiter
+from vantage.recruit.opened import recruiter
+
+SONA = {
+    "via": "panel",
+    "parameter": "survey_code",
+    "completion_url": "https://u.sona-systems.example/credit?survey_code={id}&code={code}",
+    "screen_out_code": None,
+    "no_consent_code": None,
+    "failed_check_code": None,
+    "full_code": None,
+}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """A study that a panel sends people to."""
+    return study_file(tmp_path, recruitment=SONA, attention={"per_batch": 2})
+
+
+def test_people_bring_their_id_and_take_it_back(file: Path) -> None:
+    with closing(StudyService(AnnotationStudy.load(file))) as service:
+        one = recruiter(service)
+        assert isinstance(one, LinkRecruiter)
+        assert one.link == f"{OFFER['url']}?survey_code={{id}}"
+        with pytest.raises(InputError, match="has not been set up"):
+            one.publish()
+        assert (one.create().places, one.publish().status) == (4, "open")
+        ann = begun(service, {"survey_code": "s1"})
+        work(service, ann)
+        assert service.participants.finish(ann).redirect == (
+            "https://u.sona-systems.example/credit?survey_code=s1&code=DONE"
+        )
+        again = service.participants.enter({"survey_code": "s1"})
+        assert again.number == ann.number
+
+
+def test_the_offer_needs_minutes(tmp_path: Path) -> None:
+    file = study_file(tmp_path, {"minutes": None}, recruitment=SONA)
+    with (
+        closing(StudyService(AnnotationStudy.load(file))) as service,
+        pytest.raises(InputError, match="how long the study takes; add 'minutes'"),
+    ):
+        recruiter(service)
+
+
+def test_payments_are_listed_once_and_proposals_wait(file: Path) -> None:
+    with closing(StudyService(AnnotationStudy.load(file))) as service:
+        one = LinkRecruiter(service)
+        one.create()
+        for name, answer in (("s1", honest), ("s2", careless)):
+            person = begun(service, {"survey_code": name})
+            work(service, person, answer)
+            service.participants.finish(person)
+        paid = one.approve()
+        assert (len(paid.paid), paid.amount) == (1, 150)
+        assert one.approve().paid == ()
+        (proposal,) = one.proposals()
+        assert "attention" in proposal.reason
+        rater = paid.paid[0]
+        assert one.bonus({rater: 40}, "fast").paid == (rater,)
+        assert one.bonus({rater: 40}, "fast").before == (rater,)
+        with pytest.raises(InputError, match="no participant 'x'"):
+            one.bonus({"x": 40}, "fast")
+        one.reject([proposal.submission], "OTHER", "both checks")
+        state = one.state()
+        assert (state.paid, state.bonuses, state.finished, state.currency) == (150, 40, 2, "GBP")
+        assert one.top_up() == 0
+        one.publish()
+        assert one.stop().status == "paused"

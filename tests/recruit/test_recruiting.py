@@ -1,0 +1,285 @@
+"""Recruiting on Prolific from draft to payment: seats, money, edits on the website, and bad input."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.recruit.world import World, world
+from vantage.errors import InputError
+from vantage.recruit.fake import FakeProlific, Fault
+from vantage.recruit.people import people
+
+REASON = "The answers to all three attention checks were wrong, and every sentence got the same answer within a second."
+
+
+def test_a_draft_follows_from_the_study_file(here: World) -> None:
+    state = here.recruiter.create()
+    assert (state.status, state.places, state.reward) == ("UNPUBLISHED", 4, 150)
+    shown = here.fake.studies[state.study]
+    assert shown["name"] == "My study"
+    assert shown["external_study_url"].startswith("https://study.example?PROLIFIC_PID={{%PROLIFIC_PID%}}&STUDY_ID=")
+    assert {one["code"]: one["code_type"] for one in shown["completion_codes"]} == {
+        "DONE": "COMPLETED",
+        "NO": "NO_CONSENT",
+        "FAILED": "FAILED_ATTENTION_CHECK",
+        "OUT": "SCREENED_OUT",
+        "FULL": "OTHER",
+    }
+    assert shown["maximum_allowed_time"] == 29  # 2 + 2·10 + 2·√10
+    again = here.recruiter.create()
+    assert again.study == state.study
+    assert len(here.fake.studies) == 1
+
+
+def test_without_minutes_the_forecast_decides_the_reward(tmp_path: Path) -> None:
+    with world(tmp_path, {"minutes": None}) as made:
+        assert made.recruiter.create().reward == 105  # 7 minutes at 9.00 an hour
+
+
+def test_filters_exclusions_and_groups(tmp_path: Path) -> None:
+    offer = {
+        "filters": [{"filter_id": "fluent-languages", "selected_values": ["19"]}],
+        "exclude": ["earlier1"],
+        "exclude_groups": ["group1"],
+        "group": "done",
+        "devices": ["desktop"],
+        "project": "p1",
+    }
+    with world(tmp_path, offer) as made:
+        shown = made.fake.studies[made.recruiter.create().study]
+        assert [one["filter_id"] for one in shown["filters"]] == [
+            "fluent-languages",
+            "previous_studies_blocklist",
+            "participant_group_blocklist",
+        ]
+        made.recruiter.publish()
+        made.finish("ann")
+        assert made.fake.groups == {"done": {"ann"}}
+
+
+def test_a_created_draft_whose_answer_was_lost_is_taken_over(here: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = here.recruiter.client.studies
+
+    def then_fail() -> list[tuple[str, str]]:
+        here.fake.faults.append(Fault(r"^/api/v1/studies/$", 502, after=True))
+        monkeypatch.setattr(here.recruiter.client, "studies", listed)
+        return []
+
+    monkeypatch.setattr(here.recruiter.client, "studies", then_fail)
+    state = here.recruiter.create()
+    assert [*here.fake.studies] == [state.study]
+
+
+def test_those_who_finished_are_paid_once(here: World) -> None:
+    here.opened()
+    first = here.finish("ann")
+    paid = here.recruiter.approve()
+    assert (paid.paid, paid.amount) == ((first,), 150)
+    again = here.recruiter.approve()
+    assert (again.paid, again.before) == ((), (first,))
+    assert here.fake.approvals == {first: 1}
+    state = here.recruiter.state()
+    assert (state.paid, state.fees, state.submissions) == (150, 60, {"APPROVED": 1})
+    assert state.hourly is not None
+    assert [(one.act, one.state) for one in here.recruiter.ledger.all("approve")] == [
+        ("approve", "intent"),
+        ("approve", "done"),
+    ]
+
+
+def test_flagged_people_wait_and_nobody_is_rejected_automatically(tmp_path: Path) -> None:
+    with world(tmp_path, attention={"per_batch": 2}) as here:
+        here.opened()
+        good = [here.finish(name) for name in ("ann", "bob", "cem")]
+        bad = here.finish("dan", well=False)
+        proposals = here.recruiter.proposals()
+        assert [one.submission for one in proposals] == [bad]
+        assert "failed 2 of 2 attention checks" in proposals[0].reason
+        assert here.recruiter.approve().paid == tuple(good)
+        assert here.fake.submissions[bad]["status"] == "AWAITING REVIEW"
+        with pytest.raises(InputError, match="100"):
+            here.recruiter.reject([bad], "FAILED_CHECK", "bad")
+        with pytest.raises(InputError, match="did you mean 'FAILED_CHECK'"):
+            here.recruiter.reject([bad], "FAILED_CHEK", REASON)
+        with pytest.raises(InputError, match="is approved"):
+            here.recruiter.reject([good[0]], "FAILED_CHECK", REASON)
+        assert here.fake.submissions[bad]["status"] == "AWAITING REVIEW"
+        here.recruiter.reject([bad], "FAILED_CHECK", REASON)
+        assert here.fake.submissions[bad]["status"] == "REJECTED"
+        # One whom the researcher approves on the dashboard is paid, whatever the flags.
+        assert here.recruiter.proposals() == []
+
+
+def test_a_flagged_rater_whom_the_researcher_approves_is_paid(tmp_path: Path) -> None:
+    with world(tmp_path, attention={"per_batch": 2}) as here:
+        here.opened()
+        bad = here.finish("dan", well=False)
+        assert here.recruiter.approve().paid == ()
+        rater = people(here.service, "prolific")[0].rater
+        here.service.researchers.review_rater(rater, "approved")
+        assert here.recruiter.approve().paid == (bad,)
+
+
+def test_returned_and_timed_out_submissions_free_their_seats_at_once(here: World) -> None:
+    here.opened()
+    all_free = here.free()
+    first, _ = here.arrive("ann")
+    second, _ = here.arrive("bob")
+    assert here.free() == all_free - 12
+    here.fake.take_back(first)
+    here.fake.time_out(second)
+    here.recruiter.poll()
+    assert here.free() == all_free
+    here.recruiter.poll()  # nothing more happens
+    assert here.free() == all_free
+    ann, bob = people(here.service, "prolific")
+    assert (ann.verdict, ann.why) == ("excluded", "returned the submission on the platform")
+    assert bob.verdict == "pending"
+    # A researcher who takes the return back on the website lets the person in again.
+    here.fake._become(first, "AWAITING REVIEW")
+    here.recruiter.poll()
+    assert people(here.service, "prolific")[0].verdict == "pending"
+
+
+def test_places_are_topped_up_from_open_seats(here: World) -> None:
+    study = here.opened()
+    assert here.recruiter.top_up() == 0
+    for name in "abcd":
+        submission, _ = here.arrive(name)
+        if name in "ab":
+            here.fake.complete(submission, "OUT")
+            person = people(here.service, "prolific")[-1]
+            here.service.researchers.review_rater(person.rater, "excluded", "screened out")
+    assert here.free() == 12
+    assert here.recruiter.top_up() == 2
+    assert here.fake.studies[study]["total_available_places"] == 6
+    assert here.recruiter.top_up() == 0
+    here.arrive("e")
+    assert here.recruiter.top_up() == 0
+
+
+def test_edits_on_the_website_are_shown_and_not_overwritten(here: World) -> None:
+    study = here.recruiter.create().study
+    here.fake.studies[study] |= {"reward": 200, "name": "Another title"}
+    assert here.recruiter.state().edits == ("name: My study → Another title", "reward: 150 → 200")
+    with pytest.raises(InputError, match=r"changed on Prolific's website .*reward: 150 → 200.*nothing was overwritten"):
+        here.recruiter.publish()
+    assert here.fake.studies[study]["status"] == "UNPUBLISHED"
+    here.recruiter.accept_edits()
+    assert here.recruiter.publish().status == "ACTIVE"
+    assert here.fake.studies[study]["reward"] == 200
+    here.fake.studies[study]["total_available_places"] = 9
+    with pytest.raises(InputError, match="4 → 9"):
+        here.recruiter.top_up()
+
+
+def test_bonuses_have_names_and_are_paid_once(here: World) -> None:
+    here.opened()
+    first, second = here.finish("ann"), here.finish("bob")
+    paid = here.recruiter.bonus({first: 50, second: 50}, "fast")
+    assert (paid.paid, paid.amount) == ((first, second), 100)
+    again = here.recruiter.bonus({first: 50}, "fast")
+    assert (again.paid, again.before) == ((), (first,))
+    with pytest.raises(InputError, match=r"is 0.50, not 0.70"):
+        here.recruiter.bonus({first: 70}, "fast")
+    here.recruiter.bonus({first: 50}, "second round")
+    assert sorted(here.fake.paid) == sorted([(first, 50), (second, 50), (first, 50)])
+    assert here.recruiter.state().bonuses == 150
+
+
+def test_a_bonus_whose_answer_was_lost_is_not_paid_again(here: World) -> None:
+    here.opened()
+    one = here.finish("ann")
+    here.fake.pays_late = True
+    here.fake.faults.append(Fault("/pay/", 502, after=True))
+    assert here.recruiter.bonus({one: 50}, "x").unconfirmed == (one,)
+    assert here.recruiter.bonus({one: 50}, "x").unconfirmed == (one,)
+    with pytest.raises(InputError, match="not confirmed yet"):
+        here.recruiter.bonus({one: 50}, "y")
+    assert here.recruiter.state().unconfirmed == (f"bonus:x:{one}",)
+    here.fake.settle()
+    assert here.recruiter.bonus({one: 50}, "x").before == ()
+    assert here.recruiter.bonus({one: 50}, "x").before == (one,)
+    assert here.fake.paid == [(one, 50)]
+
+
+def test_a_bonus_that_never_arrived_is_paid_when_the_researcher_says_so(here: World) -> None:
+    here.opened()
+    one = here.finish("ann")
+    here.fake.faults.append(Fault("/pay/", 502))
+    assert here.recruiter.bonus({one: 50}, "x").unconfirmed == (one,)
+    assert here.fake.paid == []
+    assert here.recruiter.resend(one, "x").paid == (one,)
+    assert here.fake.paid == [(one, 50)]
+    with pytest.raises(InputError, match="not waiting"):
+        here.recruiter.resend(one, "x")
+
+
+def test_a_bonus_that_was_refused_can_be_tried_again(here: World) -> None:
+    here.opened()
+    one = here.finish("ann")
+    here.fake.faults.append(Fault("/pay/", 400))
+    with pytest.raises(InputError, match="refused"):
+        here.recruiter.bonus({one: 50}, "x")
+    assert here.recruiter.bonus({one: 50}, "x").paid == (one,)
+    assert here.fake.paid == [(one, 50)]
+
+
+def test_approvals_are_ended_where_the_answer_was_lost(here: World) -> None:
+    here.opened()
+    one = here.finish("ann")
+    here.fake.faults += [Fault("/bulk-approve/", 500, after=True)] * 5
+    with pytest.raises(InputError, match="has a fault"):
+        here.recruiter.approve()
+    assert here.recruiter.state().submissions == {"APPROVED": 1}
+    assert here.recruiter.approve().before == (one,)
+    assert here.fake.approvals == {one: 1}
+
+
+def test_stopping(here: World) -> None:
+    with pytest.raises(InputError, match="no draft"):
+        here.recruiter.stop()
+    here.opened()
+    assert here.recruiter.stop().status == "COMPLETED"
+    assert here.recruiter.stop().status == "COMPLETED"
+
+
+@pytest.mark.parametrize(
+    ("offer", "problem"),
+    [
+        ({"hourly_pay": 5.0}, "under Prolific's minimum of 6.00"),
+        ({"reward": 1.0}, "6.00 GBP an hour, under the hourly pay of 9.00"),
+    ],
+)
+def test_too_little_pay_creates_nothing(tmp_path: Path, offer: dict[str, float], problem: str) -> None:
+    with world(tmp_path, offer) as made:
+        with pytest.raises(InputError, match=problem):
+            made.recruiter.create()
+        assert made.fake.studies == {}
+
+
+def test_another_currency_creates_nothing(here: World) -> None:
+    here.fake.currency = "USD"
+    with pytest.raises(InputError, match="The account pays in USD, but the study file says GBP"):
+        here.recruiter.create()
+    assert here.fake.studies == {}
+    here.fake.currency = "GBP"
+    assert here.recruiter.create().status == "UNPUBLISHED"
+
+
+def test_nothing_of_the_token_is_in_the_database(here: World, tmp_path: Path) -> None:
+    here.opened()
+    here.finish("ann")
+    here.recruiter.approve()
+    here.service.close()
+    content = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert here.fake.token.encode() not in content
+
+
+def test_a_fake_has_no_place_for_more_than_it_offers() -> None:
+    fake = FakeProlific()
+    fake.studies["s"] = {"status": "ACTIVE", "total_available_places": 1, "external_study_url": "u"}
+    assert fake.start("s", "a") is not None
+    assert fake.start("s", "b") is None

@@ -1,0 +1,174 @@
+"""Rehearsals of bundled instruments: exact counts, checks that catch careless people, pages nobody can pass."""
+
+from __future__ import annotations
+
+from math import sqrt
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from tests.collect.web.studies import QUIZ, corpus
+from vantage import Corpus, demo_corpus
+from vantage.collect.study import AnnotationStudy
+from vantage.errors import InputError
+from vantage.recruit.rehearsal.crowd import KINDS, crowd
+from vantage.recruit.rehearsal.forms import read_page
+from vantage.recruit.rehearsal.rehearse import forecast, rehearse
+from vantage.recruit.rehearsal.results import Rehearsal
+from vantage.report.rehearsal import rehearsal_report
+
+CHECKS = [
+    {"id": "c1", "instruction": "Choose 3 here.", "question": "trust", "accept": [3]},
+    {"id": "c2", "instruction": "Choose −2 here.", "question": "trust", "accept": [-2]},
+]
+TRAITS = [
+    {"id": "age", "ask": "How old are you?", "kind": "number", "from": 18, "to": 120, "required": True},
+    {"id": "gender", "ask": "What is your gender?", "options": ["woman", "man"]},
+    {"id": "tongues", "ask": "What do you speak?", "kind": "several", "options": ["English", "German"]},
+    {"id": "work", "ask": "What is your work?", "kind": "text"},
+]
+
+
+def warmth(folder: Path, **plan: Any) -> AnnotationStudy:
+    """A study of the demo's items: each participant judges some on one dimension, with checks."""
+    given = {"raters": 4, "batch": {"size": 5}, "attention": {"per_batch": 2, "checks": CHECKS}, **plan}
+    return AnnotationStudy.of(demo_corpus().write(folder / "demo"), "warmth-competence", **given)
+
+
+def exact(made: Rehearsal, people: int) -> dict[str, Any]:
+    """Checks that every person and every seat is accounted for; the summary."""
+    row = made.summary.row(0, named=True)
+    assert row["people"] == people == len(made.people)
+    ends = ("finished", "ended_early", "declined", "returned", "vanished", "stuck", "failed", "no_place")
+    assert sum(made.outcomes[end].sum() for end in ends) == people
+    assert row["answered"] + row["open"] == row["wanted"]
+    planned = {guest.number: guest.kind for guest in crowd(people, 1)}
+    assert dict(made.people.select("person", "kind").iter_rows()) == planned
+    assert made.outcomes["failed"].sum() == made.outcomes["stuck"].sum() == 0
+    return row
+
+
+@pytest.mark.slow
+def test_two_hundred_people_of_wcsent_end_with_exact_counts(tmp_path: Path) -> None:
+    study = warmth(tmp_path, raters=30, questions=[["trust"]], recruitment={"offer": OFFER})
+    made = rehearse(study, people=200, seed=1)
+    row = exact(made, 200)
+    assert (row["answered"], row["open"]) == (900, 0)
+    # Five items each: 180 batches are complete, and nobody is paid for more.
+    assert row["finished"] * 5 >= 900 - 5 * int(row["left"])
+    assert row["finished"] + row["declined"] + row["left"] + row["screened_out"] + row["not_needed"] == 200
+    paid = row["finished"] - _failed(made)
+    assert row["cost"] == pytest.approx(paid * row["reward"] * 1.4, abs=0.05)  # a third of fees, a fifth of tax on it
+    assert made.people.filter(kind="phone", continued=False).is_empty()
+    told = made.reliability.row(0, named=True)
+    assert told["predicted_width"] == pytest.approx(told["width"], rel=0.3)
+    check = made.checks.row(0, named=True)
+    assert check["stated"] == pytest.approx(1 - (1 / 7) ** 2)
+    reach = 3 * sqrt(check["stated"] * (1 - check["stated"]) / check["careless"])
+    assert abs(check["sensitivity"] - check["stated"]) <= reach
+    assert check["false_alarms"] < 0.15
+    page = rehearsal_report(made).write(tmp_path / "page").read_text()
+    assert "900 of 900 ratings were given" in page
+
+
+def _failed(made: Rehearsal) -> int:
+    row = made.checks.filter(check="attention checks").row(0, named=True)
+    return int(row["caught"] + row["flagged"] + row["hasty_caught"] + row["copying_caught"] + row["others_caught"])
+
+
+OFFER = {"url": "https://a.example", "description": "d", "hourly_pay": 9.0, "currency": "GBP", "minutes": 6}
+
+
+@pytest.mark.slow
+def test_two_hundred_people_of_appraisals_end_with_exact_counts(tmp_path: Path) -> None:
+    items = [{"text": f"My {n}. day at work went wrong, and I blame myself for it."} for n in range(12)]
+    plan: dict[str, Any] = {"raters": 10, "batch": {"size": 1}, "recruitment": {"offer": {**OFFER, "minutes": 20}}}
+    study = AnnotationStudy.of(corpus(tmp_path, "appraisals", items), "appraisals", **plan)
+    made = rehearse(study, people=200, seed=1)
+    row = exact(made, 200)
+    assert (row["answered"], row["open"]) == (120, 0)
+    assert len(made.reliability) == 24
+
+
+def test_the_same_seed_gives_the_same_rehearsal(tmp_path: Path) -> None:
+    study = warmth(tmp_path, raters=1, batch={"size": 2}, traits=TRAITS, quiz=QUIZ, recruitment={"offer": OFFER})
+    mix = dict.fromkeys(("careful", "leaving", "phone", "declining"), 1.0)
+    first, second = (rehearse(study, people=4, seed=3, mix=mix) for _ in range(2))
+    assert first.people.equals(second.people)
+    assert first.summary.equals(second.summary)
+    assert {path.name for path in tmp_path.rglob("*.sqlite")} == set()
+
+
+def test_a_page_that_nobody_can_pass_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from vantage.collect import participants
+    from vantage.collect.views import InvalidAnswers
+
+    def refused(*_: Any) -> str:
+        raise InvalidAnswers({"trust": "No answer is right."})
+
+    monkeypatch.setattr(participants, "checked", refused)
+    made = rehearse(warmth(tmp_path, recruitment={"offer": OFFER}), people=3, seed=1, mix={"careful": 1})
+    assert made.stuck["nobody"].all()
+    assert made.stuck["stuck"].sum() == 3
+    assert "No answer is right." in made.stuck["why"][0]
+    assert "nobody could pass" in made.summary["verdict"][0]
+
+
+def test_pilots_give_the_model_of_answers(tmp_path: Path) -> None:
+    study = warmth(tmp_path, raters=1, questions=[["trust"]], recruitment={"offer": OFFER})
+    made = rehearse(study, people=3, seed=1, mix={"careful": 1}, pilot=demo_corpus())
+    assert made.summary["finished"][0] == 3
+    empty = Corpus(
+        demo_corpus().items, demo_corpus().raters, demo_corpus().judgments.clear(), demo_corpus().instruments
+    )
+    with pytest.raises(InputError, match="pilot"):
+        rehearse(study, people=3, pilot=empty)
+
+
+def test_the_forecast_follows_the_length(tmp_path: Path) -> None:
+    short = forecast(warmth(tmp_path, batch={"size": 2}, attention=None))
+    longer = forecast(warmth(tmp_path, batch={"size": 8}, attention=None))
+    assert 1 < short < longer < 30
+
+
+def test_crowds_are_exact_and_named() -> None:
+    counts = pl.Series([guest.kind for guest in crowd(200, 5)]).value_counts()
+    assert dict(counts.iter_rows())["careful"] == 140
+    assert len(crowd(7, 1)) == 7
+    assert {guest.kind for guest in crowd(300, 1)} == set(KINDS)
+    with pytest.raises(InputError, match="did you mean 'careless'"):
+        crowd(10, 1, {"carless": 1.0})
+    with pytest.raises(InputError, match="needs people"):
+        crowd(0, 1)
+
+
+def test_forms_of_any_kind_are_read() -> None:
+    page = read_page(
+        """<main><h1>H</h1><section id="item">A text.</section><form method="get"><input name="q"></form>
+        <form method="POST" action="/withdraw"><button>x</button></form>
+        <form method="post" action="/next"><input type="hidden" name="t" value="1">
+        <fieldset><legend>How?</legend><label><input type="radio" name="a" value="1" required>one</label>
+        <label><input type="radio" name="a" value="2">two</label></fieldset>
+        <label for="n">Number</label><input id="n" type="range" name="n" min="0" max="10">
+        <div data-low="1" data-high="5"><label>N <input name="m" inputmode="decimal"></label></div>
+        <label>S <select name="s"><option value="">choose</option><option value="x">X</option></select></label>
+        <label><input type="checkbox" name="c" value="y">box</label><textarea name="r" required></textarea>
+        <button name="agreed" value="yes">Yes</button><button name="agreed" value="no">No</button></form></main>""",
+        "http://a/item/3",
+    )
+    assert (page.action, page.hidden, page.item) == ("/next", {"t": "1"}, "A text.")
+    assert [(one.name, one.kind) for one in page.fields] == [
+        ("a", "choice"),
+        ("n", "number"),
+        ("m", "number"),
+        ("s", "choice"),
+        ("c", "several"),
+        ("r", "long text"),
+    ]
+    assert page.fields[0].options == [("1", "one"), ("2", "two")]
+    assert (page.fields[1].low, page.fields[1].high, page.fields[2].low) == (0, 10, 1)
+    assert page.fields[3].options == [("x", "X")]
+    assert page.buttons == [("agreed", "yes"), ("agreed", "no")]
+    assert page.name == "item/N: A text."
