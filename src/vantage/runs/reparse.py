@@ -100,12 +100,12 @@ def _read(corpus: Corpus, rows: pl.DataFrame) -> Iterator[tuple[int, ParsedReply
     columns = ("__row", "item", "question", "reply", "presentation")
     # Runs at a low temperature repeat each other.
     known: dict[tuple[Any, ...], ParsedReply] = {}
-    for row, *key in alone.select(*columns, _WAS_CUT).iter_rows():
-        item, question, reply, way, cut = key
-        if tuple(key) not in known:
+    for row, *asked_for in alone.select(*columns, _WAS_CUT).iter_rows():
+        key = item, question, reply, way, cut = tuple(asked_for)
+        if key not in known:
             shown = _shown(questions[question], way)
-            known[tuple(key)] = _meant(parse_reply(reply, shown, sources.get(item), cut=cut), shown, way)
-        yield row, known[tuple(key)]
+            known[key] = _meant(parse_reply(reply, shown, sources.get(item), cut=cut), shown, way)
+        yield row, known[key]
     joint = rows.filter(pl.col("rater").is_in(together))
     for key, part in joint.group_by("item", "rater", "condition", "sample", "reply", maintain_order=True):
         asked = [_shown(questions[id_], way) for id_, way in part.select("question", "presentation").iter_rows()]
