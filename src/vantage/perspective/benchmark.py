@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import polars as pl
 
@@ -119,7 +119,7 @@ def read_predictions(source: str | Path, corpus: Corpus, question: str) -> pl.Da
                 raise InputError(
                     f"'{answer}' is no answer to '{question}'",
                     file=path,
-                    row=number + table.first_row,
+                    row=table.row(number),
                     column=columns["value"],
                     remedy=f"use {labels}",
                 ) from None
@@ -129,7 +129,7 @@ def read_predictions(source: str | Path, corpus: Corpus, question: str) -> pl.Da
 
 def scored(predictions: pl.DataFrame, parts: Split, *, resamples: int = 1000, seed: int = 0) -> Evaluation:
     """Predictions for a split at all levels; intervals are over users where there are enough of them."""
-    over = "users" if parts.test["rater"].n_unique() >= ENOUGH else "texts"
+    over: Literal["users", "texts"] = "users" if parts.test["rater"].n_unique() >= ENOUGH else "texts"
     return evaluate(predictions, parts, resamples=resamples, seed=seed, over=over)
 
 
@@ -148,7 +148,7 @@ def leaderboard(systems: Mapping[str, Evaluation], label: str = "macro") -> pl.D
     rows: list[dict[str, Any]] = []
     for name, evaluation in systems.items():
         user = average_user(evaluation, label)
-        whole = {level: evaluation.f1(level, label) for level in ("global", "text")}  # type: ignore[arg-type]
+        whole = {level: evaluation.f1(level, label) for level in ("global", "text")}
         unread = evaluation.pairs["predicted"].null_count()
         rows.append({"system": name, **user, **whole, "unread": unread, "pairs": len(evaluation.pairs)})
     rows.sort(key=lambda row: (-(row["estimate"] if row["estimate"] is not None else -1.0), row["system"]))

@@ -98,7 +98,7 @@ class Explorer:
             return value
 
     def prepare(self) -> None:
-        """Computes what the first page needs; a problem is told to whoever opens that page."""
+        """Computes what the first page needs; whoever opens that page sees a problem."""
         with suppress(VantageError), self._lock:
             self.overview()
             self.items()

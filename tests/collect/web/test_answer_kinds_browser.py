@@ -128,7 +128,7 @@ def test_a_slider_runs_from_right_to_left_with_its_anchors(browser: Browser, stu
 
 
 def test_a_phone_shows_it_without_faults(browser: Browser, study: tuple[StudyService, str]) -> None:
-    from axe_playwright_python.sync_playwright import Axe
+    from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 
     page = opened(browser, study[1], "phone")
     fits(page)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -19,7 +20,7 @@ from vantage.studies import run
 from vantage.studies.appraisals.blinded import reasons_to_judge
 from vantage.studies.appraisals.collecting import INSTRUMENT, read_release
 
-QUICK = {"resamples": 20, "topics": 0, "draws": 1}
+QUICK: dict[str, Any] = {"resamples": 20, "topics": 0, "draws": 1}
 QUALITY = {"factuality": (0.0, 1.0), "relevance": (1.0, 5.0), "consistency": (0.0, 1.0), "usefulness": (0.0, 1.0)}
 
 

@@ -12,8 +12,8 @@ import polars as pl
 from scipy.special import bdtr
 
 from vantage.collect.block_document import AttentionPart, GoldPart
-from vantage.collect.service import StudyService
 from vantage.collect.phases import accepts
+from vantage.collect.service import StudyService
 from vantage.collect.study import AnnotationStudy
 from vantage.collect.views import RaterRow
 from vantage.measures.agreement.alpha import alpha
