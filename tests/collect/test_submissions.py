@@ -137,7 +137,7 @@ def test_every_bundled_instrument_can_be_answered(open_service: OpenService, tmp
         replies = {
             q.id: QuestionAnswer(None, q.scale.opt_outs[0].status, "Because.")
             if q.scale.opt_outs
-            else QuestionAnswer(q.scale.ends[1], rationale="Because.")
+            else QuestionAnswer(q.scale.ends[0 if q.unlike else 1], rationale="Because.")
             for q in page.questions
         }
         step = service.participants.submit(person, step.position, replies, token=page.token).step

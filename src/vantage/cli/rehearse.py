@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 
 def rehearse(
-    study: Annotated[Path, typer.Argument(metavar="STUDY", help="A study file.")],
+    study: Annotated[Path, typer.Argument(metavar="STUDY", help="A study file, or a bundled flow (flow:NAME).")],
+    folder: Annotated[Path | None, typer.Option("--corpus", help="The corpus, if the file names none.")] = None,
     people: Annotated[int, typer.Option(help="How many simulated people come.", min=1, max=5000)] = 200,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     mix: Annotated[
@@ -38,7 +39,7 @@ def rehearse(
     from vantage.recruit.rehearsal.rehearse import rehearse as rehearsed
     from vantage.recruit.rehearsal.results import VIEWS
 
-    loaded = AnnotationStudy.load(study)
+    loaded = AnnotationStudy.load(study, folder)
     known = None if pilot is None else Corpus.read(pilot)
     made = _with_bar(
         people, lambda advance: rehearsed(loaded, people=people, seed=seed, mix=_mix(mix), pilot=known, advance=advance)

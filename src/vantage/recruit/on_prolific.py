@@ -93,7 +93,8 @@ class ProlificRecruiter:
         submissions = self.poll()
         self._reconcile(submissions)
         cost = self.client.cost(shown.id)
-        minutes = [one for one in map(_minutes, submissions) if one]
+        finished = {person.submission for person in people(self.service, "prolific") if person.stage == "finished"}
+        minutes = [taken for one in submissions if one.id in finished and (taken := _minutes(one))]
         return Recruited(
             platform="prolific",
             study=shown.id,
@@ -101,7 +102,7 @@ class ProlificRecruiter:
             places=shown.places,
             submissions=dict(Counter(one.status for one in submissions)),
             open_batches=open_batches(self.service),
-            finished=sum(person.stage == "finished" for person in people(self.service, "prolific")),
+            finished=len(finished),
             reward=shown.reward,
             paid=cost.rewards,
             bonuses=cost.bonuses,
