@@ -6,12 +6,13 @@ new column of an old table is nullable or has a server default.
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterable
+from typing import Any, Final
 
-from sqlalchemy import Connection, inspect
+from sqlalchemy import Column, Connection, inspect
 from sqlalchemy.schema import CreateColumn
 
-from vantage.collect.tables import METADATA, pages, settings
+from vantage.collect.tables import METADATA, PERSONAL, pages, settings
 from vantage.errors import InputError
 
 VERSION: Final = 4
@@ -26,6 +27,7 @@ def prepare(connection: Connection) -> bool:
         connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7263514902)")
     if not inspect(connection).has_table(settings.name):
         METADATA.create_all(connection)
+        keep_out_of_statistics(connection, PERSONAL)
         connection.execute(settings.insert(), {"key": "schema", "value": str(VERSION)})
         return True
     version = _version(connection)
@@ -37,10 +39,18 @@ def prepare(connection: Connection) -> bool:
                 if column.name not in known:
                     shape = CreateColumn(column).compile(dialect=connection.dialect)
                     connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD COLUMN {shape}")
+        keep_out_of_statistics(connection, PERSONAL)
         if version < 4:
             _allow_repeats(connection)
         connection.execute(settings.update().where(settings.c.key == "schema").values(value=str(VERSION)))
     return False
+
+
+def keep_out_of_statistics(connection: Connection, columns: Iterable[Column[Any]]) -> None:
+    """Keeps PostgreSQL from copying frequent values into its statistics, from which no deletion would remove them."""
+    if connection.dialect.name == "postgresql":
+        for column in columns:
+            connection.exec_driver_sql(f'ALTER TABLE {column.table.name} ALTER COLUMN "{column.name}" SET STATISTICS 0')
 
 
 def require_current(connection: Connection) -> bool:

@@ -18,6 +18,7 @@ from typing import Any, Final
 import platformdirs
 from sqlalchemy import Column, Connection, Float, Index, Integer, MetaData, Table, Text, UniqueConstraint, func, select
 
+from vantage.collect.migrations import keep_out_of_statistics
 from vantage.collect.pseudonyms import new_secret
 from vantage.collect.sql import SqlDatabase
 from vantage.collect.study_setup import read_setting, write_setting
@@ -217,6 +218,7 @@ def fill_private(connection: Connection, old: Rows) -> None:
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql("SELECT pg_advisory_xact_lock(7263514902)")
     PRIVATE.create_all(connection)
+    keep_out_of_statistics(connection, [identities.c.external, identities.c.links])
     if connection.execute(select(secrets_table.c.key).where(secrets_table.c.key == "secret")).first() is None:
         for table, row in old or [(secrets_table, {"key": "secret", "value": new_secret()})]:
             connection.execute(table.insert(), row)

@@ -248,3 +248,9 @@ evidence: Final = Table(
     Column("counts", Text, nullable=False),
 )
 """How the answers of a submission were typed, as JSON, where the consent says so."""
+
+PERSONAL: Final = (
+    *(participants.c.traits, participants.c.state, participants.c.note),
+    *(submissions.c.answers, drafts.c.fields, evidence.c.counts),
+)
+"""Columns that hold what participants said."""
