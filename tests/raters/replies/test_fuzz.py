@@ -115,7 +115,7 @@ def test_every_code_and_label_of_every_instrument_is_read_back(name: str) -> Non
 def test_a_batch_of_any_instrument_is_read_back() -> None:
     for name in bundled():
         questions = Instrument.load(name).questions
-        chosen = {question.id: question.scale.options[-1].code for question in questions}
+        chosen = {question.id: question.scale.options[0 if question.unlike else -1].code for question in questions}
         lines = "\n".join(f"- {question.id}: {show_code(chosen[question.id])}" for question in questions)
         assert {id_: reply.value for id_, reply in parse_replies(lines, questions).items()} == chosen
 
