@@ -41,7 +41,7 @@ HOMES = {
         "relations.correlate": ["correlate"],
         "relations.ranks": ["ranks"],
         "relations.compare": ["compare"],
-        "scaling.scores": ["scaling", "scaling_split_half"],
+        "comparisons.scores": ["scaling", "scaling_split_half"],
         "reliability.components": ["components"],
         "audit.effects": ["audit"],
         "audit.g_study": ["g_study"],

@@ -13,6 +13,7 @@ from vantage.measures.agreement.differences import Weights
 from vantage.measures.agreement.rater_pairs import PairStatistic
 from vantage.measures.agreement.sets import Distance as SetsDistance
 from vantage.measures.audit.g_study import Show
+from vantage.measures.comparisons.comparisons import Scoring
 from vantage.measures.intervals import Method
 from vantage.measures.intervals import Over
 from vantage.measures.kinds import Kinds
@@ -42,7 +43,6 @@ from vantage.measures.reliability.split_half import Average
 from vantage.measures.reliability.split_half import Correlation
 from vantage.measures.reliability.split_half import Split
 from vantage.measures.resampling import Resampled
-from vantage.measures.scaling.comparisons import Scoring
 from vantage.measures.scoring.references import Reference
 from vantage.measures.scoring.replaceability import Alignment
 from vantage.measures.scoring.scores import Missing

@@ -326,7 +326,7 @@ def expected_alpha(model: RatingModel, layout: Layout, seed: int) -> tuple[float
 
     >>> model = RatingModel.of_shares([0.0, 1.0], [0.5, 0.5], "nominal", item=0.5, rater=0.0)
     >>> [round(value, 1) for value in expected_alpha(model, Layout(80, 5, 20), 0)]
-    [0.3, 0.3]
+    [0.4, 0.2]
     """
     rng = np.random.default_rng([seed, 4])
     unit = np.repeat(np.arange(layout.items), layout.per_item)

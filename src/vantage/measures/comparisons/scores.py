@@ -11,13 +11,13 @@ from scipy.stats import rankdata
 
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
+from vantage.measures.comparisons.comparisons import Comparisons, Scoring, compared, scores
 from vantage.measures.intervals import OVER, Over, percentile
 from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.rater_variance import several_items
 from vantage.measures.ratings import By, Ints, Judgments, by_columns
 from vantage.measures.reliability.split_half import Correlation, whole_test
 from vantage.measures.resampling import Resampling
-from vantage.measures.scaling.comparisons import Comparisons, Scoring, compared, scores
 
 UNLINKED: Final = "the comparisons fall into {parts} parts that no tuple links, so their strengths cannot be compared"
 
