@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from string import Formatter
@@ -166,10 +167,12 @@ def _figures(how: dict[str, Any], frame: pl.DataFrame, name: str, caption: str, 
     if not (column := how.pop("each", "")):
         yield _figure(how, frame, name, caption, view)
         return
-    caption = how.pop("caption", caption)
+    caption, used = how.pop("caption", caption), Counter[str]()
     for part in frame.partition_by(column, maintain_order=True):
         value = str(part[column][0])
-        yield _figure(dict(how), part, f"{name}-{slug(value)}", caption.replace(f"{{{column}}}", value), view)
+        used[own := f"{name}-{slug(value)}"] += 1
+        own += f"-{used[own]}" if used[own] > 1 else ""  # values that differ in signs alone
+        yield _figure(dict(how), part, own, caption.replace(f"{{{column}}}", value), view)
 
 
 def slug(label: str) -> str:
@@ -177,8 +180,11 @@ def slug(label: str) -> str:
 
     >>> slug("Sarcasm, few-shot:3")
     'sarcasm-few-shot-3'
+    >>> slug("HC<HW"), slug("HC>HW")
+    ('hc-below-hw', 'hc-above-hw')
     """
-    return re.sub(r"[^a-z0-9]+", "-", label.casefold()).strip("-")
+    worded = label.casefold().replace("<", " below ").replace(">", " above ")
+    return re.sub(r"[^a-z0-9]+", "-", worded).strip("-")
 
 
 def _figure(how: dict[str, Any], frame: pl.DataFrame, name: str, caption: str, view: View) -> Figure:

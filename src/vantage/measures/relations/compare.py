@@ -354,7 +354,8 @@ def _tested(sample: Sample, test: str, permutations: int, seed: int) -> tuple[fl
     if test == "permutation":
         return float(x.mean() - y.mean()), _permutation_p(sample, permutations, seed)
     difference = x - y if sample.paired else np.empty(0)
-    if sample.paired and (np.ptp(difference) == 0 if test == "t" else not difference.any()):
+    rounding = 1e-12 * max(float(np.abs(np.r_[x, y]).max(initial=0.0)), 1.0)
+    if sample.paired and (np.ptp(difference) <= rounding if test == "t" else not difference.any()):
         return None, None
     if not sample.paired and (
         np.ptp(x) == 0 and np.ptp(y) == 0 if test != "mann_whitney" else np.ptp(np.r_[x, y]) == 0
