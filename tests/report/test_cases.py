@@ -77,6 +77,9 @@ def test_nobody_but_people(analysis: Analysis) -> None:
     alone = Analysis(analysis.people)
     assert unlike_people(alone) is None
     assert declined(alone) is None
+    one_person = Analysis(analysis.corpus.filter(rater=["p0", "m0", "m1"]))
+    assert divided(one_person) is None
+    assert unlike_people(one_person) is None, "one person has no distance from other people"
 
 
 def test_conversations_are_shown_as_such(analysis: Analysis) -> None:

@@ -50,7 +50,7 @@ def unlike_people(analysis: Analysis) -> pl.DataFrame | None:
         (pl.col("model") - pl.col("apart")).mean().alias("beyond"), pl.col("n").first(), pl.len().alias("models")
     )
     # A text counts where most of the models that answered some text answered this one.
-    most = units.filter(pl.col("models") * 2 > units["models"].max(), pl.col("beyond") > 0)
+    most = units.filter(pl.col("models") * 2 > pl.col("models").max(), pl.col("beyond") > 0)
     listed = with_texts(analysis, _spread(most.sort("beyond", *UNIT, descending=[True, False, False])))
     if listed is None:
         return None
