@@ -15,7 +15,8 @@ from starlette.types import ASGIApp
 @contextmanager
 def serving(app: ASGIApp) -> Iterator[str]:
     """Serves an application on the loopback address; gives the address."""
-    config = uvicorn.Config(app, log_level="error", access_log=False, lifespan="on", timeout_graceful_shutdown=2)
+    # Without a configuration of its own: setting one up would close every log handler of this process.
+    config = uvicorn.Config(app, log_config=None, access_log=False, lifespan="on", timeout_graceful_shutdown=2)
     server = uvicorn.Server(config)
     with socket.socket() as listening:
         listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
