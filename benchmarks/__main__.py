@@ -27,6 +27,7 @@ NAMES = (
     "calibration_powered",
     "powered",
     "rehearsal",
+    "readers",
 )
 
 
