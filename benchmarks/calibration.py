@@ -54,9 +54,9 @@ class Design:
 
     def effects(self, rng: np.random.Generator) -> Effects:
         """What each rater adds."""
-        found = self.rater_sd * rng.normal(size=self.raters)
-        found[: self.models] = 0.6 + 0.1 * rng.normal(size=self.models)
-        return found
+        severities = self.rater_sd * rng.normal(size=self.raters)
+        severities[: self.models] = 0.6 + 0.1 * rng.normal(size=self.models)
+        return severities
 
     def answers(self, rng: np.random.Generator, effects: Effects | None = None) -> pl.DataFrame:
         """One table of judgments, with these raters or with others."""
@@ -117,8 +117,8 @@ def _row(frame: pl.DataFrame, **where: Any) -> Row:
 
 
 def _components(frame: pl.DataFrame, seed: int, ci: Any) -> list[Row]:
-    found = vantage.measures.components(frame, ci=ci, seed=seed)
-    return [_row(found, component=name) for name in ("item", "rater")]
+    variances = vantage.measures.components(frame, ci=ci, seed=seed)
+    return [_row(variances, component=name) for name in ("item", "rater")]
 
 
 def _measured(function: Callable[..., pl.DataFrame], **options: Any) -> Callable[[pl.DataFrame, int, Any], list[Row]]:
@@ -145,11 +145,11 @@ NAMES = [name for names in INTERVALS for name in names]
 
 def measured(frame: pl.DataFrame, names: Sequence[str], seed: int, ci: str) -> dict[str, Row]:
     """The rows of the measures that are named."""
-    found: dict[str, Row] = {}
+    rows_of: dict[str, Row] = {}
     for together, rows in INTERVALS.items():
         if set(together) & set(names):
-            found |= dict(zip(together, rows(frame, seed, ci), strict=True))
-    return {name: found[name] for name in names}
+            rows_of |= dict(zip(together, rows(frame, seed, ci), strict=True))
+    return {name: rows_of[name] for name in names}
 
 
 def estimates(frames: Sequence[pl.DataFrame], names: Sequence[str]) -> dict[str, float]:
@@ -198,10 +198,10 @@ def _count(covered: dict[str, Covered], rows: dict[str, Row], truth: dict[str, f
 
 def sizes(design: Design, replications: int, seed: int = 0) -> dict[str, list[bool]]:
     """Whether tests find what is not there, at the level .05, in each replication."""
-    found: dict[str, list[bool]] = {}
+    rejected: dict[str, list[bool]] = {}
 
     def note(name: str, hit: bool) -> None:
-        found.setdefault(name, []).append(hit)
+        rejected.setdefault(name, []).append(hit)
 
     for n in range(replications):
         rng = np.random.default_rng([seed, n])
@@ -230,7 +230,7 @@ def sizes(design: Design, replications: int, seed: int = 0) -> dict[str, list[bo
                 vantage.measures.components(traits, trait="trait", interaction=False, seed=n), component="trait"
             )
             note("components, trait's interval above 0", share["low"] > 1e-9)
-    return found
+    return rejected
 
 
 def dices() -> pl.DataFrame | None:
@@ -283,18 +283,18 @@ def main() -> None:
         if parts and not any(part in name for part in parts):
             continue
         start = time.perf_counter()
-        found: dict[str, list[int]] = {}
+        rejections: dict[str, list[int]] = {}
         if name not in SUBSAMPLED:
             design = next(design for design in DESIGNS if design.name == name)
             covered = coverage(design, NAMES, replications)
-            found = {test: [sum(hits), len(hits)] for test, hits in sizes(design, replications).items()}
+            rejections = {test: [sum(hits), len(hits)] for test, hits in sizes(design, replications).items()}
         elif whole is not None:
             covered = subsampled(whole, some, replications, per_item=5 if name == SUBSAMPLED[1] else None)
         else:
             continue
         counts[name] = counts.get(name, {}) | {
             "covered": {key: [c.held, c.of, c.over] for key, c in covered.items()},
-            "found": found,
+            "found": rejections,
         }
         COUNTS.write_text(json.dumps(counts, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         PAGE.write_text(page(counts), encoding="utf-8")

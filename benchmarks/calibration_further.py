@@ -216,7 +216,7 @@ def coverage(design: Design, replications: int, some: tuple[str, ...] = (), seed
 
 def sizes(design: Design, replications: int, seed: int = 0) -> dict[str, list[bool]]:
     """Whether further tests find what is not there, at the level .05, in each replication."""
-    found: dict[str, list[bool]] = {}
+    rejected: dict[str, list[bool]] = {}
     for n in range(replications):
         rng = np.random.default_rng([seed, n, 7])
         effects = design.effects(rng)
@@ -271,8 +271,8 @@ def sizes(design: Design, replications: int, seed: int = 0) -> dict[str, list[bo
         for name, result in tried.items():
             row = _first(result)
             if row is not None and row["p"] is not None:
-                found.setdefault(name, []).append(row["p"] < 0.05)
-    return found
+                rejected.setdefault(name, []).append(row["p"] < 0.05)
+    return rejected
 
 
 def main() -> None:
@@ -284,11 +284,11 @@ def main() -> None:
             continue
         start = time.perf_counter()
         covered = coverage(design, replications)
-        found = sizes(design, replications)
+        rejected = sizes(design, replications)
         counts: dict[str, Any] = json.loads(COUNTS.read_text(encoding="utf-8")) if COUNTS.exists() else {}
         mine = counts.setdefault(design.name, {"covered": {}, "found": {}})
         mine["further"] = {name: [c.held, c.of, c.over] for name, c in covered.items()}
-        mine["tested"] = {name: [sum(hits), len(hits)] for name, hits in found.items()}
+        mine["tested"] = {name: [sum(hits), len(hits)] for name, hits in rejected.items()}
         COUNTS.write_text(json.dumps(counts, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         PAGE.write_text(page(counts), encoding="utf-8")
         print(f"{design.name}: {time.perf_counter() - start:.0f} s", flush=True)

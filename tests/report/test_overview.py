@@ -13,7 +13,8 @@ from tests.report.truth import check_all
 from vantage import Corpus, Instrument, Scale, demo_corpus
 from vantage.measures import alpha
 from vantage.report import overview as report_on_a_corpus
-from vantage.report.overview import CorpusAnalysis, corpus_report, overview
+from vantage.report.corpus_analysis import CorpusAnalysis
+from vantage.report.overview import corpus_report, overview
 from vantage.report.parts import Result
 
 

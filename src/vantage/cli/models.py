@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vantage.cli.corpora import pairs
+from vantage.cli.options import pairs
 from vantage.cli.output import Json, print_json, print_rows, show
 from vantage.cli.rate import number
 

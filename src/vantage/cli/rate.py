@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vantage.cli.corpora import TextColumns, Where, conditions, filtered, names, pairs, texts_or_corpus
+from vantage.cli.corpora import TextColumns, Where, conditions, filtered, texts_or_corpus
+from vantage.cli.options import names, pairs
 from vantage.cli.output import Json, print_json, print_rows, printable, show
 
 if TYPE_CHECKING:
@@ -311,8 +312,8 @@ def _estimate(plan: RunPlan, raters: list[ChatRater], options: RunOptions, store
         forecast.add(plan)
     notes = design_notes(plan.parts[0])
     if as_json:
-        told = {"design": raters[0].design.described(), "notes": notes} if raters[0].design else {}
-        print_json([{**asdict(one), **told} for one in forecast.estimates])
+        described = {"design": raters[0].design.described(), "notes": notes} if raters[0].design else {}
+        print_json([{**asdict(one), **described} for one in forecast.estimates])
         return
     who = raters[0].id if len(raters) == 1 else f"{len(raters)} raters"
     print_estimate([{"rater": who, **shown(forecast.total)}], [*notes, *forecast.notes])
@@ -326,11 +327,11 @@ def _engine(engine: str, *, batch: bool) -> str:
     return "batch" if batch else engine
 
 
-def _options(prices: Path | None, **told: Any) -> RunOptions:
+def _options(prices: Path | None, **options: Any) -> RunOptions:
     from vantage.raters.prices import read_prices
     from vantage.runs.options import RunOptions
 
-    return RunOptions(prices=read_prices(prices) if prices else {}, **told)
+    return RunOptions(prices=read_prices(prices) if prices else {}, **options)
 
 
 @dataclass(frozen=True, slots=True)
