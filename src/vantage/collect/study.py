@@ -118,7 +118,7 @@ class AnnotationStudy:
         """What participants read at the top of every page."""
         return self.plan.title
 
-    @property
+    @cached_property
     def language(self) -> str:
         """The language of the study file's own texts."""
         return self.plan.language or self.instrument.language
