@@ -12,6 +12,7 @@ from tests.report.reports import HOSTILE
 from tests.report.truth import check_all
 from vantage import Corpus, Instrument, Scale, demo_corpus
 from vantage.measures import alpha
+from vantage.report import beside, groups
 from vantage.report import overview as report_on_a_corpus
 from vantage.report.corpus_analysis import CorpusAnalysis
 from vantage.report.overview import corpus_report, overview
@@ -44,7 +45,7 @@ def test_the_demo_corpus_gives_numbers_that_the_measures_give() -> None:
     assert "The answers of r9" in said(result), "the rater who was made to answer without reading"
 
 
-SAYING = Claiming("vantage.report", report_on_a_corpus, file="corpus.yaml")
+SAYING = Claiming("vantage.report", report_on_a_corpus, beside, groups, file="corpus.yaml")
 
 
 def on_noise(seed: int) -> Result:
