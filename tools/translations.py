@@ -26,8 +26,9 @@ KEYWORDS: Final = {"sentence": None, "_": None, "gettext": None, "ngettext": (1,
 def sentences() -> Catalog:
     """Every sentence of the code and the templates, in English."""
     catalogue = Catalog(project="vantage", charset="utf-8", creation_date=datetime(2026, 1, 1, tzinfo=UTC))
-    how = {"keywords": KEYWORDS, "comment_tags": ("Translators:",), "strip_comment_tags": True}
-    messages = extract_from_dir(COLLECT, FILES, **how)
+    messages = extract_from_dir(
+        COLLECT, FILES, keywords=KEYWORDS, comment_tags=("Translators:",), strip_comment_tags=True
+    )
     for file, line, message, comments, _ in messages:
         catalogue.add(message, locations=[(file, line)], auto_comments=comments)
     return catalogue

@@ -250,6 +250,7 @@ def test_the_distance_of_a_model_stands_beside_that_of_two_people() -> None:
     assert row["difference"] == pytest.approx(np.mean(model) - np.mean(people))
 
 
+@pytest.mark.slow
 def test_methods_and_bibliography_name_what_was_run(tmp_path: Path) -> None:
     report = corpus_report(made(signal=1.0, models=1))
     report.write(tmp_path / "out")

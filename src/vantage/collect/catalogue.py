@@ -32,7 +32,7 @@ class PoTranslations(gettext.NullTranslations):
             if all(forms) and "msgid" in parts:
                 self._forms[parts["msgid"]] = forms
         expression = _PLURAL.search(self._forms.get("", [""])[0])
-        self._form_of = gettext.c2py(expression[1] if expression else "n != 1")  # type: ignore[attr-defined]
+        self._form_of = gettext.c2py(expression[1] if expression else "n != 1")
 
     def gettext(self, message: str) -> str:
         """The translation of a sentence, or the sentence itself."""

@@ -187,7 +187,7 @@ def _read(
         else:
             given = {question: entry.listed(*place) for question, place in answers.items()}
             judgments += entry.judgments(items[-1]["item"], scales, given, spellings)
-    types = {"conversation": CONVERSATION, "text": pl.String}
+    types: dict[str, Any] = {"conversation": CONVERSATION, "text": pl.String}
     types = {name: dtype for name, dtype in types.items() if name in items[0]}
     columns = {"item": pl.String, "question": pl.String, "rater": pl.String, "value": pl.Float64}
     return (

@@ -37,16 +37,16 @@ def read(path: Path) -> Corpus:
     return labelled("tweeteval", items, list(names.values()), task=task)
 
 
-def labelled(reader: str, items: pl.DataFrame, labels: list[str], **named: str) -> Corpus:
+def labelled(reader: str, items: pl.DataFrame, labels: list[str], task: str = "") -> Corpus:
     """Items with a column `label` as a corpus in which the release is the one who judged."""
-    origin = {key: READERS[reader].about.get(key, reader).format(**named) for key in ("name", "title")}
+    origin = {key: READERS[reader].about.get(key, reader).format(task=task) for key in ("name", "title")}
     question = Instrument.of_questions(origin["name"], origin["title"], {"label": Scale.labels(*labels)})
     codes = {name: float(code) for code, name in enumerate(labels)}
     value = pl.col("label").replace_strict(codes, default=None, return_dtype=pl.Float64).alias("value")
     given = items.drop_nulls("label").select(
         "item", pl.lit("label").alias("question"), pl.lit(RATER).alias("rater"), value
     )
-    return release(reader, items, pl.DataFrame({"rater": [RATER], "kind": ["aggregate"]}), given, question, **named)
+    return release(reader, items, pl.DataFrame({"rater": [RATER], "kind": ["aggregate"]}), given, question, task=task)
 
 
 def _split(folder: Path, split: str, names: dict[str, str]) -> pl.DataFrame:
