@@ -127,6 +127,7 @@ class BlockChecks(Checks):
         self._attention()
         self._gold()
         if whole:
+            self._attention_everywhere()
             self._presentation()
         if corpus is not None:
             self._items(corpus)
@@ -175,6 +176,15 @@ class BlockChecks(Checks):
                 self.accepted((*loc, "accept"), self.instrument, part.question, part.accept)
         named = [p if isinstance(p, str) else p.id for p in plan.checks]
         self.unique((*self.at("attention"), "checks"), named, "check")
+
+    def _attention_everywhere(self) -> None:
+        """Everybody must get a check, whichever questions they get."""
+        asking = {check.question for check in self.block.checks.values()}
+        for names in self.block.question_sets if asking and self.block.attention else ():
+            if not asking & set(names):
+                shown = ", ".join(f"'{name}'" for name in names)
+                problem = f"participants who answer {shown} would get no check; add one that asks about it"
+                self.note((*self.at("attention"), "checks"), problem)
 
     def _gold(self) -> None:
         plan = self.block.gold_plan
