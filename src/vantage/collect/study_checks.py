@@ -270,8 +270,8 @@ def check_recruitment(document: Document, plan: StudyDocument) -> None:
             checks.note(("recruitment", name), "only valid with 'via: prolific'")
 
 
-def check_languages(document: Document, plan: StudyDocument) -> None:
-    """Checks that there are pages in the languages of the study."""
+def check_languages(document: Document, plan: StudyDocument, instrument: Instrument | None) -> None:
+    """Checks that there are pages in the languages of the study, one of which is that of its instrument."""
     checks = Checks(document, plan)
     named: list[tuple[Loc, str]] = [(("language",), plan.language)]
     named += [(("languages", index), code) for index, code in enumerate(plan.languages)]
@@ -279,3 +279,8 @@ def check_languages(document: Document, plan: StudyDocument) -> None:
         if code and language(code).code != code.partition("-")[0].lower():
             checks.note(loc, f"there are no pages in '{code}'; available: {', '.join(catalogues())}")
     checks.unique(("languages",), plan.languages, "language")
+    offered = plan.languages or ([plan.language] if plan.language else [])
+    if instrument and offered and language(instrument.language).code not in {language(code).code for code in offered}:
+        loc: Loc = ("languages",) if plan.languages else ("language",)
+        problem = f"instrument '{instrument.id}' is written in '{instrument.language}'; offer that, or translate it"
+        checks.note(loc, problem)
