@@ -281,6 +281,5 @@ def check_languages(document: Document, plan: StudyDocument, instrument: Instrum
     checks.unique(("languages",), plan.languages, "language")
     offered = plan.languages or ([plan.language] if plan.language else [])
     if instrument and offered and language(instrument.language).code not in {language(code).code for code in offered}:
-        loc: Loc = ("languages",) if plan.languages else ("language",)
         problem = f"instrument '{instrument.id}' is written in '{instrument.language}'; offer that, or translate it"
-        checks.note(loc, problem)
+        checks.note(("languages",) if plan.languages else ("language",), problem)
