@@ -198,7 +198,7 @@ class AnnotationStudy:
         if folder is not None:
             corpus = _try(document, ("corpus",), lambda: Corpus.read(folder))
         check_recruitment(document, plan)
-        check_languages(document, plan)
+        check_languages(document, plan, instruments[""] if instruments else None)
         if instruments is not None and FlowChecks(document, plan, instruments, corpus).run():
             check_blocks(document, plan, blocks_of(plan, instruments), corpus)
         document.check()
