@@ -6,7 +6,10 @@ import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from typing import TYPE_CHECKING, Any, get_type_hints
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
 
 from vantage.cli.output import Csv, Json, Latex, print_frame
 from vantage.errors import InputError
@@ -65,6 +68,50 @@ def _output(as_json: Json = False, as_csv: Csv = False, as_latex: Latex = False)
 
 with_output = shared("output", _output)
 """A verb with `--json`, `--csv` and `--latex`, which it receives as `output`."""
+
+
+def _connection(
+    setting: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="A setting of the model, such as threads=2.")
+    ] = None,
+    base_url: Annotated[str | None, typer.Option(help="The address of an OpenAI-compatible endpoint.")] = None,
+) -> dict[str, Any]:
+    settings: dict[str, Any] = {key: number(value) for key, value in pairs(setting or [], "--setting").items()}
+    return settings | ({"base_url": base_url} if base_url else {})
+
+
+with_connection = shared("connection", _connection)
+"""A verb with `--setting` and `--base-url`, which it receives as `connection`: settings of a model."""
+
+
+def _limits(
+    prices: Annotated[Path | None, typer.Option(help="A YAML file of prices per million tokens.")] = None,
+    concurrency: Annotated[int | None, typer.Option(help="Maximum number of concurrent requests.")] = None,
+    fail_on: Annotated[
+        float | None, typer.Option(help="Stop when more requests than this have failed: a share below 1, or a count.")
+    ] = None,
+    max_cost: Annotated[float | None, typer.Option(help="Stop before the run costs more; needs --prices.")] = None,
+) -> dict[str, Any]:
+    known = {}
+    if prices is not None:
+        from vantage.raters.prices import read_prices
+
+        known = read_prices(prices)
+    return {"prices": known, "concurrency": concurrency, "fail_on": fail_on, "max_cost": max_cost}
+
+
+with_limits = shared("limits", _limits)
+"""A verb with options of `RunOptions` that every run has, which it receives as `limits`."""
+
+
+def number(text: str) -> int | float | str:
+    """A word as a number where it is one."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
 
 
 def pairs(texts: list[str], flag: str, *, comma: bool = True, form: str = "NAME=VALUE") -> dict[str, str]:

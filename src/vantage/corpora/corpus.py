@@ -34,7 +34,7 @@ class Corpus:
     ...     raters=pl.DataFrame({"rater": ["ann", "bob"], "age": [31, 52]}),
     ...     judgments=pl.DataFrame({"item": ["a", "a", "b"], "question": "polite",
     ...                             "rater": ["ann", "bob", "ann"], "value": [0, 1, 1]}),
-    ...     instruments=Instrument.ofquestions_of("mine", "Politeness", {"polite": Scale.labels("no", "yes")}))
+    ...     instruments=Instrument.of_questions("mine", "Politeness", {"polite": Scale.labels("no", "yes")}))
     >>> corpus
     Corpus(corpus: 2 items, 2 raters, 3 judgments, questions polite)
     >>> corpus.judgments["status"].to_list()
