@@ -1,4 +1,4 @@
-"""Coverage of intervals and size of tests of `vantage.explain`, `vantage.facets` and `vantage.dif`, by simulation.
+"""Coverage of intervals and size of tests of models, comparisons, sets, panels and G-studies, by simulation.
 
 `python -m benchmarks calibration_models 100` simulates 100 tables of every case;
 `python -m benchmarks.calibration_models 100 ordinal` those of the cases whose names hold a word. Counts are kept in
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from benchmarks import calibration_others
 from vantage.measures.models.dif import dif
 from vantage.measures.models.explain import explain
 from vantage.measures.models.facets import facets
@@ -148,6 +149,7 @@ CASES: dict[str, tuple[Callable[[int], dict[str, float]], int]] = {
     "rating scale model": (scale, 5),
     "differential items, none": (partial(differential, shift=0.0), 2),
     "differential items, one in ten by 1 logit": (partial(differential, shift=1.0), 2),
+    **calibration_others.CASES,
 }
 """What is simulated, and of how many tables one is, slow ones being fewer."""
 

@@ -13,7 +13,7 @@ from typing import Any, Final, ParamSpec, Protocol, cast, overload
 import polars as pl
 
 from vantage.errors import InputError
-from vantage.measures.intervals import NOT_HELD, TOO_FEW_RATERS
+from vantage.measures.intervals import MODELLED, NOT_HELD, TOO_FEW_RATERS
 from vantage.measures.kinds import APART, CORE_ALONE, Kinds, Selection, selected, with_left_out
 from vantage.measures.presentation import PLAIN, View
 from vantage.measures.ratings import Judgments
@@ -246,13 +246,13 @@ def table(rows: Iterable[Mapping[str, Any]], by: str | Sequence[str] = ()) -> pl
 
 
 def only_reason(frame: pl.DataFrame) -> str | None:
-    """Why the intervals of a result are over items, where its rows have no other reason; it need be said only once.
+    """Why the intervals of a result are over what they are, where its rows have no other reason; it need be said only once.
 
     >>> only_reason(pl.DataFrame({"reason": [TOO_FEW_RATERS, None]})) == TOO_FEW_RATERS
     True
     """
     told = frame["reason"].drop_nulls().unique().to_list() if "reason" in frame.columns else []
-    known = {TOO_FEW_RATERS, NOT_HELD, CORE_ALONE}
+    known = {TOO_FEW_RATERS, NOT_HELD, MODELLED, CORE_ALONE}
     return str(told[0]) if len(told) == 1 and set(told[0].split("; ")) <= known else None
 
 

@@ -29,6 +29,10 @@ OVER: Final[tuple[str, ...]] = get_args(Over)
 ENOUGH_RATERS: Final = 10
 """With so many raters who each judged several items, a resample of them stands for other people."""
 TOO_FEW_RATERS: Final = "the interval is over items, since fewer than ten raters judged several items each"
+MODELLED: Final = (
+    "the interval is over items and raters although fewer than ten raters judged several items each: it comes from a "
+    "model with normal effects, and few raters make it long"
+)
 NOT_HELD: Final = "the interval is over items, since a table that is streamed or this large does not hold its raters"
 BLOCK_BYTES: Final = 8 * 2**20
 """How much memory one block of resampling weights may take."""
@@ -127,6 +131,16 @@ class Bootstrap:
         if raters >= ENOUGH_RATERS:
             return replace(self, ci="both")
         return replace(self, ci="items", because=TOO_FEW_RATERS if raters != 1 else "")
+
+    def modelled(self, raters: int) -> Self:
+        """The same for intervals from a model of raters, which few raters make long and not wrong: over both.
+
+        >>> Bootstrap(over=OVER).modelled(9).ci, Bootstrap(over=OVER).modelled(10).because
+        ('both', '')
+        """
+        if self.ci != "auto":
+            return self
+        return replace(self, ci="both", because=MODELLED if raters < ENOUGH_RATERS else "")
 
     def stated(self, bounds: Bounds) -> dict[str, Any]:
         """Bounds as the columns of a result row, with what they are over."""
