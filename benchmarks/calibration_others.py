@@ -49,13 +49,14 @@ def true_scores(method: Any) -> dict[str, float]:
     return dict(rows.select("member", "estimate").iter_rows())
 
 
-def _compared(seed: int, raters: int) -> pl.DataFrame:
+def compared(seed: int, raters: int) -> pl.DataFrame:
+    """Best and worst of tuples in which every text stands eight times."""
     return chosen(np.random.default_rng([seed, 2]), np.array(design(MEMBERS, 4, 8, seed)), raters)
 
 
 def scored(seed: int, method: Any, raters: int) -> dict[str, float]:
     """The intervals of all texts."""
-    rows = scaling(_compared(seed, raters), method=method, ci="both", resamples=200, seed=seed)
+    rows = scaling(compared(seed, raters), method=method, ci="both", resamples=200, seed=seed)
     truth = true_scores(method)
     return {"score, held": within(rows, np.array([truth[name] for name in rows["member"]]))}
 
@@ -63,13 +64,13 @@ def scored(seed: int, method: Any, raters: int) -> dict[str, float]:
 @cache
 def true_reliability(raters: int) -> float:
     """What the reliability of such scores is on average."""
-    rows = [scaling_split_half(_compared(10_000 + n, raters), ci="none", splits=20)["estimate"][0] for n in range(200)]
+    rows = [scaling_split_half(compared(10_000 + n, raters), ci="none", splits=20)["estimate"][0] for n in range(200)]
     return float(np.mean(rows))
 
 
 def halved(seed: int, raters: int) -> dict[str, float]:
     """The interval of the reliability of scores."""
-    rows = scaling_split_half(_compared(seed, raters), splits=20, seed=seed)
+    rows = scaling_split_half(compared(seed, raters), splits=20, seed=seed)
     return {"reliability, held": within(rows, true_reliability(raters))}
 
 
@@ -80,7 +81,9 @@ def sets(rng: np.random.Generator, items: int, raters: int, each: int) -> pl.Dat
     shape = (len(item), 4)
     value = rng.normal(size=(items, 4))[item] + 0.5 * rng.normal(size=(raters, 4))[rater] + rng.normal(size=shape)
     return pl.concat(
-        pl.DataFrame({"item": item, "rater": rater, "question": f"mood.{n}", "value": (value[:, n] > 0.3).astype(float)})
+        pl.DataFrame(
+            {"item": item, "rater": rater, "question": f"mood.{n}", "value": (value[:, n] > 0.3).astype(float)}
+        )
         for n in range(4)
     )
 

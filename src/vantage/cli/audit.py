@@ -14,7 +14,6 @@ HIDDEN = (
     "measure",
     "options",
     "left_out",
-    "over",
     "above",
     "below",
     "within",
@@ -22,7 +21,7 @@ HIDDEN = (
     "relative_low",
     "relative_high",
 )
-SHOWN = ("rater", "scale", "effect", "contrast", "estimate", "low", "high", "unit", "limit", "p_adjusted")
+SHOWN = ("rater", "scale", "effect", "contrast", "estimate", "low", "high", "over", "unit", "limit", "p_adjusted")
 
 
 def audit(

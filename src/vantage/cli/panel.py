@@ -11,7 +11,7 @@ from vantage.cli.corpora import Where, filtered
 from vantage.cli.output import Csv, Json, Latex, print_frame, print_json, sentences, write_figure
 from vantage.errors import InputError
 
-HIDDEN = ("measure", "options", "left_out", "over", "raters", "judgments", "all_cost")
+HIDDEN = ("measure", "options", "left_out", "raters", "judgments", "all_cost")
 CHARTS: dict[str, dict[str, Any]] = {
     "matrix": {
         "chart": "heat",
@@ -85,7 +85,7 @@ def panel(
     if as_json:
         print_json({**{name: frame.to_dicts() for name, frame in frames.items()}, "sentences": said})
         return
-    columns = ("question", "size", "added", "estimate", "low", "high", "gain", "loss", "worth", "reason")
+    columns = ("question", "size", "added", "estimate", "low", "high", "over", "gain", "loss", "worth", "reason")
     votes = frames["votes"]
     print_frame(votes.select([name for name in columns if name in votes.columns]), title="Each further model")
     typer.echo("")

@@ -30,7 +30,7 @@ ENOUGH_RATERS: Final = 10
 """With so many raters who each judged several items, a resample of them stands for other people."""
 TOO_FEW_RATERS: Final = "the interval is over items, since fewer than ten raters judged several items each"
 MODELLED: Final = (
-    "the interval is over items and raters although fewer than ten raters judged several items each: it comes from a "
+    "the interval is over items and raters, although fewer than ten raters judged several items each: it comes from a "
     "model with normal effects, and few raters make it long"
 )
 NOT_HELD: Final = "the interval is over items, since a table that is streamed or this large does not hold its raters"

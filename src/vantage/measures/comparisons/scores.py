@@ -215,7 +215,9 @@ class SplitScores:
         left_out = np.concatenate([self.mean(w) for w in leave_out(self.made.units, how.seed, LEFT_OUT_TABLES)])
         tuples = RaterVariance.from_estimates(np.tile(left_out.T, (2, 1)))
         group = self.made.left_out_together(how.seed)
-        without = [self.kept(group != number).mean for number in range(int(group.max()) + 1)] if how.ci != "items" else []
+        without = (
+            [self.kept(group != number).mean for number in range(int(group.max()) + 1)] if how.ci != "items" else []
+        )
         raters = RaterVariance.of_tables(without, self.made.units, how.seed)[0] if len(without) > 2 else None
         used = {"items": tuples, "raters": raters}.get(how.ci) if how.ci != "both" else tuples and tuples.plus(raters)
         if used is None:

@@ -49,7 +49,7 @@ VIEW: Final = View(
 
 
 _OF_ITEMS: Final = (
-    "item", "text", "estimate", "low", "high", "logits", "se", "p", "p_adjusted", "reason", "first_answers",
+    "item", "text", "estimate", "low", "high", "over", "logits", "se", "p", "p_adjusted", "reason", "first_answers",
     "second_answers",
 )  # fmt: skip
 
@@ -145,7 +145,7 @@ def _compared(part: Part, between: str, groups: tuple[Any, Any], confidence: flo
         row["statistic"] = float(logits[n] ** 2 * information[n])
         p = float(chdtrc(1, row["statistic"]))
         ends = {"estimate": points[0][n], "low": points[1][n], "high": points[2][n], "logits": logits[n], "se": se[n]}
-        rows.append({**row, **{name: float(value) for name, value in ends.items()}, "p": p})
+        rows.append({**row, **{name: float(value) for name, value in ends.items()}, "over": "raters", "p": p})
     return rows
 
 

@@ -235,6 +235,7 @@ class Facets:
                         "se": float(errors[place]),
                         "low": middle - margin,
                         "high": middle + margin,
+                        "over": "items",
                         "infit": float(sums[1][place] / sums[2][place]),
                         "outfit": float(sums[3][place] / sums[0][place]),
                         "range_use": float(slope[place]),
@@ -290,7 +291,7 @@ class Facets:
             se = 1 / np.sqrt(max(slope, 1e-6))
             ends = {"estimate": severity, "se": se, "low": severity - reach * se, "high": severity + reach * se}
             fair = float(self.expected(np.array([self.origin - severity]))[0])
-            out.append({**row, **ends, "fair": fair, "range_use": 0.0, "reason": reason})
+            out.append({**row, **ends, "over": "items", "fair": fair, "range_use": 0.0, "reason": reason})
         return out
 
     def items(self, reach: float) -> list[dict[str, Any]]:
@@ -308,6 +309,7 @@ class Facets:
                 "se": float(spread[n]),
                 "low": float(mean[n] - reach * spread[n]),
                 "high": float(mean[n] + reach * spread[n]),
+                "over": "raters",
                 **dict(zip(("fair", "fair_low", "fair_high"), (float(values[n]) for values in ends), strict=True)),
                 "observed": float(observed[n]),
                 "judgments": int(size[n]),
