@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
 
-from vantage.errors import InputError, nearest
+from vantage.errors import InputError
 from vantage.measures.agreement.alpha import alpha
 from vantage.measures.base import measure, table
 from vantage.measures.intervals import Over
@@ -60,8 +60,6 @@ def set_alpha(
     >>> set_alpha(votes, ci="none").select("whole", pl.col("estimate").round(3)).rows()
     [('mood', 0.5)]
     """
-    if distance not in get_args(Distance):
-        raise InputError(f"distance '{distance}' is not known", remedy=nearest(distance, get_args(Distance)))
     options: dict[str, Any] = {"ci": ci, "resamples": resamples, "confidence": confidence, "seed": seed}
     columns = [column for column in by_columns(by) if column != "question"]
     rows: list[dict[str, Any]] = []

@@ -141,8 +141,6 @@ def _problem(card: Card, design: Design) -> str | None:
 
 
 def _estimated(design: Design, estimator: str) -> Floats:
-    if estimator not in ("moments", "reml"):
-        raise InputError(f"estimator '{estimator}' is not known", remedy="use moments or reml")
     found = design.variances()
     return design.likeliest() if estimator == "reml" and np.isfinite(found).all() else found
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
-from scipy.stats import rankdata
 
-from vantage.errors import InputError, nearest
+from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.comparisons.comparisons import Comparisons, Scoring, compared, scores
 from vantage.measures.intervals import OVER, Bounds, Over, percentile
 from vantage.measures.presentation import Column, Extremes, View
 from vantage.measures.rater_variance import LEFT_OUT_TABLES, RaterVariance, several_items
 from vantage.measures.ratings import By, Floats, Ints, Judgments, by_columns
+from vantage.measures.relations.correlations import coefficient
 from vantage.measures.reliability.split_half import Correlation, whole_test
 from vantage.measures.resampling import Resampling, leave_out
 
@@ -74,7 +74,7 @@ def scaling(
     >>> scaling(duels, ci="none").select("member", "best", "estimate").rows()
     [('p', 2, 1.0), ('r', 1, 0.5), ('q', 0, 0.0)]
     """
-    _check(method, prior)
+    _check(prior)
     bootstrap = Resampling(ci, "percentile", resamples, confidence, seed, OVER)
     rows: list[dict[str, Any]] = []
     for row, made in compared(data, by, worst):
@@ -137,7 +137,7 @@ def scaling_split_half(
     >>> scaling_split_half(duels, splits=5)["estimate"][0]
     1.0
     """
-    _check(method, prior)
+    _check(prior)
     if splits < 1:
         raise InputError(f"{splits} splits cannot be drawn", remedy="ask for at least one")
     bootstrap = Resampling(ci, confidence=confidence, seed=seed, over=OVER)
@@ -193,11 +193,8 @@ class SplitScores:
             sides = [self.made.kept(half == side).statistics(self.method, self.prior)(weight) for side in (0, 1)]
             for row, (x, y) in enumerate(zip(*sides, strict=True)):
                 both = np.isfinite(x) & np.isfinite(y)
-                x, y = x[both], y[both]
-                if self.correlation == "spearman":
-                    x, y = rankdata(x), rankdata(y)
-                if len(x) > 2 and x.std() > 0 and y.std() > 0:
-                    found[row, column] = np.corrcoef(x, y)[0, 1]
+                if both.sum() > 2:
+                    found[row, column] = coefficient(x[both], y[both], self.correlation)
         return found
 
     def mean(self, weight: Floats) -> Floats:
@@ -242,8 +239,6 @@ def _grouping(by: By) -> list[str]:
     return [column for column in by_columns(by) if column != "question"]
 
 
-def _check(method: str, prior: float) -> None:
-    if method not in get_args(Scoring):
-        raise InputError(f"method '{method}' is not known", remedy=nearest(method, get_args(Scoring)))
+def _check(prior: float) -> None:
     if prior <= 0:
         raise InputError(f"prior {prior} is not above 0", remedy="use 0.5")

@@ -88,8 +88,6 @@ def dif(
     >>> dif(frame, between="group").filter(pl.col("p_adjusted") < 0.05)["item"].to_list()
     [7]
     """
-    if show not in ("items", "invariance"):
-        raise InputError(f"show '{show}' is not known", remedy="use items or invariance")
     extra = [between, *(column for column in ("kind", "text") if has_column(data, column) and column != between)]
     groupings: list[list[dict[str, Any]]] = []
     for part in parts(data, by, extra=extra):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -101,9 +101,6 @@ def facets(
     >>> rows.sort("estimate").select("rater", pl.col("estimate", "range_use").round(1)).row(0)
     ('r9', -2.8, -0.0)
     """
-    for name, given, known in (("show", show, Show), ("unconnected", unconnected, Unconnected)):
-        if given not in get_args(known):
-            raise InputError(f"{name} '{given}' is not known", remedy=f"use {', '.join(get_args(known))}")
     kinds = has_column(data, "kind")
     rows: list[dict[str, Any]] = []
     for part in parts(data, by, extra=["kind"] if kinds else []):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -110,8 +110,6 @@ def panel(
     >>> panel(answers, level="ordinal", ci="none").select("members", pl.col("estimate").round(1)).row(0)
     (3, 2.0)
     """
-    if show not in get_args(Show):
-        raise InputError(f"show '{show}' is not known", remedy=nearest(str(show), get_args(Show)))
     if show == "preference" and writer is None:
         raise InputError("no column names who wrote the items", remedy="pass writer, a column of the items")
     how = Bootstrap(ci, confidence=confidence, seed=seed)

@@ -7,7 +7,6 @@ from typing import Any, Final, Literal
 import numpy as np
 import polars as pl
 
-from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.intervals import OVER, Bootstrap, Over, doubted
 from vantage.measures.parts import check_level, counts, names, parts
@@ -53,16 +52,14 @@ def components(
     variances counted as zero.
 
     The interval is over other items and other raters ("auto", both, however few raters there are; `reason` says so
-    below ten), over items with these raters, or over raters with these items. It comes from draws of generalised pivotal quantities (see
-    `variance_draws`), so that few raters make it long and not wrong. The levels of a trait are
+    below ten), over items with these raters, or over raters with these items. It comes from draws of generalised
+    pivotal quantities (see `variance_draws`), so that few raters make it long and not wrong. The levels of a trait are
     taken as they are. Codes are taken as numbers: the scale must be ordered.
 
     >>> answers = [[1, 2, 3, 4], [2, 3, 4, 5], [1, 3, 3, 5]]
     >>> components(answers, ci="none").select("component", pl.col("variance").round(3)).rows()
     [('item', 1.889), ('rater', 0.222), ('residual', 0.111)]
     """
-    if estimator not in ("auto", "moments", "reml"):
-        raise InputError(f"estimator '{estimator}' is not known", remedy="use auto, moments or reml")
     asked = Bootstrap(ci, confidence=confidence, over=OVER)
     traits = names(trait)
     rows: list[dict[str, Any]] = []

@@ -64,8 +64,6 @@ def d_study(
     >>> found.select("raters_each", pl.col("estimate", "dependability").round(3)).rows()
     [(1, 0.944, 0.85), (3, 0.981, 0.944)]
     """
-    if score not in ("item", "rater"):
-        raise InputError(f"score '{score}' is not known", remedy="use item or rater")
     for name, sizes in (("items", items), ("raters", raters), ("samples", samples)):
         if not sizes or min(sizes) < 1:
             raise InputError(f"{name} must be whole numbers from 1 up", remedy="use for example 1,2,5")
