@@ -12,13 +12,12 @@ from typing import Any, Final, Literal
 
 import numpy as np
 import polars as pl
-from scipy.special import stdtrit
 
 from vantage.errors import InputError
 from vantage.measures.audit.cards import COLUMN, UNKNOWN, Card, cards
 from vantage.measures.base import measure, table
 from vantage.measures.codes import encode
-from vantage.measures.intervals import Bounds
+from vantage.measures.intervals import Bounds, jackknife_interval
 from vantage.measures.presentation import Column, View
 from vantage.measures.ratings import Floats, Ints, Judgments
 from vantage.measures.reliability.variance_design import Design, Factor, shares
@@ -158,12 +157,8 @@ def _replicates(design: Design, estimator: str) -> Floats:
 
 def _bounds(estimate: float, left: Floats, confidence: float) -> Bounds:
     """Jackknife bounds of a share or a reliability; a share that is estimated below zero still has a length."""
-    known = left[np.isfinite(left)]
-    if len(known) < 2:
-        return None, None
-    error = ((len(known) - 1) / len(known) * np.square(known - known.mean()).sum()) ** 0.5
-    reach = float(stdtrit(len(known) - 1, (1 + confidence) / 2)) * float(error)
-    return max(0.0, estimate - reach), max(0.0, min(1.0, estimate + reach))
+    low, high = jackknife_interval(estimate, left, confidence)
+    return (None, None) if low is None or high is None else (max(0.0, low), max(0.0, min(1.0, high)))
 
 
 def _unbiased(variances: Floats) -> Floats:
