@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 
 import numpy as np
 import polars as pl
+from scipy.special import expit, logit
 
 from vantage.errors import InputError
 from vantage.measures.audit.cards import COLUMN, UNKNOWN, Card, cards
@@ -156,7 +157,12 @@ def _replicates(design: Design, estimator: str) -> Floats:
 
 
 def _bounds(estimate: float, left: Floats, confidence: float) -> Bounds:
-    """Jackknife bounds of a share or a reliability; a share that is estimated below zero still has a length."""
+    """Jackknife bounds of a share or a reliability: as logits, or as it is where some estimates are not within 0 and 1.
+
+    Logits are less skewed. A share that is estimated below zero still has a length.
+    """
+    if 0 < estimate < 1 and bool(np.all((left > 0) & (left < 1))):
+        return jackknife_interval(estimate, left, confidence, logit, expit)
     low, high = jackknife_interval(estimate, left, confidence)
     return (None, None) if low is None or high is None else (max(0.0, low), max(0.0, min(1.0, high)))
 
