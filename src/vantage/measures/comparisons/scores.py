@@ -8,16 +8,16 @@ from typing import Any, Final
 
 import numpy as np
 import polars as pl
+from scipy.stats import rankdata
 
 from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.comparisons.comparisons import Comparisons, Scoring, compared, scores
 from vantage.measures.intervals import OVER, Bounds, Over, percentile
 from vantage.measures.presentation import Column, Extremes, View
-from vantage.measures.rater_variance import LEFT_OUT_TABLES, RaterVariance, several_items
+from vantage.measures.rater_variance import FEW_RATERS, LEFT_OUT_TABLES, RaterVariance, several_items
 from vantage.measures.ratings import By, Floats, Ints, Judgments, by_columns
-from vantage.measures.relations.correlations import coefficient
-from vantage.measures.reliability.split_half import Correlation, whole_test
+from vantage.measures.reliability.split_half import Correlation, pearson_rows, whole_test
 from vantage.measures.resampling import Resampling, leave_out
 
 UNLINKED: Final = "the comparisons fall into {parts} parts that no tuple links, so their strengths cannot be compared"
@@ -164,7 +164,8 @@ def scaling_split_half(
         split_low, split_high = percentile(drawn)
         sd = float(drawn.std(ddof=1)) if len(drawn) > 1 else None
         row |= {"estimate": float(drawn.mean()), "sd": sd, "split_low": split_low, "split_high": split_high}
-        rows.append(row | how.stated(bounds))
+        reason = {"reason": FEW_RATERS} if how.ci in ("raters", "both") and bounds[0] is None else {}
+        rows.append(row | how.stated(bounds) | reason)
     return table(rows, [*_grouping(by), "question"])
 
 
@@ -188,14 +189,16 @@ class SplitScores:
 
     def correlations(self, weight: Floats) -> Floats:
         """The correlation of the two halves, one row for each row of weights of tuples and one column per split."""
-        found = np.full((len(weight), len(self.halves)), np.nan)
-        for column, half in enumerate(self.halves):
+        columns = []
+        for half in self.halves:
             sides = [self.made.kept(half == side).statistics(self.method, self.prior)(weight) for side in (0, 1)]
-            for row, (x, y) in enumerate(zip(*sides, strict=True)):
-                both = np.isfinite(x) & np.isfinite(y)
-                if both.sum() > 2:
-                    found[row, column] = coefficient(x[both], y[both], self.correlation)
-        return found
+            both = np.isfinite(sides).all(axis=0)
+            if self.correlation == "spearman":
+                sides = [rankdata(np.where(both, side, np.nan), axis=1, nan_policy="omit") for side in sides]
+            first, second = (np.where(both, side, 0.0) for side in sides)
+            found = pearson_rows(first, second, 1e-24, both.astype(np.float64))
+            columns.append(np.where(both.sum(axis=1) > 2, found, np.nan))
+        return np.column_stack(columns)
 
     def mean(self, weight: Floats) -> Floats:
         """Fisher's z of their mean over the splits, as a column."""
