@@ -99,5 +99,10 @@ def test_the_languages_of_a_study(tmp_path: Path) -> None:
     for name in "abc":
         (tmp_path / name).mkdir()
     assert study(tmp_path / "a").languages == ("en",)
-    assert study(tmp_path / "b", language="pt-BR").languages == ("pt",)
+    assert study(tmp_path / "b", languages=["pt-BR", "en"]).languages == ("pt", "en")
     assert study(tmp_path / "c", language="de", languages=["ar", "en"]).languages == ("ar", "en")
+
+
+def test_pages_that_are_never_in_the_language_of_the_questions(tmp_path: Path) -> None:
+    with pytest.raises(Problems, match="languages: instrument 'mine' is written in 'en'; offer that, or translate it"):
+        study(tmp_path, languages=["de", "fr"])

@@ -343,6 +343,11 @@ def check(
     else:
         print_rows([summary])
         print_rows(blocks)
+        if other := [code for code in study.languages if code != study.instrument.language.partition("-")[0].lower()]:
+            typer.echo(
+                f"\nWho chooses {', '.join(other)} still reads the questions and guidelines in "
+                f"{study.instrument.language}: only the pages around them are translated."
+            )
         if rule is not None and (needed := Until.parse(rule.until).needed) and needed[1] > rule.max:
             typer.echo(
                 f"\nItems on which people are evenly split need {needed[1]} ratings for '{rule.until}', so they stop "

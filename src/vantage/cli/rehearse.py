@@ -50,9 +50,9 @@ def rehearse(
     else:
         for name, frame in tables.items():
             if len(frame):
-                print_frame(frame, hidden=["verdict", "behaviour"], title=VIEWS[name].title)
+                print_frame(frame, hidden=["verdict", "behaviour", "worth"], title=VIEWS[name].title)
                 typer.echo("")
-        for name in ("summary", "checks"):
+        for name in ("summary", "checks", "adapting"):
             if len(tables[name]):
                 typer.echo("\n".join(sentences(tables[name], VIEWS[name])))
         typer.echo(f"Assumes {'; '.join(made.assumes)}.")
