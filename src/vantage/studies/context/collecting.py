@@ -23,6 +23,7 @@ from vantage.raters.chat import ChatRater
 from vantage.raters.shots import corpus_shots
 from vantage.raters.style import Style
 from vantage.studies.context.analysis import COSTS
+from vantage.studies.context.checking import leave
 from vantage.studies.context.options import ContextOptions
 from vantage.studies.context.pipeline.ambiguity import SURFACE
 from vantage.studies.context.pipeline.attempts import shared_models
@@ -78,7 +79,10 @@ def collect(context: Context[ContextOptions]) -> Corpus:
         corpora.append(part)
         context.reached = corpora[0].merge(*corpora[1:])
     _warn(context)
-    return corpora[0].merge(*corpora[1:])
+    whole = corpora[0].merge(*corpora[1:])
+    if context.options.check and not context.plans:
+        context.warn(leave(whole, context.options.check, context.folder, context.seed))
+    return whole
 
 
 def _check(context: Context[ContextOptions]) -> None:

@@ -62,6 +62,8 @@ class ContextOptions:
     ambiguous: bool = option(True, "whether judging models are offered the answer ambiguous")
     runs: int = option(3, "how often every judging model answers")
     temperature: float = option(0.2, "of the judging models")
+    check: int = option(0, "leave so many kept and so many rejected contexts in check/, for people to check blinded")
+    checked: str = option("", "the corpus folder of people's checks that vantage collect exported")
     resamples: int = option(1000, "how often items are resampled for intervals")
 
     def spread(self) -> Spread:
