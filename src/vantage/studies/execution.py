@@ -97,7 +97,7 @@ class Context(Generic[O]):
             if not (name and equals):
                 raise InputError(f"'{word}' is no setting of {model}", remedy="write settings as NAME=VALUE")
             own[name] = _plain(value)
-        drawn = {name: own.pop(name) for name in ("max_tokens", "temperature", "top_p") if name in own}
+        drawn: dict[str, Any] = {name: own.pop(name) for name in ("max_tokens", "temperature", "top_p") if name in own}
         common = self.common
         kinds = {known.partition(":")[0] for known in self.models}
         inherited = common["settings"] if not kinds or model.partition(":")[0] in kinds else {}

@@ -137,10 +137,11 @@ class Roles:
         """The roles as the options of a study name them; the models of `--model` have those that they leave open."""
         options = context.options
         one: dict[str, ChatRater] = {}
-        for role, named, drawn in (
-            ("writer", options.writer or options.generator, {"temperature": TEMPERATURE}),
-            ("verifier", options.verifier, {}),
-        ):
+        wanted: dict[str, tuple[str, dict[str, Any]]] = {
+            "writer": (options.writer or options.generator, {"temperature": TEMPERATURE}),
+            "verifier": (options.verifier, {}),
+        }
+        for role, (named, drawn) in wanted.items():
             if named:
                 one[role], *others = context.raters(role=named, **drawn)
                 if others:
@@ -152,7 +153,10 @@ class Roles:
 def simulator(context: Context[ContextOptions], model: ChatRater) -> Simulator:
     """A model as the study's options say that readers are simulated with it."""
     options = context.options
-    drawn = {"max_tokens": model.max_tokens, **({"temperature": model.temperature} if model.temperature else {})}
+    drawn: dict[str, Any] = {
+        "max_tokens": model.max_tokens,
+        **({"temperature": model.temperature} if model.temperature else {}),
+    }
     return Simulator(
         model.model_name,
         personas=options.personas,

@@ -160,6 +160,6 @@ def asked(corpus: Corpus, context: Context[WcsentOptions]) -> Corpus:
     test = corpus.filter(split="test").items["item"].to_list()[: options.limit or None]
     for style in [part.strip() for part in options.styles.split(",") if part.strip()]:
         drawn = "few-shot" in style and "reasoning" not in style
-        more = {"training": corpus.filter(split="train")} if drawn else {}
+        more: dict[str, Any] = {"training": corpus.filter(split="train")} if drawn else {}
         corpus = context.rate(corpus, context.raters(style, **more), INSTRUMENT, questions=QUESTIONS, items=test)
     return corpus

@@ -176,7 +176,7 @@ class Turns:
         ids = [part.rater.id for part in self.parts]
         mine = corpus.judgments.filter(pl.col("rater").is_in(ids))
         known = known_entropies(mine.filter(question=question.id), question.scale)
-        signal = max(float(known["mean"].var() or 0) - float((known["sd"] ** 2).mean() or 0), 0.0)  # type: ignore[arg-type, operator]
+        signal = max(float(known["mean"].var() or 0) - float((known["sd"] ** 2).mean() or 0), 0.0)  # type: ignore[arg-type]
         ranked = set(known.filter(pl.col("sd") <= how.stop * signal**0.5)["item"])
         ended = len(self.parts) * -(-self.samples // self.draws)
         lost = dict(mine.filter(_NOT_RELEVANT).group_by("item").len().iter_rows())
