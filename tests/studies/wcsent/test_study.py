@@ -14,7 +14,7 @@ from tests.raters.models.endpoint import Endpoint
 from tests.report.noise import SEEDS, Claiming, claiming, few
 from tests.report.truth import check_all, claims
 from tests.studies.wcsent.release import TARGETS, write
-from vantage import Corpus, InputError, load
+from vantage import Corpus, InputError, Instrument, load
 from vantage.raters.models.base import ModelError
 from vantage.report.parts import Result
 from vantage.studies import run
@@ -290,6 +290,11 @@ def test_models_are_asked_about_the_test_part_with_examples_of_the_training_part
     assert "openai:tester+coarse" in set(table(told, "coarse")["rater"])
     assert set(table(told, "predictions")["answered"]) == {3}
     assert set(table(told, "coarse")["answered"]) == {3}
+    assert {"precision_macro", "recall_macro"} <= set(table(told, "coarse").columns)
+    beside = table(told, "few-zero")
+    assert beside.select("model", "style", "pairs", "difference", "astray_few").unique().rows() == [
+        ("openai:tester", "zero-shot", 3, 0.0, 0)
+    ]
 
 
 @pytest.mark.slow
@@ -329,3 +334,24 @@ def test_every_figure_that_the_release_allows_is_matched(data_dir: Path) -> None
     assert published.filter(verdict="matched").height == 75
     assert table(told, "stance").filter(kind="stance")["items"].unique().to_list() == [854]
     assert table(told, "sources")["semeval"].sum() == 1480
+
+
+def test_answers_that_examples_lead_astray_are_counted_and_shown() -> None:
+    items = pl.DataFrame({"item": ["a", "b"], "text": ["A!", "B."], "target": ["x", "x"], "split": ["test", "test"]})
+    scores = items.with_columns(pl.Series(f"final_{question}", [3, -1]) for question in QUESTIONS)
+    raters = pl.DataFrame(
+        {"rater": ["z", "f"], "kind": ["model"] * 2, "model": ["m"] * 2, "style": ["reasoning", "few-shot:4+reasoning"]}
+    )
+    rows = [("a", "z", 3.0), ("b", "z", -1.0), ("a", "f", 0.0), ("b", "f", -2.0)]
+    judged = pl.DataFrame(rows, schema=["item", "rater", "value"], orient="row").with_columns(
+        pl.lit("trust").alias("question"), pl.lit("so it seems").alias("rationale")
+    )
+    analysis = predictions.WarmthAnalysis(Corpus(scores, raters, judged, Instrument.load("warmth-competence")), None, 0)
+    found = predictions.few_against_zero(analysis)
+    assert found is not None
+    row = found.row(0, named=True)
+    assert (row["zero"], row["few"], row["difference"]) == (0.0, 2.0, 2.0)
+    assert (row["astray_few"], row["neutral_few"], row["astray_zero"]) == (1, 1, 0)
+    shown = predictions.astray(analysis)
+    assert shown is not None
+    assert shown.select("text", "gold", "zero", "few", "why_few").rows() == [("A!", 3, 3.0, 0.0, "so it seems")]
