@@ -10,13 +10,16 @@ _INTRODUCTION = """# Calibration
 
 Do the intervals cover, and do the tests have their size? `python -m benchmarks calibration` writes this page, with
 {resamples} resamples per interval. With 100 replications the standard error of a coverage of 95 % is 2.2 points, with
-200 it is 1.5. A fast version with fixed seeds is part of the test suite.
+200 it is 1.5. A fast version with fixed seeds is part of the test suite. [Models, scores from comparisons, sets, panels
+and G-studies](calibration-models.md) have a page of their own, as do [audits](audit.md) and [powered
+estimates](powered.md).
 
 ## Intervals
 
 Share of nominal 95 % intervals that hold the value of the population, in percent, with the default options. Where
 fewer than ten raters judged several items the default is over items, marked ⁱ: the value is then that of these raters
-with other items. All others are over both, items and raters. The goal is 93–97 %.
+with other items. All others are over both, items and raters; components and ICC are so with five raters too, since
+their intervals come from a model and not from resamples. The goal is 93–97 %.
 """
 _BETWEEN = """
 Answers are a latent value (item, rater, noise) cut into points; unless the name says otherwise there are 80 items, 20
@@ -86,7 +89,8 @@ _LIMITS = """
 * Whether an item is split depends on how many answers it has: of four a fourth is one answer, of five it is two.
   Leaving raters out therefore changes more than other raters would, and intervals of split-items over both are too
   long.
-* Five raters have a variance with four degrees of freedom: the interval of their share is long, not wrong.
+* Five raters have a variance with four degrees of freedom: the interval of their share is long, not wrong. That is why
+  components, ICC and d-studies stay over both below ten raters, and `reason` says so.
 """
 
 

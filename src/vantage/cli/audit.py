@@ -12,9 +12,17 @@ from vantage.cli.options import Output, with_output
 from vantage.cli.output import print_frame, print_json
 
 HIDDEN = (
-    "measure", "options", "left_out", "over", "above", "below", "within", "relative", "relative_low", "relative_high",
-)  # fmt: skip
-SHOWN = ("rater", "scale", "effect", "contrast", "estimate", "low", "high", "unit", "limit", "p_adjusted")
+    "measure",
+    "options",
+    "left_out",
+    "above",
+    "below",
+    "within",
+    "relative",
+    "relative_low",
+    "relative_high",
+)
+SHOWN = ("rater", "scale", "effect", "contrast", "estimate", "low", "high", "over", "unit", "limit", "p_adjusted")
 
 
 @with_output

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Folder = Annotated[Path, typer.Argument(metavar="CORPUS", help="A corpus folder.")]
 Question = Annotated[str | None, typer.Option(help="The question; all of them, one by one, without it.")]
 Kinds = Annotated[str | None, typer.Option(metavar="all|KIND,…", help="Whose judgments: people by default.")]
-HIDDEN = ("measure", "options", "left_out", "over", "items")
+HIDDEN = ("measure", "options", "left_out", "items")
 
 
 @with_output
@@ -65,11 +65,12 @@ def explain(
         print_json({**{name: frame.to_dicts() for name, frame in frames.items()}, "sentences": said})
         return
     effects = frames["effects"]
-    columns = (*options["by"], "term", "level", "versus", "estimate", "se", "low", "high", "p", "p_lr", "p_permutation")
+    columns = (*options["by"], "term", "level", "versus", "estimate", "se", "low", "high", "over")
+    columns += ("p", "p_lr", "p_permutation")
     columns += ("points",) if set(effects["family"]) != {"gaussian"} else ()
     print_frame(effects.select([name for name in columns if name in effects.columns]), title="Effects")
     typer.echo("")
-    columns = (*options["by"], "component", "levels", "estimate", "low", "high", "share", "reason")
+    columns = (*options["by"], "component", "levels", "estimate", "low", "high", "over", "share", "reason")
     print_frame(frames["variance"].select([n for n in columns if n in frames["variance"].columns]), title="Variances")
     typer.echo("")
     for sentence in said:

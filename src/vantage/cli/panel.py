@@ -12,7 +12,7 @@ from vantage.cli.options import Output, names, numbers, with_output
 from vantage.cli.output import print_frame, print_json, sentences, write_figure
 from vantage.errors import InputError
 
-HIDDEN = ("measure", "options", "left_out", "over", "raters", "judgments", "all_cost")
+HIDDEN = ("measure", "options", "left_out", "raters", "judgments", "all_cost")
 CHARTS: dict[str, dict[str, Any]] = {
     "matrix": {
         "chart": "heat",
@@ -90,7 +90,7 @@ def panel(
     if output.json:
         print_json({**{name: frame.to_dicts() for name, frame in frames.items()}, "sentences": said})
         return
-    columns = ("question", "size", "added", "estimate", "low", "high", "gain", "loss", "worth", "reason")
+    columns = ("question", "size", "added", "estimate", "low", "high", "over", "gain", "loss", "worth", "reason")
     votes = frames["votes"]
     print_frame(votes.select([name for name in columns if name in votes.columns]), title="Each further model")
     typer.echo("")

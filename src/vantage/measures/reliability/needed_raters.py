@@ -85,8 +85,6 @@ def needed_raters(
         raise InputError(f"confidence {confidence} is not between 0 and 1", remedy="use for example 0.95")
     if up_to < 1 or resamples < 1:
         raise InputError("up_to and resamples must be at least 1", remedy="use for example 10 and 1000")
-    if method not in ("prophecy", "subsample"):
-        raise InputError(f"method '{method}' is not known", remedy="use prophecy or subsample")
     chosen = Choice.of(data, by, Bootstrap(ci, "percentile", resamples, confidence, seed, OVER))
     rows: list[dict[str, Any]] = []
     for whole in groups(data, by):
