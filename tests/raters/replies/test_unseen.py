@@ -72,6 +72,7 @@ def test_replies_of_a_very_small_model_are_read_as_meant() -> None:
     assert found == {"right": 87, "missed": 1, "invented": 1}
 
 
+@pytest.mark.slow
 def test_replies_of_a_model_that_was_never_taught_to_answer_are_read_as_meant() -> None:
     # Gemma 3 270M without instruction tuning, asked in eight ways about 88 questions; no reply of this model was seen
     # before. When each part was first read: 525 of 585 (37 invented), 550 of 584 (14), 314 of 320 (5), 247 of 259 (5);
