@@ -134,13 +134,10 @@ class OpenAIModel(RemoteModel):
         The client's typed objects would cost more than the request itself: 3.2 ms of processor time for
         each call against 1.2 ms this way.
         """
-        while True:
-            body = self._body(request, depth)
-            try:
-                return await self._client.post(self._protocol.path, body=body, cast_to=object)
-            except openai.APIStatusError as error:
-                if not self.leaves_out(of_client(error), body):
-                    raise
+        return await self.sent(
+            lambda: self._body(request, depth),
+            lambda body: self._client.post(self._protocol.path, body=body, cast_to=object),
+        )
 
     def body(self, request: Request, options: Sequence[str] = ()) -> dict[str, Any]:
         """What is sent for a request, or to score options, without the parameters that the endpoint rejects."""
