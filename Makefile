@@ -59,6 +59,6 @@ docs: .venv/.ready-dev
 reference: .venv/.ready-dev
 	$(BIN)/python -m tools.reference
 
-# New sentences of participant pages go into the catalogues, which are then compiled.
+# New sentences of participant pages go into the catalogues.
 translations: .venv/.ready-dev
 	$(BIN)/python -m tools.translations

@@ -2,7 +2,8 @@
 
 `python -m benchmarks calibration [replications]` runs every design; `python -m benchmarks.calibration 100 sparse` those
 whose names hold a word. Counts are kept in benchmarks/calibration.json, design by design, so that a long run can be
-made in pieces, and docs/calibration.md is written from them after each design. Further intervals and tests follow
+made in pieces, and docs/calibration.md is written from them after each design; `seed=1` adds other tables to those
+counted before, and `tests` leaves the intervals as they are. Further intervals and tests follow
 (benchmarks/calibration_further.py).
 """
 
@@ -54,9 +55,9 @@ class Design:
 
     def effects(self, rng: np.random.Generator) -> Effects:
         """What each rater adds."""
-        found = self.rater_sd * rng.normal(size=self.raters)
-        found[: self.models] = 0.6 + 0.1 * rng.normal(size=self.models)
-        return found
+        severities = self.rater_sd * rng.normal(size=self.raters)
+        severities[: self.models] = 0.6 + 0.1 * rng.normal(size=self.models)
+        return severities
 
     def answers(self, rng: np.random.Generator, effects: Effects | None = None) -> pl.DataFrame:
         """One table of judgments, with these raters or with others."""
@@ -117,8 +118,8 @@ def _row(frame: pl.DataFrame, **where: Any) -> Row:
 
 
 def _components(frame: pl.DataFrame, seed: int, ci: Any) -> list[Row]:
-    found = vantage.measures.components(frame, ci=ci, seed=seed)
-    return [_row(found, component=name) for name in ("item", "rater")]
+    variances = vantage.measures.components(frame, ci=ci, seed=seed)
+    return [_row(variances, component=name) for name in ("item", "rater")]
 
 
 def _measured(function: Callable[..., pl.DataFrame], **options: Any) -> Callable[[pl.DataFrame, int, Any], list[Row]]:
@@ -145,11 +146,11 @@ NAMES = [name for names in INTERVALS for name in names]
 
 def measured(frame: pl.DataFrame, names: Sequence[str], seed: int, ci: str) -> dict[str, Row]:
     """The rows of the measures that are named."""
-    found: dict[str, Row] = {}
+    rows_of: dict[str, Row] = {}
     for together, rows in INTERVALS.items():
         if set(together) & set(names):
-            found |= dict(zip(together, rows(frame, seed, ci), strict=True))
-    return {name: found[name] for name in names}
+            rows_of |= dict(zip(together, rows(frame, seed, ci), strict=True))
+    return {name: rows_of[name] for name in names}
 
 
 def estimates(frames: Sequence[pl.DataFrame], names: Sequence[str]) -> dict[str, float]:
@@ -198,10 +199,10 @@ def _count(covered: dict[str, Covered], rows: dict[str, Row], truth: dict[str, f
 
 def sizes(design: Design, replications: int, seed: int = 0) -> dict[str, list[bool]]:
     """Whether tests find what is not there, at the level .05, in each replication."""
-    found: dict[str, list[bool]] = {}
+    rejected: dict[str, list[bool]] = {}
 
     def note(name: str, hit: bool) -> None:
-        found.setdefault(name, []).append(hit)
+        rejected.setdefault(name, []).append(hit)
 
     for n in range(replications):
         rng = np.random.default_rng([seed, n])
@@ -230,7 +231,7 @@ def sizes(design: Design, replications: int, seed: int = 0) -> dict[str, list[bo
                 vantage.measures.components(traits, trait="trait", interaction=False, seed=n), component="trait"
             )
             note("components, trait's interval above 0", share["low"] > 1e-9)
-    return found
+    return rejected
 
 
 def dices() -> pl.DataFrame | None:
@@ -248,14 +249,14 @@ def dices() -> pl.DataFrame | None:
 
 
 def subsampled(
-    whole: pl.DataFrame, names: Sequence[str], replications: int, *, per_item: int | None
+    whole: pl.DataFrame, names: Sequence[str], replications: int, *, per_item: int | None, seed: int = 0
 ) -> dict[str, Covered]:
     """Coverage without any model: random items and raters of a table in which everyone judged everything."""
     truth = estimates([whole], names)
     items, raters = (whole[column].unique().sort().to_numpy() for column in ("item", "rater"))
     covered = {name: Covered() for name in names}
     for n in range(replications):
-        rng = np.random.default_rng(n)
+        rng = np.random.default_rng([seed, n] if seed else n)
         mine = rng.choice(items, 60, replace=False)
         if per_item is None:
             who = rng.choice(raters, 20, replace=False)
@@ -268,38 +269,69 @@ def subsampled(
     return covered
 
 
-def main() -> None:
-    from benchmarks import calibration_further
-    from benchmarks.calibration_page import page
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the command line asks for: how many tables of which designs, and whether they are added to others."""
 
-    words = [word for word in sys.argv[1:] if word != "calibration"]
-    numbers = [int(word) for word in words if word.isdecimal()]
-    parts = [word for word in words if not word.isdecimal()]
-    replications = numbers[0] if numbers else 400
-    counts: dict[str, Any] = json.loads(COUNTS.read_text(encoding="utf-8")) if COUNTS.exists() else {}
-    whole = dices()
-    some = [name for name in NAMES if name not in ("entropy", "split-half")]  # they depend on the number of answers
-    for name in [design.name for design in DESIGNS] + [*SUBSAMPLED]:
-        if parts and not any(part in name for part in parts):
-            continue
-        start = time.perf_counter()
-        found: dict[str, list[int]] = {}
-        if name not in SUBSAMPLED:
-            design = next(design for design in DESIGNS if design.name == name)
-            covered = coverage(design, NAMES, replications)
-            found = {test: [sum(hits), len(hits)] for test, hits in sizes(design, replications).items()}
-        elif whole is not None:
-            covered = subsampled(whole, some, replications, per_item=5 if name == SUBSAMPLED[1] else None)
-        else:
-            continue
-        counts[name] = counts.get(name, {}) | {
-            "covered": {key: [c.held, c.of, c.over] for key, c in covered.items()},
-            "found": found,
-        }
+    replications: int
+    parts: list[str]
+    seed: int
+    tests: bool
+
+    @classmethod
+    def of(cls, words: Sequence[str], replications: int) -> Asked:
+        """The words after the name of the benchmark."""
+        numbers = [int(word) for word in words if word.isdecimal()]
+        seed = next((int(word[5:]) for word in words if word.startswith("seed=")), 0)
+        parts = [w for w in words if not (w.isdecimal() or w.startswith("seed=") or w in ("tests", "calibration"))]
+        return cls(numbers[0] if numbers else replications, parts, seed, "tests" in words)
+
+    def has(self, design: str) -> bool:
+        """Whether a design is asked for."""
+        return not self.parts or any(part in design for part in self.parts)
+
+    def write(self, design: str, **counted: dict[str, list[Any]]) -> None:
+        """Keeps counts, added to those of other seeds, and writes the page."""
+        from benchmarks.calibration_page import page
+
+        counts: dict[str, Any] = json.loads(COUNTS.read_text(encoding="utf-8")) if COUNTS.exists() else {}
+        mine = counts.setdefault(design, {"covered": {}, "found": {}})
+        for kind, found in counted.items():
+            before = mine.get(kind, {}) if self.seed else {}
+            mine[kind] = before | {
+                name: [hits + before.get(name, [0, 0])[0], of + before.get(name, [0, 0])[1], *rest]
+                for name, (hits, of, *rest) in found.items()
+            }
         COUNTS.write_text(json.dumps(counts, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
         PAGE.write_text(page(counts), encoding="utf-8")
-        print(f"{name}: {time.perf_counter() - start:.0f} s", flush=True)
-    calibration_further.main()
+
+
+def counted(covered: dict[str, Covered]) -> dict[str, list[Any]]:
+    """Coverages as they are kept."""
+    return {name: [c.held, c.of, c.over] for name, c in covered.items()}
+
+
+def main() -> None:
+    from benchmarks import calibration_further
+
+    asked = Asked.of(sys.argv[1:], 400)
+    whole = dices()
+    some = [name for name in NAMES if name not in ("entropy", "split-half")]  # they depend on the number of answers
+    for design in (design for design in DESIGNS if asked.has(design.name)):
+        start = time.perf_counter()
+        tested = sizes(design, asked.replications, asked.seed)
+        asked.write(design.name, found={test: [sum(hits), len(hits)] for test, hits in tested.items()})
+        if not asked.tests:
+            covered = coverage(design, NAMES, asked.replications, asked.seed)
+            asked.write(design.name, covered=counted(covered))
+        print(f"{design.name}: {time.perf_counter() - start:.0f} s", flush=True)
+    for name in SUBSAMPLED:
+        if asked.has(name) and whole is not None and not asked.tests:
+            per_item = 5 if name == SUBSAMPLED[1] else None
+            covered = subsampled(whole, some, asked.replications, per_item=per_item, seed=asked.seed)
+            asked.write(name, covered=counted(covered))
+    if not asked.tests:
+        calibration_further.main()
 
 
 if __name__ == "__main__":

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Callable
@@ -15,8 +14,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import polars as pl
 
-from benchmarks.calibration import COUNTS, DESIGNS, LARGE, PAGE, RESAMPLES, Covered, Design, Effects, Row
-from benchmarks.calibration_page import page
+from benchmarks.calibration import DESIGNS, LARGE, RESAMPLES, Asked, Covered, Design, Effects, Row, counted
 from vantage import measures
 
 Rows: TypeAlias = Callable[[pl.DataFrame, int, Any], Row | None]
@@ -216,7 +214,7 @@ def coverage(design: Design, replications: int, some: tuple[str, ...] = (), seed
 
 def sizes(design: Design, replications: int, seed: int = 0) -> dict[str, list[bool]]:
     """Whether further tests find what is not there, at the level .05, in each replication."""
-    found: dict[str, list[bool]] = {}
+    rejected: dict[str, list[bool]] = {}
     for n in range(replications):
         rng = np.random.default_rng([seed, n, 7])
         effects = design.effects(rng)
@@ -271,26 +269,18 @@ def sizes(design: Design, replications: int, seed: int = 0) -> dict[str, list[bo
         for name, result in tried.items():
             row = _first(result)
             if row is not None and row["p"] is not None:
-                found.setdefault(name, []).append(row["p"] < 0.05)
-    return found
+                rejected.setdefault(name, []).append(row["p"] < 0.05)
+    return rejected
 
 
 def main() -> None:
-    words = [word for word in sys.argv[1:] if word != "calibration"]
-    replications = next((int(word) for word in words if word.isdecimal()), 60)
-    parts = [word for word in words if not word.isdecimal()]
-    for design in DESIGNS:
-        if parts and not any(part in design.name for part in parts):
-            continue
+    asked = Asked.of(sys.argv[1:], 60)
+    for design in (design for design in DESIGNS if asked.has(design.name)):
         start = time.perf_counter()
-        covered = coverage(design, replications)
-        found = sizes(design, replications)
-        counts: dict[str, Any] = json.loads(COUNTS.read_text(encoding="utf-8")) if COUNTS.exists() else {}
-        mine = counts.setdefault(design.name, {"covered": {}, "found": {}})
-        mine["further"] = {name: [c.held, c.of, c.over] for name, c in covered.items()}
-        mine["tested"] = {name: [sum(hits), len(hits)] for name, hits in found.items()}
-        COUNTS.write_text(json.dumps(counts, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-        PAGE.write_text(page(counts), encoding="utf-8")
+        covered = coverage(design, asked.replications, seed=asked.seed)
+        tested = sizes(design, asked.replications, asked.seed)
+        found = {name: [sum(hits), len(hits)] for name, hits in tested.items()}
+        asked.write(design.name, further=counted(covered), tested=found)
         print(f"{design.name}: {time.perf_counter() - start:.0f} s", flush=True)
 
 

@@ -1,4 +1,4 @@
-"""Coverage of intervals and size of tests of `vantage.explain`, `vantage.facets` and `vantage.dif`, by simulation.
+"""Coverage of intervals and size of tests of models, comparisons, sets, panels and G-studies, by simulation.
 
 `python -m benchmarks calibration_models 100` simulates 100 tables of every case;
 `python -m benchmarks.calibration_models 100 ordinal` those of the cases whose names hold a word. Counts are kept in
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from benchmarks import calibration_others
 from vantage.measures.models.dif import dif
 from vantage.measures.models.explain import explain
 from vantage.measures.models.facets import facets
@@ -24,15 +25,21 @@ from vantage.measures.relations.compare import compare
 
 COUNTS = Path(__file__).with_suffix(".json")
 PAGE = Path(__file__).parents[1] / "docs" / "calibration-models.md"
-HEAD = """# Calibration of the models of ratings
+HEAD = """# Calibration of models, scores and panels
 
-Do the intervals of [`explain`, `facets` and `dif`](explain.md) cover, and do their tests have their size?
+Do the intervals of [`explain`, `facets` and `dif`](explain.md), of scores from comparisons, of alpha of sets, of
+[panels](panel.md) and of [G-studies](audit.md) cover, and do their tests have their size?
 `python -m benchmarks calibration_models` writes this page. *Held* is the share of nominal 95 % intervals that hold what
 was planted (goal 95 %), *rejected* that of p < .05 where there is nothing to find (goal 5 %), with the standard error
 of a goal that is met; *mean* is an average that should be 1.
 
 Items have variance 1 and raters 0.25 unless the name says otherwise; 60 items have six answers each. Ordinal answers
 have five points. Rating scale models have 200 items and 20 raters, six answers an item; severities run from −1 to 1.
+In scaling, 30 texts stand in 60 tuples of four, each judged by four raters who like texts differently; the values are
+those of many tuples and raters, and the reliability is the mean over tables. Sets are of four options. The models of a
+panel have errors that correlate 0, .16 and .36 with 3, 4 and 6 members, beside 20 people. A G-study has two orders and
+three wordings, each twice; its shares are those of 20,000 items in these presentations, its reliability that of two
+answers.
 """
 
 
@@ -79,10 +86,10 @@ def effects(seed: int, family: Any, raters: int, effect: float = 0.0) -> dict[st
     row = rows.filter(pl.col("versus") == "largest difference")
     if effect:
         row = rows.filter(pl.col("level") == "a", pl.col("versus") == "mean of levels")
-    found = {"trait, held": float(held(row, effect / 2)[0])}
+    shares = {"trait, held": float(held(row, effect / 2)[0])}
     if not effect:
-        found |= {f"{name}, rejected": float(row[name][0] < 0.05) for name in ("p_lr", "p_permutation")}
-    return found
+        shares |= {f"{name}, rejected": float(row[name][0] < 0.05) for name in ("p_lr", "p_permutation")}
+    return shares
 
 
 def variances(seed: int, family: Any, raters: int, spread: float = 0.5) -> dict[str, float]:
@@ -148,6 +155,7 @@ CASES: dict[str, tuple[Callable[[int], dict[str, float]], int]] = {
     "rating scale model": (scale, 5),
     "differential items, none": (partial(differential, shift=0.0), 2),
     "differential items, one in ten by 1 logit": (partial(differential, shift=1.0), 2),
+    **calibration_others.CASES,
 }
 """What is simulated, and of how many tables one is, slow ones being fewer."""
 
@@ -156,11 +164,11 @@ def main() -> None:
     """Runs the cases that are named, adds their counts, and writes the page."""
     words = [word for word in sys.argv[1:] if not word.isdecimal() and word != "calibration_models"]
     repeats = next((int(word) for word in sys.argv if word.isdecimal()), 100)
-    counts: dict[str, Any] = json.loads(COUNTS.read_text(encoding="utf-8")) if COUNTS.exists() else {}
     for name, (case, slow) in CASES.items():
         if words and not any(word in name for word in words):
             continue
         made = [case(seed) for seed in range(repeats // slow)]
+        counts: dict[str, Any] = json.loads(COUNTS.read_text(encoding="utf-8")) if COUNTS.exists() else {}
         counts[name] = {key: [sum(one[key] for one in made), len(made)] for key in made[0]}
         COUNTS.write_text(json.dumps(counts, indent=1), encoding="utf-8")
         PAGE.write_text(page(counts), encoding="utf-8")
@@ -175,15 +183,15 @@ def page(counts: dict[str, Any]) -> str:
             share, kind = total / n, what.rpartition(", ")[2]
             goal = 0.95 if kind == "held" else 0.05
             error = f" ± {100 * float(np.sqrt(goal * (1 - goal) / n)):.1f}"
-            found = f"{share:.2f}" if kind == "mean" else f"{100 * share:.1f} %{error if _single(name) else ''}"
-            rows.append(f"| {name if not number else ''} | {n if not number else ''} | {what} | {found} |")
+            shown = f"{share:.2f}" if kind == "mean" else f"{100 * share:.1f} %{error if _single(name) else ''}"
+            rows.append(f"| {name if not number else ''} | {n if not number else ''} | {what} | {shown} |")
     left = [name for name in CASES if name not in counts]
     return "\n".join([HEAD, *rows, *(["", f"Not run yet: {', '.join(left)}."] if left else []), ""])
 
 
 def _single(name: str) -> bool:
     """Whether a table counts once; the intervals of many raters or items of a table are averaged."""
-    return not name.startswith(("rating scale", "differential"))
+    return not name.startswith(("rating scale", "differential", "best–worst", "Bradley"))
 
 
 if __name__ == "__main__":

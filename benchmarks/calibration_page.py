@@ -10,13 +10,16 @@ _INTRODUCTION = """# Calibration
 
 Do the intervals cover, and do the tests have their size? `python -m benchmarks calibration` writes this page, with
 {resamples} resamples per interval. With 100 replications the standard error of a coverage of 95 % is 2.2 points, with
-200 it is 1.5. A fast version with fixed seeds is part of the test suite.
+200 it is 1.5. A fast version with fixed seeds is part of the test suite. [Models, scores from comparisons, sets, panels
+and G-studies](calibration-models.md) have a page of their own, as do [audits](audit.md) and [powered
+estimates](powered.md).
 
 ## Intervals
 
 Share of nominal 95 % intervals that hold the value of the population, in percent, with the default options. Where
 fewer than ten raters judged several items the default is over items, marked ⁱ: the value is then that of these raters
-with other items. All others are over both, items and raters. The goal is 93–97 %.
+with other items. All others are over both, items and raters; components and ICC are so with five raters too, since
+their intervals come from a model and not from resamples. The goal is 93–97 %.
 """
 _BETWEEN = """
 Answers are a latent value (item, rater, noise) cut into points; unless the name says otherwise there are 80 items, 20
@@ -86,7 +89,8 @@ _LIMITS = """
 * Whether an item is split depends on how many answers it has: of four a fourth is one answer, of five it is two.
   Leaving raters out therefore changes more than other raters would, and intervals of split-items over both are too
   long.
-* Five raters have a variance with four degrees of freedom: the interval of their share is long, not wrong.
+* Five raters have a variance with four degrees of freedom: the interval of their share is long, not wrong. That is why
+  components, ICC and d-studies stay over both below ten raters, and `reason` says so.
 """
 
 
@@ -95,7 +99,7 @@ def page(counts: dict[str, Any]) -> str:
     ran = [name for name in (*(design.name for design in DESIGNS), *SUBSAMPLED) if name in counts]
     rows, off = [], []
     for design in ran:
-        covered = {name: Covered(*found) for name, found in counts[design]["covered"].items()}
+        covered = {name: Covered(*values) for name, values in counts[design]["covered"].items()}
         cells = [str(max(c.of for c in covered.values()))]
         for name in NAMES:
             c = covered.get(name)
@@ -119,11 +123,11 @@ def page(counts: dict[str, Any]) -> str:
     )
 
 
-def _sizes(found: dict[str, dict[str, list[int]]]) -> tuple[list[str], list[list[str]]]:
+def _sizes(sizes: dict[str, dict[str, list[int]]]) -> tuple[list[str], list[list[str]]]:
     """The names of tests, and a row for each design in which they were tried."""
-    tests = list(dict.fromkeys(test for tried in found.values() for test in tried))
+    tests = list(dict.fromkeys(test for tried in sizes.values() for test in tried))
     rows = []
-    for design, tried in found.items():
+    for design, tried in sizes.items():
         if tried:
             shares = [f"{100 * tried[test][0] / tried[test][1]:.1f}" if test in tried else "" for test in tests]
             rows.append([design, str(max(of for _, of in tried.values())), *shares])
@@ -141,10 +145,10 @@ def _further(counts: dict[str, Any]) -> list[str]:
     ran = {d.name: counts[d.name]["further"] for d in DESIGNS if counts.get(d.name, {}).get("further")}
     if not ran:
         return []
-    names = list(dict.fromkeys(name for found in ran.values() for name in found))
+    names = list(dict.fromkeys(name for coverage in ran.values() for name in coverage))
     rows, off = [], []
-    for design, found in ran.items():
-        covered = {name: Covered(*values) for name, values in found.items()}
+    for design, coverage in ran.items():
+        covered = {name: Covered(*values) for name, values in coverage.items()}
         cells = [_cell(covered[name]) if name in covered else "" for name in names]
         least, most = min(c.of for c in covered.values()), max(c.of for c in covered.values())
         rows.append([design, f"{least}–{most}" if least < most else str(most), *cells])

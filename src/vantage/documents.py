@@ -48,12 +48,12 @@ class _Dumper(yaml.SafeDumper):
 
 
 _Dumper.yaml_implicit_resolvers = {
-    first: [*found, *_Loader.yaml_implicit_resolvers[None]]
-    for first, found in {
+    first: [*resolvers, *_Loader.yaml_implicit_resolvers[None]]
+    for first, resolvers in {
         **dict.fromkeys("+-.0123456789~ntfNTF"),
         **yaml.SafeDumper.yaml_implicit_resolvers,
     }.items()
-    for found in [found or []]
+    for resolvers in [resolvers or []]
 }
 
 
@@ -174,6 +174,14 @@ class Document:
                 return model.model_validate(data)
             except ValidationError as error:
                 faults = error.errors(include_url=False)
+            # A list that is empty only because its elements do not fit is no fault of its own.
+            places = [fault["loc"] for fault in faults]
+            faults = [
+                fault
+                for fault in faults
+                if fault["type"] != "too_short"
+                or not any(place[: len(fault["loc"])] == fault["loc"] != place for place in places)
+            ]
             # What is missing only because it was left out has been noted; the mapping around it goes too.
             known = {fault["loc"] for fault in faults if fault["type"] == "missing" and fault["loc"] in before}
             before |= {fault["loc"][:2] for fault in faults}
@@ -273,6 +281,10 @@ def _plain_message(message: str, kind: str) -> str:
         return "this is missing"
     if kind == "extra_forbidden":
         return "there is no such key"
+    if kind in ("dict_type", "model_type", "model_attributes_type"):
+        return "must be a mapping of names to values, such as {name: value}"
+    if kind in ("list_type", "tuple_type"):
+        return "must be a list, such as [one, another]"
     if kind == "string_pattern_mismatch" and "a-z0-9][a-z0-9_-" in message:
         return "use lower-case letters, digits, hyphens and underscores only, at most 64 of them"
     message = message.removeprefix("Value error, ").removeprefix("Input ")

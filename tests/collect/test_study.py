@@ -119,3 +119,10 @@ def test_the_schema_that_ships_is_the_present_one() -> None:
     assert shipped == document.json_schema(), (
         "run: python -m vantage.collect.document > src/vantage/collect/schema.json"
     )
+
+
+def test_everybody_gets_an_attention_check(tmp_path: Path) -> None:
+    own = "{id: own, instruction: Choose no., question: kind, accept: [0]}"
+    text = FULL.replace(f"[choose-five, {own}]", f"[{own}]")
+    with pytest.raises(Problems, match=r"line 15.* participants who answer 'warm' would get no check"):
+        AnnotationStudy.load(written(tmp_path, text))

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from benchmarks import calibration_others
 from vantage.errors import InputError
 from vantage.measures import registry
 from vantage.measures.agreement.alpha import alpha
@@ -68,3 +69,57 @@ def test_options_that_measures_share_have_one_name_and_one_order() -> None:
 def test_an_option_under_its_old_name_says_the_new_one() -> None:
     with pytest.raises(InputError, match="it is now 'interval'"):
         alpha([[1, 2], [1, 2]], level="nominal", method="bca")  # type: ignore[call-overload]
+
+
+def _judged(seed: int = 0) -> pl.DataFrame:
+    """Thirty items, judged by twelve people and three models, with traits and written reasons."""
+    rng = np.random.default_rng(seed)
+    item, rater = (grid.ravel() for grid in np.indices((30, 15)))
+    value = np.clip(np.rint(rng.normal(size=30)[item] + 0.4 * rng.normal(size=15)[rater] + rng.normal(size=450)), -2, 2)
+    model = rater >= 12
+    frame = {"item": [f"i{n:02}" for n in item], "rater": [f"r{n:02}" for n in rater], "value": value}
+    frame |= {"kind": np.where(model, "model", "person"), "trait": np.where(rater % 2, "a", "b")}
+    frame |= {"rationale": [f"because {n % 5} and {n % 3}" for n in range(450)]}
+    return pl.DataFrame(frame)
+
+
+def _conditions() -> pl.DataFrame:
+    both = [_judged(n).with_columns(condition=pl.lit(name)) for n, name in enumerate(("one", "two"))]
+    return pl.concat(both).with_columns(pl.col("value").abs())
+
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "alpha": {"level": "ordinal"},
+    "alt-test": {"alignment": "mae", "min_items": 5},
+    "compare": {"between": "trait"},
+    "correlate": {"data": pl.concat([_judged(n).with_columns(question=pl.lit(str(n))) for n in (0, 1)])},
+    "dif": {"between": "trait"},
+    "distance": {"between": "trait"},
+    "explain": {"traits": "trait", "permutations": 9},
+    "panel": {"level": "ordinal"},
+    "prevalence": {"value": 1},
+    "ranks": {"kinds": "all", "data": _conditions()},
+    "rater-matrix": {"ci": "items"},
+    "rationale-agreement": {"metric": "rouge-l"},
+    "rationale-similarity": {"encode": lambda texts: np.array([[len(text), text.count("1")] for text in texts])},
+    "regress": {"on": "genre", "data": _judged().with_columns(genre=pl.col("item").str.slice(1).cast(pl.Int64) % 2)},
+    "scaling": {"data": calibration_others.compared(0, 12)},
+    "scaling-split-half": {"data": calibration_others.compared(0, 12), "splits": 5},
+    "set-alpha": {"data": calibration_others.sets(np.random.default_rng(0), 20, 12, 4)},
+}
+NO_INTERVAL = {"aggregate", "alt-test", "balanced-gain", "competence", "confusion", "opposed-items", "soft-labels"}
+"""Measures whose estimate has no interval, or none in such a table."""
+
+
+@pytest.mark.parametrize("name", sorted(name for name, known in registry().items() if known.built_in))
+def test_every_interval_states_its_target(name: str) -> None:
+    known, options = registry()[name], dict(OPTIONS.get(name, {}))
+    options |= {"resamples": 20} if "resamples" in known.options else {}
+    result = known.function(options.pop("data", _judged()), **options)
+    given = result.filter(pl.col("low").is_not_null())
+    assert (len(given) == 0) == (name in NO_INTERVAL)
+    assert set(given["over"]) <= {"items", "raters", "both", "runs"}
+    others = [column.removesuffix("_low") for column in result.columns if column.endswith("_low")]
+    for other in (one for one in others if one != "split"):
+        over = f"{other}_over" if f"{other}_over" in result.columns else "over"
+        assert result.filter(pl.col(f"{other}_low").is_not_null())[over].null_count() == 0, other

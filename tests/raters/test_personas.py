@@ -247,8 +247,8 @@ def test_every_field_of_a_persona_is_needed(tmp_path: Path, key: str) -> None:
 @pytest.mark.parametrize(
     ("data", "sentence"),
     [
-        ("personas: Ann\n", "line 1, personas: should be a valid list"),
-        ("personas: [Ann]\n", "line 1, personas[1]: should be a valid dictionary"),
+        ("personas: Ann\n", "line 1, personas: must be a list"),
+        ("personas: [Ann]\n", "line 1, personas[1]: must be a mapping of names to values"),
         ("persona: []\n", "persona: there is no such key; did you mean 'personas'?"),
         ("personas: []\n", "there is no persona in it"),
         ("Ann\n", "the file is a text, not a mapping"),
@@ -256,7 +256,7 @@ def test_every_field_of_a_persona_is_needed(tmp_path: Path, key: str) -> None:
         ({"personas": [{**GOOD, "id": "Ann Lee"}]}, "personas[1].id: use lower-case letters"),
         ({"personas": [{**GOOD, "age": 111}]}, "personas[1].age: should be less than or equal to 110"),
         ({"personas": [{**GOOD, "age": "thirty"}]}, "personas[1].age: should be a valid integer"),
-        ({"personas": [{**GOOD, "values": "security"}]}, "personas[1].values: should be a valid list"),
+        ({"personas": [{**GOOD, "values": "security"}]}, "personas[1].values: must be a list"),
         ({"personas": [{**GOOD, "experiences": []}]}, "personas[1].experiences: list should have at least 1"),
         ({"personas": [{**GOOD, "name": "  "}]}, "personas[1].name: string should have at least 1"),
         ({"personas": [{**GOOD, "name": None}]}, "personas[1].name: should be a valid string"),

@@ -12,6 +12,7 @@ import pytest
 from tests.collect.web.studies import QUIZ, corpus
 from vantage import Corpus, demo_corpus
 from vantage.collect.study import AnnotationStudy
+from vantage.documents import Document, dump
 from vantage.errors import InputError
 from vantage.recruit.rehearsal.crowd import KINDS, crowd
 from vantage.recruit.rehearsal.forms import read_page
@@ -20,8 +21,9 @@ from vantage.recruit.rehearsal.results import Rehearsal
 from vantage.report.rehearsal import rehearsal_report
 
 CHECKS = [
-    {"id": "c1", "instruction": "Choose 3 here.", "question": "trust", "accept": [3]},
-    {"id": "c2", "instruction": "Choose −2 here.", "question": "trust", "accept": [-2]},
+    {"id": f"{question}{code}", "instruction": f"Choose {code} here.", "question": question, "accept": [code]}
+    for question in ("trust", "sociability", "competence")
+    for code in (3, -2)
 ]
 TRAITS = [
     {"id": "age", "ask": "How old are you?", "kind": "number", "from": 18, "to": 120, "required": True},
@@ -50,10 +52,21 @@ def exact(made: Rehearsal, people: int) -> dict[str, Any]:
     return row
 
 
+def flow(folder: Path, name: str, items: Path, **plan: Any) -> AnnotationStudy:
+    """A bundled flow in smaller portions, so that 200 people share few items."""
+    document = Document.bundled("vantage.collect", "flows", f"{name}.yaml").data
+    assert isinstance(document, dict)
+    file = folder / "study.yaml"
+    file.write_text(dump({**document, "recruitment": {"offer": OFFER}, **plan}), encoding="utf-8")
+    return AnnotationStudy.load(file, items)
+
+
 @pytest.mark.slow
 def test_two_hundred_people_of_wcsent_end_with_exact_counts(tmp_path: Path) -> None:
-    study = warmth(tmp_path, raters=30, questions=[["trust"]], recruitment={"offer": OFFER})
-    made = rehearse(study, people=200, seed=1)
+    items = demo_corpus().write(tmp_path / "demo")
+    attention = {"per_batch": 2, "checks": CHECKS}
+    plan: dict[str, Any] = {"raters": 10, "batch": {"size": 5}, "attention": attention}
+    made = rehearse(flow(tmp_path, "wcsent", items, **plan), people=200, seed=1)
     row = exact(made, 200)
     assert (row["answered"], row["open"]) == (900, 0)
     # Five items each: 180 batches are complete, and nobody is paid for more.
@@ -84,12 +97,13 @@ OFFER = {"url": "https://a.example", "description": "d", "hourly_pay": 9.0, "cur
 @pytest.mark.slow
 def test_two_hundred_people_of_appraisals_end_with_exact_counts(tmp_path: Path) -> None:
     items = [{"text": f"My {n}. day at work went wrong, and I blame myself for it."} for n in range(12)]
-    plan: dict[str, Any] = {"raters": 10, "batch": {"size": 1}, "recruitment": {"offer": {**OFFER, "minutes": 20}}}
-    study = AnnotationStudy.of(corpus(tmp_path, "appraisals", items), "appraisals", **plan)
+    offer = {"recruitment": {"offer": {**OFFER, "minutes": 20}}}
+    study = flow(tmp_path, "appraisals", corpus(tmp_path, "appraisals", items), raters=10, batch={"size": 1}, **offer)
     made = rehearse(study, people=200, seed=1)
     row = exact(made, 200)
     assert (row["answered"], row["open"]) == (120, 0)
     assert len(made.reliability) == 24
+    assert set(made.adapting["question"]) == set(made.reliability["question"])
 
 
 def test_the_same_seed_gives_the_same_rehearsal(tmp_path: Path) -> None:

@@ -11,9 +11,9 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from sqlalchemy import Connection, bindparam, delete, select
+from sqlalchemy import Connection, String, bindparam, cast, delete, literal, select
 
-from vantage.collect.tables import drafts
+from vantage.collect.tables import drafts, pages
 
 Fields = Mapping[str, Sequence[str]]
 """The inputs of a form with their values."""
@@ -23,6 +23,13 @@ LARGEST: Final = 400_000
 _ONE = (drafts.c.participant == bindparam("who"), drafts.c.place == bindparam("where"))
 _READ = select(drafts.c.fields).where(*_ONE)
 _DROP = delete(drafts).where(*_ONE)
+_ITEM = "item/"
+OF_PAGE: Final = (
+    select(drafts.c.fields)
+    .where(drafts.c.participant == pages.c.participant, drafts.c.place == literal(_ITEM) + cast(pages.c.id, String))
+    .scalar_subquery()
+)
+"""The draft of a rating page, as a column."""
 
 
 def store(connection: Connection, participant: int, place: str, fields: Fields) -> None:
@@ -36,7 +43,11 @@ def store(connection: Connection, participant: int, place: str, fields: Fields) 
 
 def read(connection: Connection, participant: int, place: str) -> dict[str, list[str]]:
     """The draft of a place; empty where there is none."""
-    content = connection.execute(_READ, {"who": participant, "where": place}).scalar_one_or_none()
+    return decoded(connection.execute(_READ, {"who": participant, "where": place}).scalar_one_or_none())
+
+
+def decoded(content: str | None) -> dict[str, list[str]]:
+    """A draft as stored; empty where there is none."""
     fields: dict[str, list[str]] = json.loads(content) if content else {}
     return fields
 
@@ -51,4 +62,4 @@ def drop(connection: Connection, participant: int, place: str | None = None) -> 
 
 def item_place(page: int) -> str:
     """The place of a rating page."""
-    return f"item/{page}"
+    return f"{_ITEM}{page}"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from statistics import median
 from typing import Any, Final
 
-from sqlalchemy import ColumnElement, Connection, and_, case, func, select
+from sqlalchemy import ColumnElement, Connection, and_, case, func, or_, select
 
 from vantage.collect.study import AnnotationStudy
 from vantage.collect.tables import arms, items, pages, participants, submissions
@@ -84,8 +84,11 @@ def _times(connection: Connection) -> dict[int, list[float]]:
 
 def item_lines(connection: Connection, start: int, count: int, find: str) -> list[ItemLine]:
     """A range of the items, or those whose id starts with `find`, with their numbers of ratings."""
-    rated = func.sum(case((and_(pages.c.state == "answered", pages.c.seat.is_not(None)), 1), else_=0))
-    held = func.sum(case((and_(pages.c.state == "open", pages.c.seat.is_not(None)), 1), else_=0))
+    # Items that are judged once more have no seat; those of excluded raters do not count.
+    counted = or_(pages.c.seat.is_not(None), and_(pages.c.occasion > 0, participants.c.verdict != "excluded"))
+    rated, held = (
+        func.sum(case((and_(pages.c.state == state, counted), 1), else_=0)) for state in ("answered", "open")
+    )
     chosen: ColumnElement[bool] = (items.c.row >= start) & (items.c.row < start + count)
     if find:
         # PostgreSQL orders text by the rules of a language, so a prefix is not a range of ids there.
@@ -94,6 +97,7 @@ def item_lines(connection: Connection, start: int, count: int, find: str) -> lis
     query = (
         select(lines.c.item, lines.c.record, rated, held)
         .outerjoin(pages, and_(pages.c.row == lines.c.row, pages.c.kind == "item"))
+        .outerjoin(participants, participants.c.number == pages.c.participant)
         .group_by(lines.c.row, lines.c.item, lines.c.record)
         .order_by(lines.c.row)
     )
@@ -102,7 +106,7 @@ def item_lines(connection: Connection, start: int, count: int, find: str) -> lis
 
 
 def item_answers(connection: Connection, study: AnnotationStudy, name: str) -> ItemAnswers:
-    """An item with the distribution of its answers, without excluded raters."""
+    """An item with the distribution of its answers: the first of each rater, without excluded raters."""
     item = connection.execute(select(items).where(items.c.item == name)).one_or_none()
     if item is None:
         raise Refused(f"There is no item '{name}'.", "unknown")
@@ -111,7 +115,7 @@ def item_answers(connection: Connection, study: AnnotationStudy, name: str) -> I
         .join(participants, participants.c.number == pages.c.participant)
         .join(submissions, and_(submissions.c.page == pages.c.id, submissions.c.revision == pages.c.revision))
         .where(pages.c.row == item.row, pages.c.kind != "attention", participants.c.verdict != "excluded")
-        .order_by(participants.c.number)
+        .order_by(participants.c.number, pages.c.occasion)
     )
     given = [(rater, condition, json.loads(answers)) for rater, condition, answers in connection.execute(query)]
     distributions = [
@@ -120,7 +124,11 @@ def item_answers(connection: Connection, study: AnnotationStudy, name: str) -> I
         for condition in sorted({seen for _, seen, _ in given}) or study.conditions
     ]
     return ItemAnswers(
-        item.item, json.loads(item.record), tuple(distributions), len(given), item.item in study.kept_apart
+        item.item,
+        json.loads(item.record),
+        tuple(distributions),
+        len({rater for rater, _, _ in given}),
+        item.item in study.kept_apart,
     )
 
 
@@ -128,10 +136,11 @@ def _distribution(question: Question, condition: str, given: list[tuple[str, dic
     scale = question.scale
     counts = {option.name: 0 for option in scale.options} | {opt_out.label: 0 for opt_out in scale.opt_outs}
     labels: dict[str, str] = {opt_out.status: opt_out.label for opt_out in scale.opt_outs}
-    rationales, values = [], []
+    rationales, values, counted = [], [], set()
     for rater, answers in given:
-        if question.id not in answers:
+        if question.id not in answers or rater in counted:
             continue
+        counted.add(rater)
         value, status, rationale = answers[question.id][:3]
         label = scale.label(value) if value is not None else labels.get(status, status)
         counts[label] = counts.get(label, 0) + 1

@@ -118,7 +118,7 @@ class AnnotationStudy:
         """What participants read at the top of every page."""
         return self.plan.title
 
-    @property
+    @cached_property
     def language(self) -> str:
         """The language of the study file's own texts."""
         return self.plan.language or self.instrument.language
@@ -198,7 +198,7 @@ class AnnotationStudy:
         if folder is not None:
             corpus = _try(document, ("corpus",), lambda: Corpus.read(folder))
         check_recruitment(document, plan)
-        check_languages(document, plan)
+        check_languages(document, plan, instruments[""] if instruments else None)
         if instruments is not None and FlowChecks(document, plan, instruments, corpus).run():
             check_blocks(document, plan, blocks_of(plan, instruments), corpus)
         document.check()

@@ -127,6 +127,7 @@ class BlockChecks(Checks):
         self._attention()
         self._gold()
         if whole:
+            self._attention_everywhere()
             self._presentation()
         if corpus is not None:
             self._items(corpus)
@@ -175,6 +176,15 @@ class BlockChecks(Checks):
                 self.accepted((*loc, "accept"), self.instrument, part.question, part.accept)
         named = [p if isinstance(p, str) else p.id for p in plan.checks]
         self.unique((*self.at("attention"), "checks"), named, "check")
+
+    def _attention_everywhere(self) -> None:
+        """Everybody must get a check, whichever questions they get."""
+        asking = {check.question for check in self.block.checks.values()}
+        for names in self.block.question_sets if asking and self.block.attention else ():
+            if not asking & set(names):
+                shown = ", ".join(f"'{name}'" for name in names)
+                problem = f"participants who answer {shown} would get no check; add one that asks about it"
+                self.note((*self.at("attention"), "checks"), problem)
 
     def _gold(self) -> None:
         plan = self.block.gold_plan
@@ -260,8 +270,8 @@ def check_recruitment(document: Document, plan: StudyDocument) -> None:
             checks.note(("recruitment", name), "only valid with 'via: prolific'")
 
 
-def check_languages(document: Document, plan: StudyDocument) -> None:
-    """Checks that there are pages in the languages of the study."""
+def check_languages(document: Document, plan: StudyDocument, instrument: Instrument | None) -> None:
+    """Checks that there are pages in the languages of the study, one of which is that of its instrument."""
     checks = Checks(document, plan)
     named: list[tuple[Loc, str]] = [(("language",), plan.language)]
     named += [(("languages", index), code) for index, code in enumerate(plan.languages)]
@@ -269,3 +279,7 @@ def check_languages(document: Document, plan: StudyDocument) -> None:
         if code and language(code).code != code.partition("-")[0].lower():
             checks.note(loc, f"there are no pages in '{code}'; available: {', '.join(catalogues())}")
     checks.unique(("languages",), plan.languages, "language")
+    offered = plan.languages or ([plan.language] if plan.language else [])
+    if instrument and offered and language(instrument.language).code not in {language(code).code for code in offered}:
+        problem = f"instrument '{instrument.id}' is written in '{instrument.language}'; offer that, or translate it"
+        checks.note(("languages",) if plan.languages else ("language",), problem)

@@ -22,7 +22,7 @@ from vantage.collect.tables import evidence, items, pages, participants, submiss
 from vantage.collect.views import ItemPage, QuestionAnswer, Refused, Step
 
 _PAGE = (
-    select(pages, items.c.record)
+    select(pages, items.c.record, drafts.OF_PAGE.label("draft"))
     .outerjoin(items, items.c.row == pages.c.row)
     .where(
         pages.c.participant == bindparam("number"),
@@ -135,7 +135,7 @@ def item_page(connection: Connection, study: AnnotationStudy, person: Row[Any], 
         earlier=decoded(earlier, seen),
         # The page's number ties the answers to this page, whatever else is open in another tab.
         token=f"{page.id}.{secrets.token_urlsafe(9)}",
-        draft=drafts.read(connection, person.number, drafts.item_place(page.id)),
+        draft=drafts.decoded(page.draft),
         left=step.left,
         seconds_left=_left(step, page, block.page_seconds),
     )

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import json
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, ParamSpec, Protocol, cast, overload
+from functools import cached_property, wraps
+from types import NoneType, UnionType
+from typing import Any, Final, Literal, ParamSpec, Protocol, Union, cast, get_args, get_origin, overload
 
 import polars as pl
 
-from vantage.errors import InputError
-from vantage.measures.intervals import NOT_HELD, TOO_FEW_RATERS
+from vantage.errors import InputError, nearest
+from vantage.measures.intervals import MODELLED, NOT_HELD, TOO_FEW_RATERS
 from vantage.measures.kinds import APART, CORE_ALONE, Kinds, Selection, selected, with_left_out
 from vantage.measures.presentation import PLAIN, View
 from vantage.measures.ratings import Judgments
@@ -42,7 +43,7 @@ class Powering(Protocol):
         """The rows of people, of the model and of both."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Measure:
     """What the registry knows of a measure: its name on the command line, family, function and presentation."""
 
@@ -64,6 +65,11 @@ class Measure:
         """The keyword options of the function, by name."""
         parameters = inspect.signature(self.function).parameters
         return {name: p for name, p in parameters.items() if p.kind is inspect.Parameter.KEYWORD_ONLY}
+
+    @cached_property
+    def choices(self) -> Mapping[str, tuple[Any, ...] | None]:
+        """The values that each option can have; null where they cannot be counted."""
+        return {name: _choices(kind) for name, kind in self.types.items()}
 
     @property
     def types(self) -> Mapping[str, Any]:
@@ -125,7 +131,7 @@ def measure(
     def register(function: Callable[P, pl.DataFrame]) -> Recorded[P]:
         signature = inspect.signature(function)
 
-        @functools.wraps(function)
+        @wraps(function)
         def recorded(
             *args: Any,
             kinds: Kinds = None,
@@ -149,6 +155,7 @@ def measure(
                 ways = {"include_excluded": include_excluded, "include_extra": include_extra}
                 return chosen_for(options, data, kinds, **ways, pools=pools)
 
+            check_choices(new, options)
             chosen = whose(bound.arguments[first])
             if powered_by is not None:
                 if powered is None:
@@ -181,6 +188,41 @@ def measure(
         return cast(Recorded[P], recorded)
 
     return register
+
+
+OWN_WORDS: Final = ("ci", "interval", "level", "kinds")
+"""Options whose values are checked where they are used, which knows more about them."""
+
+
+def check_choices(known: Measure, options: Mapping[str, Any]) -> None:
+    """Refuses a value that is none of those an option can have."""
+    for name, value in options.items():
+        choices = known.choices.get(name)
+        if choices is None or name in OWN_WORDS:
+            continue
+        for one in [value] if isinstance(value, str) or not isinstance(value, Sequence) else value:
+            if one not in choices:
+                remedy = nearest(str(one), [str(choice) for choice in choices if choice is not None])
+                raise InputError(f"{name} '{one}' is not known", remedy=remedy)
+
+
+def _choices(annotation: Any) -> tuple[Any, ...] | None:
+    """The values that a type allows, alone or in a sequence; null where they cannot be counted.
+
+    >>> _choices(Literal["a", "b"] | None), _choices(str | None)
+    (('a', 'b', None), None)
+    """
+    origin, arguments = get_origin(annotation), get_args(annotation)
+    if annotation is NoneType:
+        return (None,)
+    if origin is Literal:
+        return arguments
+    if origin is Sequence:
+        return _choices(arguments[0])
+    if origin in (Union, UnionType):
+        parts = [_choices(part) for part in arguments]
+        return None if None in parts else tuple(value for part in parts for value in part or ())
+    return None
 
 
 def not_powered(name: str) -> InputError:
@@ -246,13 +288,13 @@ def table(rows: Iterable[Mapping[str, Any]], by: str | Sequence[str] = ()) -> pl
 
 
 def only_reason(frame: pl.DataFrame) -> str | None:
-    """Why the intervals of a result are over items, where its rows have no other reason; it need be said only once.
+    """Why intervals are over what they are, where the rows have no other reason; it need be said only once.
 
     >>> only_reason(pl.DataFrame({"reason": [TOO_FEW_RATERS, None]})) == TOO_FEW_RATERS
     True
     """
     told = frame["reason"].drop_nulls().unique().to_list() if "reason" in frame.columns else []
-    known = {TOO_FEW_RATERS, NOT_HELD, CORE_ALONE}
+    known = {TOO_FEW_RATERS, NOT_HELD, MODELLED, CORE_ALONE}
     return str(told[0]) if len(told) == 1 and set(told[0].split("; ")) <= known else None
 
 

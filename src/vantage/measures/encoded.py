@@ -140,7 +140,7 @@ class Encoded:
         }
 
     def moments(self, *, ordinal: bool, kinds: bool) -> dict[Key, Moments]:
-        """The moments of each group, of the values or of their mid-ranks; for any number of values."""
+        """The moments of each group, of the values or of their mid-ranks; for any number of values (see `streamed`)."""
         none, middle = np.zeros(0), centre(self.values)
         moments = dict.fromkeys(self._silent(), Moments(none, none, none, none, none.astype(np.int64)))
         for key, part in self.parts.items():

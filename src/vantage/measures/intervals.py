@@ -29,6 +29,10 @@ OVER: Final[tuple[str, ...]] = get_args(Over)
 ENOUGH_RATERS: Final = 10
 """With so many raters who each judged several items, a resample of them stands for other people."""
 TOO_FEW_RATERS: Final = "the interval is over items, since fewer than ten raters judged several items each"
+MODELLED: Final = (
+    "the interval is over items and raters, although fewer than ten raters judged several items each: it comes from a "
+    "model with normal effects, and few raters make it long"
+)
 NOT_HELD: Final = "the interval is over items, since a table that is streamed or this large does not hold its raters"
 BLOCK_BYTES: Final = 8 * 2**20
 """How much memory one block of resampling weights may take."""
@@ -128,6 +132,16 @@ class Bootstrap:
             return replace(self, ci="both")
         return replace(self, ci="items", because=TOO_FEW_RATERS if raters != 1 else "")
 
+    def modelled(self, raters: int) -> Self:
+        """The same for intervals from a model of raters, which few raters make long and not wrong: over both.
+
+        >>> Bootstrap(over=OVER).modelled(9).ci, Bootstrap(over=OVER).modelled(10).because
+        ('both', '')
+        """
+        if self.ci != "auto":
+            return self
+        return replace(self, ci="both", because=MODELLED if raters < ENOUGH_RATERS else "")
+
     def stated(self, bounds: Bounds) -> dict[str, Any]:
         """Bounds as the columns of a result row, with what they are over."""
         low, high = bounds
@@ -183,6 +197,30 @@ def jackknife(statistic: Statistic, multiplicity: Ints, seed: int = 0) -> Floats
         remaining = multiplicity - np.bincount(left_out, minlength=kinds)
         estimates.append(statistic(remaining[None, :].astype(np.float64)))
     return np.concatenate(estimates)
+
+
+def jackknife_interval(
+    estimate: float,
+    without: Floats,
+    confidence: float,
+    there: Callable[[Floats], Floats] = np.asarray,
+    back: Callable[[Floats], Floats] = np.asarray,
+) -> Bounds:
+    """The interval from estimates that leave out a group of units each (Efron and Stein 1981); null for under three.
+
+    `there` leads to a scale on which the estimate is closer to normal, such as logarithms or Fisher's z, and `back`.
+
+    >>> [round(bound, 2) for bound in jackknife_interval(2.0, np.array([1.9, 2.0, 2.1]), 0.95, np.log, np.exp)]
+    [1.56, 2.56]
+    """
+    defined = there(without[np.isfinite(without)])
+    groups = len(defined)
+    if groups < 3:
+        return None, None
+    error = float(np.sqrt((groups - 1) / groups * np.square(defined - defined.mean()).sum()))
+    reach = student(groups - 1, confidence) * error
+    low, high = (float(back(there(np.asarray(estimate)) + side * reach)) for side in (-1, 1))
+    return low, high
 
 
 def wilson(count: float, n: float, confidence: float) -> tuple[float, float]:

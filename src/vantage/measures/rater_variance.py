@@ -47,7 +47,7 @@ class RaterVariance:
     total: float
     """With the noise of the answers."""
     noise: float
-    freedom: int
+    freedom: float
     """One less than what was left out in turn."""
 
     @classmethod
@@ -99,6 +99,15 @@ class RaterVariance:
         weights = np.vstack([np.ones(items), rng.multinomial(items, np.full(items, 1 / items), repeats)])
         without = np.stack([statistic(weights) for statistic in statistics], axis=1)
         return [cls.from_estimates(without[:, :, column]) for column in range(without.shape[2])]
+
+    def plus(self, other: Self | None) -> Self | None:
+        """The variance of this source and of what another one adds beyond noise (Satterthwaite 1946)."""
+        if other is None:
+            return None
+        added = max(other.total - other.noise, 0.0)
+        total = self.total + added
+        unsure = self.total**2 / self.freedom + (other.total**2 / other.freedom if added > 0 else 0.0)
+        return type(self)(total, self.noise, total**2 / unsure if unsure > 0 else np.inf)
 
     def around(self, estimate: float, confidence: float, limits: tuple[float, float] = LIMITS) -> Bounds:
         """The interval over raters, with these items."""

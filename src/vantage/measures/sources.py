@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 import numpy as np
 import polars as pl
@@ -18,7 +18,6 @@ from vantage.measures.encoded import Encoded
 from vantage.measures.ratings import (
     CODER,
     By,
-    Floats,
     Judgments,
     Key,
     by_columns,
@@ -37,40 +36,8 @@ AT_HAND: Final = 5_000_000
 """A table in memory with more rows than that is streamed."""
 
 
-class Source(Protocol):
-    """The answers of a table, and what a first look at it told."""
-
-    @property
-    def by(self) -> list[str]:
-        """The columns that tell groups apart."""
-
-    @property
-    def values(self) -> Floats:
-        """The different values of all groups, in ascending order."""
-
-    @property
-    def unanswered(self) -> dict[Key, dict[str, int]]:
-        """How many judgments of each group have no value, by status."""
-
-    @property
-    def scales(self) -> dict[str, Scale]:
-        """The scale of each question of a corpus; empty for plain tables."""
-
-    def counts(self) -> dict[Key, Counts]:
-        """The counts of each group, by key; without values that nobody in the group gave."""
-
-    def moments(self, *, ordinal: bool, kinds: bool) -> dict[Key, Moments]:
-        """The moments of each group, of the values or of their mid-ranks; for any number of values.
-
-        Units with the same moments are one kind where `kinds` is asked for, and can be resampled. Without,
-        a kind is the average over all units of one size, so that next to nothing has to be held.
-        """
-
-    def summary(self, *, paired: bool) -> dict[Key, dict[str, Any]]:
-        """`raters` and, where they are known, `items` and `questions` of each group.
-
-        Where `paired`, they are those of units with two answers.
-        """
+Source: TypeAlias = Encoded | Streamed
+"""The answers of a table, and what a first look at it told: groups, values, and who did not answer."""
 
 
 def source_of(data: Judgments, by: By = ()) -> Source:

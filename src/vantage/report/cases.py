@@ -54,7 +54,7 @@ def unlike_people(analysis: Analysis) -> pl.DataFrame | None:
     listed = with_texts(analysis, _spread(most.sort("beyond", *UNIT, descending=[True, False, False])))
     if listed is None:
         return None
-    given = _answered(analysis.corpus).filter(pl.col("rater").is_in(others_of(analysis.corpus)))
+    given = answered(analysis.corpus).filter(pl.col("rater").is_in(others_of(analysis.corpus)))
     said = [
         _said(analysis.corpus, given.filter(item=item, question=question))
         for item, question in listed.select(UNIT).iter_rows()
@@ -107,7 +107,7 @@ def conversations(analysis: Analysis) -> list[Part] | None:
 
 def apart(people: Corpus) -> pl.DataFrame:
     """Items that two people or more answered, with the mean distance of two answers as a share of the scale."""
-    given = _answered(people).select(*UNIT, "rater", "value")
+    given = answered(people).select(*UNIT, "rater", "value")
     n, parts = pl.len().cast(pl.Float64), []
     for (question,), part in given.group_by("question", maintain_order=True):
         scale = people.question(str(question)).scale
@@ -131,13 +131,13 @@ def beside_people(analysis: Analysis, raters: Sequence[str]) -> pl.DataFrame | N
 
     `squared` and `cubed` are moments of the difference of the two if any of those who answered were the rater.
     """
-    given = _answered(analysis.corpus).filter(pl.col("rater").is_in(list(raters)))
+    given = answered(analysis.corpus).filter(pl.col("rater").is_in(list(raters)))
     if given.is_empty():
         return None
     mine = given.group_by("rater", *UNIT).agg(
         pl.col("value").alias("answers"), pl.col("value").mode().min().alias("answer")
     )
-    people = _answered(analysis.people).group_by(UNIT).agg(pl.col("value").alias("others"))
+    people = answered(analysis.people).group_by(UNIT).agg(pl.col("value").alias("others"))
     rows = mine.join(people, on=UNIT).join(apart(analysis.people), on=UNIT).sort("rater", *UNIT)
     moments_of = []
     for question, own, others in rows.select("question", "answers", "others").iter_rows():
@@ -165,7 +165,7 @@ def with_texts(analysis: Analysis, units: pl.DataFrame) -> pl.DataFrame | None:
     """Units with their texts, the distribution of people's answers, and some reasons."""
     if units.is_empty():
         return None
-    people = _answered(analysis.people).join(units.select(UNIT), on=UNIT, how="semi")
+    people = answered(analysis.people).join(units.select(UNIT), on=UNIT, how="semi")
     texts, rows = _text_of(analysis.corpus), []
     for row in units.iter_rows(named=True):
         mine = people.filter(item=row["item"], question=row["question"])
@@ -222,7 +222,8 @@ def _text_of(corpus: Corpus) -> dict[str, str]:
     return dict(items.select("item", text.alias("text")).iter_rows())
 
 
-def _answered(corpus: Corpus) -> pl.DataFrame:
+def answered(corpus: Corpus) -> pl.DataFrame:
+    """The judgments with a value."""
     return corpus.judgments.filter(pl.col("value").is_not_null())
 
 

@@ -18,6 +18,7 @@ TITLES: Final = {
     "outcomes": "Who came, and how they ended",
     "reliability": "Expected reliability",
     "checks": "Which checks catch whom",
+    "adapting": "Would an adaptive study be worth it?",
     "stuck": "Pages that people could not pass",
 }
 

@@ -129,7 +129,7 @@ def interval_words(frame: pl.DataFrame, options: Mapping[str, Any]) -> str:
     words += f" over {named[0]}" if len(named) == 1 else f" (over {' or '.join(named)}: see each row)" if named else ""
     words += f" ({counted(options['resamples'], 'resample')})" if options.get("resamples") else ""
     once = only_reason(frame)
-    return words + (once.removeprefix("the interval is over items") if once else "")
+    return words + (once.removeprefix("the interval is over items").removeprefix(" and raters") if once else "")
 
 
 def _targets(frame: pl.DataFrame, options: Mapping[str, Any]) -> list[Any]:

@@ -121,6 +121,10 @@ def test_every_phase_in_turn(tmp_path: Path) -> None:
         "again": 1,
     }
     assert collected.judgments.sort("sample")["value"].to_list() == [1, 1, 0, 0]
+    judged = [line for line in service.researchers.items(0, 10) if line.ratings]
+    assert [line.ratings for line in judged] == [2, 2], "once more is one more rating"
+    shown = service.researchers.item(judged[0].item)
+    assert (shown.raters, list(shown.distributions[0].counts.values())) == (1, [0, 1]), "of the first occasion"
 
 
 def test_who_is_screened_out_reads_why_and_leaves_with_the_code(tmp_path: Path) -> None:

@@ -57,6 +57,7 @@ def test_every_page_of_the_dashboard(service: StudyService) -> None:
     boss.get("/admin/invitations")
     assert "http://study.example/?invitation=" in boss.text
     assert "first &lt;wave&gt;" in boss.text
+    assert "This is a preview" not in boss.text
 
 
 def test_verdicts(service: StudyService) -> None:

@@ -137,7 +137,7 @@ def test_classes_may_have_any_codes() -> None:
     np.testing.assert_array_equal(dawid_skene(recoded).labels, dawid_skene(ratings).labels * 10 - 7)
 
 
-def test_confusions_are_distributions_and_the_skilled_are_more_competent() -> None:
+def test_the_skilled_are_more_competent() -> None:
     rng = np.random.default_rng(0)
     truth = rng.integers(0, 3, 300)
     good = np.where(rng.random(300) < 0.9, truth, rng.integers(0, 3, 300))
@@ -146,7 +146,6 @@ def test_confusions_are_distributions_and_the_skilled_are_more_competent() -> No
     unit = np.tile(np.arange(300), 3)
     ratings = Ratings.of(unit, np.repeat([0, 1, 2], 300), np.concatenate([good, other, spam]).astype(float))
     model = dawid_skene(ratings)
-    np.testing.assert_allclose(model.confusion(0).sum(axis=1), 1, atol=1e-9)
     assert model.competence[0] > model.competence[1] > model.competence[2]
     assert model.competence[2] == pytest.approx(1 / 3, abs=0.1)
     assert (model.labels == truth).mean() > 0.85

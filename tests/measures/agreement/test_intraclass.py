@@ -106,7 +106,7 @@ def test_few_gaps_hardly_move_the_two_way_forms() -> None:
 
 def test_raters_who_share_no_item_cannot_be_told_from_items() -> None:
     rows = pl.DataFrame({"item": [1, 1, 2, 2], "rater": [*"abcd"], "value": [1, 2, 3, 5]})
-    assert set(icc(rows)["reason"].drop_nulls()) == {
+    assert set(icc(rows).filter(pl.col("form").str.contains(r"[23],"))["reason"]) == {
         "the raters share too few items to tell raters, items and error apart"
     }
 

@@ -123,7 +123,7 @@ def test_bands_of_the_scale() -> None:
     [
         ({"coarse": True}, "does not say its coarse bands"),
         ({"coarse": "thirds"}, "cannot be coarsened by 'thirds'"),
-        ({"over": "raters"}, "averaged over 'raters'"),
+        ({"over": "raters"}, "over 'raters' is not known"),
         ({"ci": "people"}, "no interval over 'people'"),
         ({"ci": "both", "interval": "bca"}, "defined over items or over raters"),
     ],

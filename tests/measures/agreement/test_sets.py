@@ -77,8 +77,12 @@ def test_two_options_of_which_one_applies_are_a_nominal_scale() -> None:
         for option in range(2)
     ]
     frame = pl.DataFrame(rows)
-    plain = alpha(frame.filter(pl.col("question") == "mood.1"), level="nominal", ci="none")
-    assert set_alpha(frame, ci="none")["estimate"][0] == pytest.approx(plain["estimate"][0])
+    for ci in ("items", "raters", "both"):
+        plain = alpha(frame.filter(pl.col("question") == "mood.0"), level="nominal", ci=ci, resamples=50)  # type: ignore[arg-type]
+        sets = set_alpha(frame, ci=ci, resamples=50)  # type: ignore[arg-type]
+        for end in ("estimate", "low", "high"):
+            assert sets[end][0] == pytest.approx(plain[end][0])
+        assert sets["over"].to_list() == [ci]
 
 
 def test_questions_without_options_are_refused() -> None:

@@ -218,3 +218,23 @@ def test_what_is_no_comparison_is_refused(change: dict[str, Any], sentence: str)
         scaling(duels)
     with pytest.raises(InputError, match="method 'elo' is not known"):
         scaling(duels, method="elo")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("ci", ["items", "raters", "both"])
+def test_the_reliability_of_scores_has_an_interval(ci: Any) -> None:
+    _, frame = simulated(seed=3, each=4)
+    row = scaling_split_half(frame, splits=20, ci=ci).row(0, named=True)
+    assert row["low"] < row["estimate"] < row["high"] < 1
+    assert row["over"] == ci
+    stepped = scaling_split_half(frame, splits=20, ci=ci, spearman_brown=True).row(0, named=True)
+    assert stepped["high"] == pytest.approx(2 * row["high"] / (1 + row["high"]))
+    _, more = simulated(seed=3, each=12)
+    longer = scaling_split_half(more, splits=20, ci=ci).row(0, named=True)
+    assert longer["high"] - longer["low"] < row["high"] - row["low"]
+
+
+def test_two_raters_leave_nothing_to_learn_about_others() -> None:
+    _, frame = simulated(texts=14, each=4)
+    row = scaling_split_half(frame.filter(pl.col("rater").is_in(["r0", "r1"])), splits=5, ci="both").row(0, named=True)
+    assert row["low"] is None or row["estimate"] is None
+    assert row["reason"] is not None

@@ -57,6 +57,7 @@ def test_the_small_study(planted_data: Path) -> None:
     assert report.result.dialogues
 
 
+@pytest.mark.slow
 def test_random_readers_are_never_better_than_chance() -> None:
     """The best of ten methods, on readers that answered at random."""
     told = []

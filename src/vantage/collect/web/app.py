@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from vantage.collect.service import StudyService
 
 PAGES: Final[Mapping[str, Mapping[str, Handler]]] = {
+    "/item/{position:int}": {"GET": rating_pages.item, "POST": rating_pages.submit},
     "/": {"GET": participant.start},
     "/consent": {"GET": participant.consent, "POST": participant.give_consent},
     "/screener": {"GET": participant.traits, "POST": participant.give_traits},
@@ -33,7 +34,6 @@ PAGES: Final[Mapping[str, Mapping[str, Handler]]] = {
     "/guidelines": {"GET": participant.guidelines, "POST": participant.confirm_guidelines},
     "/training": {"GET": training_pages.training, "POST": training_pages.answer_training},
     "/quiz": {"GET": participant.quiz, "POST": participant.answer_quiz},
-    "/item/{position:int}": {"GET": rating_pages.item, "POST": rating_pages.submit},
     "/draft": {"POST": rating_pages.draft},
     "/review": {"GET": rating_pages.review, "POST": rating_pages.finish},
     "/debriefing": {"GET": participant.debriefing, "POST": participant.confirm_debriefing},
@@ -51,7 +51,7 @@ PAGES: Final[Mapping[str, Mapping[str, Handler]]] = {
     "/admin/pause": {"POST": researcher.pause},
     "/admin/download": {"GET": researcher.download},
 }
-"""The handlers of every page, by address and method."""
+"""The handlers of every page, by address and method; the most frequent first."""
 
 
 def create_app(
@@ -107,16 +107,16 @@ def create_app(
         page.headers.update(error.headers or {})
         return page
 
-    routes: list[BaseRoute] = [Route("/static/{name}", static), Route("/openapi.json", described)]
+    files: list[BaseRoute] = [Route("/static/{name}", static), Route("/openapi.json", described)]
     if preview:
-        routes += _pages(site, {path: page for path, page in PAGES.items() if not path.startswith("/admin")})
-        return _application(site, routes, failed, lifespan)
-    routes.append(Mount("/preview", tried))
+        shown = {path: page for path, page in PAGES.items() if not path.startswith("/admin")}
+        return _application(site, [*_pages(site, shown), *files], failed, lifespan)
+    routes = [*_pages(site, {**PAGES, **(pages or {})}), *files, Mount("/preview", tried)]
     routes += [Route(path, moved, methods=["GET", "POST"]) for path in ("/desk", "/desk/{rest:path}")]
     calls: dict[str, dict[str, Handler]] = {}
     for call in api.CALLS:
         calls.setdefault(call.path.replace("{item}", "{item:path}"), {})[call.method] = api.serve(call)
-    routes += [*_pages(site, {**PAGES, **(pages or {})}), *_pages(site, {**calls, **(hooks or {})}, json=True)]
+    routes += _pages(site, {**calls, **(hooks or {})}, json=True)
     return _application(site, routes, failed, lifespan)
 
 

@@ -122,6 +122,7 @@ def overview(visit: Visit) -> Response:
         adaptive=visit.site.researchers.adaptive(),
         sequential=visit.site.researchers.sequential(),
         one_condition=visit.site.study.conditions == ("",),
+        several_blocks=len(visit.site.study.blocks) > 1,
         refresh=REFRESH,
     )
 
@@ -191,7 +192,7 @@ def invitations(visit: Visit) -> Response:
         heading="Links",
         via=visit.site.study.plan.recruitment.via,
         base=f"{url.scheme}://{url.netloc}{visit.site.prefix}/",
-        preview=visit.site.signer.sign_form(PREVIEW_PAGE, PREVIEW_PAGE),
+        preview_key=visit.site.signer.sign_form(PREVIEW_PAGE, PREVIEW_PAGE),
         invitations=visit.site.researchers.invitations(),
         most=MOST_INVITATIONS,
     )

@@ -6,6 +6,7 @@ import logging
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qsl
@@ -55,14 +56,16 @@ class Visit:
     session: str = ""
     """The session of a researcher who is logged in."""
 
-    @property
+    @cached_property
     def language(self) -> Language:
         """The language of the page: the one chosen, or what the browser prefers, of those that the study offers."""
-        if self.request.url.path.startswith(self.site.researcher_paths):
+        if self.request.scope["path"].startswith(self.site.researcher_paths):
             return ENGLISH
         offered = self.site.study.languages
+        if len(offered) == 1:
+            return language(offered[0])
         chosen = self.request.cookies.get(LANGUAGE_COOKIE, "")
-        if len(offered) == 1 or chosen not in offered:
+        if chosen not in offered:
             chosen = preferred(self.request.headers.get("accept-language", ""), offered)
         return language(chosen)
 
@@ -74,7 +77,8 @@ class Visit:
     @property
     def path(self) -> str:
         """The path within the site."""
-        return self.request.url.path.removeprefix(self.site.prefix)
+        path: str = self.request.scope["path"]
+        return path.removeprefix(self.site.prefix)
 
     def redirect(self, path: str) -> RedirectResponse:
         """A redirect within the site, always followed with GET."""
@@ -142,7 +146,7 @@ def endpoint(
                     visit.form = fields(visit.body, request.headers.get("content-type", ""))
                 except PageError as error:
                     return error_page(visit, error)
-        if request.url.path.startswith(site.researcher_paths):
+        if request.scope["path"].startswith(site.researcher_paths):
             threads = site.threads.researchers
         return await to_thread.run_sync(respond, visit, handler, limiter=threads)
 

@@ -54,13 +54,6 @@ class DawidSkene:
         right = self.errors[np.arange(len(self.pair_answer)), self.pair_answer] * self.prior[self.pair_answer]
         return np.bincount(self.pair_rater, right).astype(np.float64)
 
-    def confusion(self, rater: int) -> Floats:
-        """One rater's probabilities of answers (columns) given true classes (rows)."""
-        matrix = np.zeros((len(self.classes), len(self.classes)))
-        mine = self.pair_rater == rater
-        matrix[:, self.pair_answer[mine]] = self.errors[mine].T
-        return matrix
-
 
 def dawid_skene(ratings: Ratings, *, iterations: int = 100, tolerance: float = 1e-5) -> DawidSkene:
     """Fits the model by EM, starting from each unit's shares of answers, until it stops improving.

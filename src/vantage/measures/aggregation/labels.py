@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 import numpy as np
 import polars as pl
 
-from vantage.errors import InputError, nearest
+from vantage.errors import InputError
 from vantage.measures.aggregation.dawid_skene import DawidSkene, dawid_skene
 from vantage.measures.aggregation.mace import Mace, mace
 from vantage.measures.aggregation.votes import Ties, centre, majority, signs
@@ -209,8 +209,6 @@ def competence(data: Judgments, *, by: By = (), method: Model = "mace", seed: in
     >>> competence(votes).sort("estimate")["rater"].to_list()[0]
     3
     """
-    if method not in get_args(Model):
-        raise InputError(f"method '{method}' is not known", remedy=nearest(method, get_args(Model)))
     rows: list[dict[str, Any]] = []
     for part in parts(data, by):
         named = _named(part)
@@ -240,15 +238,6 @@ class _Rule:
     coarse: bool
     neutral: float | None
     seed: int
-
-    def __post_init__(self) -> None:
-        for name, given, known in (
-            ("method", self.method, get_args(Method)),
-            ("ties", self.ties, get_args(Ties)),
-            ("rounding", self.rounding, get_args(Rounding)),
-        ):
-            if given not in known:
-                raise InputError(f"{name} '{given}' is not known", remedy=nearest(given, known))
 
     def apply(self, part: Part) -> pl.DataFrame:
         """The units of a part with `value`, `band`, `share` and, where value or probability is missing, `reason`."""

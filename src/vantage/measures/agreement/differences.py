@@ -82,8 +82,6 @@ def weight_matrix(weights: Weights | None, codes: Floats) -> Floats:
     """
     if weights is None:
         return np.eye(len(codes))
-    if weights not in ("linear", "quadratic", "ordinal"):
-        raise InputError(f"there are no weights '{weights}'", remedy="use linear, quadratic or ordinal")
     if len(codes) < 2:
         return np.ones((len(codes), len(codes)))
     if weights == "ordinal":

@@ -16,6 +16,7 @@ from vantage.measures.base import measure, table
 from vantage.measures.canonical import canonical
 from vantage.measures.intervals import OVER, Bootstrap, Bounds, Over, doubted
 from vantage.measures.presentation import Column, View
+from vantage.measures.rater_variance import several_items
 from vantage.measures.ratings import By, Floats, Group, Judgments, Ratings, groups
 from vantage.measures.reliability.variance_design import Design
 from vantage.measures.reliability.variance_draws import interval_of, variance_draws
@@ -54,7 +55,8 @@ def icc(data: Judgments, *, by: By = (), ci: Over = "auto", confidence: float = 
     forms come from the variance components of restricted maximum likelihood, σ²ᵢ/(σ²ᵢ + σ²ᵣ + σ²ₑ) and
     σ²ᵢ/(σ²ᵢ + σ²ₑ), with intervals from `vantage.measures.reliability.variance_draws`.
 
-    These intervals are over both, and over items for ICC(3,·) (`over` says so). With `ci` "items", "raters" or "both"
+    These intervals are over both, however few raters there are (`reason` says so below ten), and over items for
+    ICC(3,·), which is about these raters. With `ci` "items", "raters" or "both"
     those of all two-way forms come from the draws, over what is asked for; the one-way forms cannot tell raters from
     items, and have an interval over both only.
 
@@ -62,8 +64,8 @@ def icc(data: Judgments, *, by: By = (), ci: Over = "auto", confidence: float = 
     >>> [round(estimate, 2) for estimate in icc(judges)["estimate"]]
     [0.17, 0.29, 0.71, 0.44, 0.62, 0.91]
     """
-    over = Bootstrap(ci, confidence=confidence, over=OVER).ci
-    return table([row for group in groups(data, by) for row in _rows(group, confidence, over, seed)], by)
+    how = Bootstrap(ci, confidence=confidence, seed=seed, over=OVER)
+    return table([row for group in groups(data, by) for row in _rows(group, how)], by)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +192,8 @@ def _agreement_bounds(v: Variance, high: float) -> Bounds:
     return float(low), float(top)
 
 
-def _rows(group: Group, confidence: float, ci: str, seed: int) -> list[dict[str, Any]]:
+def _rows(group: Group, how: Bootstrap) -> list[dict[str, Any]]:
+    ci, confidence, seed = how.ci, how.confidence, how.seed
     if len(group.frame) and group.scale is not None:
         group.level("interval")  # refuses means of a nominal scale
     ratings = canonical(group).ratings
@@ -200,6 +203,7 @@ def _rows(group: Group, confidence: float, ci: str, seed: int) -> list[dict[str,
     gaps = None
     if isinstance(one_way, Variance) and (two_way is None or (drawn and isinstance(two_way, Variance))):
         gaps = Gaps.of(group, one_way.k, ci, seed)
+    because = how.modelled(several_items(group.frame)).because
     rows = []
     for name in FORMS:
         form, averaged = int(name[4]), name[6] == "k"
@@ -210,6 +214,8 @@ def _rows(group: Group, confidence: float, ci: str, seed: int) -> list[dict[str,
             result = {"reason": design}
         else:
             result = _form(form, averaged, design, gaps, ci, confidence)
+        if result.get("over") == "both":
+            result["because"] = because
         rows.append({**group.key, "form": name, **group.counts, **doubted(result, ratings.unit, ratings.value)})
     return rows
 

@@ -8,7 +8,6 @@ from typing import Any, Final, Literal
 import numpy as np
 import polars as pl
 
-from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.counts import Counts, centre, coarse_columns
 from vantage.measures.intervals import OVER, Bootstrap, Method, Over, Statistic, wilson
@@ -95,7 +94,6 @@ def pairwise(
     `powered_by` names a rater that judged these and further items, such as a model: see docs/powered.md.
     """
     bootstrap = Bootstrap(ci, interval, resamples, confidence, seed, OVER)
-    _check_over(over)
     rows: list[dict[str, Any]] = []
     for part, given, how in counted_answers(data, by, bootstrap, paired=True):
         row = part.row
@@ -155,9 +153,6 @@ def difference(
     [('mean absolute difference', 1.333...), ('standard deviation', 0.942...)]
     """
     bootstrap = Bootstrap(ci, interval, resamples, confidence, seed, OVER)
-    _check_over(over)
-    if sd not in ("sample", "population"):
-        raise InputError(f"there is no {sd} standard deviation", remedy="use sample or population")
     rows: list[dict[str, Any]] = []
     for part, answers, how in counted_answers(data, by, bootstrap, paired=True):
         if part.counts.units and part.scale is not None:
@@ -240,8 +235,3 @@ def _pairs_averaged(resamples: Resamples, amount: Floats, over: str) -> Floats:
     """The average of an amount per pair: of the averages of units, or of all pairs at once."""
     average = resamples.mean if over == "pairs" else resamples.mean_of_units
     return average(amount, resamples.pairs)
-
-
-def _check_over(over: str) -> None:
-    if over not in ("items", "pairs"):
-        raise InputError(f"agreement cannot be averaged over '{over}'", remedy="use items or pairs")

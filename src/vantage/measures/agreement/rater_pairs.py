@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 import numpy as np
 import polars as pl
 
-from vantage.errors import InputError, nearest
 from vantage.measures.agreement.differences import Weights, weight_matrix
 from vantage.measures.base import measure, table
 from vantage.measures.canonical import canonical, paired
@@ -145,9 +144,6 @@ def rater_matrix(
     [('a', 'b', 0.666...)]
     """
     bootstrap = Bootstrap(ci, "percentile", resamples, confidence, seed)
-    known = ("agreement", "kappa", "pearson", "spearman", "difference")
-    if statistic not in known:
-        raise InputError(f"there is no statistic '{statistic}' of two raters", remedy=nearest(statistic, known))
     rows: list[dict[str, Any]] = []
     for group in groups(data, by):
         if len(group.frame) and group.scale is not None and statistic not in ("agreement", "kappa"):

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
 
-from vantage.errors import InputError, nearest
+from vantage.errors import InputError
+from vantage.measures.agreement.alpha import alpha
 from vantage.measures.base import measure, table
+from vantage.measures.intervals import Over
 from vantage.measures.parts import counts, parts
 from vantage.measures.presentation import Against, Column, View
 from vantage.measures.ratings import By, Floats, Judgments, by_columns
-from vantage.measures.resampling import Resampled, Resampling
 
 Distance: TypeAlias = Literal["masi", "jaccard"]
 _RUN: Final = ["item", "condition", "rater", "sample"]
@@ -42,7 +43,7 @@ def set_alpha(
     *,
     by: By = (),
     distance: Distance = "masi",
-    ci: Resampled = "auto",
+    ci: Over = "auto",
     resamples: int = 1000,
     confidence: float = 0.95,
     seed: int = 0,
@@ -52,59 +53,51 @@ def set_alpha(
     The questions about the options of one question (`emotions.joy`, `emotions.fear` …) make up one set each; `whole`
     names that question. The distance of two sets is 1 − |A ∩ B| / |A ∪ B| (`jaccard`), or `masi` (Passonneau 2006),
     which takes off more where neither set holds the other; two empty sets are equal. A set with an option that was
-    not answered is left out as `incomplete`. Bootstrap intervals over items.
+    not answered is left out as `incomplete`. Intervals as for `alpha`.
 
     >>> votes = {"item": [*"aaaabbbb"], "rater": [*"xxyyxxyy"], "value": [1, 0, 1, 0, 0, 1, 1, 1],
     ...          "question": ["mood.joy", "mood.fear"] * 4}
     >>> set_alpha(votes, ci="none").select("whole", pl.col("estimate").round(3)).rows()
     [('mood', 0.5)]
     """
-    if distance not in get_args(Distance):
-        raise InputError(f"distance '{distance}' is not known", remedy=nearest(distance, get_args(Distance)))
-    how = Resampling(ci, "percentile", resamples, confidence, seed).chosen(0)
+    options: dict[str, Any] = {"ci": ci, "resamples": resamples, "confidence": confidence, "seed": seed}
     columns = [column for column in by_columns(by) if column != "question"]
     rows: list[dict[str, Any]] = []
     for part in parts(data, columns):
         whole = pl.col("question").str.extract(r"^(.*)\.[^.]*$")
         frame = part.frame.with_columns(whole.alias("__whole")).filter(pl.col("__whole").is_not_null())
         for (name,), asked in sorted(frame.partition_by("__whole", as_dict=True).items()):
-            options = asked["question"].unique().sort().to_list()
-            if len(options) > 1:
-                rows.append({**part.key, "whole": name, **_row(asked, options, distance, how)})
+            if asked["question"].n_unique() > 1:
+                rows.append({**part.key, "whole": name, **_row(asked, distance, options)})
     if not rows:
         raise InputError("no question has several options", remedy="declare it with several: in the instrument")
     return table(rows, [*columns, "whole"])
 
 
-def _row(asked: pl.DataFrame, options: list[str], distance: Distance, how: Resampling) -> dict[str, Any]:
-    sets = asked.pivot("question", index=_RUN, values="value", aggregate_function="first")
-    complete = sets.drop_nulls(options)
+def _sets(asked: pl.DataFrame, options: list[str]) -> tuple[pl.DataFrame, Any]:
+    """The complete sets as answers of their own, coded by their place among the different sets, and these."""
+    complete = asked.pivot("question", index=_RUN, values="value", aggregate_function="first").drop_nulls(options)
+    chosen, kind = np.unique(complete.select(options).to_numpy() > 0, axis=0, return_inverse=True)
+    return complete.select(*_RUN, value=pl.Series(kind.ravel(), dtype=pl.Float64)), chosen
+
+
+def _row(asked: pl.DataFrame, distance: Distance, options: dict[str, Any]) -> dict[str, Any]:
+    """Alpha of sets: that of their codes, with the distances of sets."""
+    questions = asked["question"].unique().sort().to_list()
+    sets, chosen = _sets(asked, questions)
     answered = asked.filter(pl.col("value").is_not_null())
-    several = complete.filter(pl.len().over("item", "condition") > 1)
+    several = sets.filter(pl.len().over("item", "condition") > 1)
     used = answered.join(several.select(_RUN), on=_RUN, how="semi", nulls_equal=True)
-    single = len(complete) - len(several)
-    row = counts(used, asked, incomplete=len(answered) - len(complete) * len(options), unpaired=single * len(options))
+    left_out = {"incomplete": len(answered) - len(sets) * len(questions)}
+    left_out["unpaired"] = (len(sets) - len(several)) * len(questions)
+    row = counts(used, asked, **left_out)
     if several.is_empty():
         return {**row, "reason": "no item has two complete sets"}
-    chosen, kind = np.unique(several.select(options).to_numpy() > 0, axis=0, return_inverse=True)
-    apart = distances(chosen, distance)
-    unit = several.select(pl.struct("item", "condition").rank("dense")).to_series().to_numpy().astype(np.int64) - 1
-    table_ = np.zeros((int(unit.max()) + 1, len(chosen)))
-    np.add.at(table_, (unit, kind.ravel()), 1.0)
-    size = table_.sum(axis=1)
-    within = np.einsum("uk,kl,ul->u", table_, apart, table_) / (size - 1)
-    sums = np.column_stack([within, size, table_])
-
-    def alpha(total: Floats) -> Floats:
-        share, number = total[:, 2:], total[:, 1]
-        by_chance = np.einsum("rk,kl,rl->r", share, apart, share) / (number * (number - 1))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(1 - total[:, 0] / number / by_chance)
-
-    estimate = float(alpha(sums.sum(axis=0, keepdims=True))[0])
-    if not np.isfinite(estimate):
+    apart = (np.arange(len(chosen)), distances(chosen, distance))
+    found = alpha(several, distance=apart, kinds="all", **options).row(0, named=True)
+    if found["estimate"] is None:
         return {**row, "reason": "all sets are the same"}
-    return {**row, "estimate": estimate, **how.stated(how.of_sums(sums, alpha))}
+    return {**row, **{name: found[name] for name in ("estimate", "low", "high", "over", "reason")}}
 
 
 def distances(sets: Any, distance: Distance) -> Floats:

@@ -12,13 +12,13 @@ from typing import Any, Final, Literal
 
 import numpy as np
 import polars as pl
-from scipy.special import stdtrit
+from scipy.special import expit, logit
 
 from vantage.errors import InputError
 from vantage.measures.audit.cards import COLUMN, UNKNOWN, Card, cards
 from vantage.measures.base import measure, table
 from vantage.measures.codes import encode
-from vantage.measures.intervals import Bounds
+from vantage.measures.intervals import Bounds, jackknife_interval
 from vantage.measures.presentation import Column, View
 from vantage.measures.ratings import Floats, Ints, Judgments
 from vantage.measures.reliability.variance_design import Design, Factor, shares
@@ -141,8 +141,6 @@ def _problem(card: Card, design: Design) -> str | None:
 
 
 def _estimated(design: Design, estimator: str) -> Floats:
-    if estimator not in ("moments", "reml"):
-        raise InputError(f"estimator '{estimator}' is not known", remedy="use moments or reml")
     found = design.variances()
     return design.likeliest() if estimator == "reml" and np.isfinite(found).all() else found
 
@@ -159,13 +157,14 @@ def _replicates(design: Design, estimator: str) -> Floats:
 
 
 def _bounds(estimate: float, left: Floats, confidence: float) -> Bounds:
-    """Jackknife bounds of a share or a reliability; a share that is estimated below zero still has a length."""
-    known = left[np.isfinite(left)]
-    if len(known) < 2:
-        return None, None
-    error = ((len(known) - 1) / len(known) * np.square(known - known.mean()).sum()) ** 0.5
-    reach = float(stdtrit(len(known) - 1, (1 + confidence) / 2)) * float(error)
-    return max(0.0, estimate - reach), max(0.0, min(1.0, estimate + reach))
+    """Jackknife bounds of a share or a reliability: as logits, or as it is where some estimates are not within 0 and 1.
+
+    Logits are less skewed. A share that is estimated below zero still has a length.
+    """
+    if 0 < estimate < 1 and bool(np.all((left > 0) & (left < 1))):
+        return jackknife_interval(estimate, left, confidence, logit, expit)
+    low, high = jackknife_interval(estimate, left, confidence)
+    return (None, None) if low is None or high is None else (max(0.0, low), max(0.0, min(1.0, high)))
 
 
 def _unbiased(variances: Floats) -> Floats:

@@ -59,9 +59,13 @@ class Comparisons:
 
     def without(self, method: Scoring, prior: float, seed: int) -> list[Statistics]:
         """The same without each rater in turn, or without each group of raters where they are many."""
-        raters = int(self.rater.max(initial=-1)) + 1
-        group = left_out_together(raters, np.random.default_rng(seed), LEFT_OUT_TABLES)[self.rater]
+        group = self.left_out_together(seed)
         return [self.kept(group != number).statistics(method, prior) for number in range(int(group.max()) + 1)]
+
+    def left_out_together(self, seed: int) -> Ints:
+        """For each judgment the number of the group of raters with which it is left out."""
+        raters = int(self.rater.max(initial=-1)) + 1
+        return left_out_together(raters, np.random.default_rng(seed), LEFT_OUT_TABLES)[self.rater]
 
     @property
     def appearances(self) -> Ints:

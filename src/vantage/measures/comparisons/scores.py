@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final, get_args
+from typing import Any, Final
 
 import numpy as np
 import polars as pl
 from scipy.stats import rankdata
 
-from vantage.errors import InputError, nearest
+from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.comparisons.comparisons import Comparisons, Scoring, compared, scores
-from vantage.measures.intervals import OVER, Over, percentile
+from vantage.measures.intervals import OVER, Bounds, Over, percentile
 from vantage.measures.presentation import Column, Extremes, View
-from vantage.measures.rater_variance import several_items
-from vantage.measures.ratings import By, Ints, Judgments, by_columns
-from vantage.measures.reliability.split_half import Correlation, whole_test
-from vantage.measures.resampling import Resampling
+from vantage.measures.rater_variance import FEW_RATERS, LEFT_OUT_TABLES, RaterVariance, several_items
+from vantage.measures.ratings import By, Floats, Ints, Judgments, by_columns
+from vantage.measures.reliability.split_half import Correlation, pearson_rows, whole_test
+from vantage.measures.resampling import Resampling, leave_out
 
 UNLINKED: Final = "the comparisons fall into {parts} parts that no tuple links, so their strengths cannot be compared"
 
@@ -73,7 +74,7 @@ def scaling(
     >>> scaling(duels, ci="none").select("member", "best", "estimate").rows()
     [('p', 2, 1.0), ('r', 1, 0.5), ('q', 0, 0.0)]
     """
-    _check(method, prior)
+    _check(prior)
     bootstrap = Resampling(ci, "percentile", resamples, confidence, seed, OVER)
     rows: list[dict[str, Any]] = []
     for row, made in compared(data, by, worst):
@@ -119,49 +120,111 @@ def scaling_split_half(
     correlation: Correlation = "pearson",
     spearman_brown: bool = False,
     splits: int = 100,
+    ci: Over = "auto",
+    confidence: float = 0.95,
     seed: int = 0,
 ) -> pl.DataFrame:
     """Split-half reliability of scores from comparisons (Kiritchenko & Mohammad 2017).
 
     The judgments of each tuple are split at random into two halves, members are scored in each, and the scores are
     correlated. `estimate` is the mean over the splits and `split_low`…`split_high` holds 95 % of them: it shows the
-    luck of the split, not the sample's, for which there is no interval. Tuples that were judged once are in one half.
+    luck of the split, not the sample's. `low`…`high` is the confidence interval for other tuples of these members,
+    other raters or both: tuples and raters are left out in turn, and correlations taken as Fisher's z. Tuples that
+    were judged once are in one half.
 
     >>> duels = {"item": [*"xxyyzz"], "rater": [*"ababab"], "value": [1, 1, 2, 2, 1, 1],
     ...          "item_1": [*"ppqqpp"], "item_2": [*"qqrrrr"]}
     >>> scaling_split_half(duels, splits=5)["estimate"][0]
     1.0
     """
-    _check(method, prior)
+    _check(prior)
     if splits < 1:
         raise InputError(f"{splits} splits cannot be drawn", remedy="ask for at least one")
-    fit, rows = scores(method, prior), []
+    bootstrap = Resampling(ci, confidence=confidence, seed=seed, over=OVER)
+    rows = []
     for row, made in compared(data, by, worst):
         row |= {"members": len(made.names), "estimate": None}
         if np.bincount(made.unit, minlength=1).max() < 2:
             rows.append({**row, "reason": "no tuple was judged twice"})
             continue
         rng = np.random.default_rng(seed)
-        correlations = []
-        for _ in range(splits):
-            half = _halves(made, rng)
-            first, second = fit(made.kept(half == 0)), fit(made.kept(half == 1))
-            both = np.isfinite(first) & np.isfinite(second)
-            x, y = first[both], second[both]
-            if correlation == "spearman":
-                x, y = rankdata(x), rankdata(y)
-            if both.sum() > 2 and x.std() > 0 and y.std() > 0:
-                correlations.append(float(np.corrcoef(x, y)[0, 1]))
-        if not correlations:
+        halves = [_halves(made, rng) for _ in range(splits)]
+        split = SplitScores(made, method, prior, correlation, halves)
+        drawn = split.correlations(np.ones((1, made.units)))[0]
+        drawn = drawn[np.isfinite(drawn)]
+        if not len(drawn):
             rows.append({**row, "reason": "the scores of the halves do not vary"})
             continue
-        found = np.array(correlations)
+        how = bootstrap.chosen(several_items(pl.DataFrame({"rater": made.rater, "item": made.unit})))
+        bounds = replace(split, halves=halves[:LEFT_OUT_SPLITS]).interval(float(drawn.mean()), how)
         if spearman_brown:
-            found = whole_test(found, np.full(len(found), 0.25))
-        low, high = percentile(found)
-        sd = float(found.std(ddof=1)) if len(found) > 1 else None
-        rows.append({**row, "estimate": float(found.mean()), "sd": sd, "split_low": low, "split_high": high})
+            drawn = _stepped_up(drawn)
+            low, high = (None if bound is None else float(_stepped_up(np.array([bound]))[0]) for bound in bounds)
+            bounds = low, high
+        split_low, split_high = percentile(drawn)
+        sd = float(drawn.std(ddof=1)) if len(drawn) > 1 else None
+        row |= {"estimate": float(drawn.mean()), "sd": sd, "split_low": split_low, "split_high": split_high}
+        reason = {"reason": FEW_RATERS} if how.ci in ("raters", "both") and bounds[0] is None else {}
+        rows.append(row | how.stated(bounds) | reason)
     return table(rows, [*_grouping(by), "question"])
+
+
+def _stepped_up(half: Floats) -> Floats:
+    return whole_test(half, np.full(len(half), 0.25))
+
+
+LEFT_OUT_SPLITS: Final = 10
+"""In how many of the splits tuples and raters are left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class SplitScores:
+    """Scores of members from two halves of the judgments, in several splits."""
+
+    made: Comparisons
+    method: Scoring
+    prior: float
+    correlation: Correlation
+    halves: list[Ints]
+
+    def correlations(self, weight: Floats) -> Floats:
+        """The correlation of the two halves, one row for each row of weights of tuples and one column per split."""
+        columns = []
+        for half in self.halves:
+            sides = [self.made.kept(half == side).statistics(self.method, self.prior)(weight) for side in (0, 1)]
+            both = np.isfinite(sides).all(axis=0)
+            if self.correlation == "spearman":
+                sides = [rankdata(np.where(both, side, np.nan), axis=1, nan_policy="omit") for side in sides]
+            first, second = (np.where(both, side, 0.0) for side in sides)
+            found = pearson_rows(first, second, 1e-24, both.astype(np.float64))
+            columns.append(np.where(both.sum(axis=1) > 2, found, np.nan))
+        return np.column_stack(columns)
+
+    def mean(self, weight: Floats) -> Floats:
+        """Fisher's z of their mean over the splits, as a column."""
+        return np.arctanh(np.clip(np.nanmean(self.correlations(weight), axis=1), -1 + 1e-12, 1 - 1e-12))[:, None]
+
+    def kept(self, mask: Any) -> SplitScores:
+        """The same splits of some of the judgments."""
+        return replace(self, made=self.made.kept(mask), halves=[half[mask] for half in self.halves])
+
+    def interval(self, estimate: float, how: Resampling) -> Bounds:
+        """The interval of the mean correlation, from tuples and raters that are left out in turn."""
+        if how.ci == "none" or self.made.units < 3:
+            return None, None
+        left_out = np.concatenate([self.mean(w) for w in leave_out(self.made.units, how.seed, LEFT_OUT_TABLES)])
+        tuples = RaterVariance.from_estimates(np.tile(left_out.T, (2, 1)))
+        group = self.made.left_out_together(how.seed)
+        without = (
+            [self.kept(group != number).mean for number in range(int(group.max()) + 1)] if how.ci != "items" else []
+        )
+        raters = RaterVariance.of_tables(without, self.made.units, how.seed)[0] if len(without) > 2 else None
+        used = {"items": tuples, "raters": raters}.get(how.ci) if how.ci != "both" else tuples and tuples.plus(raters)
+        if used is None:
+            return None, None
+        z = float(np.arctanh(np.clip(estimate, -1 + 1e-12, 1 - 1e-12)))
+        low, high = np.tanh(used.around(z, how.confidence))
+        return float(low), float(high)
 
 
 def _halves(made: Comparisons, rng: np.random.Generator) -> Ints:
@@ -179,8 +242,6 @@ def _grouping(by: By) -> list[str]:
     return [column for column in by_columns(by) if column != "question"]
 
 
-def _check(method: str, prior: float) -> None:
-    if method not in get_args(Scoring):
-        raise InputError(f"method '{method}' is not known", remedy=nearest(method, get_args(Scoring)))
+def _check(prior: float) -> None:
     if prior <= 0:
         raise InputError(f"prior {prior} is not above 0", remedy="use 0.5")

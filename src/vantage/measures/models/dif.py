@@ -49,7 +49,7 @@ VIEW: Final = View(
 
 
 _OF_ITEMS: Final = (
-    "item", "text", "estimate", "low", "high", "logits", "se", "p", "p_adjusted", "reason", "first_answers",
+    "item", "text", "estimate", "low", "high", "over", "logits", "se", "p", "p_adjusted", "reason", "first_answers",
     "second_answers",
 )  # fmt: skip
 
@@ -88,8 +88,6 @@ def dif(
     >>> dif(frame, between="group").filter(pl.col("p_adjusted") < 0.05)["item"].to_list()
     [7]
     """
-    if show not in ("items", "invariance"):
-        raise InputError(f"show '{show}' is not known", remedy="use items or invariance")
     extra = [between, *(column for column in ("kind", "text") if has_column(data, column) and column != between)]
     groupings: list[list[dict[str, Any]]] = []
     for part in parts(data, by, extra=extra):
@@ -145,7 +143,7 @@ def _compared(part: Part, between: str, groups: tuple[Any, Any], confidence: flo
         row["statistic"] = float(logits[n] ** 2 * information[n])
         p = float(chdtrc(1, row["statistic"]))
         ends = {"estimate": points[0][n], "low": points[1][n], "high": points[2][n], "logits": logits[n], "se": se[n]}
-        rows.append({**row, **{name: float(value) for name, value in ends.items()}, "p": p})
+        rows.append({**row, **{name: float(value) for name, value in ends.items()}, "over": "raters", "p": p})
     return rows
 
 

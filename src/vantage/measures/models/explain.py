@@ -100,8 +100,6 @@ def explain(
     >>> rows.select("component", pl.col("estimate").round(2)).rows()
     [('item', 2.16), ('rater', 0.5), ('residual', 0.84)]
     """
-    if show not in ("effects", "variance", "raters", "items", "interactions"):
-        raise InputError(f"show '{show}' is not known", remedy="use effects, variance, raters, items or interactions")
     columns, wanted = names(traits), names(interactions)
     kinds = has_column(data, "kind")
     rows: list[dict[str, Any]] = []
@@ -234,7 +232,7 @@ class Explanation:
         row = _spread("", estimate, variance, freedom, how)
         se = float(np.sqrt(variance))
         p = 2 * float(stdtr(min(freedom, 1e9), -abs(estimate) / se)) if se > 0 else None
-        return {"estimate": row["estimate"], "se": se, "low": row["low"], "high": row["high"], "p": p}
+        return {"estimate": row["estimate"], "se": se, "low": row["low"], "high": row["high"], "over": "both", "p": p}
 
     def _joint(self, term: Term, means: Floats, covariance: Floats, freedom: float, how: _How) -> dict[str, Any]:
         """The tests of a term, and the largest difference between two of its levels in points of the scale."""
@@ -323,7 +321,14 @@ class Explanation:
             component, fit.variances, fit.variance_intervals(how.confidence), strict=True
         ):
             size = int(self.ready.codes[name].max()) + 1 if name in self.ready.codes else None
-            row = {"component": name, "estimate": float(value), "low": low, "high": high, "levels": size}
+            row = {
+                "component": name,
+                "estimate": float(value),
+                "low": low,
+                "high": high,
+                "over": "both",
+                "levels": size,
+            }
             row |= {"sd": float(np.sqrt(value)), "share": float(value / total) if self.family == "gaussian" else None}
             rows.append({**row, "log_likelihood": fit.log_likelihood, "reason": reason})
         return rows
@@ -341,7 +346,7 @@ class Explanation:
             code = self.ready.codes[name]
             _, first = np.unique(code, return_index=True)
             first = first[code[first] >= 0]
-            label = "rater" if name == "rater" else "item"
+            label, over = ("rater", "items") if name == "rater" else ("item", "raters")
             own = {label: self.ready.frame[label].gather(first).to_list()}
             if name not in ("item", "rater"):
                 own["level"] = self.ready.frame[name.removeprefix("item × ")].gather(first).cast(pl.String).to_list()
@@ -349,7 +354,7 @@ class Explanation:
             for n, (value, se) in enumerate(zip(mean.tolist(), error.tolist(), strict=True)):
                 named = {column: values[n] for column, values in own.items()}
                 ends = {"estimate": value, "se": se, "low": value - reach * se, "high": value + reach * se}
-                rows.append({**named, **ends, "judgments": int(size[n])})
+                rows.append({**named, **ends, "over": over, "judgments": int(size[n])})
         return rows
 
 
@@ -375,8 +380,6 @@ def _family(asked: str, scale: Scale | None, ready: Prepared) -> str:
     two = len(scale.codes) == 2 if scale is not None and scale.codes else points == 2
     if asked == "auto":
         return "binary" if two else "gaussian"
-    if asked not in ("gaussian", "ordinal", "binary"):
-        raise InputError(f"family '{asked}' is not known", remedy="use gaussian, ordinal or binary")
     if asked == "binary" and points > 2:
         raise InputError(f"the answers have {points} values, not two", remedy="use family ordinal or gaussian")
     if asked == "ordinal" and points > MANY_POINTS:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -101,9 +101,6 @@ def facets(
     >>> rows.sort("estimate").select("rater", pl.col("estimate", "range_use").round(1)).row(0)
     ('r9', -2.8, -0.0)
     """
-    for name, given, known in (("show", show, Show), ("unconnected", unconnected, Unconnected)):
-        if given not in get_args(known):
-            raise InputError(f"{name} '{given}' is not known", remedy=f"use {', '.join(get_args(known))}")
     kinds = has_column(data, "kind")
     rows: list[dict[str, Any]] = []
     for part in parts(data, by, extra=["kind"] if kinds else []):
@@ -235,6 +232,7 @@ class Facets:
                         "se": float(errors[place]),
                         "low": middle - margin,
                         "high": middle + margin,
+                        "over": "items",
                         "infit": float(sums[1][place] / sums[2][place]),
                         "outfit": float(sums[3][place] / sums[0][place]),
                         "range_use": float(slope[place]),
@@ -290,7 +288,7 @@ class Facets:
             se = 1 / np.sqrt(max(slope, 1e-6))
             ends = {"estimate": severity, "se": se, "low": severity - reach * se, "high": severity + reach * se}
             fair = float(self.expected(np.array([self.origin - severity]))[0])
-            out.append({**row, **ends, "fair": fair, "range_use": 0.0, "reason": reason})
+            out.append({**row, **ends, "over": "items", "fair": fair, "range_use": 0.0, "reason": reason})
         return out
 
     def items(self, reach: float) -> list[dict[str, Any]]:
@@ -308,6 +306,7 @@ class Facets:
                 "se": float(spread[n]),
                 "low": float(mean[n] - reach * spread[n]),
                 "high": float(mean[n] + reach * spread[n]),
+                "over": "raters",
                 **dict(zip(("fair", "fair_low", "fair_high"), (float(values[n]) for values in ends), strict=True)),
                 "observed": float(observed[n]),
                 "judgments": int(size[n]),

@@ -204,8 +204,6 @@ class _Regression:
     def _family(self, part: Part) -> tuple[bool, float | None]:
         """Whether the regression is logistic, and the answer whose share it is of."""
         scale, family = part.scale(), self.options["family"]
-        if family not in ("auto", "linear", "logistic"):
-            raise InputError(f"family '{family}' is not known", remedy="use linear or logistic")
         several = len(scale.codes) if scale is not None and scale.codes else part.answered["value"].n_unique()
         logistic = family == "logistic" or (family == "auto" and (several <= 2 or self.options["value"] is not None))
         if not logistic and self.options["value"] is None:

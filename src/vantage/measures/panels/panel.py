@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, Literal, TypeAlias, get_args
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
-from scipy.special import stdtrit
 
 from vantage.errors import InputError, nearest
 from vantage.measures.base import measure, table
-from vantage.measures.intervals import Bootstrap, Bounds
+from vantage.measures.intervals import Bootstrap, jackknife_interval, student
 from vantage.measures.panels.answers import PanelAnswers
 from vantage.measures.panels.choice import Choice, choose, losses
 from vantage.measures.panels.preference import self_preference
@@ -110,8 +109,6 @@ def panel(
     >>> panel(answers, level="ordinal", ci="none").select("members", pl.col("estimate").round(1)).row(0)
     (3, 2.0)
     """
-    if show not in get_args(Show):
-        raise InputError(f"show '{show}' is not known", remedy=nearest(str(show), get_args(Show)))
     if show == "preference" and writer is None:
         raise InputError("no column names who wrote the items", remedy="pass writer, a column of the items")
     how = Bootstrap(ci, confidence=confidence, seed=seed)
@@ -188,10 +185,10 @@ def _stated(moments: ErrorMoments, how: Bootstrap, sizes: list[tuple[int, ...]])
     for size in range(len(sizes)):
         row = {
             "estimate": float(votes[size]),
-            **how.stated(_bounds(votes[size], without[:, size], how, np.log, np.exp)),
+            **how.stated(jackknife_interval(votes[size], without[:, size], how.confidence, np.log, np.exp)),
         }
         if len(sizes) > 1:
-            low, high = _bounds(gains[size], gains_without[:, size], how)
+            low, high = jackknife_interval(gains[size], gains_without[:, size], how.confidence)
             row |= {"gain": float(gains[size]), "gain_low": low, "gain_high": high}
         rows.append(row)
     return rows
@@ -214,7 +211,7 @@ def _matrix(answers: PanelAnswers, how: Bootstrap) -> list[dict[str, Any]]:
             rows.append({**row, "estimate": 1.0})
         else:
             near, others = (np.clip(one, -1 + 1e-12, 1 - 1e-12) for one in (estimates[cell], without[:, cell]))
-            bounds = _bounds(near, others, how, np.arctanh, np.tanh)
+            bounds = jackknife_interval(near, others, how.confidence, np.arctanh, np.tanh)
             rows.append({**row, "estimate": float(estimates[cell]), **how.stated(bounds)})
     return rows
 
@@ -224,27 +221,6 @@ def _without(moments: ErrorMoments, how: Bootstrap, statistics: Statistics) -> F
     blocks = leave_out(moments.items, how.seed) if how.ci == "items" else ()
     found = [statistics(block) for block in blocks]
     return np.concatenate(found) if found else np.empty((0, statistics(np.ones((1, moments.items))).shape[1]))
-
-
-def _bounds(
-    estimate: Floats,
-    without: Floats,
-    how: Bootstrap,
-    there: Callable[[Floats], Floats] = np.asarray,
-    back: Callable[[Floats], Floats] = np.asarray,
-) -> Bounds:
-    """The jackknife interval (Efron and Stein 1981) on a scale where the estimate is closer to normal.
-
-    Votes are taken as logarithms and correlations as Fisher's z: on their own scales intervals are too short.
-    """
-    defined = there(without[np.isfinite(without)])
-    groups = len(defined)
-    if groups < 3:
-        return None, None
-    error = np.sqrt((groups - 1) / groups * np.square(defined - defined.mean()).sum())
-    reach = float(stdtrit(groups - 1, (1 + how.confidence) / 2)) * error
-    low, high = (float(back(there(estimate) + side * reach)) for side in (-1, 1))
-    return low, high
 
 
 def _raters(answers: PanelAnswers, confidence: float) -> list[dict[str, Any]]:
@@ -264,7 +240,7 @@ def _raters(answers: PanelAnswers, confidence: float) -> list[dict[str, Any]]:
 
 def _mean(loss: Floats, confidence: float) -> dict[str, float]:
     mean, reach = float(loss.mean()), float(loss.std(ddof=1) / np.sqrt(len(loss)))
-    reach *= float(stdtrit(len(loss) - 1, (1 + confidence) / 2))
+    reach *= student(len(loss) - 1, confidence)
     return {"": mean, "_low": mean - reach, "_high": mean + reach}
 
 

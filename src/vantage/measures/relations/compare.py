@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
@@ -124,7 +124,7 @@ def compare(
     >>> compare(answers, between="condition").select("first", "difference", pl.col("p").round(4)).rows()
     [('context', 1.25, 0.0154)]
     """
-    _check(test, effect, between, unit)
+    _check(between, unit)
     keys = None if unit is None else names(unit)
     how = Resampling("none" if ci == "none" else "items", interval, resamples, confidence, seed)
     present = judgments_frame(data, [between])[between].drop_nulls().unique().sort().to_list()
@@ -268,12 +268,9 @@ class Sample:
         return answered.join(self.units, on=list(keys), how="semi", nulls_equal=True)
 
 
-def _check(test: str | None, effect: str | None, between: str, unit: By | None) -> None:
+def _check(between: str, unit: By | None) -> None:
     if unit is not None and between in names(unit):
         raise InputError(f"column '{between}' cannot be both compared and the unit", remedy="choose another unit")
-    for name, given, known in (("test", test, get_args(Test)), ("effect", effect, get_args(Effect))):
-        if given is not None and given not in known:
-            raise InputError(f"{name} '{given}' is not known", remedy=nearest(given, known))
     if unit is None and between == "item":
         raise InputError("column 'item' cannot be both compared and the unit", remedy="pass unit, for example rater")
 

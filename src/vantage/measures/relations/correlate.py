@@ -22,7 +22,6 @@ from vantage.measures.presentation import Against, Column, Extremes, View
 from vantage.measures.ratings import By, Floats, Judgments
 from vantage.measures.relations.correlations import (
     Correlation,
-    check_correlation,
     coefficient,
     p_value,
     weighted_correlation,
@@ -134,9 +133,6 @@ def correlate(
     >>> correlate(answers, correlation="spearman", ci="none").select("first", "second", "estimate").rows()
     [('skill', 'trust', 0.5)]
     """
-    check_correlation(correlation)
-    if aggregate not in {"mean", "median"}:
-        raise InputError(f"aggregate '{aggregate}' is not known", remedy="use mean or median")
     how = Resampling(ci, interval, resamples, confidence, seed)
     others = names(outside)
     rows: list[dict[str, Any]] = []

@@ -6,7 +6,6 @@ from typing import Final, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from vantage.errors import InputError, nearest
 from vantage.measures.ratings import Floats
 
 Correlation: TypeAlias = Literal["pearson", "spearman", "kendall"]
@@ -16,12 +15,6 @@ _CELLS: Final = 2000
 """Above this many distinct pairs of values, Kendall's tau is counted resample by resample."""
 _KINDS: Final = 250
 """Up to this many distinct pairs of values, as ratings have, a resample is told by how often it has each of them."""
-
-
-def check_correlation(name: str) -> None:
-    """Refuses a coefficient that does not exist."""
-    if name not in CORRELATIONS:
-        raise InputError(f"correlation '{name}' is not known", remedy=nearest(name, CORRELATIONS))
 
 
 def coefficient(x: Floats, y: Floats, method: Correlation) -> float:

@@ -97,10 +97,6 @@ def ranks(
     if score not in METRICS or score in {"precision", "recall", "f1"} or score.endswith("_class"):
         single = [m for m in METRICS if not m.endswith("_class")]
         raise InputError(f"score '{score}' is not one number per system", remedy=nearest(score, single))
-    if correlation not in {"spearman", "kendall"}:
-        raise InputError(f"correlation '{correlation}' is not for ranks", remedy="use spearman or kendall")
-    if per not in {"all", "system", "pair", "resample"}:
-        raise InputError(f"per '{per}' is not known", remedy="use all, system, pair or resample")
     how = Resampling(ci, interval, resamples, confidence, seed)
     data = _with_items(data) if reference is None else data
     columns = list(dict.fromkeys([*names(by), between, system]))

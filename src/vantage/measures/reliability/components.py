@@ -7,11 +7,11 @@ from typing import Any, Final, Literal
 import numpy as np
 import polars as pl
 
-from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.intervals import OVER, Bootstrap, Over, doubted
 from vantage.measures.parts import check_level, counts, names, parts
 from vantage.measures.presentation import Column, View
+from vantage.measures.rater_variance import several_items
 from vantage.measures.ratings import By, Judgments
 from vantage.measures.reliability.variance_design import Design, shares
 from vantage.measures.reliability.variance_draws import interval_of, variance_draws
@@ -51,18 +51,16 @@ def components(
     answers), and `moments` where it has none. `estimate` is the share of the total, with negative
     variances counted as zero.
 
-    The interval is over other items and other raters ("auto", both), over items with these raters, or over raters
-    with these items. It comes from draws of generalised pivotal quantities (see
-    `variance_draws`), so that few raters make it long and not wrong. The levels of a trait are
+    The interval is over other items and other raters ("auto", both, however few raters there are; `reason` says so
+    below ten), over items with these raters, or over raters with these items. It comes from draws of generalised
+    pivotal quantities (see `variance_draws`), so that few raters make it long and not wrong. The levels of a trait are
     taken as they are. Codes are taken as numbers: the scale must be ordered.
 
     >>> answers = [[1, 2, 3, 4], [2, 3, 4, 5], [1, 3, 3, 5]]
     >>> components(answers, ci="none").select("component", pl.col("variance").round(3)).rows()
     [('item', 1.889), ('rater', 0.222), ('residual', 0.111)]
     """
-    if estimator not in ("auto", "moments", "reml"):
-        raise InputError(f"estimator '{estimator}' is not known", remedy="use auto, moments or reml")
-    over = Bootstrap("both" if ci == "auto" else ci, confidence=confidence, over=OVER)
+    asked = Bootstrap(ci, confidence=confidence, over=OVER)
     traits = names(trait)
     rows: list[dict[str, Any]] = []
     for part in parts(data, by, extra=traits):
@@ -71,6 +69,7 @@ def components(
         used = part.answered.filter(known) if known else part.answered
         based_on = counts(used, part.frame, no_trait=len(part.answered) - len(used))
         design = Design.of(used, traits, interaction)
+        over = asked.modelled(several_items(used))
         reason = design.problem()
         variances = design.variances() if reason is None else np.empty(0)
         if reason is None and not np.isfinite(variances).all():

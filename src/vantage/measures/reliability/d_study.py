@@ -18,6 +18,7 @@ from vantage.measures.base import measure, table
 from vantage.measures.intervals import OVER, Bootstrap, Over, doubted
 from vantage.measures.parts import check_level, counts, names, parts
 from vantage.measures.presentation import Column, View
+from vantage.measures.rater_variance import several_items
 from vantage.measures.ratings import By, Floats, Judgments
 from vantage.measures.reliability.variance_design import Design
 from vantage.measures.reliability.variance_draws import interval_of, variance_draws
@@ -63,8 +64,6 @@ def d_study(
     >>> found.select("raters_each", pl.col("estimate", "dependability").round(3)).rows()
     [(1, 0.944, 0.85), (3, 0.981, 0.944)]
     """
-    if score not in ("item", "rater"):
-        raise InputError(f"score '{score}' is not known", remedy="use item or rater")
     for name, sizes in (("items", items), ("raters", raters), ("samples", samples)):
         if not sizes or min(sizes) < 1:
             raise InputError(f"{name} must be whole numbers from 1 up", remedy="use for example 1,2,5")
@@ -73,13 +72,14 @@ def d_study(
         raise InputError(
             f"the score of one {score} is not a mean over {unused}", remedy=f"leave {unused} out, or score {unused}"
         )
-    how = Bootstrap("both" if ci == "auto" else ci, confidence=confidence, over=OVER)
+    asked = Bootstrap(ci, confidence=confidence, over=OVER)
     others = raters if score == "item" else items
     rows: list[dict[str, Any]] = []
     for part in parts(data, by):
         check_level(part.scale(), part.frame, "a variance")
         about = {**part.key, "score": score, **counts(part.answered, part.frame)}
         design = Design.of(part.answered)
+        how = asked.modelled(several_items(part.answered))
         variances = design.best() if design.problem() is None else np.full(1, np.nan)
         repeated = len(variances) == 4
         drawn = None

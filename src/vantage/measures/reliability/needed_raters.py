@@ -85,8 +85,6 @@ def needed_raters(
         raise InputError(f"confidence {confidence} is not between 0 and 1", remedy="use for example 0.95")
     if up_to < 1 or resamples < 1:
         raise InputError("up_to and resamples must be at least 1", remedy="use for example 10 and 1000")
-    if method not in ("prophecy", "subsample"):
-        raise InputError(f"method '{method}' is not known", remedy="use prophecy or subsample")
     chosen = Choice.of(data, by, Bootstrap(ci, "percentile", resamples, confidence, seed, OVER))
     rows: list[dict[str, Any]] = []
     for whole in groups(data, by):
@@ -139,7 +137,8 @@ def _prophecy(group: Group, *, target: float, up_to: int, how: Bootstrap) -> lis
 
 
 def _stepped(reliability: float | None, k: int) -> float | None:
-    return None if reliability is None else stepped_up(reliability, k)
+    # Below zero the formula has a pole, behind which it gives reliabilities above 1.
+    return None if reliability is None else stepped_up(max(reliability, 0.0), k)
 
 
 def _subsample(group: Group, *, target: float, up_to: int, how: Bootstrap) -> list[dict[str, Any]]:

@@ -14,7 +14,6 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from vantage.errors import InputError
 from vantage.measures.base import measure, table
 from vantage.measures.parts import Part, check_level, counts, parts
 from vantage.measures.presentation import Column, View
@@ -74,8 +73,6 @@ def rater_quality(
     >>> worst["rater"], worst["flags"][0]
     (3, 'answers run against the others (r = -1.00, 95 % CI -1.00 to -0.96)')
     """
-    if correlation not in ("pearson", "spearman"):
-        raise InputError(f"correlation '{correlation}' is not known", remedy="use pearson or spearman")
     timed = _is_timed(data)
     rows: list[dict[str, Any]] = []
     for part in parts(data, by, extra=["seconds"] if timed else []):

@@ -266,8 +266,3 @@ def _check(metric: str | Sequence[str] | None, missing: str, opt_outs: str, per:
     for name in [metric] if isinstance(metric, str) else metric or ():
         if name not in METRICS:
             raise InputError(f"metric '{name}' is not known", remedy=nearest(name, METRICS))
-    for option, value in (("missing", missing), ("opt_outs", opt_outs)):
-        if value not in {"left_out", "wrong"}:
-            raise InputError(f"{option} '{value}' is not known", remedy="use left_out or wrong")
-    if per not in {"mean", "person"}:
-        raise InputError(f"per '{per}' is not known", remedy="use mean or person")

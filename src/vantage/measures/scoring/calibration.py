@@ -70,8 +70,6 @@ def calibration(
     """
     if bins < 1 or smoothing < 0:
         raise InputError("bins must be at least 1 and smoothing at least 0", remedy="use for example 10 and 0.5")
-    if per not in ("score", "bin"):
-        raise InputError(f"per '{per}' is not known", remedy="use score or bin")
     how = Resampling(ci, interval, resamples, confidence, seed)
     keys, columns = names(match), names(by)
     tested, judges = under_test_and_judges(data, list(dict.fromkeys([*columns, *keys])), raters, people)

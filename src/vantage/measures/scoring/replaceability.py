@@ -105,7 +105,8 @@ def alt_test(
     >>> alt_test(table, alignment="accuracy", models=["3"]).select("estimate", "passes", "advantage").rows()
     [(1.0, True, 1.0)]
     """
-    _check(alignment, epsilon, test, per)
+    if not 0 <= epsilon < 1:
+        raise InputError(f"epsilon {epsilon} is not between 0 and 1", remedy="use for example 0.1")
     keys = names(match)
     of_people = per == "model" and "item" in keys
     bootstrap = Resampling(
@@ -375,14 +376,3 @@ def _alignment(part: Part, level: Level | None) -> Alignment:
             remedy="pass alignment='accuracy', 'rmse' or 'mae', or a level",
         )
     return "accuracy" if asked == "nominal" else "rmse"
-
-
-def _check(alignment: str | None, epsilon: float, test: str | None, per: str) -> None:
-    if alignment not in {None, "accuracy", "rmse", "mae"}:
-        raise InputError(f"alignment '{alignment}' is not known", remedy="use accuracy, rmse or mae")
-    if test not in {None, "t", "wilcoxon"}:
-        raise InputError(f"test '{test}' is not known", remedy="use t or wilcoxon")
-    if per not in {"model", "person"}:
-        raise InputError(f"per '{per}' is not known", remedy="use model or person")
-    if not 0 <= epsilon < 1:
-        raise InputError(f"epsilon {epsilon} is not between 0 and 1", remedy="use for example 0.1")

@@ -9,13 +9,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import Any, Final, Literal, TypeAlias
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from vantage.errors import InputError, nearest
+from vantage.errors import InputError
 from vantage.measures.base import measure
 from vantage.measures.codes import dense, encode
 from vantage.measures.intervals import OVER, Method, Over
@@ -37,7 +37,6 @@ from vantage.measures.resampling import Resampling, UnitValues, item_codes, mean
 from vantage.measures.variation.spread import CATEGORY, Per
 
 Distance: TypeAlias = Literal["jsd", "js_distance", "kl", "cross_entropy", "manhattan", "euclidean", "wasserstein"]
-DISTANCES: Final[tuple[Distance, ...]] = get_args(Distance)
 
 Bools: TypeAlias = NDArray[np.bool_]
 
@@ -105,7 +104,7 @@ def distance(
     [1.0, 0.5]
     """
     metrics = [metric] if isinstance(metric, str) else list(metric)
-    _check(metrics, base, smoothing, normalise, opt_outs)
+    _check(metrics, smoothing, normalise, opt_outs)
     bootstrap = Resampling(ci, interval, resamples, confidence, seed, OVER)
     keys = [column for column in names(match) if column != between]
     ends = _ends(data)
@@ -278,10 +277,8 @@ def _beyond(cells: Cells, units: Floats, metric: DistanceMetric, relabellings: i
     }
 
 
-def _check(metrics: Sequence[str], base: str, smoothing: float, normalise: bool, opt_outs: bool) -> None:
+def _check(metrics: Sequence[str], smoothing: float, normalise: bool, opt_outs: bool) -> None:
     for name in metrics:
-        if name not in DISTANCES:
-            raise InputError(f"metric '{name}' is not known", remedy=nearest(name, DISTANCES))
         if normalise and name in _UNBOUNDED:
             raise InputError(f"{name} has no largest value to divide by", remedy="leave normalise out")
         if opt_outs and name == "wasserstein":
@@ -289,8 +286,6 @@ def _check(metrics: Sequence[str], base: str, smoothing: float, normalise: bool,
                 "an opt-out has no place on the scale, so wasserstein cannot count it",
                 remedy="leave opt_outs out",
             )
-    if base not in {"nats", "bits"}:
-        raise InputError(f"base '{base}' is not known", remedy="use nats or bits")
     if smoothing < 0:
         raise InputError(f"smoothing {smoothing} is negative", remedy="use for example 0.5")
 

@@ -112,8 +112,6 @@ def entropy(
     >>> entropy(votes, base="bits")["estimate"].to_list()
     [1.0]
     """
-    if base not in {"nats", "bits", "k"}:
-        raise InputError(f"base '{base}' is not known", remedy="use nats, bits or k")
     how = Resampling(ci, interval, resamples, confidence, seed, OVER)
     known = _categories(data, opt_outs) if normalise or base == "k" else {}
     chosen = Choice.of(data, by, how)
@@ -296,8 +294,6 @@ def opposed_items(
     >>> opposed_items(votes, ci="none")["estimate"].to_list()
     [0.5]
     """
-    if aggregate not in {"mean", "median", "votes"}:
-        raise InputError(f"aggregate '{aggregate}' is not known", remedy="use mean, median or votes")
     chosen = Choice.of(data, by, Resampling(ci, interval, resamples, confidence, seed, OVER))
     keys = ("item", "condition")
     rows, frames = [], []

@@ -65,7 +65,9 @@ class Answers:
         ]
         self.models = {question.id: _model(question, pilot) for question in questions}
         self._checks = {
-            " ".join(check.instruction.split()): check for block in study.blocks for check in block.checks.values()
+            (" ".join(check.instruction.split()), check.question): check
+            for block in study.blocks
+            for check in block.checks.values()
         }
         quizzes = [phase.quiz for phase in phases_of(study.plan) if phase.quiz]
         self._quiz = {q.ask: q.options[q.answer - 1] for quiz in quizzes for q in quiz.questions}
@@ -136,8 +138,8 @@ class Answers:
         asked = self.asked(one.asks)
         if asked is None:
             return []
-        check = self._checks.get(page.instruction)
-        if check is not None and check.question == asked.question.id:
+        check = self._checks.get((page.instruction, asked.question.id))
+        if check is not None:
             return [value for value, _ in one.options if value in {show_code(code) for code in check.accept}]
         gold = next((part for text, part in self._gold.items() if text and text in page.item), None)
         if gold is not None and asked.question.id in gold.accept and not page.instruction:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
 import polars as pl
 from scipy.special import bdtr
 
+from vantage.adaptive.simulated import VIEW as SAVINGS
+from vantage.adaptive.simulated import WORTH
+from vantage.adaptive.until import Until
 from vantage.collect.block_document import AttentionPart, GoldPart
 from vantage.collect.phases import accepts
 from vantage.collect.service import StudyService
@@ -19,6 +22,7 @@ from vantage.collect.views import RaterRow
 from vantage.measures.agreement.alpha import alpha
 from vantage.measures.presentation import Column, Fact, View
 from vantage.measures.ratings import Floats
+from vantage.planning.adapting import RULES, worth_on
 from vantage.planning.model import RatingModel
 from vantage.planning.precision import Layout
 from vantage.recruit.on_prolific import ProlificRecruiter
@@ -90,6 +94,17 @@ VIEWS: Final = {
         ),
         notes=("Expected is the chance that answers at random fail more checks than the study allows.",),
     ),
+    "adapting": replace(
+        SAVINGS,
+        says=(
+            Fact(
+                "An adaptive study is worth it: {rows} of the ratings would be saved.",
+                row="{question} (until {until}) {saved}",
+                where="worth",
+                none=f"An adaptive study is not worth it: no rule saves {100 * WORTH:.0f} % of the ratings or more.",
+            ),
+        ),
+    ),
     "stuck": View("Pages that people could not pass", columns={"why": Column("what the page said")}),
 }
 """How each table is shown."""
@@ -106,6 +121,8 @@ class Rehearsal:
     reliability: pl.DataFrame
     checks: pl.DataFrame
     """No rows where the study has no checks and nobody was flagged."""
+    adapting: pl.DataFrame
+    """What rules that give more ratings to some items than to others would save, by question."""
     stuck: pl.DataFrame
     """Pages that somebody could not pass; `nobody` says whether nobody could."""
     people: pl.DataFrame
@@ -175,8 +192,8 @@ def results(
         }
         for guest in unneeded
     ]
-    told = pl.DataFrame(everyone, infer_schema_length=None).sort("person")
-    finished = told.filter(outcome="finished")
+    everybody = pl.DataFrame(everyone, infer_schema_length=None).sort("person")
+    finished = everybody.filter(outcome="finished")
     times = finished["minutes"].to_numpy() if len(finished) else np.array([np.nan])
     slow = float(np.quantile(times, 0.9))
     verdict = "Everything that was wanted was collected."
@@ -189,12 +206,12 @@ def results(
     if len(stuck) and stuck["nobody"].any():
         verdict += f" {int(stuck['nobody'].sum())} page(s) nobody could pass."
     summary = {
-        "people": len(told),
+        "people": len(everybody),
         "came": len(walkers),
         "finished": len(finished),
-        "screened_out": int((told["outcome"] == "ended early").sum()),
-        "declined": int((told["outcome"] == "declined").sum()),
-        "left": int(told["outcome"].is_in(["returned", "vanished"]).sum()),
+        "screened_out": int((everybody["outcome"] == "ended early").sum()),
+        "declined": int((everybody["outcome"] == "declined").sum()),
+        "left": int(everybody["outcome"].is_in(["returned", "vanished"]).sum()),
         "not_needed": len(unneeded),
         "median_minutes": float(np.median(times)),
         "slow_minutes": slow,
@@ -210,7 +227,7 @@ def results(
         "verdict": verdict,
     }
     outcomes = (
-        told.group_by("kind", maintain_order=True)
+        everybody.group_by("kind", maintain_order=True)
         .agg(
             pl.len().alias("people"),
             *((pl.col("outcome") == one).sum().alias(one.replace(" ", "_")) for one in _ENDS),
@@ -219,6 +236,7 @@ def results(
         .with_columns(pl.col("kind").replace_strict({kind: b.says for kind, b in KINDS.items()}).alias("behaviour"))
         .sort("people", descending=True)
     )
+    judgments = service.researchers.corpus().filter(~pl.col("excluded")).judgments
     flags = [
         (walker.guest, rows.get(person.rater))
         for walker in walkers
@@ -228,10 +246,11 @@ def results(
         study.id,
         pl.DataFrame([summary]),
         outcomes,
-        _reliability(service, answers, walkers, seed),
+        _reliability(study, judgments, answers, walkers, seed),
         _checks(study, flags),
+        _adapting(study, judgments),
         stuck,
-        told.drop("rater"),
+        everybody.drop("rater"),
         _assumptions(answers, minutes),
     )
 
@@ -345,10 +364,24 @@ def expected_alpha(model: RatingModel, layout: Layout, seed: int) -> tuple[float
     return float(np.mean(estimates)), float(np.mean(widths))
 
 
-def _reliability(service: StudyService, answers: Answers, walkers: list[Walker], seed: int) -> pl.DataFrame:
+def _adapting(study: AnnotationStudy, judgments: pl.DataFrame) -> pl.DataFrame:
+    """What the study's own rule would save on each question, or the usual rules where it has none."""
+    own = study.plan.adaptive
+    rules = [Until.parse(own.until)] if own else RULES
+    rows = []
+    for question in {q.id: q for block in study.blocks for group in block.groups for q in group}.values():
+        answers = judgments.filter(pl.col("value").is_not_null(), question=question.id)
+        codes = np.array(sorted(option.code for option in question.scale.options))
+        if len(answers) and not question.scale.slides:
+            saved = worth_on(answers, codes, [rule for rule in rules if rule.by_item])
+            rows.append(saved.select(pl.lit(question.id).alias("question"), pl.exclude("sentence")))
+    return pl.concat([row for row in rows if len(row)]) if any(map(len, rows)) else pl.DataFrame()
+
+
+def _reliability(
+    study: AnnotationStudy, judgments: pl.DataFrame, answers: Answers, walkers: list[Walker], seed: int
+) -> pl.DataFrame:
     """Alpha of each question: as planned and with its interval's width, and as it came out."""
-    study = service.study
-    judgments = service.researchers.corpus().filter(~pl.col("excluded")).judgments
     chance = tuple(walker.guest.behaviour.random for walker in walkers if walker.outcome in ("finished", "vanished"))
     rows = []
     expected: dict[Any, tuple[float, float]] = {}
@@ -363,10 +396,10 @@ def _reliability(service: StudyService, answers: Answers, walkers: list[Walker],
         per_item = max(2, round(len(part) / items))
         mixed = MixedModel(model.codes, model.level, model.cuts, model.item, model.rater, chance)
         layout = Layout(items, per_item, raters)
-        told = (level, model.codes.tobytes(), model.cuts.tobytes(), model.item, model.rater, layout)
-        if told not in expected:
-            expected[told] = expected_alpha(mixed, layout, seed)
-        predicted, width = expected[told]
+        design = (level, model.codes.tobytes(), model.cuts.tobytes(), model.item, model.rater, layout)
+        if design not in expected:
+            expected[design] = expected_alpha(mixed, layout, seed)
+        predicted, width = expected[design]
         low, high = row["low"], row["high"]
         rows.append(
             {
