@@ -151,15 +151,12 @@ class OpenAIModel(RemoteModel):
         The client's typed objects would cost more than the request itself: 3.2 ms of processor time for
         each call against 1.2 ms this way.
         """
-        while True:
-            body = self._body(request, depth)
-            if replies > 1 and "n" not in self._left_out:
-                body["n"] = replies
-            try:
-                return await self._client.post(self._protocol.path, body=body, cast_to=object)
-            except openai.APIStatusError as error:
-                if not self.leaves_out(of_client(error), body):
-                    raise
+
+        def body() -> dict[str, Any]:
+            made = self._body(request, depth)
+            return {**made, "n": replies} if replies > 1 and "n" not in self._left_out else made
+
+        return await self.sent(body, lambda body: self._client.post(self._protocol.path, body=body, cast_to=object))
 
     def body(self, request: Request, options: Sequence[str] = ()) -> dict[str, Any]:
         """What is sent for a request, or to score options, without the parameters that the endpoint rejects."""

@@ -11,7 +11,7 @@ import math
 import os
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from typing import Any, ClassVar, Final, TypeVar
 from urllib.parse import urlsplit
 
@@ -192,6 +192,16 @@ class RemoteModel(ABC):
             future.cancel()
             raise
         return result
+
+    async def sent(self, body: Callable[[], dict[str, Any]], send: Callable[[dict[str, Any]], Awaitable[T]]) -> T:
+        """The endpoint's answer to a body, which is made anew without each parameter that it turns out to reject."""
+        while True:
+            tried = body()
+            try:
+                return await send(tried)
+            except self.errors as error:
+                if not self.leaves_out(self._fault(error), tried):
+                    raise
 
     def leaves_out(self, fault: Fault, sent: Mapping[str, Any]) -> bool:
         """Whether a fault names a parameter of what was sent without which it can be sent; from now on it is."""
