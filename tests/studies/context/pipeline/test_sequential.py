@@ -25,6 +25,7 @@ FULL = 40 * 20
 """Answers per item of the full plan of one method."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("several", "least", "requests"), [(5, 0.95, 0.04 * FULL), (1, 0.88, 0.04 * FULL)])
 def test_items_keep_the_order_of_the_full_plan_at_a_fraction_of_its_calls(
     several: int, least: float, requests: float
@@ -35,6 +36,7 @@ def test_items_keep_the_order_of_the_full_plan_at_a_fraction_of_its_calls(
     assert answers <= several * asked + 1e-9
 
 
+@pytest.mark.slow
 def test_readers_stop_about_some_items_and_go_on_about_others() -> None:
     corpus, model = planted_corpus(["clear"] * 8 + ["ambiguous"] * 8), Planted()
     found = simulate(corpus, "sarcasm", Simulator(model, answers="sampling", most=40), "persona")
