@@ -66,6 +66,7 @@ def test_replies_of_a_very_small_model_are_read_as_meant() -> None:
     assert read_as_meant("smollm2.jsonl") == {"": (89, 87, 1), "ninth": (157, 148, 0)}
 
 
+@pytest.mark.slow
 def test_replies_of_a_model_that_was_never_taught_to_answer_are_read_as_meant() -> None:
     # Gemma 3 270M without instruction tuning, asked in eight ways about 88 questions; no reply of this model was seen
     # before. When each part was first read: 525 of 585 (37 invented), 550 of 584 (14), 314 of 320 (5), 247 of 259 (5);

@@ -156,9 +156,13 @@ class RemoteModel(ABC):
 
         A reply that drips in never makes a client's timeout ring, which only watches single reads.
         """
+        return await self._timed(self._scored(request, options) if options else self._answered(request))
+
+    async def _timed(self, work: Coroutine[Any, Any, T]) -> T | Completion:
+        """The result of one try, or the completion that a lasting fault amounts to."""
         try:
             async with asyncio.timeout(self._timeout):
-                return await (self._scored(request, options) if options else self._answered(request))
+                return await work
         except self.errors as error:
             return self._ended(self._fault(error))
         except TimeoutError:
