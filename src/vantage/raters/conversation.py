@@ -106,8 +106,8 @@ class Conversations:
             if reply.value is None or reply.value < RELEVANT:
                 return rows
             # What came to the persona's mind stands before the question, so that it answers from there.
-            *before, question = call.request.messages
-            call = replace(call, request=replace(call.request, messages=(*before, *recalled, question)))
+            *before, last = call.request.messages
+            call = replace(call, request=replace(call.request, messages=(*before, *recalled, last)))
         if style.sampling:
             return [*rows, (yield from self._sampled(call))]
         completion, replies = yield from self._answer(call)
