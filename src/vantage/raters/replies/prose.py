@@ -59,6 +59,11 @@ _LEFT_OPEN = re.compile(
     r"\banswer\s?:\s?[\"'*_]{0,3}(?:X|\.{3}|_{2,9}|\[[^\[\]\n]{0,40}\])?[\"'*_.]{0,3}\s*$", re.IGNORECASE
 )
 """An answer line at the end that is as empty as in the prompt; what was said before is not the answer."""
+_ANSWER_LINE = re.compile(
+    r"^[\W_]{0,6}(?:(?:my|the|final)\s){0,2}(?:answer|rating|score|label|choice|response|verdict)[*_\"']{0,4}\s?:(?=.*\w)",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""One of several lines that announce an answer; where the last one has none, those before do not count."""
 _UNSURE = re.compile(r"[,.!]?\s(?:i(?:'m|\sam)\snot\ssure|i\sdon't\sknow)\b", re.IGNORECASE)
 _DECLINING = re.compile(r"^\W{0,3}(?:ambiguous|not[ _]mentioned)\s?=.{0,200}$", re.IGNORECASE | re.MULTILINE)
 """An opt-out with what it means, as a prompt lists it."""
@@ -100,6 +105,9 @@ class Prose:
         start, marker = max(marked, key=lambda place: place[0], default=(0, None))
         if _LEFT_OPEN.search(self.shown):
             return unparsed("no-answer")
+        lines = list(_ANSWER_LINE.finditer(self.shown))
+        if marker is not None and len(lines) > 1 and start < lines[-1].start():
+            return unparsed("several")
         if {reading.value is None for _, reading in marked if reading.usable} == {True, False}:
             return unparsed("conflict")
         if _said_twice(self.shown, marked):
