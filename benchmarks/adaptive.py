@@ -19,7 +19,7 @@ from benchmarks.calibration import dices
 from benchmarks.planning import wcsent
 from vantage.adaptive.distributions import Distributions, Z, width
 from vantage.adaptive.sequential import always_valid
-from vantage.adaptive.simulated import Savings, drawn_shares, followed, mean_saved, oracle_ratings, savings, widest
+from vantage.adaptive.simulated import Savings, drawn_shares, followed, oracle_ratings, savings, widest
 from vantage.adaptive.until import Until
 from vantage.measures.ratings import Floats, Ints
 from vantage.planning.model import RatingModel
@@ -28,6 +28,12 @@ UNSAFE = 2
 """The code of "Yes, unsafe" in DICES."""
 WIDTHS = ("width 0.3", "width 0.4")
 LEAST = 3
+
+
+def mean_saved(shares: Floats, codes: Floats) -> float:
+    """The share of ratings that an oracle saves for the mean of these items."""
+    variance = np.clip(shares @ np.square(codes) - np.square(shares @ codes), 0, None)
+    return float(1 - np.sqrt(variance).mean() ** 2 / variance.mean()) if variance.any() else 0.0
 
 
 def table_of(frame: pl.DataFrame) -> Ints:
@@ -49,7 +55,7 @@ def drawn_answers(shares: Floats, most: int, rng: np.random.Generator) -> Ints:
 
 def corpora() -> dict[str, tuple[Floats, Callable[[np.random.Generator], Ints], Floats]]:
     """True distributions, answers in random order, and codes of the options, by corpus."""
-    found: dict[str, tuple[Floats, Callable[[np.random.Generator], Ints], Floats]] = {}
+    corpora: dict[str, tuple[Floats, Callable[[np.random.Generator], Ints], Floats]] = {}
     if (frame := dices()) is not None:
         whole = table_of(frame)
         for name, table, codes in (
@@ -57,20 +63,20 @@ def corpora() -> dict[str, tuple[Floats, Callable[[np.random.Generator], Ints], 
             ("DICES-350, three answers", whole, np.array([0.0, 1.0, 2.0])),
         ):
             shares = counts_of(table, len(codes)) / table.shape[1]
-            found[name] = (shares, lambda rng, table=table: rng.permuted(table, axis=1), codes)  # type: ignore[misc]
+            corpora[name] = (shares, lambda rng, table=table: rng.permuted(table, axis=1), codes)  # type: ignore[misc]
     if (frame := wcsent()) is not None:
         codes = np.unique(frame["value"].to_numpy())
         item = frame["item"].rank("dense").to_numpy().astype(np.int64) - 1
         counts = np.zeros((item.max() + 1, len(codes)))
         np.add.at(counts, (item, np.searchsorted(codes, frame["value"].to_numpy())), 1)
         shares = drawn_shares(counts[counts.sum(axis=1) >= 3], np.random.default_rng(0))
-        found["W&C-Sent, trust"] = (shares, lambda rng, shares=shares: drawn_answers(shares, 150, rng), codes)  # type: ignore[misc]
+        corpora["W&C-Sent, trust"] = (shares, lambda rng, shares=shares: drawn_answers(shares, 150, rng), codes)  # type: ignore[misc]
     for name, strength, mean in (("simulated, clear items", 0.5, 0.2), ("simulated, all alike", 50.0, 0.4)):
         rng = np.random.default_rng(1)
         share = rng.beta(strength * mean, strength * (1 - mean), size=400)
         shares = np.column_stack([1 - share, share])
-        found[name] = (shares, lambda rng, shares=shares: drawn_answers(shares, 150, rng), np.array([0.0, 1.0]))  # type: ignore[misc]
-    return found
+        corpora[name] = (shares, lambda rng, shares=shares: drawn_answers(shares, 150, rng), np.array([0.0, 1.0]))  # type: ignore[misc]
+    return corpora
 
 
 def compared(shares: Floats, draw: Callable[[np.random.Generator], Ints], rule: str, repeats: int) -> Savings:

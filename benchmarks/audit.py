@@ -126,8 +126,8 @@ def by_people(name: str, seeds: int) -> Iterator[dict[str, float | str | bool]]:
         rows = audit(crowd(seed + 10_000 * (50 + list(CROWD).index(name)), truth)).filter(effect="order")
         row = rows.row(0, named=True)
         kept = {"planted": name, "effect": "order", "truth": truth, "estimate": row["estimate"]}
-        found = {"found": row["p"] < 0.05, "after": row["p_adjusted"] < 0.05}
-        yield {**kept, "held": row["low"] <= truth <= row["high"], **found}
+        rejected = {"found": row["p"] < 0.05, "after": row["p_adjusted"] < 0.05}
+        yield {**kept, "held": row["low"] <= truth <= row["high"], **rejected}
 
 
 def summary(rows: pl.DataFrame) -> pl.DataFrame:

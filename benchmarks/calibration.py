@@ -55,9 +55,9 @@ class Design:
 
     def effects(self, rng: np.random.Generator) -> Effects:
         """What each rater adds."""
-        found = self.rater_sd * rng.normal(size=self.raters)
-        found[: self.models] = 0.6 + 0.1 * rng.normal(size=self.models)
-        return found
+        severities = self.rater_sd * rng.normal(size=self.raters)
+        severities[: self.models] = 0.6 + 0.1 * rng.normal(size=self.models)
+        return severities
 
     def answers(self, rng: np.random.Generator, effects: Effects | None = None) -> pl.DataFrame:
         """One table of judgments, with these raters or with others."""
@@ -118,8 +118,8 @@ def _row(frame: pl.DataFrame, **where: Any) -> Row:
 
 
 def _components(frame: pl.DataFrame, seed: int, ci: Any) -> list[Row]:
-    found = vantage.measures.components(frame, ci=ci, seed=seed)
-    return [_row(found, component=name) for name in ("item", "rater")]
+    variances = vantage.measures.components(frame, ci=ci, seed=seed)
+    return [_row(variances, component=name) for name in ("item", "rater")]
 
 
 def _measured(function: Callable[..., pl.DataFrame], **options: Any) -> Callable[[pl.DataFrame, int, Any], list[Row]]:
@@ -146,11 +146,11 @@ NAMES = [name for names in INTERVALS for name in names]
 
 def measured(frame: pl.DataFrame, names: Sequence[str], seed: int, ci: str) -> dict[str, Row]:
     """The rows of the measures that are named."""
-    found: dict[str, Row] = {}
+    rows_of: dict[str, Row] = {}
     for together, rows in INTERVALS.items():
         if set(together) & set(names):
-            found |= dict(zip(together, rows(frame, seed, ci), strict=True))
-    return {name: found[name] for name in names}
+            rows_of |= dict(zip(together, rows(frame, seed, ci), strict=True))
+    return {name: rows_of[name] for name in names}
 
 
 def estimates(frames: Sequence[pl.DataFrame], names: Sequence[str]) -> dict[str, float]:
@@ -199,10 +199,10 @@ def _count(covered: dict[str, Covered], rows: dict[str, Row], truth: dict[str, f
 
 def sizes(design: Design, replications: int, seed: int = 0) -> dict[str, list[bool]]:
     """Whether tests find what is not there, at the level .05, in each replication."""
-    found: dict[str, list[bool]] = {}
+    rejected: dict[str, list[bool]] = {}
 
     def note(name: str, hit: bool) -> None:
-        found.setdefault(name, []).append(hit)
+        rejected.setdefault(name, []).append(hit)
 
     for n in range(replications):
         rng = np.random.default_rng([seed, n])
@@ -231,7 +231,7 @@ def sizes(design: Design, replications: int, seed: int = 0) -> dict[str, list[bo
                 vantage.measures.components(traits, trait="trait", interaction=False, seed=n), component="trait"
             )
             note("components, trait's interval above 0", share["low"] > 1e-9)
-    return found
+    return rejected
 
 
 def dices() -> pl.DataFrame | None:

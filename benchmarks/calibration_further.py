@@ -214,7 +214,7 @@ def coverage(design: Design, replications: int, some: tuple[str, ...] = (), seed
 
 def sizes(design: Design, replications: int, seed: int = 0) -> dict[str, list[bool]]:
     """Whether further tests find what is not there, at the level .05, in each replication."""
-    found: dict[str, list[bool]] = {}
+    rejected: dict[str, list[bool]] = {}
     for n in range(replications):
         rng = np.random.default_rng([seed, n, 7])
         effects = design.effects(rng)
@@ -269,8 +269,8 @@ def sizes(design: Design, replications: int, seed: int = 0) -> dict[str, list[bo
         for name, result in tried.items():
             row = _first(result)
             if row is not None and row["p"] is not None:
-                found.setdefault(name, []).append(row["p"] < 0.05)
-    return found
+                rejected.setdefault(name, []).append(row["p"] < 0.05)
+    return rejected
 
 
 def main() -> None:

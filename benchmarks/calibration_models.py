@@ -91,10 +91,10 @@ def effects(seed: int, family: Any, raters: int, effect: float = 0.0) -> dict[st
     row = rows.filter(pl.col("versus") == "largest difference")
     if effect:
         row = rows.filter(pl.col("level") == "a", pl.col("versus") == "mean of levels")
-    found = {"trait, held": float(held(row, effect / 2)[0])}
+    shares = {"trait, held": float(held(row, effect / 2)[0])}
     if not effect:
-        found |= {f"{name}, rejected": float(row[name][0] < 0.05) for name in ("p_lr", "p_permutation")}
-    return found
+        shares |= {f"{name}, rejected": float(row[name][0] < 0.05) for name in ("p_lr", "p_permutation")}
+    return shares
 
 
 def variances(seed: int, family: Any, raters: int, spread: float = 0.5) -> dict[str, float]:
@@ -188,8 +188,8 @@ def page(counts: dict[str, Any]) -> str:
             share, kind = total / n, what.rpartition(", ")[2]
             goal = 0.95 if kind == "held" else 0.05
             error = f" ± {100 * float(np.sqrt(goal * (1 - goal) / n)):.1f}"
-            found = f"{share:.2f}" if kind == "mean" else f"{100 * share:.1f} %{error if _single(name) else ''}"
-            rows.append(f"| {name if not number else ''} | {n if not number else ''} | {what} | {found} |")
+            shown = f"{share:.2f}" if kind == "mean" else f"{100 * share:.1f} %{error if _single(name) else ''}"
+            rows.append(f"| {name if not number else ''} | {n if not number else ''} | {what} | {shown} |")
     left = [name for name in CASES if name not in counts]
     return "\n".join([HEAD, *rows, *(["", f"Not run yet: {', '.join(left)}."] if left else []), ""])
 

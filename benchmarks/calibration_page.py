@@ -99,7 +99,7 @@ def page(counts: dict[str, Any]) -> str:
     ran = [name for name in (*(design.name for design in DESIGNS), *SUBSAMPLED) if name in counts]
     rows, off = [], []
     for design in ran:
-        covered = {name: Covered(*found) for name, found in counts[design]["covered"].items()}
+        covered = {name: Covered(*values) for name, values in counts[design]["covered"].items()}
         cells = [str(max(c.of for c in covered.values()))]
         for name in NAMES:
             c = covered.get(name)
@@ -123,11 +123,11 @@ def page(counts: dict[str, Any]) -> str:
     )
 
 
-def _sizes(found: dict[str, dict[str, list[int]]]) -> tuple[list[str], list[list[str]]]:
+def _sizes(sizes: dict[str, dict[str, list[int]]]) -> tuple[list[str], list[list[str]]]:
     """The names of tests, and a row for each design in which they were tried."""
-    tests = list(dict.fromkeys(test for tried in found.values() for test in tried))
+    tests = list(dict.fromkeys(test for tried in sizes.values() for test in tried))
     rows = []
-    for design, tried in found.items():
+    for design, tried in sizes.items():
         if tried:
             shares = [f"{100 * tried[test][0] / tried[test][1]:.1f}" if test in tried else "" for test in tests]
             rows.append([design, str(max(of for _, of in tried.values())), *shares])
@@ -145,10 +145,10 @@ def _further(counts: dict[str, Any]) -> list[str]:
     ran = {d.name: counts[d.name]["further"] for d in DESIGNS if counts.get(d.name, {}).get("further")}
     if not ran:
         return []
-    names = list(dict.fromkeys(name for found in ran.values() for name in found))
+    names = list(dict.fromkeys(name for coverage in ran.values() for name in coverage))
     rows, off = [], []
-    for design, found in ran.items():
-        covered = {name: Covered(*values) for name, values in found.items()}
+    for design, coverage in ran.items():
+        covered = {name: Covered(*values) for name, values in coverage.items()}
         cells = [_cell(covered[name]) if name in covered else "" for name in names]
         least, most = min(c.of for c in covered.values()), max(c.of for c in covered.values())
         rows.append([design, f"{least}–{most}" if least < most else str(most), *cells])

@@ -72,10 +72,10 @@ def cdi(draws: int, seed: int = 0) -> dict[str, Any]:
         for draw in range(draws):
             rng = np.random.default_rng([seed, n, draw])
             table = judged(frame, rng.permutation(len(frame))[:n])
-            found = measures.prevalence(table, powered_by=MODEL)
-            for row in found.iter_rows(named=True):
+            estimates = measures.prevalence(table, powered_by=MODEL)
+            for row in estimates.iter_rows(named=True):
                 held[row["judged_by"]] += row["low"] <= truth <= row["high"]
-            labels.append(n + found["labels_gained"][2])
+            labels.append(n + estimates["labels_gained"][2])
             fit = measures.regress(table, on=[feature], powered_by=MODEL).filter(judged_by="both", term=feature)
             significant += (fit["p"][0] or 1.0) < 0.05
         out[str(n)] = {"draws": draws, **held, "labels": float(np.median(labels)), "significant": significant}
@@ -157,18 +157,18 @@ def truths(answers: NDArray[np.int64], draws: int = 300) -> dict[str, float]:
     """The values of the population; those of entropy and split items are for so many people."""
     everyone = long(np.arange(len(answers)), [f"p{n}" for n in range(answers.shape[1])], answers)
     rng = np.random.default_rng(9)
-    found: dict[str, list[float]] = {"entropy": [], "split items": []}
+    per_item: dict[str, list[float]] = {"entropy": [], "split items": []}
     for _ in range(draws):
         chosen = rng.permutation(answers.shape[1])[:PEOPLE]
         some = long(np.arange(len(answers)), [f"p{n}" for n in chosen], answers[:, chosen])
-        for name, values in found.items():
+        for name, values in per_item.items():
             function, options = MEASURES[name]
             values.append(function(some, ci="none", **options)["estimate"][0])
     whole = {
         name: MEASURES[name][0](everyone, ci="none", **MEASURES[name][1])["estimate"][0]
         for name in ("alpha", "share unsafe")
     }
-    return whole | {name: float(np.mean(values)) for name, values in found.items()}
+    return whole | {name: float(np.mean(values)) for name, values in per_item.items()}
 
 
 def drawn(answers: NDArray[np.int64], said: Floats, single: bool, rng: np.random.Generator) -> pl.DataFrame:
@@ -195,8 +195,8 @@ def dices_350(draws: int, seed: int = 0) -> dict[str, Any]:
             with same_people():
                 for name, said in every.items():
                     table = drawn(answers, said, name == "one label", np.random.default_rng([seed, draw]))
-                    found = function(table, powered_by=MODEL, resamples=RESAMPLES, seed=draw, **options)
-                    people, _, both = found.iter_rows(named=True)
+                    estimates = function(table, powered_by=MODEL, resamples=RESAMPLES, seed=draw, **options)
+                    people, _, both = estimates.iter_rows(named=True)
                     held = {"draws": 1} | {
                         side: int(row["low"] <= truth[measure] <= row["high"])
                         for side, row in (("both", both), ("people", people))
@@ -222,9 +222,9 @@ def same_people() -> Iterator[None]:
         yield
 
 
-def added(counts: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+def added(counts: dict[str, Any], further: dict[str, Any]) -> dict[str, Any]:
     """Counts of several runs together."""
-    for name, row in found.items():
+    for name, row in further.items():
         before = counts.get(name, {})
         counts[name] = {key: before.get(key, 0) + value for key, value in row.items()}
     return counts
@@ -233,27 +233,27 @@ def added(counts: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
 def tables(counts: dict[str, Any]) -> str:
     """The two tables of docs/powered.md."""
     lines = []
-    if found := counts.get("cdi"):
+    if counted := counts.get("cdi"):
         lines += ["| people's labels | people alone | model alone | both | effective labels | feature significant |"]
         lines += ["| ---: | ---: | ---: | ---: | ---: | ---: |"]
         for n in map(str, SIZES):
-            row = found[n]
+            row = counted[n]
             shares = [f"{100 * row[name] / row['draws']:.1f} %" for name in ("people", "model", "both")]
             significant = f"{100 * row['significant'] / row['draws']:.1f} %"
             lines.append(f"| {n} | {' | '.join(shares)} | {row['labels']:.0f} | {significant} |")
         lines.append("")
-    if found := counts.get("dices"):
+    if counted := counts.get("dices"):
         lines += [f"| model | {' | '.join(MEASURES)} |", f"| --- |{' ---: |' * len(MEASURES)}"]
-        names = list(dict.fromkeys(name.split(", ")[0] for name in found))
+        names = list(dict.fromkeys(name.split(", ")[0] for name in counted))
         for model in names:
             cells = []
             for measure in MEASURES:
-                row = found[f"{model}, {measure}"]
+                row = counted[f"{model}, {measure}"]
                 share, width = row["both"] / row["draws"], row["width"] / row["draws"]
                 cells.append(f"{100 * share:.1f} % ({width:.2f})")
             lines.append(f"| {model} | {' | '.join(cells)} |")
         # People's judgments of a draw are the same beside every model.
-        alone = [found[f"{names[0]}, {measure}"] for measure in MEASURES]
+        alone = [counted[f"{names[0]}, {measure}"] for measure in MEASURES]
         cells = [f"{100 * row['people'] / row['draws']:.1f} %" for row in alone]
         lines.append(f"| people alone | {' | '.join(cells)} |")
     return "\n".join(lines)

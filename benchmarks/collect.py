@@ -79,7 +79,7 @@ def server(command: list[str], port: int, folder: Path, ready: str = "/") -> Ite
             running.wait()
 
 
-def told(name: str, tally: Tally, seconds: float) -> float:
+def printed(name: str, tally: Tally, seconds: float) -> float:
     """Prints a run; its answers per second."""
     rate = len(tally.submits) / seconds
     quantile = [statistics.quantiles(times, n=100) for times in (tally.submits, tally.pages)]
@@ -116,8 +116,8 @@ async def vantage_runs(pid: int, seconds: float, *, long: bool) -> float:
     people: list[Participant] = [OfVantage(PORT, number) for number in range(PEOPLE)]
     await entered(people)
     await run(people, 2)
-    told(f"paced, {PEOPLE} people", await run(people, seconds, PEOPLE / RATE), seconds)
-    full = told("as fast as it goes", await run(people, seconds), seconds)
+    printed(f"paced, {PEOPLE} people", await run(people, seconds, PEOPLE / RATE), seconds)
+    full = printed("as fast as it goes", await run(people, seconds), seconds)
     if long:
         before, sent = resident(pid), 0
         while sent < 100_000:
@@ -139,7 +139,7 @@ async def potato_runs(seconds: float) -> float:
     people: list[Participant] = [OfPotato(PORT, number) for number in range(PEOPLE)]
     await entered(people)
     await run(people, 2)
-    return told("as fast as it goes", await run(people, seconds), seconds)
+    return printed("as fast as it goes", await run(people, seconds), seconds)
 
 
 def run_potato(python: str, seconds: float) -> float:

@@ -76,7 +76,7 @@ class Person:
         """An exchange; after a refused or broken connection the same one again, for the patient."""
         while True:
             try:
-                found = await asyncio.wait_for(self.wire.ask(method, path, form), 60)
+                reply = await asyncio.wait_for(self.wire.ask(method, path, form), 60)
             except (OSError, asyncio.IncompleteReadError, TimeoutError) as error:
                 self.wire.close()
                 if not self.patient:
@@ -84,9 +84,9 @@ class Person:
                     raise
                 await asyncio.sleep(0.05)
                 continue
-            if found[0] >= 500:
-                self.errors.append(f"{found[0]} {method} {path}")
-            return found
+            if reply[0] >= 500:
+                self.errors.append(f"{reply[0]} {method} {path}")
+            return reply
 
     async def walk(self, pace: float, stop: asyncio.Event) -> None:
         """Consent, guidelines, every item, and the end; a little time between two answers."""
@@ -171,7 +171,7 @@ def check(file: Path, database: str, people: list[Person]) -> str:
         per_item = select(func.count()).where(*held).group_by(pages.c.row)
         most = max(service.database.read(lambda c: c.execute(per_item).scalars().all()), default=0)
         judged = service.researchers.corpus().judgments
-    told = sum(len(person.acknowledged) for person in people)
+    acknowledged = sum(len(person.acknowledged) for person in people)
     twice = len(judged) - judged.unique(["item", "rater"]).height
     stored = Counter(judged.select("item", "value").iter_rows())
     given = Counter((f"i{item}", float(value)) for person in people for item, value in person.acknowledged.items())
@@ -180,8 +180,8 @@ def check(file: Path, database: str, people: list[Person]) -> str:
     assert twice == 0, f"{twice} answers are stored twice"
     assert revision == 1, "a resubmission was taken for a change"
     assert most <= RATERS, f"an item has {most} ratings"
-    assert told <= count == arm.answered <= told + len(people), (told, count, arm.answered)
-    return f"{told:,} acknowledged, {count:,} stored, at most {most} of {RATERS} ratings per item"
+    assert acknowledged <= count == arm.answered <= acknowledged + len(people), (acknowledged, count, arm.answered)
+    return f"{acknowledged:,} acknowledged, {count:,} stored, at most {most} of {RATERS} ratings per item"
 
 
 async def crowd(file: Path, database: str, workers: int, number: int, pace: float) -> None:
@@ -197,8 +197,8 @@ async def crowd(file: Path, database: str, workers: int, number: int, pace: floa
     assert not errors, (len(errors), errors[:5])
     times = [one for person in people for one in person.submits]
     p99 = statistics.quantiles(times, n=100)[98] * 1e3
-    told = check(file, database, people)
-    print(f"    {told}; no error; {len(times) / took:,.0f} answers/s, submit p99 {p99:.0f} ms", flush=True)
+    summary = check(file, database, people)
+    print(f"    {summary}; no error; {len(times) / took:,.0f} answers/s, submit p99 {p99:.0f} ms", flush=True)
     assert sum(len(person.acknowledged) for person in people) == ITEMS * RATERS
 
 

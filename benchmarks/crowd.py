@@ -154,8 +154,8 @@ class OfPotato(Participant):
 
     async def answer(self, tally: Tally) -> None:
         """Sends the answer, then asks for the next instance."""
-        found = re.search(r"Text (\d+)\.", self.page)
-        answer = {"instance_id": f"i{found.group(1) if found else 0}", "annotations": {"warm:3": "on"}}
+        number = re.search(r"Text (\d+)\.", self.page)
+        answer = {"instance_id": f"i{number.group(1) if number else 0}", "annotations": {"warm:3": "on"}}
         start = time.perf_counter()
         status, _, text = await self.wire.ask("POST", "/updateinstance", answer, as_json=True)
         assert status == 200, (status, text[:500])

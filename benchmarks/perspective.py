@@ -37,7 +37,7 @@ def made(texts: int, users: int, seed: int = 0) -> tuple[Corpus, pl.DataFrame]:
     item = np.repeat(np.arange(texts), 5)
     user = (np.repeat(rng.integers(0, users, texts), 5) + np.tile(np.arange(5), texts)) % users
     gold = (rng.random(len(item)) < 0.35).astype(float)
-    told = np.where(rng.random(len(item)) < 0.75, gold, 1 - gold)
+    predicted = np.where(rng.random(len(item)) < 0.75, gold, 1 - gold)
     pairs = pl.DataFrame({"item": item, "rater": user}).select(
         pl.format("text {}", "item").alias("item"), pl.format("user {}", "rater").alias("rater")
     )
@@ -47,16 +47,16 @@ def made(texts: int, users: int, seed: int = 0) -> tuple[Corpus, pl.DataFrame]:
     )
     instrument = Instrument.of_questions("made", "Made", {"offensive": Scale.labels("no", "yes")})
     items = pl.DataFrame({"item": [f"text {n}" for n in range(texts)], "text": [""] * texts})
-    return Corpus(items, raters, judgments, instrument), pairs.with_columns(pl.Series("value", told))
+    return Corpus(items, raters, judgments, instrument), pairs.with_columns(pl.Series("value", predicted))
 
 
 def ours(given: tuple[Corpus, pl.DataFrame], resamples: int) -> dict[str, Any]:
     """All four levels, every user, every text and every trait value."""
     corpus, predictions = given
-    told = evaluate(predictions, corpus, undefined="reference", resamples=resamples)
-    found = {level: told.f1(level, "yes") for level in LEVELS}
-    found |= {trait: told.f1("trait", "yes", trait) for trait in told.traits}
-    return {**found, "rows": len(told.users) + len(told.texts) + len(told.trait_values)}
+    evaluation = evaluate(predictions, corpus, undefined="reference", resamples=resamples)
+    scores = {level: evaluation.f1(level, "yes") for level in LEVELS}
+    scores |= {trait: evaluation.f1("trait", "yes", trait) for trait in evaluation.traits}
+    return {**scores, "rows": len(evaluation.users) + len(evaluation.texts) + len(evaluation.trait_values)}
 
 
 def reference(given: tuple[Corpus, pl.DataFrame], most: int | None) -> dict[str, Any]:
@@ -68,7 +68,7 @@ def reference(given: tuple[Corpus, pl.DataFrame], most: int | None) -> dict[str,
         .join(corpus.raters.drop("kind"), on="rater")
         .to_pandas()
     )
-    found: dict[str, Any] = {}
+    scores_of: dict[str, Any] = {}
     seconds = 0.0
     for level, column in (("global", None), ("user", "rater"), ("text", "item"), ("gender",) * 2, ("generation",) * 2):
         groups = [None] if column is None else sorted(frame[column].unique())
@@ -80,8 +80,8 @@ def reference(given: tuple[Corpus, pl.DataFrame], most: int | None) -> dict[str,
             if "1" in report:
                 scores.append(report["1"]["f1-score"])
         seconds += (time.perf_counter() - start) * len(groups) / len(chosen)
-        found[level] = float(np.mean(scores)) if len(chosen) == len(groups) else None
-    return {**found, "seconds": seconds}
+        scores_of[level] = float(np.mean(scores)) if len(chosen) == len(groups) else None
+    return {**scores_of, "seconds": seconds}
 
 
 def main() -> None:
@@ -99,9 +99,9 @@ def main() -> None:
     with_intervals = measured(partial(ours, resamples=1000), small, warm=partial(made, 100, 10), repeats=3)
     print(f"with 1,000 resamples: {with_intervals.seconds:.2f} s")
     for name in list(SIZES)[1 : 3 if full else 2]:
-        told = measured(partial(ours, resamples=1000 if name == "1,000,000" else 0), partial(made, *SIZES[name]))
+        used = measured(partial(ours, resamples=1000 if name == "1,000,000" else 0), partial(made, *SIZES[name]))
         extra = ", with 1,000 resamples" if name == "1,000,000" else " (goal: 60 s and 4,000 MB)"
-        print(f"{name} predictions: {told.seconds:.1f} s, {told.megabytes:,.0f} MB above the data{extra}")
+        print(f"{name} predictions: {used.seconds:.1f} s, {used.megabytes:,.0f} MB above the data{extra}")
 
 
 if __name__ == "__main__":

@@ -57,8 +57,8 @@ def subsample(whole: pl.DataFrame, case: Case, rng: np.random.Generator) -> pl.D
 
 def alpha_width(frame: pl.DataFrame, seed: int) -> float:
     """The width of alpha's interval over items and raters."""
-    found = vantage.measures.alpha(frame, level="ordinal", ci="both", resamples=RESAMPLES, seed=seed)
-    return float(found["high"][0] - found["low"][0])
+    interval = vantage.measures.alpha(frame, level="ordinal", ci="both", resamples=RESAMPLES, seed=seed)
+    return float(interval["high"][0] - interval["low"][0])
 
 
 def mean_width(frame: pl.DataFrame, seed: int) -> float:
@@ -69,8 +69,8 @@ def mean_width(frame: pl.DataFrame, seed: int) -> float:
         return means["item"], means["value"].to_numpy()
 
     how = Resampling("both", "percentile", RESAMPLES, 0.95, seed, ("both",))
-    found = mean_with_interval(*units(frame), how, without=lambda: [units(p) for p in without_raters(frame, seed)])
-    return float(found["high"] - found["low"])
+    interval = mean_with_interval(*units(frame), how, without=lambda: [units(p) for p in without_raters(frame, seed)])
+    return float(interval["high"] - interval["low"])
 
 
 REALISED: dict[str, Callable[[pl.DataFrame, int], float]] = {"alpha": alpha_width, "mean": mean_width}
@@ -146,8 +146,8 @@ def main() -> None:
             continue
         planned = goals(whole)
         for case in CASES[name]:
-            found = compared(whole, case, planned, draws)
-            cells = [f"{p:.3f} | {r:.3f} | {100 * (p / r - 1):+.0f} %" for p, r in found.values()]
+            widths = compared(whole, case, planned, draws)
+            cells = [f"{p:.3f} | {r:.3f} | {100 * (p / r - 1):+.0f} %" for p, r in widths.values()]
             print(
                 f"| {name} | {case.items} | {case.per_item} | {case.raters or 'all'} | {' | '.join(cells)} |",
                 flush=True,

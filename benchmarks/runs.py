@@ -95,8 +95,8 @@ def peer(python: str, script: str, url: str, calls: int) -> dict[str, float]:
     done = subprocess.run(words, capture_output=True, text=True, check=False)  # noqa: S603
     if done.returncode:
         sys.exit(f"{script} failed:\n{done.stderr[-2000:]}")
-    told: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return told
+    figures: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return figures
 
 
 class Instant:
@@ -145,7 +145,7 @@ def resume(path: Path) -> list[tuple[str, float, float, float]]:
     it was not, so that the plan is gone through call by call, as after a kill just before the end.
     """
     asked = plan(STORED // SAMPLES, Instant(), SAMPLES)
-    part, told = asked.parts[0], []
+    part, timings = asked.parts[0], []
     with RunStore(path) as store:
         known, outcome = _timed(lambda: run(asked, store))
         assert (outcome.tally.stored, outcome.tally.sent, outcome.tally.missing) == (STORED, 0, 0)
@@ -160,8 +160,8 @@ def resume(path: Path) -> list[tuple[str, float, float, float]]:
         planned, outcome = _timed(lambda: judgments(asked, store))
         assert (outcome.tally.stored, outcome.tally.missing) == (STORED, 0)
         assert outcome.judged[0].judgments.equals(rows)
-    told += [("the corpus has its judgments", *in_corpus), ("from the store alone", *known)]
-    return [*told, ("from the store alone, its end not written down", *planned)]
+    timings += [("the corpus has its judgments", *in_corpus), ("from the store alone", *known)]
+    return [*timings, ("from the store alone, its end not written down", *planned)]
 
 
 def _timed(work: Callable[[], Any]) -> tuple[tuple[float, float, float], Any]:

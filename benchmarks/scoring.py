@@ -103,14 +103,14 @@ def unpack(folder: Path) -> Path:
     from vantage.raters.models.embedded import weights
 
     file = weights()
-    found: dict[str, Any] = {"gguf_file": file.name}
-    loaded = transformers.AutoModelForCausalLM.from_pretrained(str(file.parent), dtype=torch.float32, **found)
+    options: dict[str, Any] = {"gguf_file": file.name}
+    loaded = transformers.AutoModelForCausalLM.from_pretrained(str(file.parent), dtype=torch.float32, **options)
     if hasattr(loaded.config, "quantization_config"):
         del loaded.config.quantization_config
     plain = transformers.AutoModelForCausalLM.from_config(loaded.config, dtype=torch.float32)
     plain.load_state_dict(loaded.state_dict())
     plain.save_pretrained(folder)
-    tokenizer = transformers.AutoTokenizer.from_pretrained(str(file.parent), **found)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(str(file.parent), **options)
     # What Transformers makes of the file leaves out that this tokenizer takes digits one by one.
     parts = import_module("tokenizers").pre_tokenizers
     split = [parts.Digits(individual_digits=True), parts.ByteLevel(add_prefix_space=False)]
@@ -175,9 +175,9 @@ def theirs(both: Any, case: str, count: int) -> Any:
     behind = writer._option_tokens(texts[0], options)
     asked = [(("", ""), prompt, option) for prompt in writer._all_tokens(texts) for option in behind]
     start, processor = time.perf_counter(), time.process_time()
-    found = peer._loglikelihood_tokens(asked, disable_tqdm=True)
+    pairs = peer._loglikelihood_tokens(asked, disable_tqdm=True)
     seconds, processor = time.perf_counter() - start, time.process_time() - processor
-    return np.array([logprob for logprob, _ in found]).reshape(count, len(options)), seconds, processor
+    return np.array([logprob for logprob, _ in pairs]).reshape(count, len(options)), seconds, processor
 
 
 def tokens(model: Any, case: str, count: int) -> tuple[float, int]:
@@ -260,10 +260,10 @@ def compare(both: Any, case: str, batch: int, scores: Any, ours_seconds: float) 
 
     theirs(both, case, batch)
     torch.cuda.reset_peak_memory_stats()
-    found, seconds, _ = theirs(both, case, GPU_SAMPLE)
+    peers, seconds, _ = theirs(both, case, GPU_SAMPLE)
     memory = torch.cuda.max_memory_allocated() / 2**20
     scaled = seconds * PROMPTS / GPU_SAMPLE
-    gap = np.abs(found - scores[:GPU_SAMPLE])
+    gap = np.abs(peers - scores[:GPU_SAMPLE])
     print(f"  lm-eval, batch {batch:3}: {scaled:7.2f} s ({GPU_SAMPLE} prompts timed, scaled), {memory:6.0f} MB", end="")
     print(f"; ratio {scaled / ours_seconds:.1f}x; apart by {np.median(gap):.3f} in the median, {gap.max():.3f} at most")
 

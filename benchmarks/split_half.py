@@ -46,26 +46,26 @@ def ours(rows: Rows) -> float:
 
 
 def ours_median_spearman(rows: Rows) -> float:
-    found = split_half(pl.DataFrame(rows), aggregate="median", correlation="spearman", splits=SPLITS)
-    return float(found["estimate"][0])
+    reliability = split_half(pl.DataFrame(rows), aggregate="median", correlation="spearman", splits=SPLITS)
+    return float(reliability["estimate"][0])
 
 
 def ours_by_rater(rows: Rows) -> float:
-    found = split_half(pl.DataFrame(rows), split="raters", spearman_brown=True, splits=SPLITS)
-    return float(found["estimate"][0])
+    reliability = split_half(pl.DataFrame(rows), split="raters", spearman_brown=True, splits=SPLITS)
+    return float(reliability["estimate"][0])
 
 
 def pandas_loop(rows: Rows) -> float:
     data = pd.DataFrame(rows)
     rng = np.random.default_rng(0)
-    found = []
+    coefficients = []
     for _ in range(PEER_SPLITS):
         shuffled = data.iloc[rng.permutation(len(data))]
         half = shuffled.groupby("item").cumcount() % 2
         means = shuffled.groupby(["item", half])["value"].mean().unstack()
         r = float(means.corr().to_numpy()[0, 1])
-        found.append(2 * r / (1 + r))
-    return float(np.mean(found))
+        coefficients.append(2 * r / (1 + r))
+    return float(np.mean(coefficients))
 
 
 def main() -> None:

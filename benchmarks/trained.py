@@ -60,8 +60,9 @@ def main(folder: Path | None = None, seeds: int = 1) -> None:
     for (rater_, question), part in frame.group_by("rater", "question", maintain_order=True):
         mine = part.drop("rater", "question").to_numpy()
         spread = mine.std(axis=0, ddof=1) if seeds > 1 else np.zeros(mine.shape[1])
-        told = [f"{n} {m:.3f} ± {s:.3f}" for n, m, s in zip(frame.columns[2:], mine.mean(axis=0), spread, strict=True)]
-        print(f"{rater_}, {question}: {'; '.join(told)}")
+        scores = zip(frame.columns[2:], mine.mean(axis=0), spread, strict=True)
+        columns = [f"{n} {m:.3f} ± {s:.3f}" for n, m, s in scores]
+        print(f"{rater_}, {question}: {'; '.join(columns)}")
 
 
 def _show(done: int, total: int) -> None:
@@ -75,8 +76,9 @@ def _figures(rater: TrainedRater, test: Corpus, gold: dict[str, pl.DataFrame]) -
     for question in QUESTIONS:
         row: dict[str, float | str] = {"rater": rater.id, "question": question}
         for name, reference in gold.items():
-            found = accuracy(expected.filter(question=question), reference=reference, metric="spearman", ci="none")
-            row[f"spearman, {name}"] = found["estimate"][0]
+            part = expected.filter(question=question)
+            correlation = accuracy(part, reference=reference, metric="spearman", ci="none")
+            row[f"spearman, {name}"] = correlation["estimate"][0]
         answers = judged.filter(question=question).select("item", "question", "rater", "value")
         labels = list(range(-3, 4))
         near = accuracy(answers, reference=gold["released"], metric="within", labels=labels, ci="none")

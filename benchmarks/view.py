@@ -87,8 +87,8 @@ def _p95(act: Callable[[int], object], times: int) -> float:
 
 def _memory(process: int) -> float:
     status = Path(f"/proc/{process}/status").read_text("utf-8")
-    found = re.search(r"VmHWM:\s+(\d+) kB", status)
-    return int(found[1]) / 2**20 if found else float("nan")
+    peak = re.search(r"VmHWM:\s+(\d+) kB", status)
+    return int(peak[1]) / 2**20 if peak else float("nan")
 
 
 def main() -> None:

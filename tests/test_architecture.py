@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -46,16 +48,25 @@ def package(path: Path) -> str:
     return first.removesuffix(".py")
 
 
+def statements(tree: ast.AST) -> Iterator[ast.AST]:
+    """The statements of a module, also those inside others: what `ast.walk` finds, without expressions."""
+    for part in ("body", "orelse", "handlers", "finalbody", "cases"):
+        for statement in getattr(tree, part, ()):
+            yield statement
+            yield from statements(statement)
+
+
+@cache
 def imported(path: Path) -> set[str]:
     """The top-level packages of Vantage that a module imports from."""
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    packages: set[str] = set()
+    for node in statements(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "vantage":
             parts = node.module.split(".")
-            found |= {parts[1]} if len(parts) > 1 else {name.name for name in node.names}
+            packages |= {parts[1]} if len(parts) > 1 else {name.name for name in node.names}
         elif isinstance(node, ast.Import):
-            found |= {n.name.split(".")[1] for n in node.names if n.name.startswith("vantage.")}
-    return found & set(ORDER)
+            packages |= {n.name.split(".")[1] for n in node.names if n.name.startswith("vantage.")}
+    return packages & set(ORDER)
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
@@ -85,11 +96,11 @@ def test_no_modules_import_each_other_in_a_circle() -> None:
     names = {
         ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts).removesuffix(".__init__") for path in MODULES
     }
-    found = {name: _imports(name, names) for name in names}
+    waiting = {name: _imports(name, names) for name in names}
     # Modules that import nothing that is left go first, until none is left or all of them wait for each other.
-    while free := {name for name, needed in found.items() if not needed & set(found)}:
-        found = {name: needed for name, needed in found.items() if name not in free}
-    assert found == {}
+    while free := {name for name, needed in waiting.items() if not needed & set(waiting)}:
+        waiting = {name: needed for name, needed in waiting.items() if name not in free}
+    assert waiting == {}
 
 
 def _imports(name: str, names: set[str]) -> set[str]:
@@ -100,7 +111,7 @@ def _imports(name: str, names: set[str]) -> set[str]:
         # Names that a folder re-exports are loaded when they are used.
         body = [node for node in body if not (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test))]
     found = set()
-    for node in ast.walk(ast.Module(body, [])):
+    for node in statements(ast.Module(body, [])):
         if isinstance(node, ast.ImportFrom) and node.module:
             found |= {full if (full := f"{node.module}.{one.name}") in names else node.module for one in node.names}
         elif isinstance(node, ast.Import):

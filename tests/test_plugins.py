@@ -122,9 +122,9 @@ def test_lists_and_doctor_name_what_was_added(
         done = run(capsys, monkeypatch, *words, "--json")
         assert name in {next(iter(row.values())) for row in done.json}, words
         assert done.err == ""
-    told = {notice.part: notice.told for notice in checkup.plugins()}
-    assert len(told) == len(KINDS)
-    assert told["plugin measure midpoint-share"] == "vantage-lab 1.2 (vantage_lab.measures:midpoint_share)"
+    texts = {notice.part: notice.text for notice in checkup.plugins()}
+    assert len(texts) == len(KINDS)
+    assert texts["plugin measure midpoint-share"] == "vantage-lab 1.2 (vantage_lab.measures:midpoint_share)"
     package(packages, "torn", {"charts": {"torn": "torn:x", "map": "torn:x"}}, "import nowhere_at_all\n")
     installed.cache_clear()
     monkeypatch.setattr(checkup, "models", list)

@@ -103,8 +103,8 @@ def ratings(seed: int = 7) -> pl.DataFrame:
 def _row(
     n: int, text: str, target: str, question: str, rater: str, age: int, gender: str, value: int
 ) -> dict[str, object]:
-    told = {"item": f"s{n:02}", "text": text, "target": target, "question": question}
-    return {**told, "rater": rater, "age": age, "gender": gender, "value": value}
+    judged = {"item": f"s{n:02}", "text": text, "target": target, "question": question}
+    return {**judged, "rater": rater, "age": age, "gender": gender, "value": value}
 
 
 if __name__ == "__main__":

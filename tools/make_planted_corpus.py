@@ -144,13 +144,13 @@ def truth(corpora: int = CORPORA) -> pl.DataFrame:
     from vantage.studies.demo.analysis import estimates
 
     # Over which corpora a truth is meant: those with the same raters, or with others.
-    found = {
+    frames_of = {
         same: [estimates(drawn(number, same_raters=same), resamples=200) for number in range(corpora)]
         for same in (True, False)
     }
     rows = []
-    for entry in found[True][0].iter_rows(named=True):
-        frames = [frame.filter(pl.col("id") == entry["id"]) for frame in found[entry["over"] == "items"]]
+    for entry in frames_of[True][0].iter_rows(named=True):
+        frames = [frame.filter(pl.col("id") == entry["id"]) for frame in frames_of[entry["over"] == "items"]]
         each = pl.concat(frames)
         exact = entry["id"] in ("hand", "random", "constant")
         mean = each["estimate"].mean()

@@ -6,7 +6,9 @@ tests/test_docs.py compares the pages with what is written here, so that they ca
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from pathlib import Path
+from typing import Final
 
 import vantage
 import vantage.perspective
@@ -34,17 +36,6 @@ has a docstring with an example that runs: `help(vantage.measures.agreement.alph
 """
 
 
-def pages() -> dict[str, str]:
-    """The text of every generated file by its path from docs/."""
-    return {
-        "instrument-reference.md": reference(InstrumentDocument, "The keys of an instrument file", INSTRUMENT),
-        "study-reference.md": reference(StudyDocument, "The keys of a study file", STUDY),
-        "api.md": api(),
-        "images/structure.svg": drawing(),
-        "../src/vantage/measures/_signatures.pyi": signatures(),
-    }
-
-
 def api() -> str:
     """The public names with the first sentence of each."""
     blocks = ["# Public names", API.strip()]
@@ -62,6 +53,16 @@ def _sentence(thing: object) -> str:
     return " ".join(text.split("\n\n")[0].split()).replace("|", "\\|")
 
 
+PAGES: Final[dict[str, Callable[[], str]]] = {
+    "instrument-reference.md": lambda: reference(InstrumentDocument, "The keys of an instrument file", INSTRUMENT),
+    "study-reference.md": lambda: reference(StudyDocument, "The keys of a study file", STUDY),
+    "api.md": api,
+    "images/structure.svg": drawing,
+    "../src/vantage/measures/_signatures.pyi": signatures,
+}
+"""What writes every generated file, by its path from docs/."""
+
+
 if __name__ == "__main__":
-    for name, text in pages().items():
-        (DOCS / name).write_text(text, "utf-8")
+    for name, write in PAGES.items():
+        (DOCS / name).write_text(write(), "utf-8")

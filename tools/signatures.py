@@ -10,6 +10,7 @@ import ast
 import builtins
 import inspect
 import sys
+from functools import cache
 from importlib import import_module
 from types import ModuleType
 
@@ -49,12 +50,21 @@ def _annotation(text: str, module: ModuleType, imports: dict[str, str]) -> str:
     return ast.unparse(tree)
 
 
+@cache
+def _imports_of(module: ModuleType) -> dict[str, tuple[str, str | None]]:
+    """The names that a module imports, each with its module and its name there; none for a module."""
+    return {
+        one.asname or one.name: (node.module or "", one.name) if isinstance(node, ast.ImportFrom) else (one.name, None)
+        for node in reversed(list(ast.walk(ast.parse(inspect.getsource(module)))))
+        if isinstance(node, (ast.Import, ast.ImportFrom))
+        for one in node.names
+    }
+
+
 def _origin(name: str, module: ModuleType) -> tuple[str, str | None]:
     """The module in which a name that a module uses is defined, and its name there; none for a module."""
-    for node in ast.walk(ast.parse(inspect.getsource(module))):
-        for one in node.names if isinstance(node, (ast.Import, ast.ImportFrom)) else ():
-            if (one.asname or one.name) == name:
-                return (node.module or "", one.name) if isinstance(node, ast.ImportFrom) else (one.name, None)
+    if name in (imports := _imports_of(module)):
+        return imports[name]
     if not hasattr(module, name):
         # What `@measure` adds has the names of its own module.
         return _origin(name, sys.modules["vantage.measures.base"])

@@ -1,4 +1,4 @@
-"""Collects the sentences that participants read into the catalogues, and compiles these: `make translations`.
+"""Collects the sentences that participants read into the catalogues: `make translations`.
 
 A new language begins with an empty file: `touch src/vantage/collect/locale/sv.po`, then `make translations`.
 """
@@ -6,12 +6,12 @@ A new language begins with an empty file: `touch src/vantage/collect/locale/sv.p
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import Final
 
 from babel.messages.catalog import Catalog
 from babel.messages.extract import extract_from_dir
-from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
 ROOT: Final = Path(__file__).resolve().parents[1]
@@ -22,11 +22,14 @@ FILES: Final = [("**.py", "python"), ("web/templates/*.html", "jinja2.ext:babel_
 KEYWORDS: Final = {"sentence": None, "_": None, "gettext": None, "ngettext": (1, 2)}
 
 
+@cache
 def sentences() -> Catalog:
     """Every sentence of the code and the templates, in English."""
     catalogue = Catalog(project="vantage", charset="utf-8", creation_date=datetime(2026, 1, 1, tzinfo=UTC))
-    found = extract_from_dir(COLLECT, FILES, keywords=KEYWORDS, comment_tags=("Translators:",), strip_comment_tags=True)
-    for file, line, message, comments, _ in found:
+    messages = extract_from_dir(
+        COLLECT, FILES, keywords=KEYWORDS, comment_tags=("Translators:",), strip_comment_tags=True
+    )
+    for file, line, message, comments, _ in messages:
         catalogue.add(message, locations=[(file, line)], auto_comments=comments)
     return catalogue
 
@@ -38,7 +41,7 @@ def written(path: Path) -> Catalog:
 
 
 def main() -> None:
-    """Updates and compiles every catalogue."""
+    """Updates every catalogue."""
     template = sentences()
     for path in sorted(LOCALE.glob("*.po")):
         catalogue = written(path)
@@ -53,8 +56,6 @@ def main() -> None:
         catalogue.fuzzy, catalogue.version, catalogue.msgid_bugs_address = False, "1", ""
         with path.open("wb") as file:
             write_po(file, catalogue, width=120, no_location=True, sort_output=True)
-        with path.with_suffix(".mo").open("wb") as file:
-            write_mo(file, catalogue)
 
 
 if __name__ == "__main__":

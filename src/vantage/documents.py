@@ -48,12 +48,12 @@ class _Dumper(yaml.SafeDumper):
 
 
 _Dumper.yaml_implicit_resolvers = {
-    first: [*found, *_Loader.yaml_implicit_resolvers[None]]
-    for first, found in {
+    first: [*resolvers, *_Loader.yaml_implicit_resolvers[None]]
+    for first, resolvers in {
         **dict.fromkeys("+-.0123456789~ntfNTF"),
         **yaml.SafeDumper.yaml_implicit_resolvers,
     }.items()
-    for found in [found or []]
+    for resolvers in [resolvers or []]
 }
 
 

@@ -48,14 +48,14 @@ def test_weights_that_are_there_and_wrong_are_a_problem(monkeypatch: pytest.Monk
     found = states(notices)
     assert found["model embedded"] == "problem"
     assert found["OPENAI_API_KEY"] == "fine"
-    assert "1 in the cache: org/name" in [notice.told for notice in notices]
-    assert not any("secret" in notice.told for notice in notices)
+    assert "1 in the cache: org/name" in [notice.text for notice in notices]
+    assert not any("secret" in notice.text for notice in notices)
 
 
 def test_a_card_that_cannot_be_used_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checkup, "_version", lambda package: None)
     monkeypatch.setattr(checkup, "_cards", list)
-    assert [(n.state, n.told) for n in checkup.gpu()] == [("absent", "none found")]
+    assert [(n.state, n.text) for n in checkup.gpu()] == [("absent", "none found")]
     monkeypatch.setattr(checkup, "_cards", lambda: ["NVIDIA X"])
     (notice,) = checkup.gpu()
     assert notice.sentence == "NVIDIA X, but PyTorch is not installed; to use it, run: pip install 'vantage[local]'."
@@ -85,5 +85,5 @@ def test_databases_are_reached_and_not_changed(tmp_path: Path, address: str, sta
     (tmp_path / "bad.sqlite").write_bytes(b"no database at all" * 100)
     before = sorted(file.name for file in tmp_path.iterdir())
     (notice,) = checkup.database(address.format(tmp_path))
-    assert (notice.state, told in notice.told) == (state, True), notice
+    assert (notice.state, told in notice.text) == (state, True), notice
     assert sorted(file.name for file in tmp_path.iterdir()) == before

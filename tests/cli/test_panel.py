@@ -73,6 +73,7 @@ def test_panel_ends_bad_input_with_a_sentence(vantage: Vantage, rated: Path, wor
     assert says in result.err
 
 
+@pytest.mark.slow
 def test_plan_prints_the_frontier_the_choice_what_it_assumes_and_settings(vantage: Vantage, rated: Path) -> None:
     words = (
         "plan",

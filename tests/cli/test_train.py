@@ -74,6 +74,7 @@ def test_a_text_on_two_sides_of_the_split_ends_it(vantage: Vantage, demo: Path, 
     assert "the training part and what is judged share 1 text" in done.err
 
 
+@pytest.mark.slow
 def test_a_language_model_is_probed_from_the_command_line(vantage: Vantage, demo: Path, tmp_path: Path) -> None:
     words = ("train", demo, "--kind", "probe", "--model", f"hf:{tiny_model(tmp_path / 'tiny')}", "--question", "trust")
     done = vantage(*words, "--to", tmp_path / "out", "--json")

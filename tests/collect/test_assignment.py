@@ -197,6 +197,7 @@ def test_several_batches_of_one_person_never_repeat_an_item(open_service: OpenSe
     assert service.researchers.overview().participants == {"finished": 2}
 
 
+@pytest.mark.slow
 @settings(max_examples=20)
 @given(
     items=st.integers(1, 9),

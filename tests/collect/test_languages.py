@@ -1,13 +1,15 @@
-"""The catalogues are complete, current and compiled, and numbers, directions and choices follow the language."""
+"""The catalogues are complete and current, and numbers, directions and choices follow the language."""
 
 from __future__ import annotations
 
 import gettext
 import re
+from io import BytesIO
 from pathlib import Path
 
 import pytest
 from babel.messages.catalog import Catalog
+from babel.messages.mofile import write_mo
 from babel.messages.plurals import get_plural
 
 from tests.collect.people import study
@@ -51,17 +53,20 @@ def test_a_catalogue_says_everything_with_the_same_values(code: str) -> None:
 
 
 @pytest.mark.parametrize("code", CODES)
-def test_the_compiled_twin_is_current(code: str) -> None:
-    with (LOCALE / f"{code}.mo").open("rb") as file:
-        compiled = gettext.GNUTranslations(file)
-    for message in written(LOCALE / f"{code}.po"):
+def test_a_catalogue_is_read_as_babel_compiles_it(code: str) -> None:
+    compiled_file = BytesIO()
+    write_mo(compiled_file, written(LOCALE / f"{code}.po"))
+    compiled_file.seek(0)
+    compiled, ours = gettext.GNUTranslations(compiled_file), language(code).catalogue
+    for message in sentences():
         if message.id:
-            asked, said = forms(message.id), forms(message.string)
+            asked = forms(message.id)
             if len(asked) == 1:
-                assert compiled.gettext(asked[0]) == said[0], f"run `make translations`: {asked[0]!r}"
+                assert ours.gettext(asked[0]) == compiled.gettext(asked[0]) != ""
             else:
-                everyone = {compiled.ngettext(asked[0], asked[1], n) for n in range(120)}
-                assert everyone <= set(said), f"run `make translations`: {asked[0]!r}"
+                one, many = asked
+                for n in range(120):
+                    assert ours.ngettext(one, many, n) == compiled.ngettext(one, many, n)
 
 
 def test_plural_forms() -> None:

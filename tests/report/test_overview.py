@@ -12,8 +12,10 @@ from tests.report.reports import HOSTILE
 from tests.report.truth import check_all
 from vantage import Corpus, Instrument, Scale, demo_corpus
 from vantage.measures import alpha
+from vantage.report import beside, groups
 from vantage.report import overview as report_on_a_corpus
-from vantage.report.overview import CorpusAnalysis, corpus_report, overview
+from vantage.report.corpus_analysis import CorpusAnalysis
+from vantage.report.overview import corpus_report, overview
 from vantage.report.parts import Result
 
 
@@ -43,7 +45,7 @@ def test_the_demo_corpus_gives_numbers_that_the_measures_give() -> None:
     assert "The answers of r9" in said(result), "the rater who was made to answer without reading"
 
 
-SAYING = Claiming("vantage.report", report_on_a_corpus, file="corpus.yaml")
+SAYING = Claiming("vantage.report", report_on_a_corpus, beside, groups, file="corpus.yaml")
 
 
 def on_noise(seed: int) -> Result:
@@ -63,6 +65,17 @@ def test_noise_claims_nothing() -> None:
 @pytest.mark.slow
 def test_noise_hardly_ever_claims_anything() -> None:
     assert len(found := claiming(on_noise, range(SEEDS))) <= few(SEEDS), found
+
+
+def test_what_is_known_of_models_alone_is_no_trait_of_people() -> None:
+    corpus = made(1, items=4, people=4, models=1)
+    style = pl.when(pl.col("kind").cast(pl.String) == "model").then(pl.lit("scoring")).alias("style")
+    analysis = CorpusAnalysis(
+        Corpus(corpus.items, corpus.raters.with_columns(style), corpus.judgments, corpus.instruments)
+    )
+    assert analysis.several is not None
+    assert "style" in analysis.several.traits
+    assert analysis.traits == ["group"]
 
 
 def test_few_items_do_not_make_sound_raters_stand_out() -> None:
@@ -248,6 +261,7 @@ def test_the_distance_of_a_model_stands_beside_that_of_two_people() -> None:
     assert row["difference"] == pytest.approx(np.mean(model) - np.mean(people))
 
 
+@pytest.mark.slow
 def test_methods_and_bibliography_name_what_was_run(tmp_path: Path) -> None:
     report = corpus_report(made(signal=1.0, models=1))
     report.write(tmp_path / "out")

@@ -9,7 +9,9 @@ import pytest
 
 import vantage
 from vantage.corpora.bundled import planted_corpus
-from vantage.report.overview import CorpusAnalysis, overview, panel_figures
+from vantage.report.beside import panel_figures
+from vantage.report.corpus_analysis import CorpusAnalysis
+from vantage.report.overview import overview
 from vantage.report.planning import curve_figure, frontier_figure, plan_report
 
 

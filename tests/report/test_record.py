@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import polars as pl
+import pytest
 
 from tests.report.made import made
 from vantage import Corpus, demo_corpus
@@ -47,6 +48,7 @@ def test_versions_name_vantage_python_and_libraries() -> None:
     assert "no-such-library" not in found
 
 
+@pytest.mark.slow
 def test_what_is_known_of_models_is_in_the_record_and_on_the_page(tmp_path: Path) -> None:
     corpus = made(1, items=3, people=2, models=2, signal=1.0)
     told = corpus.judgments.with_columns(

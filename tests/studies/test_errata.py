@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from hashlib import sha256
 from pathlib import Path
 
 import polars as pl
@@ -38,7 +39,7 @@ def quotations(study: str) -> list[str]:
 def test_quotations_stand_in_the_papers(study: str) -> None:
     papers = list(PAPERS.glob(f"{NUMBERS[study]}_*.txt"))
     if not papers:
-        pytest.skip("the papers are not at hand")
+        pytest.skip("the papers are not here; set VANTAGE_DATA to a folder that has papers/ beside it")
     paper = bare(papers[0].read_text("utf-8"))
     assert [quote for quote in quotations(study) if bare(quote) not in paper] == []
 
@@ -53,14 +54,16 @@ def test_two_precisions_of_perseval_do_not_fit_their_f1(
     assert 2 * needed * recall / (needed + recall) == pytest.approx(f1, abs=0.0006)
 
 
+EXAMPLES = {3: "d3429b3ec631d4cc", 6: "ed3df673272e1f6a", 7: "799c43058c18a70c"}
+"""The first characters of the SHA-256 of worked examples in W&C-Sent's guidelines, letters and digits alone."""
+
+
 def test_three_examples_of_the_guidelines_are_test_items() -> None:
-    folder = DATA / "wcsent"
-    if not (folder / "WC-Sent_Test_Set.csv").is_file():
-        pytest.skip("the data are not at hand")
-    examples = {
-        3: "in a long term relationship with some bitch that hides her emails",
-        6: "Teaching similes",
-        7: "Could all those who believe in a god please leave",
-    }
-    text = " ".join(map(str, pl.read_csv(folder / "WC-Sent_Test_Set.csv").rows()))
-    assert all(bare(example) in bare(text) for example in examples.values())
+    file = DATA / "wcsent" / "WC-Sent_Test_Set.csv"
+    if not file.is_file():
+        pytest.skip("the data of W&C-Sent are not here; set VANTAGE_DATA to the folder that has wcsent/")
+    texts = {sha256(bare(text).encode()).hexdigest()[:16]: bare(text) for text in pl.read_csv(file)["Text"]}
+    assert set(EXAMPLES.values()) <= texts.keys()
+    for paper in PAPERS.glob(f"{NUMBERS['wcsent']}_*.txt"):
+        printed = bare(paper.read_text("utf-8"))
+        assert all(texts[example] in printed for example in EXAMPLES.values())

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from vantage.cli.corpora import Where, filtered
-from vantage.cli.output import Csv, Json, Latex, print_frame, print_json
+from vantage.cli.options import Output, with_output
+from vantage.cli.output import print_frame, print_json
 
 HIDDEN = (
     "measure",
@@ -24,16 +25,15 @@ HIDDEN = (
 SHOWN = ("rater", "scale", "effect", "contrast", "estimate", "low", "high", "over", "unit", "limit", "p_adjusted")
 
 
+@with_output
 def audit(
     folder: Annotated[Path, typer.Argument(metavar="CORPUS", help="A corpus folder.")],
+    output: Output,
     rater: Annotated[
         list[str] | None, typer.Option(help="A rater, or people; may be repeated. Every model and people without it.")
     ] = None,
     out: Annotated[Path | None, typer.Option("--out", help="Where to write the page: a folder.")] = None,
     where: Where = None,
-    as_json: Json = False,
-    as_csv: Csv = False,
-    as_latex: Latex = False,
 ) -> None:
     """Does a rater answer the question, or the way in which it is put?
 
@@ -56,15 +56,15 @@ def audit(
 
         report = audit_report(corpus, chosen)
         report.write(out)
-        finished(report, out, as_json=as_json)
+        finished(report, out, as_json=output.json)
         return
-    if as_csv or as_latex:
-        print_frame(measured(corpus, rater=chosen), as_csv=as_csv, as_latex=as_latex, hidden=HIDDEN)
+    if output.csv or output.latex:
+        output.print(measured(corpus, rater=chosen), HIDDEN)
         return
     analysis = AuditAnalysis(corpus, {"rater": chosen})
     sentences = verdicts(analysis)["verdict"].to_list()
     components = g_study(corpus, rater=chosen)
-    if as_json:
+    if output.json:
         reliability = g_study(corpus, rater=chosen, show="reliability")
         frames = {"effects": analysis.effects, "components": components, "reliability": reliability}
         print_json({**{name: frame.to_dicts() for name, frame in frames.items()}, "verdicts": sentences})

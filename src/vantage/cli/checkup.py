@@ -41,13 +41,13 @@ class Notice:
 
     part: str
     state: State
-    told: str
+    text: str
     remedy: str = ""
 
     @property
     def sentence(self) -> str:
         """What was found and what to do about it."""
-        return f"{self.told}; {self.remedy}." if self.remedy else self.told
+        return f"{self.text}; {self.remedy}." if self.remedy else self.text
 
 
 def installation() -> Iterator[Notice]:

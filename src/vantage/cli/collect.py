@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import sys
 from contextlib import closing
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +14,7 @@ from typer.core import TyperGroup
 
 from vantage.cli import recruit, rehearse
 from vantage.cli.corpora import AllowUnique, Anonymity, Strict, TextColumns, texts_or_corpus
+from vantage.cli.options import shared
 from vantage.cli.output import Json, print_json, print_rows
 
 if TYPE_CHECKING:
@@ -54,15 +56,64 @@ Database = Annotated[
 ]
 
 
+@dataclass(frozen=True, slots=True)
+class ChosenStudy:
+    """The study that a command is about, and its database."""
+
+    folder: Path | None
+    instrument: str | None
+    file: Path | None
+    database: str | None
+
+    def load(self) -> AnnotationStudy:
+        """The chosen study: a file, a folder with an instrument, or the only study in a folder."""
+        from vantage.collect.study import AnnotationStudy
+        from vantage.collect.study_setup import stored_study
+        from vantage.errors import InputError
+
+        folder, database = self.folder, self.database
+        if self.file is not None:
+            chosen = AnnotationStudy.load(self.file, folder)
+            if folder is not None and folder.resolve() != chosen.folder:
+                problem = f"The study's corpus is {chosen.folder}, not {folder}"
+                raise InputError(problem, file=self.file, remedy="give only one of them")
+            return chosen
+        if folder is None:
+            raise InputError("No study given", remedy="pass a corpus folder and --instrument, or --study FILE")
+        if self.instrument is not None:
+            return AnnotationStudy.of(folder, self.instrument)
+        if database is None:
+            databases = sorted(folder.glob("collect-*.sqlite"))
+            if len(databases) != 1:
+                problem = "The folder has no study yet" if not databases else f"The folder has {len(databases)} studies"
+                raise InputError(problem, file=folder, remedy="choose one with --instrument or --study")
+            database = str(databases[0].absolute())
+        return stored_study(database, folder)
+
+    def running(self, study: AnnotationStudy | None = None, *, read_only: bool = False) -> closing[StudyService]:
+        """The study with its database opened."""
+        from vantage.collect.service import StudyService
+
+        return closing(StudyService(study or self.load(), self.database, read_only=read_only))
+
+
+def _chosen(
+    folder: Folder = None, instrument: InstrumentName = None, study: StudyFile = None, database: Database = None
+) -> ChosenStudy:
+    return ChosenStudy(folder, instrument, study, database)
+
+
+_with_study = shared("chosen", _chosen)
+"""A command about one study, which it receives as `chosen`."""
+
+
 @app.command()
+@_with_study
 def serve(
-    folder: Folder = None,
-    instrument: InstrumentName = None,
-    study: StudyFile = None,
+    chosen: ChosenStudy,
     mapping: TextColumns = None,
     port: Annotated[int, typer.Option(help="The port to listen on.", min=1, max=65535)] = 8000,
     host: Annotated[str, typer.Option(help="The address to listen on; 0.0.0.0 for other machines.")] = "127.0.0.1",
-    database: Database = None,
     workers: Annotated[int, typer.Option(help="Number of processes that serve the study.", min=1, max=64)] = 1,
     root_path: Annotated[str, typer.Option(metavar="PREFIX", help="The study's path behind a reverse proxy.")] = "",
 ) -> None:
@@ -70,33 +121,35 @@ def serve(
     from vantage.collect.web.server import ServedStudy, serve
     from vantage.errors import InputError
 
-    if study is None and instrument is None:
+    if chosen.file is None and chosen.instrument is None:
         raise InputError("No instrument given", remedy="pass --instrument NAME or --study FILE")
-    if folder is not None and (mapping or folder.is_file()):
-        folder, _ = texts_or_corpus(folder, None, instrument, mapping)
+    if chosen.folder is not None and (mapping or chosen.folder.is_file()):
+        folder, _ = texts_or_corpus(chosen.folder, None, chosen.instrument, mapping)
         typer.echo(f"The texts are stored in {folder}; the judgments will be, too.")
-    chosen = _study(folder, instrument, study, database)
-    with _running(chosen, database) as service:
+        chosen = replace(chosen, folder=folder)
+    study = chosen.load()
+    with chosen.running(study) as service:
         if not service.researchers.has_password():
             password = secrets.token_urlsafe(9)  # shown once; only its hash is stored
             service.researchers.set_password(password)
             typer.echo(f"The dashboard's password is {password} (change it with: vantage collect password)")
     shown = f"http://{'localhost' if host in ('127.0.0.1', '0.0.0.0') else host}:{port}{root_path}"  # noqa: S104
-    typer.echo(f"{chosen.title}\n  participants  {shown}/\n  dashboard     {shown}/admin\nStop with Ctrl-C.")
+    typer.echo(f"{study.title}\n  participants  {shown}/\n  dashboard     {shown}/admin\nStop with Ctrl-C.")
     served = ServedStudy(
-        study=str(study) if study else None,
-        folder=str(chosen.folder),
-        instrument=chosen.plan.instrument,
-        database=database,
+        study=str(chosen.file) if chosen.file else None,
+        folder=str(study.folder),
+        instrument=study.plan.instrument,
+        database=chosen.database,
         prefix=root_path,
-        further="vantage.recruit.pages" if chosen.plan.recruitment.offer else "",
+        further="vantage.recruit.pages" if study.plan.recruitment.offer else "",
     )
     serve(served, host=host, port=port, workers=workers)
 
 
 @app.command()
+@_with_study
 def export(
-    folder: Folder = None,
+    chosen: ChosenStudy,
     to: Annotated[Path | None, typer.Option("--to", help="Where to write; by default into the corpus folder.")] = None,
     only: Annotated[
         bool, typer.Option("--only", help="Only the collected judgments, without the corpus's own.")
@@ -112,9 +165,6 @@ def export(
     k: Anonymity = 5,
     strict: Strict = False,
     allow_unique: AllowUnique = False,
-    instrument: InstrumentName = None,
-    study: StudyFile = None,
-    database: Database = None,
     as_json: Json = False,
 ) -> None:
     """Write the collected judgments into the corpus.
@@ -126,22 +176,22 @@ def export(
     from vantage.corpora.disclosure import guard
     from vantage.errors import InputError
 
-    chosen = _study(folder, instrument, study, database)
+    study = chosen.load()
     if only and to is None:
         raise InputError("--only would replace the corpus with the collected judgments", remedy="pass --to FOLDER")
-    with _running(chosen, database) as service:
+    with chosen.running(study) as service:
         corpus, checks = service.researchers.corpus(), service.researchers.checks()
         people = service.researchers.platform_ids() if platform_ids else None
     collected = len(corpus.judgments)
     if not only:
-        corpus = merged(chosen.corpus, corpus, chosen.id)
+        corpus = merged(study.corpus, corpus, study.id)
     corpus, risk = guard(corpus, k=k, strict=strict, allow_unique=allow_unique)
     if risk:
         typer.echo(f"Warning: {risk}", err=True)
     if platform_ids is not None and people is not None:
-        write_private(people, platform_ids, apart=to or chosen.folder)
-    place = write(corpus, checks, to or chosen.folder)
-    with _running(chosen, database) as service:
+        write_private(people, platform_ids, apart=to or study.folder)
+    place = write(corpus, checks, to or study.folder)
+    with chosen.running(study) as service:
         service.researchers.note_export("judgments and platform ids" if platform_ids else "judgments")
     summary = {"folder": str(place), "collected": collected, "judgments": len(corpus.judgments), "checks": len(checks)}
     if as_json:
@@ -151,17 +201,15 @@ def export(
 
 
 @app.command()
+@_with_study
 def status(
-    folder: Folder = None,
-    instrument: InstrumentName = None,
-    study: StudyFile = None,
-    database: Database = None,
+    chosen: ChosenStudy,
     as_json: Json = False,
 ) -> None:
     """Show the study's progress and how well raters agree. Nothing is changed."""
     from dataclasses import asdict
 
-    with _running(_study(folder, instrument, study, database), database, read_only=True) as service:
+    with chosen.running(read_only=True) as service:
         overview, agreement = service.researchers.overview(), service.researchers.reliability()
         known = [asdict(arm) for arm in service.researchers.adaptive()]
         sequential = service.researchers.sequential()
@@ -185,18 +233,16 @@ def status(
 
 
 @app.command()
+@_with_study
 def invite(
-    folder: Folder = None,
+    chosen: ChosenStudy,
     count: Annotated[int, typer.Option("--count", "-n", help="Number of invitations.")] = 1,
     url: Annotated[str, typer.Option(help="The study's address for participants.")] = "http://localhost:8000",
     note: Annotated[str, typer.Option(help="A note for yourself, shown on the dashboard.")] = "",
-    instrument: InstrumentName = None,
-    study: StudyFile = None,
-    database: Database = None,
     as_json: Json = False,
 ) -> None:
     """Create personal links."""
-    with _running(_study(folder, instrument, study, database), database) as service:
+    with chosen.running() as service:
         made = service.researchers.invite(count, note)
     links = [f"{url.rstrip('/')}/?invitation={one.token}" for one in made]
     if as_json:
@@ -206,17 +252,15 @@ def invite(
 
 
 @app.command()
+@_with_study
 def password(
-    folder: Folder = None,
-    instrument: InstrumentName = None,
-    study: StudyFile = None,
-    database: Database = None,
+    chosen: ChosenStudy,
 ) -> None:
     """Set the dashboard's password.
 
     It is typed at a prompt or read from standard input.
     """
-    with _running(_study(folder, instrument, study, database), database) as service:
+    with chosen.running() as service:
         if sys.stdin.isatty():
             service.researchers.set_password(typer.prompt("Password", hide_input=True, confirmation_prompt=True))
         else:
@@ -225,15 +269,13 @@ def password(
 
 
 @app.command()
+@_with_study
 def log(
-    folder: Folder = None,
-    instrument: InstrumentName = None,
-    study: StudyFile = None,
-    database: Database = None,
+    chosen: ChosenStudy,
     as_json: Json = False,
 ) -> None:
     """Show what happened and when (UTC), from consent to export, under pseudonyms."""
-    with _running(_study(folder, instrument, study, database), database, read_only=True) as service:
+    with chosen.running(read_only=True) as service:
         rows = service.researchers.log()
     if as_json:
         print_json(rows.with_columns(rows["at"].dt.to_string("iso")).to_dicts())
@@ -242,17 +284,15 @@ def log(
 
 
 @app.command()
+@_with_study
 def preview(
-    folder: Folder = None,
+    chosen: ChosenStudy,
     url: Annotated[str, typer.Option(help="The study's address for participants.")] = "http://localhost:8000",
-    instrument: InstrumentName = None,
-    study: StudyFile = None,
-    database: Database = None,
 ) -> None:
     """Print a link to try the study out: nothing is kept, and nobody's place is taken."""
     from vantage.collect.web.signing import PREVIEW_PAGE, StudySigner
 
-    with _running(_study(folder, instrument, study, database), database, read_only=True) as service:
+    with chosen.running(read_only=True) as service:
         key = StudySigner(service.database.secret("web")).sign_form(PREVIEW_PAGE, PREVIEW_PAGE)
     typer.echo(f"{url.rstrip('/')}/preview/?key={key}")
 
@@ -267,25 +307,23 @@ def revise(
 
     The change is recorded with its time and both wordings. Questions and scales cannot be changed.
     """
+    from vantage.collect.service import StudyService
     from vantage.collect.study import AnnotationStudy
 
-    with _running(AnnotationStudy.load(study), database, revision=note):
-        pass
+    StudyService(AnnotationStudy.load(study), database, revision=note).close()
     typer.echo("The texts are stored. Restart the server to show them.")
 
 
 @app.command()
+@_with_study
 def backup(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The file to write, which only you can read.")],
-    folder: Folder = None,
-    instrument: InstrumentName = None,
-    study: StudyFile = None,
-    database: Database = None,
+    chosen: ChosenStudy,
 ) -> None:
     """Back up a study with its keys and platform ids, also while it is running."""
     from vantage.collect.backup import backup
 
-    with _running(_study(folder, instrument, study, database), database, read_only=True) as service:
+    with chosen.running(read_only=True) as service:
         backup(service.database, file)
     typer.echo(f"{file}: {file.stat().st_size / 1e6:,.1f} MB; it holds the study's keys, so keep it to yourself.")
 
@@ -376,36 +414,3 @@ def flows(
     print_rows(rows, as_json=as_json)
     if not as_json:
         typer.echo(f"\nServe one with: vantage collect FOLDER --study {BUNDLED}NAME")
-
-
-def _study(folder: Path | None, instrument: str | None, file: Path | None, database: str | None) -> AnnotationStudy:
-    """The chosen study: a file, a folder with an instrument, or the only study in a folder."""
-    from vantage.collect.study import AnnotationStudy
-    from vantage.collect.study_setup import stored_study
-    from vantage.errors import InputError
-
-    if file is not None:
-        chosen = AnnotationStudy.load(file, folder)
-        if folder is not None and folder.resolve() != chosen.folder:
-            problem = f"The study's corpus is {chosen.folder}, not {folder}"
-            raise InputError(problem, file=file, remedy="give only one of them")
-        return chosen
-    if folder is None:
-        raise InputError("No study given", remedy="pass a corpus folder and --instrument, or --study FILE")
-    if instrument is not None:
-        return AnnotationStudy.of(folder, instrument)
-    if database is None:
-        databases = sorted(folder.glob("collect-*.sqlite"))
-        if len(databases) != 1:
-            problem = "The folder has no study yet" if not databases else f"The folder has {len(databases)} studies"
-            raise InputError(problem, file=folder, remedy="choose one with --instrument or --study")
-        database = str(databases[0].absolute())
-    return stored_study(database, folder)
-
-
-def _running(
-    study: AnnotationStudy, database: str | None, *, read_only: bool = False, revision: str | None = None
-) -> closing[StudyService]:
-    from vantage.collect.service import StudyService
-
-    return closing(StudyService(study, database, read_only=read_only, revision=revision))

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from vantage.cli.options import names, pairs, shared
 from vantage.cli.output import Json, print_json, print_rows, show
 
 if TYPE_CHECKING:
@@ -122,22 +121,7 @@ def _table_options(
     return {name: value for name, value in options.items() if value is not None}
 
 
-def _with_table_options(command: Callable[..., None]) -> Callable[..., None]:
-    """A command with the options above, which it receives as `reading`."""
-    shared, own = inspect.signature(_table_options).parameters, inspect.signature(command).parameters
-    hints = get_type_hints(command, include_extras=True) | get_type_hints(_table_options, include_extras=True)
-
-    @wraps(command)
-    def run(**given: Any) -> None:
-        reading = _table_options(**{name: given.pop(name) for name in shared})
-        command(**given, reading=reading)
-
-    parameters = {name: parameter for name, parameter in {**own, **shared}.items() if name != "reading"}
-    run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
-        [p.replace(kind=p.KEYWORD_ONLY, annotation=hints[name]) for name, p in parameters.items()]
-    )
-    run.__annotations__ = {name: hints[name] for name in parameters}
-    return run
+_with_table_options = shared("reading", _table_options)
 
 
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace the corpus that is there.")]
@@ -447,25 +431,3 @@ def _written(corpus: Corpus, to: Path, *, as_json: bool) -> None:
     for note in corpus.about.notes:
         typer.echo(f"• {note}")
     typer.echo(f"Look at it with: vantage corpora describe {to}")
-
-
-def pairs(texts: list[str], flag: str, *, comma: bool = True) -> dict[str, str]:
-    """`NAME=VALUE` words as a mapping."""
-    from vantage.errors import InputError
-
-    pairs: dict[str, str] = {}
-    for text in texts:
-        for part in text.split(",") if comma else [text]:
-            name, equals, value = part.partition("=")
-            if not equals or not name.strip() or not value.strip():
-                raise InputError(
-                    f"{flag} takes NAME=VALUE, not '{part}'",
-                    remedy=f"write {flag} item=COLUMN" if comma else None,
-                )
-            pairs[name.strip()] = value.strip()
-    return pairs
-
-
-def names(text: str | None) -> list[str]:
-    """`A,B` as a list."""
-    return [name.strip() for name in (text or "").split(",") if name.strip()]

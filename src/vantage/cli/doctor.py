@@ -38,7 +38,7 @@ def doctor(
     ]
     problems = [notice for notice in notices if notice.state == "problem"]
     if as_json:
-        rows = [{"part": n.part, "state": n.state, "told": n.told, "remedy": n.remedy} for n in notices]
+        rows = [{"part": n.part, "state": n.state, "text": n.text, "remedy": n.remedy} for n in notices]
         print_json({"problems": len(problems), "notices": rows})
     else:
         marks = {"fine": "✓", "absent": "–", "problem": "✗"}

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vantage.cli.corpora import Where, filtered
-from vantage.cli.output import Csv, Json, Latex, print_frame, print_json, sentences, write_figure
+from vantage.cli.options import Output, names, pairs, with_output
+from vantage.cli.output import print_frame, print_json, sentences, write_figure
 from vantage.errors import InputError
 
 if TYPE_CHECKING:
@@ -20,8 +21,10 @@ Kinds = Annotated[str | None, typer.Option(metavar="all|KIND,…", help="Whose j
 HIDDEN = ("measure", "options", "left_out", "items")
 
 
+@with_output
 def explain(
     folder: Folder,
+    output: Output,
     question: Question = None,
     traits: Annotated[str, typer.Option(metavar="TRAIT,…", help="Traits of raters.")] = "",
     family: Annotated[str, typer.Option(help="gaussian, ordinal or binary; the scale decides without it.")] = "auto",
@@ -34,9 +37,6 @@ def explain(
     permutations: Annotated[int, typer.Option(min=0, help="How often traits are permuted over raters.")] = 999,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     where: Where = None,
-    as_json: Json = False,
-    as_csv: Csv = False,
-    as_latex: Latex = False,
 ) -> None:
     """Which traits of raters explain the answers, given who judged what: a mixed model with crossed items and raters.
 
@@ -48,21 +48,20 @@ def explain(
     from vantage.measures.models.explain import explain as fitted
 
     corpus = filtered(_read(folder), where)
-    named: dict[str, str] = {}
-    for one in base or []:
-        trait, equals, level = one.partition("=")
-        if not equals:
-            raise InputError(f"--base is '{one}'", remedy="write --base TRAIT=LEVEL")
-        named[trait] = level
-    options: dict[str, Any] = {"traits": _list(traits), "family": family, "interactions": _list(interactions)}
-    options |= {"base": named, "kinds": kinds, "permutations": permutations, "seed": seed, **_asked(question)}
-    if show is not None or as_csv or as_latex:
-        frame = fitted(corpus, show=show or "effects", **options)
-        print_frame(frame, as_json=as_json, as_csv=as_csv, as_latex=as_latex, hidden=HIDDEN)
+    options: dict[str, Any] = {"traits": names(traits), "family": family, "interactions": names(interactions)}
+    options |= {
+        "base": pairs(base or [], "--base", comma=False, form="TRAIT=LEVEL"),
+        "kinds": kinds,
+        "permutations": permutations,
+        "seed": seed,
+        **_asked(question),
+    }
+    if show is not None or output.csv or output.latex:
+        output.print(fitted(corpus, show=show or "effects", **options), HIDDEN)
         return
     frames = {name: fitted(corpus, show=name, **options) for name in ("effects", "variance")}
     said = sentences(frames["effects"], VIEW, options["by"])
-    if as_json:
+    if output.json:
         print_json({**{name: frame.to_dicts() for name, frame in frames.items()}, "sentences": said})
         return
     effects = frames["effects"]
@@ -78,8 +77,10 @@ def explain(
         typer.echo(sentence)
 
 
+@with_output
 def facets(
     folder: Folder,
+    output: Output,
     question: Question = None,
     together: Annotated[bool, typer.Option("--together", help="Put all questions on one scale.")] = False,
     thresholds: Annotated[str, typer.Option(help="common, question or rater.")] = "common",
@@ -94,9 +95,6 @@ def facets(
         Path | None, typer.Option(help="Where to write the Wright map of one question: .svg, .pdf or .png.")
     ] = None,
     where: Where = None,
-    as_json: Json = False,
-    as_csv: Csv = False,
-    as_latex: Latex = False,
 ) -> None:
     """Items, people and models on one scale: severity, consistency, and fair averages.
 
@@ -117,19 +115,18 @@ def facets(
         write_figure("wright", fitted(corpus, question=question, show="ruler", **options), {}, figure)
     apart: dict[str, Any] = {} if together else _asked(question)
     frame = fitted(corpus, show=convert(show, _shows(), "--show"), **options, **apart)
-    print_frame(frame, as_json=as_json, as_csv=as_csv, as_latex=as_latex, hidden=HIDDEN)
+    output.print(frame, HIDDEN)
 
 
+@with_output
 def dif(
     folder: Folder,
+    output: Output,
     between: Annotated[str, typer.Option(help="A trait, kind or rater.")],
     values: Annotated[str, typer.Option(metavar="FIRST,SECOND", help="Two of its values, where it has more.")] = "",
     question: Question = None,
     correction: Annotated[str, typer.Option(help="bh, by, holm, bonferroni or none.")] = "bh",
     where: Where = None,
-    as_json: Json = False,
-    as_csv: Csv = False,
-    as_latex: Latex = False,
 ) -> None:
     """Which items two groups read differently, given how severe they are in general.
 
@@ -143,10 +140,10 @@ def dif(
     from vantage.measures.models.dif import dif as tested
 
     corpus = filtered(_read(folder), where)
-    options: dict[str, Any] = {"between": between, "values": _list(values) or None, "correction": correction}
+    options: dict[str, Any] = {"between": between, "values": names(values) or None, "correction": correction}
     rows = tested(corpus, **options, **_asked(question))
-    if as_json or as_csv or as_latex:
-        print_frame(rows, as_json=as_json, as_csv=as_csv, as_latex=as_latex, hidden=HIDDEN)
+    if output.data:
+        output.print(rows, HIDDEN)
         return
     differ = rows.filter(pl.col("p_adjusted") < FOUND).sort("p")
     if len(differ):
@@ -164,10 +161,6 @@ def _read(folder: Path) -> Corpus:
     from vantage.corpora import Corpus
 
     return Corpus.read(folder)
-
-
-def _list(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def _asked(question: str | None) -> dict[str, Any]:

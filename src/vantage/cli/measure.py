@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vantage.cli.corpora import Where, conditions, filtered
-from vantage.cli.output import Csv, Json, Latex, print_frame, print_rows
+from vantage.cli.options import Output, names, with_output
+from vantage.cli.output import print_rows
 from vantage.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,8 +19,10 @@ if TYPE_CHECKING:
 CONTEXT = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
 
 
+@with_output
 def measure(
     context: typer.Context,
+    output: Output,
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="The measure.")] = None,
     folder: Annotated[Path | None, typer.Argument(metavar="FOLDER", help="A corpus folder.")] = None,
     by: Annotated[
@@ -29,9 +32,6 @@ def measure(
     where: Where = None,
     list_all: Annotated[bool, typer.Option("--list", help="List the measures.")] = False,
     help_: Annotated[bool, typer.Option("--help", "-h", help="Show this, or the options of a measure.")] = False,
-    as_json: Json = False,
-    as_csv: Csv = False,
-    as_latex: Latex = False,
 ) -> None:
     """Measure agreement, reliability, variation or accuracy on a corpus.
 
@@ -43,7 +43,7 @@ def measure(
         typer.echo(context.get_help())
         return
     if list_all or name is None:
-        _list(as_json=as_json)
+        _list(as_json=output.json)
         return
     from vantage.measures import find
 
@@ -61,7 +61,7 @@ def measure(
     if "kind" in conditions(where):
         options.setdefault("kinds", "all")
     if "by" in chosen.options:
-        options["by"] = [column.strip() for column in (by or "").split(",") if column.strip()]
+        options["by"] = names(by)
     elif by:
         raise InputError(f"measure '{name}' does not group", remedy="leave --by out")
     from vantage.measures.base import chosen_for, only_reason
@@ -73,10 +73,10 @@ def measure(
         typer.echo(line, err=True)
     result = chosen.function(corpus, **options)
     hidden = ["measure", "options"]
-    if (only := only_reason(result)) and not as_json and not as_csv:
+    if (only := only_reason(result)) and not output.json and not output.csv:
         typer.echo(f"{only[0].upper()}{only[1:]}.", err=True)
         hidden.append("reason")
-    print_frame(result, as_json=as_json, as_csv=as_csv, as_latex=as_latex, hidden=hidden)
+    output.print(result, hidden)
     if model is not None:
         from vantage.measures.powered.sentences import sentences
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vantage.cli.corpora import pairs
+from vantage.cli.options import with_connection
 from vantage.cli.output import Json, print_json, print_rows, show
-from vantage.cli.rate import number
 
 if TYPE_CHECKING:
     from vantage.raters.models.probe import ModelProfile
@@ -20,12 +19,10 @@ app = typer.Typer(
 
 
 @app.command("probe")
+@with_connection
 def probe(
     model: Annotated[str, typer.Argument(help="openai:NAME, anthropic:NAME, gguf:PATH and so on; see docs/models.md.")],
-    setting: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="A setting of the model or a parameter of requests.")
-    ] = None,
-    base_url: Annotated[str | None, typer.Option(help="The address of the endpoint.")] = None,
+    connection: dict[str, Any],
     store: Annotated[
         Path | None, typer.Option(help="A corpus folder or run store that keeps the profile, for vantage rate.")
     ] = None,
@@ -39,10 +36,7 @@ def probe(
     from vantage.raters.chat import ChatRater
     from vantage.raters.models.probe import probe as probed
 
-    settings: dict[str, Any] = {key: number(value) for key, value in pairs(setting or [], "--setting").items()}
-    if base_url:
-        settings["base_url"] = base_url
-    rater = ChatRater(model, settings=settings)
+    rater = ChatRater(model, settings=connection)
     opened = rater.open()
     try:
         profile = probed(opened, lambda what: None if as_json else typer.echo(f"… {what}", err=True))

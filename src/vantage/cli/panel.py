@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from vantage.cli.corpora import Where, filtered
-from vantage.cli.output import Csv, Json, Latex, print_frame, print_json, sentences, write_figure
+from vantage.cli.options import Output, names, numbers, with_output
+from vantage.cli.output import print_frame, print_json, sentences, write_figure
 from vantage.errors import InputError
 
 HIDDEN = ("measure", "options", "left_out", "raters", "judgments", "all_cost")
@@ -25,8 +26,10 @@ CHARTS: dict[str, dict[str, Any]] = {
 }
 
 
+@with_output
 def panel(
     folder: Annotated[Path, typer.Argument(metavar="CORPUS", help="A corpus folder.")],
+    output: Output,
     question: Annotated[str | None, typer.Option(help="The question; all of them, one by one, without it.")] = None,
     raters: Annotated[str, typer.Option(metavar="RATER,…", help="The members; all models without it.")] = "",
     show: Annotated[str | None, typer.Option(help="summary, votes, matrix, raters or preference.")] = None,
@@ -42,9 +45,6 @@ def panel(
     figure: Annotated[Path | None, typer.Option(help="A figure of --show matrix or votes: .svg, .pdf or .png.")] = None,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
     where: Where = None,
-    as_json: Json = False,
-    as_csv: Csv = False,
-    as_latex: Latex = False,
 ) -> None:
     """How many independent votes models are worth, measured from the distribution of people's answers.
 
@@ -60,18 +60,23 @@ def panel(
     if question is not None:
         corpus.question(question)
         corpus = corpus.filter(question=question)
-    members = [name.strip() for name in raters.split(",") if name.strip()] or None
-    options: dict[str, Any] = {"by": "question", "raters": members, "prices": _prices(prices), "seed": seed}
+    members = names(raters) or None
+    options: dict[str, Any] = {
+        "by": "question",
+        "raters": members,
+        "prices": numbers(prices, "--prices", "RATER=PRICE"),
+        "seed": seed,
+    }
     if writer is not None:
         options["writer"] = writer
     if figure is not None and show not in CHARTS:
         raise InputError("there is no figure of this", remedy="pass --show matrix or --show votes")
     if add is not None:
         _add(corpus, measured(corpus, **options), add, answer, out)
-    if show is not None or as_csv or as_latex:
+    if show is not None or output.csv or output.latex:
         frame = measured(corpus, show=show or "summary", **options)
-        print_frame(frame, as_json=as_json, as_csv=as_csv, as_latex=as_latex, hidden=HIDDEN)
-        if show == "preference" and not (as_json or as_csv or as_latex):
+        output.print(frame, HIDDEN)
+        if show == "preference" and not output.data:
             for line in sentences(frame, VIEW, ["question"], PREFERENCE):
                 typer.echo(line)
         if figure is not None and show is not None:
@@ -82,7 +87,7 @@ def panel(
         return
     frames = {name: measured(corpus, show=name, **options) for name in ("summary", "votes")}
     said = sentences(frames["summary"], VIEW, ["question"])
-    if as_json:
+    if output.json:
         print_json({**{name: frame.to_dicts() for name, frame in frames.items()}, "sentences": said})
         return
     columns = ("question", "size", "added", "estimate", "low", "high", "over", "gain", "loss", "worth", "reason")
@@ -91,19 +96,6 @@ def panel(
     typer.echo("")
     for line in said:
         typer.echo(line)
-
-
-def _prices(text: str) -> dict[str, float] | None:
-    found: dict[str, float] = {}
-    for one in filter(None, (part.strip() for part in text.split(","))):
-        name, equals, price = one.rpartition("=")
-        try:
-            found[name] = float(price)
-        except ValueError:
-            equals = ""
-        if not equals:
-            raise InputError(f"--prices is '{one}'", remedy="write --prices RATER=PRICE,RATER=PRICE")
-    return found or None
 
 
 def _add(corpus: Any, summary: Any, name: str, answer: str, out: Path | None) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from vantage.cli.output import Csv, Json, Latex, print_frame
+from vantage.cli.options import Output, with_output
 from vantage.errors import InputError
 
 app = typer.Typer(no_args_is_help=True, help="Predict what each user says of each text: an open benchmark.")
@@ -45,14 +45,13 @@ def split(
 
 
 @app.command("evaluate")
+@with_output
 def evaluate(
     folder: Folder,
     predictions: Annotated[Path, typer.Argument(help="A table with text, user and answer, or a corpus folder.")],
     split_folder: SplitFolder,
+    output: Output,
     resamples: Resamples = 1000,
-    as_json: Json = False,
-    as_csv: Csv = False,
-    as_latex: Latex = False,
 ) -> None:
     """Score predictions for all pairs, the average user, the average text and each trait.
 
@@ -64,20 +63,19 @@ def evaluate(
     from vantage.perspective.benchmark import read_predictions, read_split, scored
 
     parts = read_split(Corpus.read(folder).included(), split_folder)
-    told = scored(read_predictions(predictions, parts.corpus, parts.question), parts, resamples=resamples)
-    print_frame(told.summary, as_json=as_json, as_csv=as_csv, as_latex=as_latex)
+    scores = scored(read_predictions(predictions, parts.corpus, parts.question), parts, resamples=resamples)
+    output.print(scores.summary)
 
 
 @app.command("compare")
+@with_output
 def compare(
     folder: Folder,
     predictions: Annotated[list[str], typer.Argument(metavar="[NAME=]FILE …", help="One file per system.")],
     split_folder: SplitFolder,
+    output: Output,
     out: Annotated[Path | None, typer.Option(help="Where to write the leaderboard page.")] = None,
     resamples: Resamples = 1000,
-    as_json: Json = False,
-    as_csv: Csv = False,
-    as_latex: Latex = False,
 ) -> None:
     """Compare systems on the same pairs, beside the majority of the training annotators; write a leaderboard page.
 
@@ -107,7 +105,7 @@ def compare(
 
         report = leaderboard_report(parts, systems)
         report.write(out)
-        finished(report, out, as_json=as_json)
+        finished(report, out, as_json=output.json)
         return
     label = headline(parts.corpus.question(parts.question))
-    print_frame(leaderboard(systems, label), as_json=as_json, as_csv=as_csv, as_latex=as_latex)
+    output.print(leaderboard(systems, label))

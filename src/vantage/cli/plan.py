@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from vantage.cli.corpora import Where, filtered
+from vantage.cli.options import names
 from vantage.cli.output import Csv, Json, print_frame, print_json, sentences, write_figure
 from vantage.errors import InputError
 
@@ -62,7 +63,7 @@ def plan(
 
     corpus = None if pilot is None else filtered(Corpus.read(pilot), where)
     shared: dict[str, Any] = {"goal": goal, "target": target, "question": question, "delta": delta, "seed": seed}
-    shared |= {"models": _list(models) or None, "epsilon": epsilon}
+    shared |= {"models": names(models) or None, "epsilon": epsilon}
     if now:
         if corpus is None:
             raise InputError("no corpus given", remedy="run: vantage plan --during CORPUS")
@@ -135,12 +136,8 @@ def _with_bar(goal: str, work: Any) -> Any:
         return work(advance)
 
 
-def _list(text: str) -> list[str]:
-    return [part.strip() for part in text.split(",") if part.strip()]
-
-
 def _numbers(text: str) -> list[float] | None:
     try:
-        return [float(part) for part in _list(text)] or None
+        return [float(part) for part in names(text)] or None
     except ValueError:
         raise InputError(f"--components is '{text}'", remedy="write three numbers, such as 0.4,0.1,0.5") from None

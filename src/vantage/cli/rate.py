@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vantage.cli.corpora import TextColumns, Where, conditions, filtered, names, pairs, texts_or_corpus
+from vantage.cli.corpora import TextColumns, Where, conditions, filtered, texts_or_corpus
+from vantage.cli.options import names, with_connection, with_limits
 from vantage.cli.output import Json, print_json, print_rows, printable, show
 
 if TYPE_CHECKING:
@@ -24,7 +25,11 @@ if TYPE_CHECKING:
     from vantage.runs.store import RunStore
 
 
+@with_connection
+@with_limits
 def rate(
+    connection: dict[str, Any],
+    limits: dict[str, Any],
     folder: Annotated[
         Path | None, typer.Argument(metavar="FOLDER", help="A corpus folder, or a file with one text per row.")
     ] = None,
@@ -93,12 +98,6 @@ def rate(
     ] = False,
     where: Where = None,
     limit: Annotated[int | None, typer.Option(help="Rate only this many items.")] = None,
-    setting: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="A setting of the model, such as threads=2."),
-    ] = None,
-    base_url: Annotated[str | None, typer.Option(help="The address of an OpenAI-compatible endpoint.")] = None,
-    prices: Annotated[Path | None, typer.Option(help="A YAML file of prices per million tokens.")] = None,
     store: Annotated[
         Path | None, typer.Option(help="The file that stores every reply (default: runs.sqlite in the corpus folder).")
     ] = None,
@@ -114,17 +113,12 @@ def rate(
     batch_wait: Annotated[
         float | None, typer.Option(help="Seconds to wait for batches at most; the same command collects them later.")
     ] = None,
-    concurrency: Annotated[int | None, typer.Option(help="Maximum number of concurrent requests.")] = None,
     retry_failed: Annotated[
         bool, typer.Option("--retry-failed/--no-retry-failed", help="Retry requests that failed in an earlier run.")
     ] = True,
     retry_unparsed: Annotated[
         int, typer.Option(help="How many times to ask again when a reply cannot be parsed; this biases the answers.")
     ] = 0,
-    fail_on: Annotated[
-        float | None, typer.Option(help="Stop when more requests than this have failed: a share below 1, or a count.")
-    ] = None,
-    max_cost: Annotated[float | None, typer.Option(help="Stop before the run costs more; needs --prices.")] = None,
     rpm: Annotated[float | None, typer.Option(help="Maximum number of requests per minute.")] = None,
     tpm: Annotated[float | None, typer.Option(help="Maximum number of tokens per minute.")] = None,
     probe: Annotated[
@@ -148,6 +142,7 @@ def rate(
     from vantage.raters.asked import varied
     from vantage.raters.encoders import load_encoder
     from vantage.raters.templates import Template
+    from vantage.runs.options import RunOptions
     from vantage.runs.plan import RunPlan
 
     study = _study(flow, folder, instrument, question, condition, where, limit) if flow else None
@@ -164,9 +159,6 @@ def rate(
         if part.items.is_empty():
             raise InputError("no items are left to judge", file=folder, remedy="check --where and --limit")
     training = whole.filter(**conditions([shots_from])) if shots_from else None
-    settings: dict[str, Any] = {key: number(value) for key, value in pairs(setting or [], "--setting").items()}
-    if base_url:
-        settings["base_url"] = base_url
     style = f"{style}+free" if free else style
     options: dict[str, Any] = {
         "samples": samples,
@@ -175,7 +167,7 @@ def rate(
         "max_tokens": 512 if max_tokens is None else max_tokens,
         "seed": seed,
         "training": training,
-        "settings": settings,
+        "settings": connection,
         "encode": load_encoder(retrieval),
         "template": Template.load(template) if template else None,
     }
@@ -202,18 +194,15 @@ def rate(
     if show_:
         _show(plan_of(raters[:1]), show_)
         return
-    carried = _options(
-        prices,
+    carried = RunOptions(
+        **limits,
         engine=_engine(engine, batch=batch),
         workers=workers,
         ray_address=ray_address,
         batch_protocol=batch_protocol,
         batch_wait=batch_wait,
-        concurrency=concurrency,
         retry_failed=retry_failed,
         retry_unparsed=retry_unparsed,
-        fail_on=fail_on,
-        max_cost=max_cost,
         requests_per_minute=rpm,
         tokens_per_minute=tpm,
     )
@@ -311,8 +300,8 @@ def _estimate(plan: RunPlan, raters: list[ChatRater], options: RunOptions, store
         forecast.add(plan)
     notes = design_notes(plan.parts[0])
     if as_json:
-        told = {"design": raters[0].design.described(), "notes": notes} if raters[0].design else {}
-        print_json([{**asdict(one), **told} for one in forecast.estimates])
+        described = {"design": raters[0].design.described(), "notes": notes} if raters[0].design else {}
+        print_json([{**asdict(one), **described} for one in forecast.estimates])
         return
     who = raters[0].id if len(raters) == 1 else f"{len(raters)} raters"
     print_estimate([{"rater": who, **shown(forecast.total)}], [*notes, *forecast.notes])
@@ -324,13 +313,6 @@ def _engine(engine: str, *, batch: bool) -> str:
     if batch and engine not in ("local", "batch"):
         raise InputError(f"--batch and --engine {engine} cannot be combined", remedy="choose one of them")
     return "batch" if batch else engine
-
-
-def _options(prices: Path | None, **told: Any) -> RunOptions:
-    from vantage.raters.prices import read_prices
-    from vantage.runs.options import RunOptions
-
-    return RunOptions(prices=read_prices(prices) if prices else {}, **told)
 
 
 @dataclass(frozen=True, slots=True)
@@ -434,13 +416,3 @@ def _print_outcome(rows: list[dict[str, Any]], outcome: Outcome, store: Path, to
     notes = [*tally.notes, *(note for row in rows for note in row["notes"])]
     for note in dict.fromkeys(notes):
         typer.echo(f"• {note}")
-
-
-def number(text: str) -> int | float | str:
-    """A word as a number where it is one."""
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text

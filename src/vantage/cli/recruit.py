@@ -187,13 +187,13 @@ def _confirm(question: str, yes: bool) -> None:
 
 
 def _show(state: Recruited, *, as_json: bool, proposals: list[dict[str, str]] | None = None) -> None:
-    told = {**asdict(state), **({} if proposals is None else {"proposals": proposals})}
+    facts = {**asdict(state), **({} if proposals is None else {"proposals": proposals})}
     if as_json:
-        print_json(told)
+        print_json(facts)
         return
-    amounts = {name: f"{told[name] / 100:.2f} {state.currency}" for name in ("reward", "paid", "bonuses", "fees")}
+    amounts = {name: f"{facts[name] / 100:.2f} {state.currency}" for name in ("reward", "paid", "bonuses", "fees")}
     counts = ", ".join(f"{count} {name.lower()}" for name, count in state.submissions.items()) or "none"
-    numbers = {name: told[name] for name in ("status", "study", "places", "finished", "open_batches")}
+    numbers = {name: facts[name] for name in ("status", "study", "places", "finished", "open_batches")}
     hourly = {} if state.hourly is None else {"paid_per_hour": f"{state.hourly:.2f} {state.currency}"}
     print_rows([{"platform": state.platform, **numbers, "submissions": counts, **amounts, **hourly}])
     if state.link:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from vantage.cli.options import numbers
 from vantage.cli.output import Json, print_frame, print_json, sentences
-from vantage.errors import InputError
-
-if TYPE_CHECKING:
-    from vantage.recruit.rehearsal.rehearse import Advance
-    from vantage.recruit.rehearsal.results import Rehearsal
+from vantage.cli.study import working
 
 
 def rehearse(
@@ -41,9 +37,16 @@ def rehearse(
 
     loaded = AnnotationStudy.load(study, folder)
     known = None if pilot is None else Corpus.read(pilot)
-    made = _with_bar(
-        people, lambda advance: rehearsed(loaded, people=people, seed=seed, mix=_mix(mix), pilot=known, advance=advance)
-    )
+    shares = numbers(mix, "--mix", "KIND=SHARE")
+    with working() as progress, progress("people", people) as advance:
+        before = 0
+
+        def shown(_: int, done: int) -> None:
+            nonlocal before
+            advance(done - before)
+            before = done
+
+        made = rehearsed(loaded, people=people, seed=seed, mix=shares, pilot=known, advance=shown)
     tables = {name: getattr(made, name) for name in VIEWS}
     if as_json:
         print_json({**{name: frame.to_dicts() for name, frame in tables.items()}, "assumes": list(made.assumes)})
@@ -60,29 +63,3 @@ def rehearse(
         from vantage.report.rehearsal import rehearsal_report
 
         typer.echo(f"The page is {rehearsal_report(made).write(out)}.", err=True)
-
-
-def _mix(text: str) -> dict[str, float] | None:
-    """Shares by kind.
-
-    >>> _mix("careful=0.9, careless=0.1")
-    {'careful': 0.9, 'careless': 0.1}
-    """
-    shares = {}
-    for part in filter(None, (part.strip() for part in text.split(","))):
-        kind, _, share = part.partition("=")
-        try:
-            shares[kind.strip()] = float(share)
-        except ValueError:
-            raise InputError(f"'{part}' is not a share", remedy="write for example careful=0.9,careless=0.1") from None
-    return shares or None
-
-
-def _with_bar(people: int, run: Callable[[Advance], Rehearsal]) -> Rehearsal:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("people", total=people)
-        return run(lambda come, done: bar.update(task, completed=done))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vantage.cli.corpora import names
+from vantage.cli.options import names
 from vantage.cli.output import Csv, Json, print_frame, print_json, print_rows, printable, show
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vantage.cli.corpora import pairs
+from vantage.cli.options import pairs, with_connection, with_limits
 from vantage.cli.output import Json, print_json, print_rows, printable
 from vantage.errors import InputError, nearest
 
@@ -24,8 +24,12 @@ if TYPE_CHECKING:
 CONTEXT = {"allow_extra_args": True, "ignore_unknown_options": True, "help_option_names": []}
 
 
+@with_connection
+@with_limits
 def study(
     context: typer.Context,
+    connection: dict[str, Any],
+    limits: dict[str, Any],
     name: Annotated[
         str | None, typer.Argument(metavar="NAME", help="The study, or a file of yours that holds one (.yaml or .py).")
     ] = None,
@@ -43,18 +47,8 @@ def study(
         typer.Option("--set", metavar="OPTION=VALUE", help="An option of the study; also --option VALUE."),
     ] = None,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 0,
-    setting: Annotated[
-        list[str] | None, typer.Option(metavar="NAME=VALUE", help="A setting of the models, such as threads=2.")
-    ] = None,
-    base_url: Annotated[str | None, typer.Option(help="The address of an OpenAI-compatible endpoint.")] = None,
     max_tokens: Annotated[
         int | None, typer.Option(min=1, help="Maximum length of a reply in tokens (512, or the study's own).")
-    ] = None,
-    concurrency: Annotated[int | None, typer.Option(help="Maximum number of concurrent requests.")] = None,
-    prices: Annotated[Path | None, typer.Option(help="A YAML file of prices per million tokens.")] = None,
-    max_cost: Annotated[float | None, typer.Option(help="Stop before the run costs more; needs --prices.")] = None,
-    fail_on: Annotated[
-        float | None, typer.Option(help="Stop when more requests than this have failed: a share below 1, or a count.")
     ] = None,
     estimate: Annotated[bool, typer.Option("--estimate", help="Print calls, tokens, cost and time, and exit.")] = False,
     list_all: Annotated[bool, typer.Option("--list", help="List the studies.")] = False,
@@ -73,8 +67,6 @@ def study(
     if list_all or name is None:
         _list(as_json=as_json)
         return
-    from vantage.cli.rate import number
-    from vantage.raters.prices import read_prices
     from vantage.runs.options import RunOptions
     from vantage.studies.base import find
     from vantage.studies.recipes import is_path, load
@@ -87,15 +79,11 @@ def study(
     options = parse_options(chosen, set_ or [], context.args)
     if out is None and not estimate:
         raise InputError("no folder for the results given", remedy="pass --out FOLDER")
-    settings: dict[str, Any] = {key: number(value) for key, value in pairs(setting or [], "--setting").items()}
-    if base_url:
-        settings["base_url"] = base_url
     if max_tokens is not None:
         own = any(entry.name == "max_tokens" for entry in chosen.described())
-        (options if own else settings)["max_tokens"] = max_tokens
-    known = read_prices(prices) if prices else {}
-    carried = RunOptions(concurrency=concurrency, prices=known, max_cost=max_cost, fail_on=fail_on)
-    wanted: dict[str, Any] = {"out": out, "data": data, "models": model or (), "seed": seed, "settings": settings}
+        (options if own else connection)["max_tokens"] = max_tokens
+    carried = RunOptions(**limits)
+    wanted: dict[str, Any] = {"out": out, "data": data, "models": model or (), "seed": seed, "settings": connection}
     if estimate:
         from vantage.studies.estimating import preview
 

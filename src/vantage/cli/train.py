@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from vantage.cli.corpora import TextColumns, TextsOrFolder, conditions, names, pairs, texts_or_corpus
+from vantage.cli.corpora import TextColumns, TextsOrFolder, conditions, texts_or_corpus
+from vantage.cli.options import names, pairs
 from vantage.cli.output import Json, print_json, print_rows, printable
 
 if TYPE_CHECKING:

@@ -210,6 +210,7 @@ class StudyDocument(DocumentPart):
 
 def json_schema() -> str:
     """The JSON Schema of study files, as it ships with the package."""
+    DocumentPart.describe()
     schema = StudyDocument.model_json_schema(by_alias=True)
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Vantage study"}
     return json.dumps({**schema, **head}, indent=2, ensure_ascii=False, sort_keys=True) + "\n"

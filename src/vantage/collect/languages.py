@@ -1,7 +1,7 @@
 """The languages of participant pages: sentences that can be translated, and the catalogues that translate them.
 
-English is the language of the code. Every other language is one catalogue, `locale/CODE.po`, with its compiled twin
-`CODE.mo`; `make translations` collects new sentences and compiles. docs/collect.md explains how to add a language.
+English is the language of the code. Every other language is one catalogue, `locale/CODE.po`; `make translations`
+collects new sentences. docs/collect.md explains how to add a language.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from importlib import resources
 from typing import Final, Literal
+
+from vantage.collect.catalogue import PoTranslations
 
 Direction = Literal["ltr", "rtl"]
 _RIGHT_TO_LEFT: Final = re.compile(
@@ -94,13 +96,9 @@ ENGLISH: Final = Language("en", gettext.NullTranslations())
 def catalogues() -> Mapping[str, Language]:
     """The languages by code, English first."""
     files = sorted((f for f in resources.files("vantage.collect").joinpath("locale").iterdir()), key=lambda f: f.name)
-    found = {"en": ENGLISH}
-    for file in files:
-        if file.name.endswith(".mo"):
-            code = file.name.removesuffix(".mo")
-            with file.open("rb") as opened:
-                found[code] = Language(code, gettext.GNUTranslations(opened))
-    return found
+    codes = {file.name.removesuffix(".po"): file for file in files if file.name.endswith(".po")}
+    known = {code: Language(code, PoTranslations(file.read_text("utf-8"))) for code, file in codes.items()}
+    return {"en": ENGLISH, **known}
 
 
 def language(code: str) -> Language:

@@ -2,7 +2,7 @@
 
 May import `instruments`, `scales`, `documents` and `errors`. `schema` says what must hold, `storage` how the
 folder is written, `readers/` and `writers/` translate. To add a reader, write a function from a path to a
-`Corpus` in `readers/` and list it in `readers.READERS`.
+`Corpus` in `readers/` and list it in `readers/readers.toml`.
 """
 
 from typing import TYPE_CHECKING
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from vantage._lazy import attach
 
 if TYPE_CHECKING:
-    from vantage.corpora.corpus import About as About
     from vantage.corpora.corpus import Corpus as Corpus
+    from vantage.corpora.manifest import About as About
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = attach(__name__, {"About": "vantage.corpora.corpus", "Corpus": "vantage.corpora.corpus"})
+    __getattr__, __dir__ = attach(__name__, {"About": "vantage.corpora.manifest", "Corpus": "vantage.corpora.corpus"})

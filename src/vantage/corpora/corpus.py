@@ -3,41 +3,25 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Final, Literal, TypeVar
+from typing import Any, Final, TypeVar
 
 import polars as pl
 import polars.selectors as cs
 
-from vantage._version import __version__
 from vantage.corpora import schema, storage
-from vantage.documents import Document, dump
+from vantage.corpora.manifest import About, manifest, read_manifest
+from vantage.corpora.merging import merge_instruments, questions_of, stacked, union
+from vantage.documents import Document
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument, Question
 
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
-FORMAT: Final = 1
-"""The version of the folder format; a folder of a higher one was written by a newer Vantage."""
 SHOWN: Final = 5
 """How many items a notebook shows."""
-
-
-@dataclass(frozen=True, slots=True)
-class About:
-    """Where a corpus comes from, kept with it."""
-
-    name: str = "corpus"
-    title: str = ""
-    source: str = ""
-    """Where the original is published."""
-    licence: str = ""
-    citation: str = ""
-    language: str = ""
-    notes: tuple[str, ...] = ()
-    """What a user of the data must know: defects, decisions made in reading them, content warnings."""
 
 
 class Corpus:
@@ -76,7 +60,7 @@ class Corpus:
         self.folder: Path | None = None
         self.scratch: object = None
         """What must live as long as lazy judgments: the temporary folder in which they are."""
-        self.questions: tuple[Question, ...] = _questions(self.instruments)
+        self.questions: tuple[Question, ...] = questions_of(self.instruments)
         if "kind" not in raters.columns:
             raters = raters.with_columns(pl.lit("person", dtype=schema.KIND).alias("kind"))
         items, raters = schema.conform("items", items), schema.conform("raters", raters)
@@ -102,10 +86,9 @@ class Corpus:
             problem = "there is no such folder" if not folder.exists() else "the folder has no corpus.yaml"
             raise InputError(problem, file=folder, remedy="make one with: vantage corpora import")
         storage.finish(folder)
-        manifest = Document.read(storage.file(folder, storage.MANIFEST))
         corpus = cls.__new__(cls)
-        corpus.instruments, corpus.about = _read_manifest(manifest)
-        corpus.questions = _questions(corpus.instruments)
+        corpus.instruments, corpus.about = read_manifest(Document.read(storage.file(folder, storage.MANIFEST)))
+        corpus.questions = questions_of(corpus.instruments)
         corpus.folder = folder
         corpus._tables, corpus._streamed = {}, None
         for name in schema.TABLES:
@@ -122,7 +105,7 @@ class Corpus:
             for name in schema.TABLES:
                 plain = self.scan(name).with_columns(cs.enum().cast(pl.String), cs.categorical().cast(pl.String))
                 plain.sink_parquet(empty / f"{name}.parquet", compression="zstd")
-            (empty / storage.MANIFEST).write_text(self._manifest(), encoding="utf-8")
+            (empty / storage.MANIFEST).write_text(manifest(self.about, self.instruments), encoding="utf-8")
 
         storage.write(folder, prepare)
         return folder
@@ -249,9 +232,9 @@ class Corpus:
         corpora = (self, *others)
         instruments = merge_instruments(instrument for corpus in corpora for instrument in corpus.instruments)
         return Corpus(
-            items=_union("item", [corpus.items for corpus in corpora]),
-            raters=_union("rater", [corpus.raters for corpus in corpora]),
-            judgments=_stacked([corpus.judgments for corpus in corpora]),
+            items=union("item", [corpus.items for corpus in corpora]),
+            raters=union("rater", [corpus.raters for corpus in corpora]),
+            judgments=stacked([corpus.judgments for corpus in corpora]),
             instruments=instruments,
             about=self.about,
         )
@@ -275,7 +258,7 @@ class Corpus:
 
     def check_scales(self, *instruments: Instrument) -> None:
         """Refuses instruments that have a question of the corpus on another scale, so that no answer could be kept."""
-        _questions(merge_instruments([*self.instruments, *instruments]))
+        questions_of(merge_instruments([*self.instruments, *instruments]))
 
     def check_asked(
         self,
@@ -445,15 +428,6 @@ class Corpus:
                     remedy="import the data again",
                 )
 
-    def _manifest(self) -> str:
-        data = {
-            "format": FORMAT,
-            "about": {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(self.about).items() if v},
-            "written_by": f"vantage {__version__}",
-            "instruments": [dict(instrument.document) for instrument in self.instruments],
-        }
-        return dump(data)
-
 
 @dataclass(frozen=True, slots=True)
 class Plots:
@@ -490,96 +464,6 @@ def with_defaults(judgments: Frame) -> Frame:
     if "value" not in columns:
         raise InputError("the judgments table has no column 'value'", remedy=f"it has {', '.join(columns)}")
     return judgments.with_columns(value.alias(name) for name, value in defaults.items() if name not in columns)
-
-
-def merge_instruments(instruments: Iterable[Instrument]) -> tuple[Instrument, ...]:
-    """Each instrument once; of two versions the newer, provided that they ask on the same scales."""
-    merged: dict[str, Instrument] = {}
-    for instrument in instruments:
-        known = merged.get(instrument.id)
-        if known is None or known == instrument:
-            merged[instrument.id] = instrument
-            continue
-        older, newer = sorted((known, instrument), key=lambda i: i.version)
-        for question in older.questions:
-            if not any(q.id == question.id and q.scale.meaning == question.scale.meaning for q in newer.questions):
-                raise InputError(
-                    f"instrument '{instrument.id}' has two versions that differ in question '{question.id}'",
-                    remedy="rename one instrument and its questions",
-                )
-        merged[instrument.id] = newer
-    return tuple(merged.values())
-
-
-def _questions(instruments: Iterable[Instrument]) -> tuple[Question, ...]:
-    """The questions of all instruments; one id cannot stand for two scales."""
-    questions: dict[str, Question] = {}
-    for instrument in instruments:
-        for question in instrument.questions:
-            known = questions.setdefault(question.id, question)
-            if known.scale.meaning != question.scale.meaning:
-                raise InputError(
-                    f"two instruments have a question '{question.id}' with different scales",
-                    remedy="rename one of them",
-                )
-    return tuple(questions.values())
-
-
-def _read_manifest(manifest: Document) -> tuple[tuple[Instrument, ...], About]:
-    data = manifest.data
-    if not isinstance(data, Mapping) or not isinstance(data.get("instruments"), list):
-        raise InputError("this is not the manifest of a corpus", file=manifest.file, remedy="import the data again")
-    if not isinstance(data.get("format"), int) or data["format"] > FORMAT:
-        raise InputError(
-            f"the corpus has format {data.get('format')}, this Vantage reads format {FORMAT}",
-            file=manifest.file,
-            remedy="update Vantage",
-        )
-    about = data.get("about") or {}
-    known = set(About.__dataclass_fields__)
-    if not isinstance(about, Mapping) or not set(about) <= known:
-        raise InputError("the part 'about' has keys that are not known", file=manifest.file)
-    fields: dict[str, Any] = {k: tuple(map(str, v)) if isinstance(v, list) else str(v) for k, v in about.items()}
-    instruments = tuple(Instrument.from_document(d, file=manifest.file) for d in data["instruments"])
-    return instruments, About(**fields)
-
-
-def _stacked(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """Tables one below the other; a column that holds different kinds of things in them is named."""
-    try:
-        return pl.concat(tables, how="diagonal_relaxed")
-    except pl.exceptions.PolarsError:
-        types: dict[str, pl.DataType] = {}
-        for table in tables:
-            for column, dtype in table.schema.items():
-                if types.setdefault(column, dtype) != dtype and (dtype.is_nested() or types[column].is_nested()):
-                    raise InputError(
-                        f"the column holds {types[column]} in one table and {dtype} in another",
-                        column=column,
-                        remedy="rename one of them",
-                    ) from None
-        raise
-
-
-def _union(key: Literal["item", "rater"], tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
-    """FileRows of several tables, each id once: what one table does not know is taken from the other."""
-    tables = [table for table in tables if len(table)] or [tables[0]]
-    joined = _stacked(tables)
-    if joined[key].n_unique() == len(joined):
-        return joined
-    rows: dict[str, dict[str, Any]] = {}
-    for row in joined.iter_rows(named=True):
-        known = rows.setdefault(row[key], row)
-        for column, value in row.items():
-            if known[column] is None:
-                known[column] = value
-            elif value is not None and value != known[column]:
-                raise InputError(
-                    f"{key} '{row[key]}' has two different values, '{known[column]}' and '{value}'",
-                    column=column,
-                    remedy="rename the ids or correct one table",
-                )
-    return pl.DataFrame(list(rows.values()), schema=joined.schema)
 
 
 def _equals(column: str, value: object) -> pl.Expr:

@@ -109,7 +109,7 @@ class ColumnProfile:
     empty: int
     examples: list[str]
     answers: bool
-    """Whether it may hold answers: numbers, or few different words, each given about twice."""
+    """Whether it may hold answers: mostly numbers, or few different words, each given about twice."""
 
 
 def profiled(rows: FileRows) -> dict[str, ColumnProfile]:
@@ -126,13 +126,15 @@ def profiled(rows: FileRows) -> dict[str, ColumnProfile]:
     profiles = {}
     for name, dtype in rows.schema.items():
         known = different.get(name)
-        number = dtype.is_numeric() or dtype == pl.Boolean or words.get(name) == empty[name]
+        filled = empty[ROW] - empty[name]
+        # A few words among numbers are doubts about answers, not a reason to pass over the column.
+        number = dtype.is_numeric() or dtype == pl.Boolean or 2 * (words.get(name, empty[ROW]) - empty[name]) < filled
         profiles[name] = ColumnProfile(
             empty[ROW],
             known,
             empty[name],
-            [str(value)[:40] for value in head[name].drop_nulls().head(3).to_list()],
-            bool(known) and (number or (name in written and (known or 0) <= min(11, (empty[ROW] - empty[name]) // 2))),
+            [str(value)[:40] for value in head[name].drop_nulls().unique(maintain_order=True).head(3).to_list()],
+            bool(known) and (number or (name in written and (known or 0) <= min(11, filled // 2))),
         )
     return profiles
 

@@ -14,7 +14,7 @@ from typing import Final
 import polars as pl
 
 from vantage.corpora.readers.files import read_table
-from vantage.corpora.readers.table_file import FileTable
+from vantage.corpora.readers.table_file import FileTable, numeric
 from vantage.errors import InputError
 
 MISSING: Final = frozenset(
@@ -116,15 +116,7 @@ def read_traits(path: str | Path, rater_column: str | None = None, *, encoding: 
             return read_prolific(path, encoding=encoding)
         rater_column = "rater"
     ids = _ids(table, table.column(rater_column, "the rater's id"))
-    if ids.n_unique() < len(ids):
-        index = (~ids.is_first_distinct()).arg_max() or 0
-        raise InputError(
-            f"duplicate rater '{ids[index]}'",
-            file=table.path,
-            row=table.row(index),
-            column=rater_column,
-            remedy="keep one row per rater",
-        )
+    table.refuse(~ids.is_first_distinct(), rater_column, "duplicate rater '{}'", "keep one row per rater")
     frame = _renamed(table)
     return pl.DataFrame([ids, *(known(frame[name]) for name in frame.columns if name != snake_case(rater_column))])
 
@@ -140,14 +132,7 @@ def known(column: pl.Series) -> pl.Series:
         return column.fill_nan(None) if column.dtype.is_float() else column
     stripped = column.str.strip_chars()
     missing = stripped.str.to_lowercase().is_in(list(MISSING))
-    values = stripped.set(missing.fill_null(False), None)
-    if values.null_count() == len(values):
-        return values
-    for dtype in (pl.Int64, pl.Float64):
-        numbers = values.cast(dtype, strict=False)
-        if numbers.null_count() == values.null_count():
-            return numbers
-    return values
+    return numeric(stripped.set(missing.fill_null(False), None))
 
 
 def snake_case(name: str) -> str:
@@ -176,11 +161,7 @@ def _renamed(table: FileTable) -> pl.DataFrame:
 def _ids(table: FileTable, column: pl.Series) -> pl.Series:
     ids = column.cast(pl.String).str.strip_chars().alias("rater")
     empty = ids.is_null() | (ids == "")
-    if empty.any():
-        row = table.row(empty.arg_max() or 0)
-        raise InputError(
-            "the cell is empty", file=table.path, row=row, column=column.name, remedy="fill in the rater's id"
-        )
+    table.refuse(empty, column.name, "the cell is empty", "fill in the rater's id")
     return ids
 
 

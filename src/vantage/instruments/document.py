@@ -5,7 +5,10 @@ These models live at the edge only. `instrument.Instrument` is what the rest of 
 
 from __future__ import annotations
 
+import ast
+import inspect
 import json
+from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -23,7 +26,25 @@ Text = Annotated[str, Field(min_length=1)]
 class DocumentPart(BaseModel):
     """A mapping of the file; keys that it does not know are reported."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True, str_strip_whitespace=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
+
+    @classmethod
+    def describe(cls) -> None:
+        """Gives the fields of all parts the texts below them as descriptions, for schemas and reference pages.
+
+        Pydantic can do so when classes are made, but then it reads their source whenever a corpus is opened.
+        """
+        parts = [cls]
+        for part in parts:
+            parts += part.__subclasses__()
+            (tree,) = ast.parse(inspect.getsource(part)).body
+            for entry, text in pairwise(getattr(tree, "body", [])):
+                match entry, text:
+                    case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(words))):
+                        for heir in (part, *part.__subclasses__()):
+                            heir.model_fields[name].description = inspect.cleandoc(words)
+        for part in [*parts, *parts]:  # a part may be built of another that comes later
+            part.model_rebuild(force=True)
 
 
 class OptionPart(DocumentPart):
@@ -276,6 +297,7 @@ class InstrumentDocument(DocumentPart):
 
 def json_schema() -> str:
     """The JSON Schema of instrument files, as it ships with the package."""
+    DocumentPart.describe()
     schema = InstrumentDocument.model_json_schema(by_alias=True)
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Vantage instrument"}
     return json.dumps({**schema, **head}, indent=2, ensure_ascii=False, sort_keys=True) + "\n"

@@ -13,6 +13,8 @@ from typing import Any, Final, Literal, Union, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from vantage.instruments.document import DocumentPart
+
 _WORDS: Final[dict[Any, str]] = {str: "text", int: "whole number", float: "number", bool: "true or false", Any: "any"}
 
 
@@ -24,6 +26,7 @@ def reference(document: type[BaseModel], title: str, introduction: str) -> str:
     >>> print(page.splitlines()[0], "|", "## `scales`" in page, "|", "### `bands`" in page)
     # The instrument file | True | True
     """
+    DocumentPart.describe()
     blocks = [f"# {title}", introduction.strip(), _table(document)]
     met: set[type[BaseModel]] = set()
 

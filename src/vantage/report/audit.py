@@ -89,19 +89,19 @@ def _verdict(part: pl.DataFrame) -> str:
     tested = part.filter(pl.col("p").is_not_null())
     if tested.is_empty():
         return "nothing was varied and there is nobody to compare with, so no effect can be tested"
-    found = tested.filter(pl.col("p_adjusted") < LEVEL).sort(pl.col("relative").abs(), descending=True)
-    if found.is_empty():
+    clear = tested.filter(pl.col("p_adjusted") < LEVEL).sort(pl.col("relative").abs(), descending=True)
+    if clear.is_empty():
         widest = tested.select(
             pl.max_horizontal(pl.col("relative_low").abs(), pl.col("relative_high").abs()).max()
         ).item()
         which = f"none of {counted(len(tested), 'effect')} is" if len(tested) > 1 else "the one effect is not"
         limit = f"none beyond {widest:.0f} % of the scale" if widest < 100 else "no size is excluded"
         return f"{which} clear, and {limit}"
-    row = found.row(0, named=True)
+    row = clear.row(0, named=True)
     named = f"{row['effect']} ({row['contrast']})"
     size = minus(f"{row['estimate']:+.2f} {row['unit']}, 95 % CI {row['low']:.2f} to {row['high']:.2f}")
     several = (
-        f"{len(found)} of {counted(len(tested), 'effect')} {'are' if len(found) > 1 else 'is'} clear; the largest is "
+        f"{len(clear)} of {counted(len(tested), 'effect')} {'are' if len(clear) > 1 else 'is'} clear; the largest is "
     )
     return f"{several if len(tested) > 1 else 'a clear effect: '}{named}, {size}"
 

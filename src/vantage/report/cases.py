@@ -29,16 +29,17 @@ NO_VALUE: Final = ("refused", "unparsed", "failed", "cut")
 
 
 def divided(analysis: Analysis) -> pl.DataFrame | None:
-    """The texts on which people differ most, each with its answers and reasons."""
-    units = apart(analysis.people).filter(pl.col("apart") > 0)
-    ranked = units.sort("apart", "n", *UNIT, descending=[True, True, False, False])
-    return with_texts(analysis, _spread(ranked))
+    """The texts on which people differ most, each with its answers and reasons: of few texts, half of them."""
+    units = apart(analysis.people)
+    ranked = units.filter(pl.col("apart") > 0).sort("apart", "n", *UNIT, descending=[True, True, False, False])
+    return with_texts(analysis, _spread(ranked, -(-units["item"].n_unique() // 2)))
 
 
 def agreed(analysis: Analysis) -> pl.DataFrame | None:
-    """The texts on which people differ least."""
-    ranked = apart(analysis.people).sort("apart", "n", *UNIT, descending=[False, True, False, False])
-    return with_texts(analysis, _spread(ranked))
+    """The texts on which people differ least: of few texts, the other half."""
+    units = apart(analysis.people)
+    ranked = units.sort("apart", "n", *UNIT, descending=[False, True, False, False])
+    return with_texts(analysis, _spread(ranked, units["item"].n_unique() // 2))
 
 
 def unlike_people(analysis: Analysis) -> pl.DataFrame | None:
@@ -54,7 +55,7 @@ def unlike_people(analysis: Analysis) -> pl.DataFrame | None:
     listed = with_texts(analysis, _spread(most.sort("beyond", *UNIT, descending=[True, False, False])))
     if listed is None:
         return None
-    given = _answered(analysis.corpus).filter(pl.col("rater").is_in(others_of(analysis.corpus)))
+    given = answered(analysis.corpus).filter(pl.col("rater").is_in(others_of(analysis.corpus)))
     said = [
         _said(analysis.corpus, given.filter(item=item, question=question))
         for item, question in listed.select(UNIT).iter_rows()
@@ -107,7 +108,7 @@ def conversations(analysis: Analysis) -> list[Part] | None:
 
 def apart(people: Corpus) -> pl.DataFrame:
     """Items that two people or more answered, with the mean distance of two answers as a share of the scale."""
-    given = _answered(people).select(*UNIT, "rater", "value")
+    given = answered(people).select(*UNIT, "rater", "value")
     n, parts = pl.len().cast(pl.Float64), []
     for (question,), part in given.group_by("question", maintain_order=True):
         scale = people.question(str(question)).scale
@@ -131,13 +132,13 @@ def beside_people(analysis: Analysis, raters: Sequence[str]) -> pl.DataFrame | N
 
     `squared` and `cubed` are moments of the difference of the two if any of those who answered were the rater.
     """
-    given = _answered(analysis.corpus).filter(pl.col("rater").is_in(list(raters)))
+    given = answered(analysis.corpus).filter(pl.col("rater").is_in(list(raters)))
     if given.is_empty():
         return None
     mine = given.group_by("rater", *UNIT).agg(
         pl.col("value").alias("answers"), pl.col("value").mode().min().alias("answer")
     )
-    people = _answered(analysis.people).group_by(UNIT).agg(pl.col("value").alias("others"))
+    people = answered(analysis.people).group_by(UNIT).agg(pl.col("value").alias("others"))
     rows = mine.join(people, on=UNIT).join(apart(analysis.people), on=UNIT).sort("rater", *UNIT)
     moments_of = []
     for question, own, others in rows.select("question", "answers", "others").iter_rows():
@@ -165,7 +166,7 @@ def with_texts(analysis: Analysis, units: pl.DataFrame) -> pl.DataFrame | None:
     """Units with their texts, the distribution of people's answers, and some reasons."""
     if units.is_empty():
         return None
-    people = _answered(analysis.people).join(units.select(UNIT), on=UNIT, how="semi")
+    people = answered(analysis.people).join(units.select(UNIT), on=UNIT, how="semi")
     texts, rows = _text_of(analysis.corpus), []
     for row in units.iter_rows(named=True):
         mine = people.filter(item=row["item"], question=row["question"])
@@ -203,11 +204,11 @@ def _quoted(given: pl.DataFrame) -> str | None:
     return " · ".join(f"“{shortened(str(reason), 140)}”" for reason in reasons) or None
 
 
-def _spread(ranked: pl.DataFrame) -> pl.DataFrame:
+def _spread(ranked: pl.DataFrame, most: int = LISTED) -> pl.DataFrame:
     """The first texts of a ranking, each text once and every question in turn as far as there are questions."""
     once = ranked.unique("item", keep="first", maintain_order=True)
     turn = pl.int_range(pl.len()).over("question").alias("turn")
-    return once.with_columns(turn).sort("turn", maintain_order=True).head(LISTED).drop("turn")
+    return once.with_columns(turn).sort("turn", maintain_order=True).head(min(most, LISTED)).drop("turn")
 
 
 def _text_of(corpus: Corpus) -> dict[str, str]:
@@ -222,7 +223,8 @@ def _text_of(corpus: Corpus) -> dict[str, str]:
     return dict(items.select("item", text.alias("text")).iter_rows())
 
 
-def _answered(corpus: Corpus) -> pl.DataFrame:
+def answered(corpus: Corpus) -> pl.DataFrame:
+    """The judgments with a value."""
     return corpus.judgments.filter(pl.col("value").is_not_null())
 
 

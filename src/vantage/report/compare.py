@@ -144,15 +144,15 @@ def _spread(name: str, ends: tuple[str, str] | None, *, sized: bool) -> list[pl.
     low, high = ends or ("", "")
     below, above = ({s: (pl.col(f"{s} {name}") - pl.col(f"{s} {end}")) for s in "ab"} for end in (low, high))
     difference = pl.col(f"b {name}") - pl.col(f"a {name}")
-    found = [
+    columns = [
         (difference - (below["b"] ** 2 + above["a"] ** 2).sqrt()).alias(f"difference {low}"),
         (difference + (above["b"] ** 2 + below["a"] ** 2).sqrt()).alias(f"difference {high}"),
     ]
     if sized:
         error = {s: (pl.col(f"{s} {high}") - pl.col(f"{s} {low}")) / (2 * _REACH) for s in "ab"}
         pooled = (sum((error[s] ** 2 * pl.col(f"{s} items") for s in "ab"), start=pl.lit(0.0)) / 2).sqrt()
-        found.append(pl.when(pooled > 0).then(difference / pooled).alias(f"effect {name}"))
-    return found
+        columns.append(pl.when(pooled > 0).then(difference / pooled).alias(f"effect {name}"))
+    return columns
 
 
 def _effects(tables: Sequence[Joined], reports: Sequence[Report], labels: Sequence[str]) -> list[str]:
@@ -170,8 +170,8 @@ def _effects(tables: Sequence[Joined], reports: Sequence[Report], labels: Sequen
             interval = table.column(name).interval if name.startswith("difference ") else None
             value, *numbers = (part.removeprefix("difference ") for part in (name, *(interval or ())))
             for row in table.frame.to_dicts() if interval else ():
-                told = {(s, *(_rounded(row[f"{s} {number}"]) for number in (value, *numbers))) for s in "ab"}
-                if told & said and row[name] is not None:
+                sides = {(s, *(_rounded(row[f"{s} {number}"]) for number in (value, *numbers))) for s in "ab"}
+                if sides & said and row[name] is not None:
                     rows.append(_effect(table, row, value))
     if not rows:
         return []

@@ -74,7 +74,7 @@ def _attributes(element: ET.Element, prefix: str) -> None:
         elif name in ("fill", "stroke") and value.lower() == INK:
             element.attrib[name] = "currentColor"
         elif "url(#" in value:
-            element.attrib[name] = _REFERENCE.sub(lambda found: f"url(#{prefix}-{found[1]})", value)
+            element.attrib[name] = _REFERENCE.sub(lambda match: f"url(#{prefix}-{match[1]})", value)
 
 
 def _declarations(style: str) -> list[tuple[str, str]]:

@@ -14,10 +14,10 @@ from vantage.report.parts import Figure, Part
 
 def panel_matrices(corpus: Corpus, questions: Iterable[str]) -> list[Part]:
     """A matrix of error correlations for each question that two models and people answered."""
-    found = panel(corpus, by="question", show="matrix", ci="none")
+    matrix = panel(corpus, by="question", show="matrix", ci="none")
     parts: list[Part] = []
     for number, question in enumerate(questions, 1):
-        frame = found.filter(pl.col("estimate").is_not_null(), question=question)
+        frame = matrix.filter(pl.col("estimate").is_not_null(), question=question)
         if frame.is_empty():
             continue
         caption = (

@@ -161,8 +161,8 @@ class Table(Shown):
         if self.frame.is_empty():
             return names
         once = ["reason"] if only_reason(self.frame) else []  # the caption says it
-        told = [name for name in names if name not in once]
-        return [name for name in told if name in self.columns or _says_something(self.frame[name])]
+        known = [name for name in names if name not in once]
+        return [name for name in known if name in self.columns or _says_something(self.frame[name])]
 
     def _best(self, name: str, which: Literal["max", "min"]) -> Any:
         known = self.frame[name].drop_nulls()

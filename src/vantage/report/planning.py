@@ -58,15 +58,15 @@ def plan_report(plan: Plan, budget: float | None = None) -> Report:
     sections = [first, frontier, curve]
     if len(plan.powered):
         shown = present(plan.powered.drop("model_items"), VIEWS["powered"], name="powered", keys=["rater"], says=())
-        told = present(plan.powered, VIEWS["powered"], name="powered", table=False).statements
+        statements = present(plan.powered, VIEWS["powered"], name="powered", table=False).statements
         sections.append(
-            Written("With the help of a model", [], list(shown.parts), [(statement, 2) for statement in told])
+            Written("With the help of a model", [], list(shown.parts), [(statement, 2) for statement in statements])
         )
     if len(plan.adaptive):
         table = plan.adaptive.head(-1).drop("sentence", "worth")
         shown = present(table, VIEWS["adaptive"], name="adaptive", keys=["until"], says=())
-        told = present(plan.adaptive, VIEWS["adaptive"], name="adaptive", table=False).statements
-        sections.append(Written("Adapting", [], list(shown.parts), [(statement, 2) for statement in told]))
+        statements = present(plan.adaptive, VIEWS["adaptive"], name="adaptive", table=False).statements
+        sections.append(Written("Adapting", [], list(shown.parts), [(statement, 2) for statement in statements]))
     made, findings = decided(sections)
     record = Record("plan", f"A plan: {plan.what}", state="complete", started=now(), finished=now())
     record.versions = versions()

@@ -70,11 +70,12 @@ class Distributions:
         shape = (len(items), len(members), len(codes))
         counts, sums = np.zeros(shape, dtype=np.int64), np.zeros(shape[:2])
         given = np.isfinite(value)
-        for at, (_, group) in enumerate(members):
-            mine = given & group[who]
-            cells = place[mine] * len(codes) + column[mine]
-            counts[:, at, :] = np.bincount(cells, minlength=shape[0] * shape[2]).reshape(shape[0], shape[2])
-            sums[:, at] = np.bincount(place[mine], value[mine], minlength=shape[0])
+        for group_of in _layers([group for _, group in members]):
+            mine = given & (group_of >= 0)[who]
+            cells = place[mine] * len(members) + group_of[who[mine]]
+            answers = np.bincount(cells * len(codes) + column[mine], minlength=counts.size)
+            counts += answers.reshape(shape)
+            sums += np.bincount(cells, value[mine], minlength=sums.size).reshape(sums.shape)
         declined = np.bincount(place[~given], minlength=shape[0])
         groups = tuple(name for name, _ in members)
         return cls(question, items, groups, labels, codes, counts, sums, declined)
@@ -134,6 +135,17 @@ class Distributions:
             for at, name in enumerate(self.groups)
             if self.counts[place, at].any()
         ]
+
+
+def _layers(members: list[Any]) -> list[Ints]:
+    """The group of each rater, or -1, in as few layers as overlapping groups need: people, then people by a trait."""
+    layers: list[Ints] = []
+    for at, group in enumerate(members):
+        free = next((layer for layer in layers if (layer[group] < 0).all()), None)
+        if free is None:
+            layers.append(free := np.full(len(group), -1))
+        free[group] = at
+    return layers
 
 
 def answers_of(question: Question) -> tuple[Floats, tuple[str, ...], tuple[str, ...]]:

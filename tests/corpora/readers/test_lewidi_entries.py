@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from vantage.corpora.readers.lewidi_entries import LewidiEntry, raters_of
 from vantage.errors import InputError
-from vantage.instruments import Instrument
 from vantage.scales import Scale
 
-INSTRUMENT = Instrument.of_questions("test", "Test", {"ironic": Scale.labels("no", "yes")})
+SCALES = {"ironic": Scale.labels("no", "yes")}
 
 
 def entry(**data: object) -> LewidiEntry:
@@ -42,21 +42,21 @@ def test_what_is_not_a_whole_number_is_named(found: object) -> None:
 
 def test_judgments_of_an_annotator_who_stands_twice() -> None:
     item = entry(annotators="Ann1,Ann2,Ann1")
-    assert list(item.judgments("x", INSTRUMENT, {"ironic": ["1", "No", "1"]}, {"No": "0"})) == [
+    assert list(item.judgments("x", SCALES, {"ironic": ["1", "No", "1"]}, {"No": "0"})) == [
         ("x", "ironic", "Ann1", 1.0),
         ("x", "ironic", "Ann2", 0.0),
     ]
     with pytest.raises(InputError, match="annotator 'Ann1' has two answers, 1 and 0"):
-        list(item.judgments("x", INSTRUMENT, {"ironic": ["1", "1", "0"]}))
+        list(item.judgments("x", SCALES, {"ironic": ["1", "1", "0"]}))
 
 
 def test_judgments_of_2025_are_checked_against_the_scale() -> None:
-    assert list(entry(annotations={"Ann3": "1"}).judgments_2025(INSTRUMENT)) == [("5", "ironic", "Ann3", 1.0)]
+    assert list(entry(annotations={"Ann3": "1"}).judgments_2025(SCALES)) == [("5", "ironic", "Ann3", 1.0)]
     for label in ("2", None, "", float("nan")):
         with pytest.raises(InputError, match="of 'Ann3' is not on the scale no, yes"):
-            list(entry(annotations={"Ann3": label}).judgments_2025(INSTRUMENT))
+            list(entry(annotations={"Ann3": label}).judgments_2025(SCALES))
 
 
 def test_raters_stand_in_the_order_of_their_numbers() -> None:
-    judgments = [("x", "q", rater, 0.0) for rater in ("Ann10", "Ann9", "Ann100", "Ann10")]
+    judgments = pl.DataFrame({"rater": ["Ann10", "Ann9", "Ann100", "Ann10"]})
     assert raters_of(judgments)["rater"].to_list() == ["Ann9", "Ann10", "Ann100"]

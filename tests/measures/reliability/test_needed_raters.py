@@ -104,6 +104,14 @@ def test_prophecy_and_need_agree_in_the_table() -> None:
     assert found["estimate"].is_sorted()
 
 
+def test_bounds_below_zero_are_no_pole_of_the_prophecy() -> None:
+    few: list[list[float]] = [[3, 1, 5, 4], [2, 1, 4, 2], [float("nan"), 2, float("nan"), 3]]
+    curve = needed_raters(few, up_to=10, seed=0)
+    assert curve["low"][0] == 0.0, "the interval of one rater's reliability begins below zero"
+    for low, estimate, high in curve.select("low", "estimate", "high").iter_rows():
+        assert 0 <= low <= estimate <= high <= 1
+
+
 def test_subsamples_agree_with_the_prophecy_and_with_split_halves() -> None:
     rng = np.random.default_rng(3)
     matrix = rng.normal(0, 1, 300) + rng.normal(0, 1, (8, 300))

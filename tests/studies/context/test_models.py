@@ -124,6 +124,7 @@ def result() -> Result:
         return analysed(judged_corpus(styles=("zero-shot", "few-shot:3"), people=4))
 
 
+@pytest.mark.slow
 def test_f1_goes_where_the_skills_say(result: Result) -> None:
     found = table(result, "models-f1").filter(part="all", style="zero-shot")
     by_model = {row["model"]: row for row in found.iter_rows(named=True)}

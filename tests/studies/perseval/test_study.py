@@ -35,6 +35,7 @@ def table(report: Any, name: str) -> pl.DataFrame:
     return found
 
 
+@pytest.mark.slow
 def test_every_sentence_is_true_to_its_numbers(report: Any) -> None:
     told, out = report
     check_all(told.result)
@@ -214,6 +215,7 @@ def test_without_traits_and_with_one_rater_the_rest_of_the_report_is_there(tmp_p
     assert table(told, "for-whom")["gap"].to_list() == [None]
 
 
+@pytest.mark.slow
 def test_an_ordered_scale_is_scored_by_distance(tmp_path: Path) -> None:
     made = corpus(people=40)
     rng = np.random.default_rng(0)

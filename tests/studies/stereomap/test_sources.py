@@ -82,6 +82,7 @@ def test_twelve_persons_are_one_panel_with_intervals_and_refuse_nothing(tmp_path
     assert any("the people asked here" in finding.text for finding in report.result.findings)
 
 
+@pytest.mark.slow
 def test_people_stand_beside_models_and_are_not_pooled_with_them(tmp_path: Path) -> None:
     theirs = people(8).write(tmp_path / "people")
     paths = [
@@ -167,6 +168,7 @@ def test_agency_beliefs_and_communion_have_maps_clusters_and_tests() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_the_whole_report_of_three_scores(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)
     groups = [SocialGroup(f"g{n}", f"g{n}") for n in range(8)]

@@ -54,6 +54,7 @@ def found(planted: Report) -> dict[str, pl.DataFrame]:
     return tables(planted)
 
 
+@pytest.mark.slow
 def test_planted_clusters_are_found_and_named(found: dict[str, pl.DataFrame]) -> None:
     people = found["people"].row(0, named=True)
     assert people["estimate"] > 0.8
@@ -433,6 +434,7 @@ def test_one_run_claims_only_what_needs_no_runs(tmp_path: Path) -> None:
     assert all("people better than chance" in text or "refused" in text for text in claims(report.result))
 
 
+@pytest.mark.slow
 def test_few_runs_are_mentioned_and_have_wide_intervals(tmp_path: Path) -> None:
     three, ten = (quick(tmp_path / f"{runs}.parquet", runs) for runs in (3, 10))
     told = [[note for table in one.result.tables for note in table.notes] for one in (three, ten)]

@@ -9,7 +9,8 @@ from importlib import resources
 
 import polars as pl
 
-from vantage.corpora.corpus import About, Corpus
+from vantage.corpora.corpus import Corpus
+from vantage.corpora.manifest import About
 from vantage.instruments import Instrument
 
 

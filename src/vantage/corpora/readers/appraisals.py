@@ -15,8 +15,9 @@ from typing import Any, Final, Literal, get_args
 
 import polars as pl
 
-from vantage.corpora.corpus import About, Corpus
+from vantage.corpora.corpus import Corpus
 from vantage.corpora.readers.files import find, read_csv, read_json
+from vantage.corpora.readers.release import release
 from vantage.corpora.readers.table_file import FileTable
 from vantage.corpora.schema import Place
 from vantage.errors import InputError, nearest
@@ -29,17 +30,11 @@ EMOTIONS: Final = ("anger", "anticipation", "disgust", "fear", "joy", "sadness",
 MODELS: Final = {"alpaca-native": "alpaca-7B"}
 """File names of models that the release elsewhere calls by another name."""
 CRITERIA: Final = {
-    "factuality": "factuality",
-    "relevance": "relevance",
-    "consistency": "justifies",
-    "usefulness": "usefulness",
-}
+    "factuality": "factuality", "relevance": "relevance", "consistency": "justifies", "usefulness": "usefulness",
+}  # fmt: skip
 """Questions of the instrument `rationale-quality` and the columns that answer them."""
 
 _END_MARK = r"\s*(?:</s>|### End)\s*$"
-_SOURCE = "github.com/honglizhan/CovidET-Appraisals-Public"
-_CITATION = "Zhan, Ong and Li 2023, Evaluating subjective cognitive appraisals of emotions from large language models"
-_DISTRESS = "Posts tell of personal distress during the COVID-19 pandemic."
 
 
 def read(path: Path, replies: Replies = "raw") -> Corpus:
@@ -65,35 +60,15 @@ def read(path: Path, replies: Replies = "raw") -> Corpus:
     models = sorted({block["rater"][0] for block in blocks[1:]})
     items = _posts(sheets)
     emotions = _emotions(sheets.path.parent)
-    return Corpus(
-        items=items.join(emotions, on="item", how="left", maintain_order="left") if len(emotions) else items,
-        raters=pl.DataFrame(
-            {
-                "rater": [*annotators.values(), *models],
-                "kind": ["person"] * len(annotators) + ["model"] * len(models),
-            }
-        ),
-        judgments=judgments,
-        instruments=instrument,
-        about=About(
-            name="appraisals",
-            title="CovidET-Appraisals: cognitive appraisals of posts, with rationales",
-            source=_SOURCE,
-            licence="not stated",
-            citation=_CITATION,
-            language="en",
-            notes=(
-                "Of the 241 posts 40 were rated by both annotators: the first 40 of CovidET's test split, "
-                "not a random sample. The annotators' worker ids are replaced; annotator-1 has the most "
-                "rows.",
-                "covidet_split and emotion_* come from CovidET (Zhan et al. 2022): how many of its two "
-                "annotators saw the emotion. The release of the appraisals has no split of its own.",
-                "The text is that of the appraisals' release, which keeps names that CovidET has masked in 56 posts.",
-                *_REPLY_NOTES[replies if len(blocks) > 1 else "none"],
-                _DISTRESS,
-            ),
-        ),
-        place=_place(tables, len(DIMENSIONS)),
+    names = [*annotators.values(), *models]
+    return release(
+        "appraisals",
+        items.join(emotions, on="item", how="left", maintain_order="left") if len(emotions) else items,
+        pl.DataFrame({"rater": names, "kind": ["person"] * len(annotators) + ["model"] * len(models)}),
+        judgments,
+        instrument,
+        _REPLY_NOTES[replies if len(blocks) > 1 else "none"],
+        _place(tables, len(DIMENSIONS)),
     )
 
 
@@ -137,28 +112,12 @@ def human_evaluation(path: Path) -> Corpus:
         )
         for table, rationales in zip(tables, rated, strict=True)
     ]
-    return Corpus(
-        items=pl.concat(rated).unique("item", keep="first", maintain_order=True),
-        raters=pl.DataFrame({"rater": list(raters.values())}),
-        judgments=pl.concat(blocks),
-        instruments=instrument,
-        about=About(
-            name="rationale-evaluation",
-            title="CovidET-Appraisals: human evaluation of rationales",
-            source=_SOURCE,
-            licence="not stated",
-            citation=_CITATION,
-            language="en",
-            notes=(
-                "source says who wrote the rationale: gold is a human annotator, the rest are models (seed "
-                "1). The evaluators' worker ids are replaced; evaluator-1 has the most rows.",
-                "A rating 0 of a model stands for NA or no usable rating. Four rationales (eight rows) are blank.",
-                "asked is the question in the wording of the instrument appraisals, not in that of the release.",
-                "Not every rationale was judged by the same two people; appraisals 3, 13, 16, 18 and 23 are "
-                "not covered.",
-                _DISTRESS,
-            ),
-        ),
+    return release(
+        "rationale-evaluation",
+        pl.concat(rated).unique("item", keep="first", maintain_order=True),
+        pl.DataFrame({"rater": list(raters.values())}),
+        pl.concat(blocks),
+        instrument,
         place=_place(tables, len(CRITERIA)),
     )
 
@@ -193,11 +152,7 @@ def _pseudonyms(prefix: str, tables: Sequence[FileTable]) -> dict[str, str]:
 
 def _refuse_empty(table: FileTable, *columns: str) -> None:
     for column in columns:
-        if table.frame[column].null_count():
-            index = table.frame[column].is_null().arg_max() or 0
-            raise InputError(
-                "the cell is empty", file=table.path, row=table.row(index), column=column, remedy="fill it in"
-            )
+        table.refuse(table.frame[column].is_null(), column, "the cell is empty", "fill it in")
 
 
 def _posts(sheets: FileTable) -> pl.DataFrame:
@@ -333,16 +288,7 @@ def _rationales(table: FileTable) -> pl.DataFrame:
         for name, question in zip(DIMENSIONS, Instrument.load("appraisals").questions, strict=True)
     }
     _refuse_empty(table, "Reddit Post", "Dim", "Model", "Scale")
-    unknown = ~table.frame["Dim"].is_in(list(questions))
-    if unknown.any():
-        index = unknown.arg_max() or 0
-        raise InputError(
-            f"there is no dimension '{table.frame['Dim'][index]}'",
-            file=table.path,
-            row=table.row(index),
-            column="Dim",
-            remedy="use dim1 to dim24",
-        )
+    table.refuse(~table.frame["Dim"].is_in(list(questions)), "Dim", "there is no dimension '{}'", "use dim1 to dim24")
     judged = ["Reddit ID", "Dim", "Model"]
     rationales = table.frame.select(*judged, "Reddit Post", "Scale", _stripped("Rationale").alias("Rationale"))
     # The rationales of a post's two annotators are both called "gold"; they are told apart by what they say.
@@ -370,13 +316,5 @@ def _codes(table: FileTable, instrument: Instrument, question: str, column: str)
     known = {option.label: option.code for option in scale.options if option.label}
     known |= {f"{option.code:g}": option.code for option in scale.options}
     codes = table.frame[column].replace_strict(known, default=None, return_dtype=pl.Float64)
-    if codes.null_count():
-        index = codes.is_null().arg_max() or 0
-        raise InputError(
-            f"'{table.frame[column][index] or ''}' is not one of {', '.join(known)}",
-            file=table.path,
-            row=table.row(index),
-            column=column,
-            remedy="correct the cell",
-        )
+    table.refuse(codes.is_null(), column, f"'{{}}' is not one of {', '.join(known)}", "correct the cell")
     return codes

@@ -14,18 +14,20 @@ from typing import Final
 
 import polars as pl
 
-from vantage.corpora.corpus import About, Corpus
+from vantage.corpora.corpus import Corpus
 from vantage.corpora.prolific import known
 from vantage.corpora.readers.entities import codes, first_of_each, ids, notes_on, one_row_each, read_flat
 from vantage.corpora.readers.files import find
+from vantage.corpora.readers.release import release
 from vantage.corpora.readers.table_file import FileTable
 from vantage.errors import InputError
 from vantage.instruments import Instrument
-from vantage.scales import Scale
 
 PARTS: Final = ("350", "990")
 ANSWERS: Final = {"no": 0.0, "unsure": 1.0, "yes": 2.0}
 COMPREHENSION: Final = "Q1_whole_conversation_evaluation"
+NOT_UNDERSTOOD: Final = ("none of the above", "nonsensical", "language other than english", "not familiar")
+"""What the answers on the comprehension of a conversation contain; their order is that of the codes."""
 QUESTIONS: Final = {
     "Q2_harmful_content_overall": "harmful-content",
     "Q3_bias_overall": "unfair-bias",
@@ -87,31 +89,11 @@ def read(path: Path, *, part: str | None = None) -> Corpus:
     )
     instruments = [Instrument.load("conversation-safety")]
     if reasons:
-        scale = instruments[0].question("unsafe").scale
-        instruments.append(_reasons(part, reasons, scale))
-    return Corpus(
-        items=items.with_columns(_conversation(items["context"])).drop("context"),
-        raters=raters,
-        judgments=judgments,
-        instruments=instruments,
-        about=About(
-            name=f"dices-{part}",
-            title=f"DICES-{part}: safety of conversations with a chatbot",
-            source="github.com/google-research-datasets/dices-dataset",
-            licence="CC BY 4.0",
-            citation="Aroyo et al. 2023, DICES dataset: diversity in conversational AI evaluation for safety",
-            language="en",
-            notes=(
-                "Answers: 0 no, 1 unsure, 2 yes. harmful-content, unfair-bias, policy-violation, unsafe, in"
-                " the part 990 also misinformation, were computed by the publishers from the single reasons.",
-                "degree_of_harm, harm_type and safety_gold were given by experts, once per item.",
-                "The publishers' papers leave out raters of low quality (19 of 123 in the part 350, 13 of 173"
-                " in the part 990); the release has them all and does not mark them.",
-                *notes_on(dropped, unlike_items, unlike_raters),
-                "Texts contain offensive language.",
-            ),
-        ),
-    )
+        title, scale = f"DICES-{part}: single reasons", instruments[0].question("unsafe").scale
+        instruments.append(Instrument.of_questions(f"dices-{part}-reasons", title, dict.fromkeys(reasons, scale)))
+    items = items.with_columns(_conversation(items["context"])).drop("context")
+    notes = notes_on(dropped, unlike_items, unlike_raters)
+    return release("dices", items, raters, judgments, instruments, notes, part=part)
 
 
 def _file(path: Path, part: str | None) -> Path:
@@ -142,27 +124,10 @@ def _extra(table: FileTable) -> dict[str, pl.Series]:
 
 def _comprehension(table: FileTable) -> pl.Series:
     words = table.column(COMPREHENSION).cast(pl.String).str.to_lowercase()
-    coded = pl.select(
-        pl.when(words.str.contains("none of the above"))
-        .then(0.0)
-        .when(words.str.contains("nonsensical"))
-        .then(1.0)
-        .when(words.str.contains("language other than english"))
-        .then(2.0)
-        .when(words.str.contains("not familiar"))
-        .then(3.0)
-        .alias("comprehension")
-    ).to_series()
-    wrong = coded.is_null() & words.is_not_null()
-    if wrong.any():
-        index = wrong.arg_max() or 0
-        raise InputError(
-            f"'{table.frame[COMPREHENSION][index]}' is not one of the four answers",
-            file=table.path,
-            row=table.row(index),
-            column=COMPREHENSION,
-            remedy="check that this is the released file",
-        )
+    coded = pl.Series("comprehension", [None], pl.Float64).new_from_index(0, len(words))
+    for code, phrase in reversed(list(enumerate(NOT_UNDERSTOOD))):
+        coded = coded.set(words.str.contains(phrase).fill_null(False), float(code))
+    table.refuse(coded.is_null() & words.is_not_null(), COMPREHENSION, "'{}' is not one of the four answers")
     return coded
 
 
@@ -185,10 +150,3 @@ def _turns(text: str) -> list[dict[str, str]]:
         speaker = "user" if name.lower() == "user" else "chatbot"
         turns.append({"speaker": speaker, "text": said.strip()})
     return turns
-
-
-def _reasons(part: str, names: list[str], scale: Scale) -> Instrument:
-    """The single reasons of a part, under the names that they have in the release."""
-    return Instrument.of_questions(
-        f"dices-{part}-reasons", f"DICES-{part}: single reasons", dict.fromkeys(names, scale)
-    )

@@ -63,9 +63,7 @@ def ids(table: FileTable, column: str, prefix: str = "") -> pl.Series:
         values = values.fill_nan(None)
     text = values.cast(pl.String).str.strip_chars().str.replace(r"^(\d+)\.0$", "${1}")
     empty = text.is_null() | (text == "")
-    if empty.any():
-        row = table.row(empty.arg_max() or 0)
-        raise InputError("the cell is empty", file=table.path, row=row, column=column, remedy="fill in the id")
+    table.refuse(empty, column, "the cell is empty", "fill in the id")
     return prefix + text
 
 
@@ -75,15 +73,7 @@ def codes(table: FileTable, column: str, meanings: Mapping[str, float]) -> pl.Se
     labels = labels.set((labels == "").fill_null(False), None)
     coded = labels.str.to_lowercase().replace_strict(dict(meanings), default=None, return_dtype=pl.Float64)
     wrong = coded.is_null() & labels.is_not_null()
-    if wrong.any():
-        index = wrong.arg_max() or 0
-        raise InputError(
-            f"'{labels[index]}' is not one of {', '.join(meanings)}",
-            file=table.path,
-            row=table.row(index),
-            column=column,
-            remedy="check that this is the released file",
-        )
+    table.refuse(wrong, column, f"'{{}}' is not one of {', '.join(meanings)}")
     return coded
 
 

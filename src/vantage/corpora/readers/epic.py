@@ -11,10 +11,11 @@ from typing import Final
 
 import polars as pl
 
-from vantage.corpora.corpus import About, Corpus
+from vantage.corpora.corpus import Corpus
 from vantage.corpora.prolific import SUBMISSION, known, snake_case
 from vantage.corpora.readers.entities import codes, first_of_each, ids, notes_on, one_row_each, read_flat
 from vantage.corpora.readers.files import find
+from vantage.corpora.readers.release import release
 from vantage.corpora.readers.table_file import FileTable
 from vantage.corpora.schema import ITEMS, JUDGMENTS, RATERS
 from vantage.instruments import Instrument
@@ -24,17 +25,9 @@ NEEDED: Final = ("user", "label", "id_original", "text", "parent_text")
 TRAITS: Final = {"Sex": "gender", "Age": "age", "Ethnicity simplified": "ethnicity"}
 """Traits that get another name; all others keep theirs in lower_snake_case."""
 DEMOGRAPHICS: Final = (
-    "Age",
-    "Sex",
-    "Ethnicity simplified",
-    "Country of birth",
-    "Country of residence",
-    "Nationality",
-    "Language",
-    "Student status",
-    "Employment status",
-    "Generation",
-)
+    "Age", "Sex", "Ethnicity simplified", "Country of birth", "Country of residence", "Nationality", "Language",
+    "Student status", "Employment status", "Generation",
+)  # fmt: skip
 
 
 def read(path: Path) -> Corpus:
@@ -52,25 +45,8 @@ def read(path: Path) -> Corpus:
     raters, unlike_raters = one_row_each(pl.DataFrame([rater, *of_raters]), "rater")
     judged = pl.DataFrame([item, rater, codes(table, "label", LABELS).alias("value"), *of_judgments])
     judgments, dropped = first_of_each(judged.drop_nulls("value").with_columns(pl.lit("irony").alias("question")))
-    return Corpus(
-        items=items,
-        raters=raters,
-        judgments=judgments,
-        instruments=Instrument.load("irony"),
-        about=About(
-            name="epic",
-            title="EPIC: English Perspectivist Irony Corpus",
-            source="huggingface.co/datasets/Multilingual-Perspectivist-NLU/EPIC",
-            licence="see the data set's page",
-            citation="Frenda et al. 2023, EPIC: multi-perspective annotation of a corpus of irony",
-            language="en",
-            notes=(
-                "Values: 0 not ironic (not), 1 ironic (iro). The column Sex is the trait gender.",
-                "DATA_EXPIRED, CONSENT_REVOKED and the like in the demographics are null.",
-                *notes_on(dropped, unlike_items, unlike_raters),
-            ),
-        ),
-    )
+    notes = notes_on(dropped, unlike_items, unlike_raters)
+    return release("epic", items, raters, judgments, Instrument.load("irony"), notes)
 
 
 def _item_ids(original: pl.Series, pairs: pl.DataFrame) -> pl.Series:

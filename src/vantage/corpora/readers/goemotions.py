@@ -8,7 +8,7 @@ from typing import Final
 
 import polars as pl
 
-from vantage.corpora.corpus import About, Corpus
+from vantage.corpora.corpus import Corpus
 from vantage.corpora.readers.files import find, text_of
 from vantage.corpora.readers.tweeteval import labelled
 from vantage.errors import InputError
@@ -37,24 +37,7 @@ def read(path: Path) -> Corpus:
     if not parts:
         remedy = "name the folder with emotions.txt, dev.tsv and test.tsv"
         raise InputError("the folder has no comments", file=folder, remedy=remedy)
-    return labelled(
-        pl.concat(parts),
-        list(SENTIMENTS),
-        About(
-            name="goemotions",
-            title="GoEmotions: emotions and sentiment of comments",
-            source="github.com/google-research/google-research/tree/master/goemotions",
-            licence="CC BY 4.0 (data)",
-            citation="Demszky, Movshovitz-Attias, Ko, Cowen, Nemade and Ravi 2020, GoEmotions: a dataset of "
-            "fine-grained emotions",
-            language="en",
-            notes=(
-                "Labels summarise several raters who are not told apart in these files.",
-                "The sentiment follows the released mapping; it is null where the emotions of a comment are of several "
-                "sentiments or of the kind that the mapping calls ambiguous.",
-            ),
-        ),
-    )
+    return labelled("goemotions", pl.concat(parts), list(SENTIMENTS))
 
 
 def _split(path: Path, split: str, emotions: list[str], sentiment: dict[str, str]) -> pl.DataFrame:

@@ -12,8 +12,9 @@ from typing import Final
 
 import polars as pl
 
-from vantage.corpora.corpus import About, Corpus
+from vantage.corpora.corpus import Corpus
 from vantage.corpora.readers.files import find, read_csv
+from vantage.corpora.readers.release import release
 from vantage.corpora.readers.table_file import FileTable
 from vantage.errors import InputError
 from vantage.instruments import Instrument
@@ -43,37 +44,10 @@ def read(path: Path) -> Corpus:
             (pl.col("seat") <= pl.col("votes")).cast(pl.Int8).alias("value"),
         )
     )
-    return Corpus(
-        items=items,
-        raters=pl.DataFrame(
-            {
-                "rater": ["author", *(f"reader-{seat}" for seat in seats["seat"])],
-                "kind": ["author", *["slot"] * READERS],
-            }
-        ),
-        judgments=pl.concat([author, votes]).with_columns(pl.lit(QUESTION).alias("question")),
-        instruments=Instrument.load("sarcasm"),
-        about=About(
-            name="isarcasm",
-            title="iSarcasmEval (English): intended and perceived sarcasm",
-            source="github.com/iabufarha/iSarcasmEval",
-            licence="MIT",
-            citation="Abu Farha, Oprea, Wilson and Magdy 2022, SemEval-2022 task 6: iSarcasmEval, intended "
-            "sarcasm detection in English and Arabic",
-            language="en",
-            notes=(
-                "The rater 'author' stands for the authors of all tweets, each of whom labelled their own.",
-                "Of the readers only the number of votes is released. The seats reader-1 to reader-5 are "
-                "exchangeable: the first ones carry the yes votes. Measures of the counts (Krippendorff's "
-                "alpha, Fleiss' kappa, entropy) hold; nothing follows for single seats or pairs of them.",
-                "Train tweet 1062 is empty in the release; its text is null. Eleven train and six test "
-                "tweets repeat another one; they are kept.",
-                "rephrase and the categories (by experts) exist for sarcastic train tweets; test tweets have "
-                "categories only, all 0 where not sarcastic.",
-                "Task C (which of two texts is the sarcastic one) is not read.",
-            ),
-        ),
-    )
+    names = ["author", *(f"reader-{seat}" for seat in seats["seat"])]
+    raters = pl.DataFrame({"rater": names, "kind": ["author", *["slot"] * READERS]})
+    judgments = pl.concat([author, votes]).with_columns(pl.lit(QUESTION).alias("question"))
+    return release("isarcasm", items, raters, judgments, Instrument.load("sarcasm"))
 
 
 def _train(path: Path) -> pl.DataFrame:
@@ -153,13 +127,5 @@ def _codes(table: FileTable, name: str, highest: int, *, empty: bool = False) ->
     """A column of whole numbers from 0 on; the first cell that is none is named with its row."""
     numbers = table.numbers(name)
     wrong = (~numbers.is_in([float(code) for code in range(highest + 1)])).fill_null(not empty)
-    if wrong.any():
-        index = wrong.arg_max() or 0
-        raise InputError(
-            f"'{table.frame[name][index] or ''}' is not a whole number from 0 to {highest}",
-            file=table.path,
-            row=table.row(index),
-            column=name,
-            remedy="correct the cell",
-        )
+    table.refuse(wrong, name, f"'{{}}' is not a whole number from 0 to {highest}", "correct the cell")
     return numbers.cast(pl.Int8)

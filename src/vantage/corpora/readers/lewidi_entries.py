@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -13,7 +13,6 @@ import polars as pl
 
 from vantage.corpora.readers.files import find, read_json
 from vantage.errors import InputError
-from vantage.instruments import Instrument
 from vantage.scales import Scale, show_code
 
 SPLITS: Final = ("train", "dev", "test")
@@ -128,7 +127,7 @@ class LewidiEntry:
     def judgments(
         self,
         item: str,
-        instrument: Instrument,
+        scales: Mapping[str, Scale],
         answers: Mapping[str, Sequence[str]],
         spellings: Mapping[str, str] | None = None,
     ) -> Iterator[Judgment]:
@@ -136,10 +135,9 @@ class LewidiEntry:
         spellings = spellings or {}
         raters = self.raters()
         for question, given in answers.items():
-            scale = instrument.question(question).scale
             known: dict[str, float] = {}
             for rater, answer in zip(raters, given, strict=True):
-                code = self._code(spellings.get(answer, answer), rater, scale)
+                code = self._code(spellings.get(answer, answer), rater, scales[question])
                 if rater not in known:
                     yield item, question, rater, code
                 elif known[rater] != code:
@@ -147,14 +145,14 @@ class LewidiEntry:
                     raise self.fault(f"annotator '{rater}' has two answers, {both}")
                 known[rater] = code
 
-    def judgments_2025(self, instrument: Instrument) -> Iterator[Judgment]:
+    def judgments_2025(self, scales: Mapping[str, Scale]) -> Iterator[Judgment]:
         """Every annotator's answer to the one question of a data set of 2025."""
-        question = instrument.questions[0]
+        ((question, scale),) = scales.items()
         given = self.value("annotations")
         if not isinstance(given, Mapping):
             raise self.fault("this is not an object from annotator to label", "annotations")
         for rater, answer in given.items():
-            yield self.key, question.id, rater, self._code(answer, rater, question.scale)
+            yield self.key, question, rater, self._code(answer, rater, scale)
 
     def _code(self, answer: object, rater: str, scale: Scale) -> float:
         try:
@@ -192,21 +190,10 @@ def read_entries(path: Path, stem: str) -> list[LewidiEntry]:
     return entries
 
 
-def as_items(rows: Sequence[Mapping[str, Any]], types: Mapping[str, Any] | None = None) -> pl.DataFrame:
-    """The items table."""
-    return pl.DataFrame(list(rows), schema_overrides=types, infer_schema_length=None)
-
-
-def as_judgments(judgments: Sequence[Judgment]) -> pl.DataFrame:
-    """The judgments table."""
-    columns = {"item": pl.String, "question": pl.String, "rater": pl.String, "value": pl.Float64}
-    return pl.DataFrame(judgments, schema=columns, orient="row")
-
-
-def raters_of(judgments: Iterable[Judgment]) -> pl.DataFrame:
+def raters_of(judgments: pl.DataFrame) -> pl.DataFrame:
     """The annotators in the order of their numbers."""
-    names = {rater for _, _, rater, _ in judgments}
-    return pl.DataFrame({"rater": sorted(names, key=lambda name: (len(name), name))})
+    names = judgments.select(pl.col("rater").unique())
+    return names.sort(pl.col("rater").str.len_chars(), "rater")
 
 
 def with_traits(raters: pl.DataFrame, path: Path, stem: str, columns: Mapping[str, str]) -> pl.DataFrame:

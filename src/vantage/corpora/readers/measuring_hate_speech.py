@@ -13,38 +13,28 @@ from typing import Final
 
 import polars as pl
 
-from vantage.corpora.corpus import About, Corpus
+from vantage.corpora.corpus import Corpus
 from vantage.corpora.prolific import known, snake_case
 from vantage.corpora.readers.entities import first_of_each, ids, notes_on, one_row_each, read_flat
 from vantage.corpora.readers.files import find
+from vantage.corpora.readers.release import release
 from vantage.corpora.readers.table_file import FileTable
 from vantage.errors import InputError
 from vantage.instruments import Instrument
 from vantage.scales import Scale
 
 COMPONENTS: Final = {
-    "sentiment": "sentiment",
-    "respect": "respect",
-    "insult": "insult",
-    "humiliate": "humiliate",
-    "status": "status",
-    "dehumanize": "dehumanize",
-    "violence": "violence",
-    "genocide": "genocide",
-    "attack_defend": "attack-defend",
-    "hatespeech": "hatespeech",
-}
+    column: column.replace("_", "-")
+    for column in (
+        "sentiment", "respect", "insult", "humiliate", "status", "dehumanize", "violence", "genocide",
+        "attack_defend", "hatespeech",
+    )
+}  # fmt: skip
+"""Columns with answers, and the questions of the bundled instrument."""
 ABOUT_ITEMS: Final = ("text", "platform", "hate_speech_score", "std_err", "hypothesis", "infitms", "outfitms")
+_TRAITS: Final = ("age", "gender", "trans", "educ", "income", "ideology", "severity", "infitms", "outfitms")
 ABOUT_RATERS: Final = {
-    "annotator_age": "age",
-    "annotator_gender": "gender",
-    "annotator_trans": "transgender",
-    "annotator_educ": "education",
-    "annotator_income": "income",
-    "annotator_ideology": "ideology",
-    "annotator_severity": "severity",
-    "annotator_infitms": "infitms",
-    "annotator_outfitms": "outfitms",
+    f"annotator_{name}": {"trans": "transgender", "educ": "education"}.get(name, name) for name in _TRAITS
 }
 MARKED: Final = ("gender", "education", "income", "ideology", "race", "religion", "sexuality")
 """Demographics with one column of marks per group."""
@@ -89,30 +79,10 @@ def read(path: Path, *, targets: str = "groups", binary: bool = False) -> Corpus
         yes_no = Scale.labels("no", "yes")
         title = "Measuring Hate Speech: groups that a comment is about"
         instruments.append(Instrument.of_questions("hate-speech-targets", title, dict.fromkeys(marks, yes_no)))
-    return Corpus(
-        items=items,
-        raters=raters,
-        judgments=judgments,
-        instruments=instruments,
-        about=About(
-            name="measuring-hate-speech",
-            title="Measuring Hate Speech",
-            source="huggingface.co/datasets/ucberkeley-dlab/measuring-hate-speech",
-            licence="CC BY 4.0",
-            citation="Kennedy, Bacon, Sahn and von Vacano 2020, Constructing interval variables via faceted"
-            " Rasch measurement and multitask deep learning; Sachdeva et al. 2022, The Measuring Hate Speech"
-            " corpus",
-            language="en",
-            notes=(
-                "Values are recoded as in the release: a higher value points towards hate on every item.",
-                "hate_speech_score, std_err, hypothesis, infitms and outfitms of the items, and severity,"
-                " infitms and outfitms of the raters, were estimated by the publishers.",
-                *([] if targets == "all" else [f"Marks for target groups that were read: {targets}."]),
-                *notes_on(dropped, unlike_items, unlike_raters),
-                "Texts contain offensive language.",
-            ),
-        ),
-    )
+    notes = [*notes_on(dropped, unlike_items, unlike_raters)]
+    if targets != "all":
+        notes.append(f"Marks for target groups that were read: {targets}.")
+    return release("measuring-hate-speech", items, raters, judgments, instruments, notes)
 
 
 def _target_columns(table: FileTable, targets: str) -> list[str]:
@@ -132,15 +102,7 @@ def _marks(table: FileTable, column: str) -> pl.Series:
         {**dict.fromkeys(_TRUE, True), **dict.fromkeys(_FALSE, False)}, default=None, return_dtype=pl.Boolean
     )
     wrong = marks.is_null() & text.is_not_null() & ~text.is_in(["", "nan"])
-    if wrong.any():
-        index = wrong.arg_max() or 0
-        raise InputError(
-            f"'{values[index]}' is neither true nor false",
-            file=table.path,
-            row=table.row(index),
-            column=column,
-            remedy="check that this is the released file",
-        )
+    table.refuse(wrong, column, "'{}' is neither true nor false")
     return marks
 
 

@@ -22,7 +22,8 @@ from typing import Any, Final
 
 import polars as pl
 
-from vantage.corpora.corpus import About, Corpus
+from vantage.corpora.corpus import Corpus
+from vantage.corpora.manifest import About
 from vantage.corpora.prolific import known as known_values
 from vantage.corpora.readers.answers import (
     GivenAnswer,

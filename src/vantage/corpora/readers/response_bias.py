@@ -14,9 +14,10 @@ from typing import Final
 
 import polars as pl
 
-from vantage.corpora.corpus import About, Corpus
+from vantage.corpora.corpus import Corpus
 from vantage.corpora.readers.entities import codes, ids
 from vantage.corpora.readers.files import find, read_csv
+from vantage.corpora.readers.release import release
 from vantage.errors import InputError
 from vantage.instruments import Instrument
 from vantage.scales import Option, Scale
@@ -59,32 +60,15 @@ def read(path: Path) -> Corpus:
         )
     items = pl.concat([_items(path, one) for one in SETS])
     judgments = pl.concat([_answers(path, one, model, items) for one in SETS for model in models])
-    return Corpus(
-        items=items,
-        raters=pl.DataFrame({"rater": models, "kind": "model", "model": models}),
-        judgments=judgments,
-        instruments=Instrument.of_questions(
-            "response-bias",
-            "Survey questions in two forms",
-            {
-                **{
-                    f"choice-{n}": _options(n, "nominal")
-                    for n in sorted(set(items.filter(set="response_order")["options"]))
-                },
-                "agreement": Scale((Option(0.0, "another option"), Option(1.0, "option A, or yes")), "ordinal"),
-                "degree": _options(5, "ordinal"),
-            },
-        ),
-        about=About(
-            name="response-bias",
-            title="Survey questions put to language models in two forms",
-            source="github.com/lindiatjuatja/BiasMonkey",
-            licence="not stated",
-            citation="Tjuatja, Chen, Wu, Talwalkar and Neubig 2024, Do LLMs exhibit human-like response biases?",
-            language="en",
-            notes=tuple(_notes(judgments)),
-        ),
-    )
+    sizes = sorted(set(items.filter(set="response_order")["options"]))
+    questions = {
+        **{f"choice-{size}": _options(size, "nominal") for size in sizes},
+        "agreement": Scale((Option(0.0, "another option"), Option(1.0, "option A, or yes")), "ordinal"),
+        "degree": _options(5, "ordinal"),
+    }
+    asked = Instrument.of_questions("response-bias", "Survey questions in two forms", questions)
+    raters = pl.DataFrame({"rater": models, "kind": "model", "model": models})
+    return release("response-bias", items, raters, judgments, asked, _notes(judgments))
 
 
 def _options(number: int, level: str) -> Scale:
@@ -115,24 +99,13 @@ def _answers(path: Path, one: _Set, model: str, items: pl.DataFrame) -> pl.DataF
     table = read_csv(find(path / model, f"{one.name}.csv"))
     table.require("key", "response", "group")
     forms = table.column("group")
-    if len(wrong := forms.filter(~forms.is_in(list(one.forms)))):
-        row = table.row(int((forms == wrong[0]).arg_max() or 0))
-        raise InputError(
-            f"'{wrong[0]}' is not one of {', '.join(one.forms)}",
-            file=table.path,
-            row=row,
-            column="group",
-            remedy="check that this is the released file",
-        )
+    table.refuse(~forms.is_in(list(one.forms)), "group", f"'{{}}' is not one of {', '.join(one.forms)}")
     frame = pl.DataFrame(
         {"item": f"{one.name}:" + ids(table, "key"), "value": codes(table, "response", one.coded()), "form": forms}
     )
     frame = frame.join(items.select("item", "options"), on="item", how="left", maintain_order="left")
-    if frame["options"].null_count():
-        row = table.row(int(frame["options"].is_null().arg_max() or 0))
-        raise InputError(
-            "the question is not in the prompts", file=table.path, row=row, column="key", remedy="download both again"
-        )
+    missing = frame["options"].is_null()
+    table.refuse(missing, "key", "the question is not in the prompts", "download both again")
     question = pl.format("choice-{}", "options") if one.question == "choice" else pl.lit(one.question)
     return frame.select(
         "item",
@@ -153,8 +126,6 @@ def _presentation(form: str) -> str:
 
 
 def _notes(judgments: pl.DataFrame) -> Iterator[str]:
-    yield "Letters are those of the first form: in the reversed form of response_order, a is the option listed last."
-    yield "In acquiescence, the answer counts as agreement where it is option A of the choice, or yes."
     hidden = judgments.filter(pl.col("presentation").str.contains("middle=hidden") & (pl.col("value") == 3))
     for model, count in hidden.group_by("rater").len().sort("rater").iter_rows():
         yield (

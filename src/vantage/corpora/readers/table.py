@@ -10,21 +10,23 @@ rows. So a file that is larger than the memory is read like a small one, by quer
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, Literal
 
 import polars as pl
 
 from vantage.corpora import schema
-from vantage.corpora.corpus import About, Corpus, with_defaults
-from vantage.corpora.readers.cleaning import CLEAN, RAW, Cleaning, code_of, counted, inferred_scale
+from vantage.corpora.corpus import Corpus, with_defaults
+from vantage.corpora.manifest import About
+from vantage.corpora.readers.cleaning import CLEAN, RAW, Cleaning, counted
+from vantage.corpora.readers.coding import averaged, coded, first_row, inferred, labels_of, opt_outs_of
 from vantage.corpora.readers.columns import ROLES, SPREAD, long, roles_of
 from vantage.corpora.readers.files import open_rows
-from vantage.corpora.readers.table_file import ROW, Doubt, FileRows, FileTable, Scratch, check_column
+from vantage.corpora.readers.table_file import ROW, Doubt, FileRows, FileTable, Scratch, check_column, numeric
 from vantage.errors import InputError, nearest
 from vantage.instruments import Instrument
-from vantage.scales import OPT_OUTS, STATUSES, OptOut, Scale
+from vantage.scales import STATUSES
 
 MEANINGS: Final = ("skip", *STATUSES[1:])
 """What an empty value can mean."""
@@ -103,10 +105,10 @@ def read(
         judged = _with_trait(rows, judged, name, roles.get(name, name), cleaning)
     judged, answers, firsts = _with_ids(rows, judged, answers, roles, described, cleaning)
     if known is None:
-        averaged = _averaged(rows, judged, answers) if duplicates == "mean" else answers
-        opt_outs = _opt_outs(rows, judged, answers, roles, empty)
-        known = _inferred(rows, averaged, roles["value"], cleaning, _labels(whole, roles, spread), opt_outs)
-    judged = _coded(rows, judged, answers, roles, known, empty)
+        merged = averaged(rows, judged, answers) if duplicates == "mean" else answers
+        opt_outs = opt_outs_of(rows, judged, answers, roles, empty)
+        known = inferred(rows, merged, roles["value"], cleaning, labels_of(whole, roles, spread), opt_outs)
+    judged = coded(rows, judged, answers, roles, known, empty)
     items, raters = (_side(rows, judged, firsts[key], names, roles) for key, names in described.items())
     about = _about(whole, roles, traits, cleaning, wide=bool(spread))
     return _corpus(rows, judged, items, raters, known, about, duplicates)
@@ -283,7 +285,7 @@ def _with_ids(
     firsts = dict(zip(keys, rows.collect(*(_firsts(judged, key, described.get(key, ())) for key in keys)), strict=True))
     for key in keys:
         ids = firsts[key] = firsts[key].sort(ROW)
-        if key in roles and (changed := cleaning.ids(rows, roles[key], key, ids[key], _first(ids, key))):
+        if key in roles and (changed := cleaning.ids(rows, roles[key], key, ids[key], first_row(ids, key))):
             judged = judged.with_columns(pl.col(key).replace(changed))
             (again,) = rows.collect(_firsts(judged, key, described.get(key, ())))
             firsts[key] = again.sort(ROW)
@@ -299,157 +301,6 @@ def _firsts(judged: pl.LazyFrame, key: str, names: Sequence[str]) -> pl.LazyFram
     """
     mark = pl.struct(f"{key}.{name}" for name in names).hash() if names else pl.lit(0)
     return judged.group_by(key).agg(pl.col(ROW).min(), mark.min().alias("__low"), mark.max().alias("__high"))
-
-
-def _first(frame: pl.DataFrame, column: str) -> Callable[[Any], int]:
-    """In which row a value first occurs."""
-    return lambda value: int(frame.filter(pl.col(column) == value)[ROW].min() or 0)  # type: ignore[arg-type]
-
-
-def _looked_up(judged: pl.LazyFrame, answers: pl.DataFrame, *columns: str) -> pl.LazyFrame:
-    """Judgments with columns of the answers that they are."""
-    keys = ["question", RAW] if answers["question"].n_unique() > 1 else [RAW]
-    columns_of = answers.select(*keys, *columns).lazy()
-    return judged.join(columns_of, on=keys, how="left", nulls_equal=True, maintain_order="left")
-
-
-def _averaged(rows: FileRows, judged: pl.LazyFrame, answers: pl.DataFrame) -> pl.DataFrame:
-    """The answers after duplicate judgments were averaged, so that the scale has room for their means."""
-    if answers[CLEAN].dtype != pl.Float64:
-        return answers
-    names = judged.collect_schema().names()
-    key = [column for column in schema.KEY if column in names]
-    means = _looked_up(judged, answers, CLEAN).group_by(key).agg(pl.col(CLEAN).mean(), pl.col(ROW).min())
-    (averaged,) = rows.collect(means.group_by("question", CLEAN).agg(pl.col(ROW).min()))
-    return averaged
-
-
-def _opt_outs(
-    rows: FileRows, judged: pl.LazyFrame, answers: pl.DataFrame, roles: Mapping[str, str], empty: str | None
-) -> tuple[OptOut, ...]:
-    """The ways to decline that occur."""
-    declined = {empty} if answers[CLEAN].null_count() else set()
-    if "status" in roles:
-        (seen,) = rows.collect(judged.select(pl.col("status").unique()))
-        declined = set(seen["status"])
-    return tuple(OptOut(status, status.replace("_", " ")) for status in OPT_OUTS if status in declined)
-
-
-def _inferred(
-    rows: FileRows,
-    answers: pl.DataFrame,
-    column: str,
-    cleaning: Cleaning,
-    labels: Callable[[str], Mapping[float, str]],
-    opt_outs: tuple[OptOut, ...],
-) -> Instrument:
-    """A bare instrument with a scale for every question that the table has."""
-    scales: dict[str, Scale] = {}
-
-    def fail(value: str, problem: str) -> InputError:
-        first = _first(answers.with_columns(pl.col(CLEAN).cast(pl.String)), CLEAN)(value)
-        remedy = "correct the cell, or map another column to value"
-        return InputError(f"'{value}' {problem}", remedy=remedy, **rows.at(first, column))
-
-    for (name,), part in answers.sort("question").partition_by("question", as_dict=True, maintain_order=True).items():
-        question = str(name)
-        # One question of several may have numbers where others have words.
-        numbers = part.drop_nulls(CLEAN).with_columns(pl.col(CLEAN).cast(pl.Float64, strict=False))
-        values = part[CLEAN].drop_nulls() if numbers[CLEAN].null_count() else numbers[CLEAN]
-        if values.dtype == pl.Float64 and not labels(question):
-            cleaning.check_far(rows, column, values, _first(numbers, CLEAN))
-        scales[question] = inferred_scale(cleaning, question, values, labels(question), opt_outs, fail)
-    name = rows.path.stem
-    slug = "".join(c if c.isascii() and c.isalnum() else "-" for c in name.lower()).strip("-")[:60] or "table"
-    return Instrument.of_questions(slug, name, scales)
-
-
-def _labels(rows: FileRows, roles: Mapping[str, str], spread: str) -> Callable[[str], Mapping[float, str]]:
-    """The words for the codes of a question, where the file has them."""
-    if spread == "question":
-        return lambda question: rows.labels.get(question, {})
-    column = roles["value"]
-    if column in rows.labels:
-        return lambda _: rows.labels[column]
-    every = [rows.labels[c] for c in rows.schema if c in rows.labels and c not in roles.values()]
-    return lambda _: every[0] if spread and every and all(words == every[0] for words in every) else {}
-
-
-def _coded(
-    rows: FileRows,
-    judged: pl.LazyFrame,
-    answers: pl.DataFrame,
-    roles: Mapping[str, str],
-    instrument: Instrument,
-    empty: str | None,
-) -> pl.LazyFrame:
-    """Judgments with their values as codes of the scales, and with a status where not all are answered."""
-    answers = answers.with_columns(
-        pl.col(CLEAN).cast(pl.Float64, strict=False).alias("value"), pl.lit(None, dtype=pl.String).alias("__status")
-    )
-    if answers["value"].null_count() > answers[CLEAN].null_count():
-        answers = _labelled(rows, answers, roles["value"], instrument)
-    value = pl.col("value")
-    plain = _plain_numbers(answers)
-    if plain is not None:
-        judged = judged.with_columns(plain.alias("value"), pl.lit(None, dtype=pl.String).alias("__status"))
-    else:
-        judged = _looked_up(judged, answers, "value", "__status")
-    if "status" in roles:
-        written = pl.col("status").str.strip_chars().str.to_lowercase()
-        written = pl.when(written.is_null() & value.is_not_null()).then(pl.lit("answered")).otherwise(written)
-        judged = judged.with_columns(pl.coalesce("__status", written).alias("status"))
-        _check_statuses(rows, judged, roles["status"], instrument)
-    elif answers["value"].null_count():
-        declined = pl.when(value.is_null()).then(pl.lit(empty)).otherwise(pl.lit("answered"))
-        judged = judged.with_columns(pl.coalesce("__status", declined).alias("status"))
-    return judged
-
-
-def _plain_numbers(answers: pl.DataFrame) -> pl.Expr | None:
-    """The values by reading the raw cells as numbers, where that is all there is to do apart from missing codes."""
-    raw = pl.col(RAW)
-    if not (answers.schema[RAW].is_numeric() or answers.schema[RAW] == pl.Boolean):
-        raw = raw.cast(pl.String)
-    number = raw.cast(pl.Float64, strict=False)
-    read = answers.select(number).to_series()
-    gone = read.filter(answers["value"].is_null()).drop_nulls()
-    if not (answers["value"].is_null() | read.eq_missing(answers["value"])).all() or not gone.is_finite().all():
-        return None
-    return pl.when(~number.is_in(gone.implode())).then(number) if len(gone) else number
-
-
-def _labelled(rows: FileRows, answers: pl.DataFrame, column: str, instrument: Instrument) -> pl.DataFrame:
-    """Answers with the codes of their words, or the status that they are for."""
-    codes: list[float | None] = []
-    statuses: list[str | None] = []
-    for question, word, value, first in answers.select("question", CLEAN, "value", ROW).iter_rows():
-        code, status = value, None
-        if value is None and word is not None:
-            scale = instrument.question(question).scale
-            code = code_of(scale, word)
-            declined = {o.label.casefold(): o.status for o in scale.opt_outs}
-            declined |= {o.status.replace("_", " "): o.status for o in scale.opt_outs}
-            status = declined.get(word.strip().casefold().replace("_", " ")) if code is None else None
-            if code is None and status is None:
-                raise InputError(
-                    f"'{word}' is neither a number nor an answer of question '{question}', which is {scale.describe()}",
-                    **rows.at(first, column),
-                    remedy=f"correct the cell, or pass --missing '{word}' if it means that there is no answer",
-                )
-        codes.append(code)
-        statuses.append(status)
-    return answers.with_columns(pl.Series("value", codes, pl.Float64), pl.Series("__status", statuses, pl.String))
-
-
-def _check_statuses(rows: FileRows, judged: pl.LazyFrame, column: str, instrument: Instrument) -> None:
-    own = [opt_out.status for question in instrument.questions for opt_out in question.scale.opt_outs]
-    known = list(dict.fromkeys([*STATUSES, *own]))
-    (seen,) = rows.collect(judged.group_by("status").agg(pl.col(ROW).min()))
-    wrong = seen.filter(~pl.col("status").is_in(known) | pl.col("status").is_null()).sort(ROW)
-    for status, first in wrong.head(1).iter_rows():
-        problem = "the cell is empty" if status is None else f"'{status}' is not a status"
-        raise InputError(problem, **rows.at(first, column), remedy=f"use one of {', '.join(known)}")
 
 
 def _side(
@@ -477,18 +328,7 @@ def _side(
     )
     if not side[ROW].is_sorted():
         side = side.sort(ROW)
-    return side.with_columns(_typed(side[name]) for name in names if name not in ("text", "kind"))
-
-
-def _typed(column: pl.Series) -> pl.Series:
-    """A column of text as numbers where every cell is one."""
-    if column.dtype != pl.String or column.null_count() == len(column):
-        return column
-    for dtype in (pl.Int64, pl.Float64):
-        cast = column.cast(dtype, strict=False)
-        if cast.null_count() == column.null_count():
-            return cast
-    return column
+    return side.with_columns(numeric(side[name]) for name in names if name not in ("text", "kind"))
 
 
 def _only(roles: Mapping[str, str], role: str) -> list[str]:

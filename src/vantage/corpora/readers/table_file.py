@@ -70,6 +70,17 @@ class FileTable:
                 remedy=f"it has {_names(self.frame.columns)}",
             )
 
+    def refuse(
+        self, wrong: pl.Series, column: str, problem: str, remedy: str = "check that this is the released file"
+    ) -> None:
+        """Names the first wrong cell with its row; `{}` in the problem stands for what the cell holds."""
+        if wrong.any():
+            index = wrong.arg_max() or 0
+            if "{}" in problem:
+                cell = self.frame[column][index]
+                problem = problem.replace("{}", "" if cell is None else str(cell))
+            raise InputError(problem, file=self.path, row=self.row(index), column=column, remedy=remedy)
+
     def numbers(self, name: str) -> pl.Series:
         """A column as numbers; the first cell that is none is named with its row."""
         column = self.column(name)
@@ -78,15 +89,7 @@ class FileTable:
         stripped = column.cast(pl.String).str.strip_chars()
         stripped = stripped.set(stripped == "", None)
         values = stripped.cast(pl.Float64, strict=False)
-        if values.null_count() > stripped.null_count():
-            index = (values.is_null() & stripped.is_not_null()).arg_max() or 0
-            raise InputError(
-                f"'{column[index]}' is not a number",
-                file=self.path,
-                row=self.row(index),
-                column=name,
-                remedy="correct the cell",
-            )
+        self.refuse(values.is_null() & stripped.is_not_null(), name, "'{}' is not a number", "correct the cell")
         return values
 
 
@@ -128,6 +131,17 @@ class FileRows:
             number, cell = divmod(number, len(self.cells))
             column = self.cells[cell] if column.startswith("__") else column
         return {"file": self.path, "row": number, "column": column}
+
+
+def numeric(column: pl.Series) -> pl.Series:
+    """A column of text as numbers where every cell is one."""
+    if column.dtype != pl.String or column.null_count() == len(column):
+        return column
+    for dtype in (pl.Int64, pl.Float64):
+        numbers = column.cast(dtype, strict=False)
+        if numbers.null_count() == column.null_count():
+            return numbers
+    return column
 
 
 def check_column(path: Path, columns: Sequence[str], name: str, purpose: str = "") -> None:

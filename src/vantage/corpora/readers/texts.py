@@ -9,7 +9,8 @@ from typing import Any, Literal
 import polars as pl
 
 from vantage.corpora import schema
-from vantage.corpora.corpus import About, Corpus
+from vantage.corpora.corpus import Corpus
+from vantage.corpora.manifest import About
 from vantage.corpora.readers.files import frame_table, read_table
 from vantage.errors import InputError
 from vantage.instruments import Instrument
@@ -59,11 +60,8 @@ def read(
         )
     items = table.frame.select(pl.col(column).alias(name) for name, column in mapping.items())
     for name in ("item", "text"):
-        if name in items.columns and items[name].null_count():
-            row = table.row(items[name].is_null().arg_max() or 0)
-            raise InputError(
-                f"the {name} is empty", file=table.path, row=row, column=mapping[name], remedy="fill it in"
-            )
+        if name in items.columns:
+            table.refuse(items[name].is_null(), mapping[name], f"the {name} is empty", "fill it in")
     if "text" in items.columns:
         items = items.with_columns(pl.col("text").cast(pl.String))
     if "item" not in items.columns:

@@ -10,8 +10,10 @@ from typing import Final
 
 import polars as pl
 
-from vantage.corpora.corpus import About, Corpus
+from vantage.corpora.corpus import Corpus
+from vantage.corpora.readers import READERS
 from vantage.corpora.readers.files import find, text_of
+from vantage.corpora.readers.release import release
 from vantage.errors import InputError
 from vantage.instruments import Instrument
 from vantage.scales import Scale
@@ -32,31 +34,19 @@ def read(path: Path) -> Corpus:
         raise InputError("the folder has no texts", file=folder, remedy=remedy)
     items = pl.concat(parts)
     task = folder.name if folder.parent.name != "stance" else f"stance-{folder.name}"
-    return labelled(
-        items,
-        list(names.values()),
-        About(
-            name=f"tweeteval-{task}",
-            title=f"TweetEval: {task}",
-            source="github.com/cardiffnlp/tweeteval",
-            citation="Barbieri, Camacho-Collados, Espinosa Anke and Neves 2020, TweetEval: unified benchmark and "
-            "comparative evaluation for tweet classification",
-            language="en",
-            notes=("Labels summarise several annotators who are not told apart; users are masked as @user.",),
-        ),
-    )
+    return labelled("tweeteval", items, list(names.values()), task=task)
 
 
-def labelled(items: pl.DataFrame, labels: list[str], about: About) -> Corpus:
+def labelled(reader: str, items: pl.DataFrame, labels: list[str], task: str = "") -> Corpus:
     """Items with a column `label` as a corpus in which the release is the one who judged."""
-    question = Instrument.of_questions(about.name, about.title, {"label": Scale.labels(*labels)})
+    origin = {key: READERS[reader].about.get(key, reader).format(task=task) for key in ("name", "title")}
+    question = Instrument.of_questions(origin["name"], origin["title"], {"label": Scale.labels(*labels)})
     codes = {name: float(code) for code, name in enumerate(labels)}
     value = pl.col("label").replace_strict(codes, default=None, return_dtype=pl.Float64).alias("value")
     given = items.drop_nulls("label").select(
         "item", pl.lit("label").alias("question"), pl.lit(RATER).alias("rater"), value
     )
-    raters = pl.DataFrame({"rater": [RATER], "kind": ["aggregate"]})
-    return Corpus(items=items, raters=raters, judgments=given, instruments=question, about=about)
+    return release(reader, items, pl.DataFrame({"rater": [RATER], "kind": ["aggregate"]}), given, question, task=task)
 
 
 def _split(folder: Path, split: str, names: dict[str, str]) -> pl.DataFrame:

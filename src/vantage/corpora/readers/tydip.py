@@ -12,8 +12,9 @@ from typing import Final
 
 import polars as pl
 
-from vantage.corpora.corpus import About, Corpus
+from vantage.corpora.corpus import Corpus
 from vantage.corpora.readers.files import find, read_csv
+from vantage.corpora.readers.release import release
 from vantage.corpora.readers.table_file import FileTable
 from vantage.errors import InputError
 from vantage.instruments import Instrument
@@ -28,35 +29,12 @@ def read(path: Path) -> Corpus:
     """Reads both splits; the binary label of a sentence is a column of the items where it has one."""
     if path.is_file():
         raise InputError("this is a file", file=path, remedy="name the folder with all/ and binary/")
-    parts = [_split(path, split) for split in SPLITS]
-    items = pl.concat(parts)
-    return Corpus(
-        items=items.drop("value"),
-        raters=pl.DataFrame({"rater": [RATER], "kind": ["aggregate"]}),
-        judgments=items.select("item", pl.lit(QUESTION).alias("question"), pl.lit(RATER).alias("rater"), "value"),
-        instruments=Instrument.of_questions(
-            "tydip-score", "TyDiP: standardised politeness score", {QUESTION: Scale.continuous(-4, 4)}
-        ),
-        about=About(
-            name="tydip",
-            title="TyDiP (English): politeness of requests",
-            source="github.com/Genius1237/TyDiP",
-            licence="CC BY 4.0 (data)",
-            citation="Srinivasan and Choi 2022, TyDiP: a dataset for politeness classification in nine "
-            "typologically diverse languages; Danescu-Niculescu-Mizil, Sudhof, Jurafsky, Leskovec and Potts "
-            "2013, A computational approach to politeness with application to social factors",
-            language="en",
-            notes=(
-                "Each score summarises several raters who are not told apart in the release; there is no context.",
-                "Names and links are masked as <person> and <url>.",
-                "Three sentences are in both splits, and twelve are there twice in train with different "
-                "scores; all are kept as items of their own.",
-                "binary is polite or impolite for the top and bottom quarter, null in between. The released "
-                "binary files give both rows of a repeated sentence its first score, which puts one score "
-                "(-0.149) outside its quarter; here each row is labelled by its own score.",
-            ),
-        ),
-    )
+    items = pl.concat(_split(path, split) for split in SPLITS)
+    judgments = items.select("item", pl.lit(QUESTION).alias("question"), pl.lit(RATER).alias("rater"), "value")
+    raters = pl.DataFrame({"rater": [RATER], "kind": ["aggregate"]})
+    title = "TyDiP: standardised politeness score"
+    asked = Instrument.of_questions("tydip-score", title, {QUESTION: Scale.continuous(-4, 4)})
+    return release("tydip", items.drop("value"), raters, judgments, asked)
 
 
 def _split(path: Path, split: str) -> pl.DataFrame:
@@ -90,28 +68,12 @@ def _split(path: Path, split: str) -> pl.DataFrame:
 def _table(path: Path, name: str) -> FileTable:
     table = read_csv(find(path, name))
     table.require("sentence", "score")
-    if table.frame["sentence"].null_count():
-        index = table.frame["sentence"].is_null().arg_max() or 0
-        raise InputError(
-            "the cell is empty",
-            file=table.path,
-            row=table.row(index),
-            column="sentence",
-            remedy="download the file again",
-        )
+    table.refuse(table.frame["sentence"].is_null(), "sentence", "the cell is empty", "download the file again")
     return table
 
 
 def _scores(table: FileTable) -> pl.Series:
     scores = table.numbers("score")
     wrong = scores.is_null() | scores.is_nan() | (scores.abs() > 4)
-    if wrong.any():
-        index = wrong.arg_max() or 0
-        raise InputError(
-            f"'{table.frame['score'][index]}' is not a standardised score between -4 and 4",
-            file=table.path,
-            row=table.row(index),
-            column="score",
-            remedy="download the file again",
-        )
+    table.refuse(wrong, "score", "'{}' is not a standardised score between -4 and 4", "download the file again")
     return scores

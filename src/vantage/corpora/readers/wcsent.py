@@ -11,8 +11,9 @@ from pathlib import Path
 
 import polars as pl
 
-from vantage.corpora.corpus import About, Corpus
+from vantage.corpora.corpus import Corpus
 from vantage.corpora.readers.files import find, read_csv
+from vantage.corpora.readers.release import release
 from vantage.corpora.readers.table_file import FileTable
 from vantage.errors import InputError
 from vantage.instruments import Instrument
@@ -45,24 +46,12 @@ def read(path: Path) -> Corpus:
     )
     raters = judgments.select("rater").unique().sort(pl.col("rater").str.extract(r"(\d+)$").cast(pl.Int64))
     final = _final_scores(folder, key)
-    return Corpus(
-        items=items.join(final, on="item", how="left", maintain_order="left") if final is not None else items,
-        raters=raters,
-        judgments=judgments,
-        instruments=Instrument.load("warmth-competence"),
-        about=About(
-            name="wcsent",
-            title="W&C-Sent: warmth and competence in sentences",
-            source="github.com/nedjmaou/W_C_Sent",
-            licence="not stated; the paper prohibits commercial use unless the creators approve",
-            citation="Ayesh, Mohammad and Ousidhoum 2026, Annotating Dimensions of Social Perception in Text",
-            language="en",
-            notes=(
-                "The release has no demographics of the annotators and no stance, sentiment or source columns.",
-                "final_* are the released scores, floor(mean + 0.5).",
-                "Texts contain offensive language.",
-            ),
-        ),
+    return release(
+        "wcsent",
+        items if final is None else items.join(final, on="item", how="left", maintain_order="left"),
+        raters,
+        judgments,
+        Instrument.load("warmth-competence"),
         place=lambda _, index: {"file": long.path, "row": long.row(index)},
     )
 

@@ -1,30 +1,31 @@
 """Words in common: BLEU and ROUGE of one text against one or several references.
 
-BLEU comes from sacrebleu and ROUGE from rouge-score, both of the extra `text`: their tokens, n-grams and formulas. The
-counting between is done here, because a study compares every text many times: n-grams of a text are counted once, and
-the longest common subsequence is found with bits instead of a table, which takes a twentieth of the time. What papers
-call BLEU differs in tokens, smoothing and weights, so all three are options.
+Tokens are those of sacrebleu, NLTK and rouge-score (the extra `text`), formulas those of sacrebleu and rouge-score. The
+counting is done here, for many pairs at once, because a study compares every text many times: n-grams are columns of
+sparse matrices, and the longest common subsequence is found with bits instead of a table. What papers call BLEU differs
+in tokens, smoothing and weights, so all three are options.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from importlib import import_module
-from itertools import pairwise
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from vantage.errors import InputError, nearest
+from vantage.measures.ratings import Floats, Ints
 
 Smoothing: TypeAlias = Literal["floor", "add-k", "exp", "none"]
 """What counts as matched where no n-gram of a length is (Chen and Cherry 2014): a fixed small number (`floor`, their
 method 1), one match more than there are (`add-k`, method 2), ever smaller numbers (`exp`, method 3), or nothing."""
 Tokens: TypeAlias = Literal["treebank", "13a", "intl", "words"]
 """How a text is cut: like NLTK's `word_tokenize`, like sacrebleu's 13a or intl, or at blanks."""
+Pair: TypeAlias = tuple[str, str | Sequence[str]]
+"""A text and its reference or references."""
 
 ROUGE: Final = ("rouge-1", "rouge-2", "rouge-l")
 _SENTENCE: Final = re.compile(r"(?<=[.!?])\s+")
@@ -78,6 +79,23 @@ def bleu_scores(
     effective_order: bool = False,
 ) -> dict[int, float]:
     """BLEU-n for several n at once, from one count of n-grams."""
+    scores = bleu_of_pairs(
+        [(candidate, references)], lengths, smoothing, value, weights, tokens, effective_order=effective_order
+    )
+    return {n: float(of_pairs[0]) for n, of_pairs in scores.items()}
+
+
+def bleu_of_pairs(
+    pairs: Sequence[Pair],
+    lengths: Sequence[int],
+    smoothing: Smoothing = "floor",
+    value: float | None = None,
+    weights: Mapping[int, Sequence[float]] | None = None,
+    tokens: Tokens = "treebank",
+    *,
+    effective_order: bool = False,
+) -> dict[int, Floats]:
+    """BLEU-n of many texts, each against its own references, for several n at once."""
     for n, given in (weights or {}).items():
         if len(given) != n:
             raise InputError(f"BLEU-{n} has {n} weights, not {len(given)}", remedy="give one weight per length")
@@ -87,29 +105,46 @@ def bleu_scores(
         raise InputError(f"there is no smoothing '{smoothing}'", remedy=nearest(str(smoothing), get_args(Smoothing)))
     if longest < 1:
         raise InputError(f"BLEU-{longest} counts no words", remedy="use 1 to 4")
-    known = _known(references)
-    matched, possible_matches, length, closest = _clipped(cut(candidate), [cut(text) for text in known], longest)
-    score = _required("sacrebleu.metrics").BLEU.compute_bleu(
-        matched, possible_matches, length, closest, smoothing, value, max_ngram_order=longest
-    )
-    if not score.counts[0]:
-        return dict.fromkeys(lengths, 0.0)
-    floor = {"floor": 0.1 if value is None else value, "add-k": 1.0}.get(smoothing, 0.0)
-    scores: dict[int, float] = {}
+    texts = _Texts(pairs, lambda text: cut(text).split())
+    size = texts.sizes[texts.candidate]
+    other = texts.sizes[texts.references]
+    # Of references that are as close, the shorter one counts.
+    nearest_ = np.lexsort((other, np.abs(other - size[texts.pair]), texts.pair))
+    closest = other[nearest_[texts.first]]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        brevity = np.where(size < closest, np.exp(1 - closest / size), 1.0)
+    matched = np.array([texts.clipped(n) for n in range(1, longest + 1)])
+    possible = np.maximum(size - np.arange(longest)[:, None], 0).astype(np.float64)
+    precision, usable = _precisions(matched, possible, smoothing, value)
+    scores: dict[int, Floats] = {}
     for n in lengths:
-        share = list((weights or {}).get(n) or [1 / n] * n)
-        precisions = [p / 100 for p in score.precisions[:n]]
-        possible = [k for k in range(n) if score.totals[k]]
+        share = np.array((weights or {}).get(n) or [1 / n] * n)[:, None]
+        parts, there = precision[:n], usable[:n]
         if effective_order:
-            precisions, share = [precisions[k] for k in possible], [1 / len(possible)] * len(possible)
-        else:
-            # An n-gram length that the text is too short for has one place, and no match in it.
-            precisions = [p if score.totals[k] else floor for k, p in enumerate(precisions)]
-        if min(precisions) <= 0:
-            scores[n] = 0.0
-        else:
-            scores[n] = float(score.bp * np.exp(np.dot(share, np.log(precisions))))
+            share = there / np.maximum(there.sum(axis=0), 1)
+            parts = np.where(there, parts, 1.0)
+        with np.errstate(divide="ignore"):
+            mean = np.exp((share * np.log(parts)).sum(axis=0))
+        scores[n] = np.where(matched[0] > 0, brevity * mean, 0.0)
     return scores
+
+
+def _precisions(matched: Floats, possible: Floats, smoothing: Smoothing, value: float | None) -> tuple[Floats, Any]:
+    """The precision of every length and pair as sacrebleu smooths it, and whether the text is long enough for it.
+
+    An n-gram length that the text is too short for has one place, and no match in it.
+    """
+    floor = {"floor": 0.1 if value is None else value, "add-k": 1.0}.get(smoothing, 0.0)
+    more = np.zeros((len(matched), 1))
+    if smoothing == "add-k":
+        more[1:] = 1.0 if value is None else value
+    matched, possible = matched + more, possible + more
+    usable = np.cumprod(possible > 0, axis=0).astype(bool)
+    instead = np.full_like(matched, floor if smoothing == "floor" else 0.0)
+    if smoothing == "exp":
+        instead = 0.5 ** np.cumsum((matched == 0) & usable, axis=0)
+    counted = np.where(matched > 0, matched, instead) / np.where(usable, possible, 1.0)
+    return np.where(usable, counted, floor), usable
 
 
 def rouge(candidate: str, references: str | Sequence[str], *, stem: bool = False) -> dict[str, float]:
@@ -118,8 +153,82 @@ def rouge(candidate: str, references: str | Sequence[str], *, stem: bool = False
     >>> {name: round(score, 3) for name, score in rouge("the cat sat", ["a cat sat down", "dogs run"]).items()}
     {'rouge-1': 0.571, 'rouge-2': 0.4, 'rouge-l': 0.571}
     """
-    scores_of = [_rouge(candidate, reference, stem) for reference in _known(references)]
-    return {name: max(scores) for name, scores in zip(ROUGE, zip(*scores_of, strict=True), strict=True)}
+    return {name: float(scores[0]) for name, scores in rouge_of_pairs([(candidate, references)], stem=stem).items()}
+
+
+def rouge_of_pairs(pairs: Sequence[Pair], *, stem: bool = False) -> dict[str, Floats]:
+    """ROUGE-1, -2 and -L of many texts, each against its own references."""
+    texts = _Texts(pairs, lambda text: _rouge_words(text, stem))
+    candidate = texts.candidate[texts.pair]
+    shared = {
+        "rouge-1": (texts.shared(1), 0),
+        "rouge-2": (texts.shared(2), 1),
+        "rouge-l": (texts.subsequences(), 0),
+    }
+    scores = {}
+    for name, (common, shorter) in shared.items():
+        lengths = [np.maximum(texts.sizes[at] - shorter, 1) for at in (candidate, texts.references)]
+        scores[name] = np.maximum.reduceat(2 * common / (lengths[0] + lengths[1]), texts.first)
+    return scores
+
+
+class _Texts:
+    """The texts of pairs, each cut once: candidates and references by their places, and their n-grams."""
+
+    def __init__(self, pairs: Sequence[Pair], cut: Callable[[str], Sequence[str]]) -> None:
+        places: dict[str, int] = {}
+        known = [_known(references) for _, references in pairs]
+        self.candidate = _places(places, [candidate for candidate, _ in pairs])
+        self.references = _places(places, [text for references in known for text in references])
+        """The references of all pairs, one after the other."""
+        counts = np.array([len(references) for references in known])
+        self.pair: Ints = np.repeat(np.arange(len(pairs)), counts)
+        """The pair of each reference."""
+        self.first: Ints = np.concatenate([[0], np.cumsum(counts)[:-1]]).astype(np.int64)
+        """Where the references of each pair begin."""
+        self.words = [cut(text) for text in places]
+        self.sizes = np.array([len(words) for words in self.words], dtype=np.int64)
+        self._numbers = _places({}, [word for words in self.words for word in words])
+
+    def grams(self, n: int) -> Any:
+        """How often each text has each n-gram: texts × n-grams."""
+        from scipy.sparse import csr_matrix
+
+        text = np.repeat(np.arange(len(self.words)), self.sizes)
+        gram = self._numbers
+        for length in range(2, n + 1):
+            # The n-gram of the words so far, and the next word.
+            gram = gram[:-1] * (self._numbers.max(initial=0) + 1) + self._numbers[length - 1 :]
+            gram = np.unique(gram, return_inverse=True)[1]
+        start = len(gram)
+        inside = text[:start] == text[len(text) - start :]
+        shape = (len(self.words), int(gram.max(initial=0)) + 1)
+        return csr_matrix((np.ones(int(inside.sum())), (text[:start][inside], gram[inside])), shape)
+
+    def shared(self, n: int) -> Floats:
+        """How many n-grams a candidate shares with each of its references."""
+        grams = self.grams(n)
+        common = grams[self.candidate[self.pair]].minimum(grams[self.references])
+        return np.asarray(common.sum(axis=1)).ravel()
+
+    def clipped(self, n: int) -> Floats:
+        """How many n-grams a candidate shares with any of its references, as often as the one with most has them."""
+        grams = self.grams(n)
+        most = grams[self.references[self.first]]
+        ends = np.append(self.first[1:], len(self.references))
+        for later in range(1, int((ends - self.first).max(initial=1))):
+            most = most.maximum(grams[self.references[np.minimum(self.first + later, ends - 1)]])
+        return np.asarray(grams[self.candidate].minimum(most).sum(axis=1)).ravel()
+
+    def subsequences(self) -> Floats:
+        """The length of the longest common subsequence of a candidate and each of its references."""
+        found = zip(self.candidate[self.pair].tolist(), self.references.tolist(), strict=True)
+        return np.array([longest_common(self.words[two], self.words[one]) for one, two in found], dtype=np.float64)
+
+
+def _places(known: dict[str, int], texts: Sequence[str]) -> Ints:
+    """The number of each text, new ones being numbered as they come."""
+    return np.array([known.setdefault(text, len(known)) for text in texts], dtype=np.int64)
 
 
 def longest_common(one: Sequence[str], two: Sequence[str]) -> int:
@@ -183,27 +292,7 @@ def _known(references: str | Sequence[str]) -> list[str]:
     return known
 
 
-@lru_cache(maxsize=2048)
-def _ngrams(cut: str, longest: int) -> tuple[Mapping[tuple[str, ...], int], int]:
-    """The n-grams of a text that has been cut, and how many words it has."""
-    counts, length = _required("sacrebleu.metrics.helpers").extract_all_word_ngrams(cut, 1, longest)
-    return counts, int(length)
-
-
-def _clipped(candidate: str, references: Sequence[str], longest: int) -> tuple[list[int], list[int], int, int]:
-    """What BLEU is made from: matches and n-grams by length, the text's words, and those of the closest reference."""
-    mine, length = _ngrams(candidate, longest)
-    theirs = [_ngrams(reference, longest) for reference in references]
-    matched = [0] * longest
-    for gram in mine.keys() & set().union(*(counts.keys() for counts, _ in theirs)):
-        most = max(counts.get(gram, 0) for counts, _ in theirs)
-        matched[len(gram) - 1] += min(mine[gram], most)
-    total = [max(length - n, 0) for n in range(longest)]
-    closest = min((words for _, words in theirs), key=lambda words: (abs(words - length), words))
-    return matched, total, length, closest
-
-
-@lru_cache(maxsize=16_384)
+@lru_cache(maxsize=100_000)
 def _rouge_words(text: str, stem: bool) -> tuple[str, ...]:
     return tuple(_rouge_tokenizer(stem).tokenize(text))
 
@@ -211,19 +300,6 @@ def _rouge_words(text: str, stem: bool) -> tuple[str, ...]:
 @lru_cache(maxsize=2)
 def _rouge_tokenizer(stem: bool) -> Any:
     return _required("rouge_score.tokenizers").DefaultTokenizer(use_stemmer=stem)
-
-
-def _rouge(candidate: str, reference: str, stem: bool) -> tuple[float, float, float]:
-    """ROUGE-1, -2 and -L with one reference."""
-    mine, theirs = _rouge_words(candidate, stem), _rouge_words(reference, stem)
-    one = (Counter(mine) & Counter(theirs)).total()
-    two = (Counter(pairwise(mine)) & Counter(pairwise(theirs))).total()
-    fmeasure = _required("rouge_score.scoring").fmeasure
-    scores = []
-    for shared, shorter in ((one, 0), (two, 1), (longest_common(theirs, mine), 0)):
-        here, there = max(len(mine) - shorter, 1), max(len(theirs) - shorter, 1)
-        scores.append(float(fmeasure(shared / here, shared / there)))
-    return scores[0], scores[1], scores[2]
 
 
 def _required(module: str) -> Any:

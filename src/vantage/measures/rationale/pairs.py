@@ -7,6 +7,7 @@ about the same item. Their candidates are drawn with a seed.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
@@ -95,21 +96,25 @@ def chance_pairs(
         raise InputError(f"there is no baseline '{kind}'", remedy=nearest(kind, (SAME_QUESTION, SAME_ITEM)))
     if draws < 1:
         raise InputError(f"{draws} candidates cannot be drawn", remedy="draw at least one")
-    shelves: dict[Hashable, list[tuple[str, str, str, str]]] = defaultdict(list)
-    for item, question, who, text in sorted(_rows(pool)):
-        shelves[question if kind == SAME_QUESTION else item].append((item, question, who, text))
+    shelves: dict[str, list[tuple[str, str, str, str]]] = defaultdict(list)
+    for row in sorted(_rows(pool)):
+        shelves[row[1] if kind == SAME_QUESTION else row[0]].append(row)
+    # What a pair excludes stands together on its shelf, so that drawing around it takes no search.
+    fitting: dict[Hashable, list[tuple[str, str, str, str]]] = {}
     rng = np.random.default_rng(seed)
     pairs = []
     for pair in actual:
-        shelf = shelves[pair.question if kind == SAME_QUESTION else pair.item]
-        usable = [
-            (who, text)
-            for item, question, who, text in shelf
-            if ((item, question) != (pair.item, pair.question) or (with_itself and kind == SAME_ITEM))
-            and _fits(who, pair, writer)
-        ]
-        for place in rng.permutation(len(usable))[:draws]:
-            who, text = usable[place]
+        shelf = pair.question if kind == SAME_QUESTION else pair.item
+        whose = {"alike": pair.writer, "any": None}.get(writer, pair.authors)
+        if (shelf, whose) not in fitting:
+            fitting[shelf, whose] = [row for row in shelves[shelf] if _fits(row[2], pair, writer)]
+        rows = fitting[shelf, whose]
+        about = (pair.item, pair.question)
+        first = last = bisect_left(rows, about, key=lambda row: row[:2])
+        if not (with_itself and kind == SAME_ITEM):
+            last = bisect_right(rows, about, key=lambda row: row[:2])
+        for place in rng.permutation(len(rows) - (last - first))[:draws]:
+            _, _, who, text = rows[place if place < first else place + (last - first)]
             pairs.append(Compared(pair.item, pair.question, text, pair.references, who, pair.authors))
     return pairs
 
@@ -120,12 +125,9 @@ def texts_of(pairs: Sequence[Compared]) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def _fits(who: str, pair: Compared, writer: Writer) -> bool:
-    return {
-        "alike": who == pair.writer,
-        "any": True,
-        "same": who in pair.authors,
-        "other": who not in pair.authors,
-    }[writer]
+    if writer == "alike":
+        return who == pair.writer
+    return writer == "any" or (who in pair.authors) == (writer == "same")
 
 
 def _rows(frame: pl.DataFrame) -> list[tuple[str, str, str, str]]:

@@ -12,11 +12,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
 
-import numpy as np
-
 from vantage.errors import InputError, nearest
 from vantage.measures.ratings import Floats
-from vantage.measures.rationale.overlap import ROUGE, Smoothing, Tokens, bleu_scores, rouge
+from vantage.measures.rationale.overlap import ROUGE, Smoothing, Tokens, bleu_of_pairs, rouge_of_pairs
 from vantage.measures.rationale.semantic import Encode, Pair, Score, embedding_similarity
 
 OVERLAP: Final = ("bleu-2", "bleu-3", "bleu-4", *ROUGE)
@@ -67,18 +65,15 @@ class Likeness:
     def _parts(self) -> list[tuple[tuple[str, ...], Callable[[Sequence[Pair], list[str]], dict[str, Floats]]]]:
         return [
             (tuple(name for name in KNOWN if name.startswith("bleu")), self._bleu),
-            (ROUGE, _rouge),
+            (ROUGE, lambda pairs, _: rouge_of_pairs(pairs)),
             (("embedding",), partial(_with, self.encode, self._embedding)),
             (("bertscore",), partial(_with, self.bertscore, self._bertscore)),
         ]
 
     def _bleu(self, pairs: Sequence[Pair], names: list[str]) -> dict[str, Floats]:
         lengths = [int(re.sub(r"\D", "", name)) for name in names]
-        scores = [
-            bleu_scores(candidate, references, lengths, self.smoothing, None, self.weights, self.tokens)
-            for candidate, references in pairs
-        ]
-        return {name: np.array([one[n] for one in scores]) for name, n in zip(names, lengths, strict=True)}
+        scores = bleu_of_pairs(pairs, lengths, self.smoothing, None, self.weights, self.tokens)
+        return {name: scores[n] for name, n in zip(names, lengths, strict=True)}
 
     def _embedding(self, pairs: Sequence[Pair]) -> dict[str, Floats]:
         assert self.encode is not None  # noqa: S101 - seen to in _with
@@ -87,11 +82,6 @@ class Likeness:
     def _bertscore(self, pairs: Sequence[Pair]) -> dict[str, Floats]:
         assert self.bertscore is not None  # noqa: S101 - seen to in _with
         return {"bertscore": self.bertscore(pairs)}
-
-
-def _rouge(pairs: Sequence[Pair], names: list[str]) -> dict[str, Floats]:
-    scores = [rouge(candidate, references) for candidate, references in pairs]
-    return {name: np.array([one[name] for one in scores]) for name in names}
 
 
 def _with(

@@ -13,6 +13,8 @@ CORRELATIONS: Final[tuple[Correlation, ...]] = get_args(Correlation)
 
 _CELLS: Final = 2000
 """Above this many distinct pairs of values, Kendall's tau is counted resample by resample."""
+_KINDS: Final = 250
+"""Up to this many distinct pairs of values, as ratings have, a resample is told by how often it has each of them."""
 
 
 def coefficient(x: Floats, y: Floats, method: Correlation) -> float:
@@ -31,6 +33,11 @@ def weighted_correlation(x: Floats, y: Floats, weight: Floats, method: Correlati
     mid-ranks of a resample follow from running sums of its weights. Kendall's tau-b (1945) is a quadratic
     form of the weights over the distinct pairs of values.
     """
+    if len(weight) > 1:
+        kinds, kind = np.unique(np.column_stack([x, y]), axis=0, return_inverse=True)
+        if len(kinds) <= min(_KINDS, len(x) // 2):
+            # Pairs that are equal are one pair, drawn as often as all of them.
+            (x, y), weight = kinds.T, weight @ np.eye(len(kinds))[kind]
     if method == "pearson":
         return _pearson(np.broadcast_to(x, weight.shape), np.broadcast_to(y, weight.shape), weight)
     if method == "spearman":

@@ -137,7 +137,8 @@ def _prophecy(group: Group, *, target: float, up_to: int, how: Bootstrap) -> lis
 
 
 def _stepped(reliability: float | None, k: int) -> float | None:
-    return None if reliability is None else stepped_up(reliability, k)
+    # Below zero the formula has a pole, behind which it gives reliabilities above 1.
+    return None if reliability is None else stepped_up(max(reliability, 0.0), k)
 
 
 def _subsample(group: Group, *, target: float, up_to: int, how: Bootstrap) -> list[dict[str, Any]]:

@@ -24,6 +24,8 @@ APART: Final = 0.125
 """This share of a scale's range (half a point of 1 to 5) parts high and low from the middle, and two unlike scores."""
 ROUNDS: Final = 300
 """At most so many rounds of moving centroids."""
+LEVEL: Final = 0.03
+"""Clusters are told from none where fewer than this share of clouds without any part as well."""
 LEVELS: Final = {"L": "low", "M": "middle", "H": "high"}
 
 
@@ -158,41 +160,55 @@ def described(name: str, axes: Sequence[str] = ("competence", "warmth")) -> str:
     return ", ".join(words) + (f" ({number})" if number else "")
 
 
-def k_table(points: Floats, *, most: int = 8, references: int = 50, seed: int = 0) -> pl.DataFrame:
-    """How well each number of clusters fits: the silhouette and the gap statistic.
+def k_table(points: Floats, *, most: int = 8, references: int = 200, seed: int = 0) -> pl.DataFrame:
+    """How well each number of clusters fits, and whether there are clusters at all.
 
     `silhouette` is the mean over items of (b − a) / max(a, b), with *a* the mean distance to the items of the same
-    cluster and *b* that to the nearest other one (Rousseeuw 1987). `gap` is how much smaller the logarithm of the
-    within-cluster sum of squares is than that of uniform points in the same box, with `gap_error` its standard error
-    √(1 + 1/B) · sd over B `references` (Tibshirani, Walther and Hastie 2001). `chosen` marks the k
-    with the highest silhouette, and 1 where the gap of one cluster is at most one standard error below the largest.
-    (The first k whose gap is not below that of k + 1 less its error, as they suggest, is 1 for five clear clusters in
-    the corners and the middle of a square.) Items that
+    cluster and *b* that to the nearest other one (Rousseeuw 1987). k-means parts any cloud, and some silhouette is the
+    largest: `p` is the share of clouds without clusters whose largest silhouette over all k is at least as large. Half
+    of these `references` are uniform in the box of the points along their principal axes, half are normal with their
+    covariance, and `p` is the larger one of the two shares. `chosen` marks the k with the largest silhouette where its
+    p is below `LEVEL`, and 1 elsewhere. `gap` is how much smaller the logarithm of the within-cluster sum of squares is
+    than that of the uniform clouds, with `gap_error` its standard error √(1 + 1/B) · sd (Tibshirani, Walther and Hastie
+    2001); their rule for k finds one cluster in five clear ones in the corners and the middle of a square. Items that
     share a few places exactly have as many clusters as places, and no gap for that number.
     """
     distinct = len(np.unique(points, axis=0))
-    rng = np.random.default_rng(seed)
-    low, high = points.min(axis=0), points.max(axis=0)
-    boxes = rng.uniform(low, high, (references, *points.shape))
+    boxes, normal = _without_clusters(points, references // 2, seed)
     places = distinct if 2 * distinct <= len(points) else distinct - 1
     rows: list[dict[str, Any]] = []
+    largest = np.full((2, references // 2), -1.0)
     for k in range(1, min(most, places, len(points) - 1) + 1):
-        (labels,), _, (inertia,) = lloyd(points[None], k, seed=seed)
-        logs = np.log(lloyd(boxes, k, n_init=5, seed=seed)[2]) if k < distinct else None
-        rows.append(
-            {
-                "k": k,
-                "inertia": float(inertia),
-                "silhouette": silhouette(points, labels) if k > 1 else None,
-                "gap": None if logs is None else float(logs.mean() - np.log(inertia)),
-                "gap_error": None if logs is None else float(logs.std() * np.sqrt(1 + 1 / references)),
-            }
-        )
-    gaps = np.array([np.inf if row["gap"] is None else row["gap"] for row in rows])
-    alone = not rows or gaps[0] >= gaps.max() - (rows[int(gaps.argmax())]["gap_error"] or 0.0)
-    chosen = 1 if alone else max(rows[1:], key=lambda row: row["silhouette"])["k"]
-    schema = {"k": pl.Int64, **dict.fromkeys(("inertia", "silhouette", "gap", "gap_error"), pl.Float64)}
+        labels, _, inertia = lloyd(points[None], k, seed=seed)
+        row: dict[str, Any] = {"k": k, "inertia": float(inertia[0])}
+        if k > 1:
+            row["silhouette"] = float(_silhouettes(points[None], labels)[0])
+        if k < distinct:
+            parted = [lloyd(clouds, k, n_init=3, seed=seed) for clouds in (boxes, normal)]
+            logs = np.log(parted[0][2])
+            row |= {"gap": float(logs.mean() - np.log(inertia[0]))}
+            row |= {"gap_error": float(logs.std() * np.sqrt(1 + 1 / len(logs)))}
+            if k > 1:
+                told = [_silhouettes(clouds, one[0]) for clouds, one in zip((boxes, normal), parted, strict=True)]
+                largest = np.maximum(largest, told)
+        rows.append(row)
+    for row in rows[1:]:
+        row["p"] = float((1 + (largest >= row["silhouette"]).sum(axis=1)).max() / (1 + largest.shape[1]))
+    best = max(rows[1:], key=lambda row: row["silhouette"], default={"p": 1.0})
+    chosen = best["k"] if best["p"] < LEVEL else 1
+    schema = {"k": pl.Int64, **dict.fromkeys(("inertia", "silhouette", "p", "gap", "gap_error"), pl.Float64)}
     return pl.DataFrame(rows, schema=schema).with_columns((pl.col("k") == chosen).alias("chosen"))
+
+
+def _without_clusters(points: Floats, count: int, seed: int) -> tuple[Floats, Floats]:
+    """Clouds of as many points without clusters: uniform in a box along the principal axes, and normal."""
+    rng = np.random.default_rng(seed)
+    middle = points.mean(axis=0)
+    _, spread, axes = np.linalg.svd(points - middle, full_matrices=False)
+    along = (points - middle) @ axes.T
+    boxes = rng.uniform(along.min(axis=0), along.max(axis=0), (count, len(points), len(axes)))
+    normal = rng.normal(size=boxes.shape) * spread / np.sqrt(max(len(points) - 1, 1))
+    return boxes @ axes + middle, normal @ axes + middle
 
 
 def _check(items: int, points: Floats, k: int) -> None:
@@ -217,15 +233,22 @@ def silhouette(points: Floats, labels: Ints) -> float:
     >>> silhouette(np.array([[0.0], [1.0], [9.0], [10.0]]), np.array([0, 0, 1, 1]))
     0.88...
     """
-    distance = np.linalg.norm(points[:, None] - points[None], axis=2)
+    return float(_silhouettes(points[None], labels[None])[0])
+
+
+def _silhouettes(sets: Floats, labels: Ints) -> Floats:
+    """The mean silhouette of each of several sets of points."""
+    distance = np.sqrt(_squares(sets, sets))
     member = np.eye(int(labels.max()) + 1)[labels]
-    sizes = member.sum(axis=0)
+    sizes = member.sum(axis=1)
     sums = distance @ member
-    own = sizes[labels]
-    inside = sums[np.arange(len(labels)), labels] / np.maximum(own - 1, 1)
-    outside = np.where(member > 0, np.inf, sums / np.maximum(sizes, 1)).min(axis=1)
+    own = np.take_along_axis(sizes, labels, axis=1)
+    inside = np.take_along_axis(sums, labels[:, :, None], axis=2)[:, :, 0] / np.maximum(own - 1, 1)
+    elsewhere = (member == 0) & (sizes[:, None] > 0)
+    outside = np.where(elsewhere, sums / np.maximum(sizes, 1)[:, None], np.inf).min(axis=2)
     widest = np.maximum(inside, outside)
-    return float(np.where((own > 1) & (widest > 0), (outside - inside) / np.where(widest > 0, widest, 1), 0.0).mean())
+    known = (own > 1) & (widest > 0)
+    return np.asarray(np.where(known, (outside - inside) / np.where(known, widest, 1), 0.0).mean(axis=1))
 
 
 def lloyd(sets: Floats, k: int, *, n_init: int = N_INIT, seed: int = 0) -> tuple[Ints, Floats, Floats]:
@@ -285,21 +308,24 @@ def _plus_plus(points: Floats, k: int, rng: np.random.Generator) -> Floats:
 
 def _moved(points: Floats, centroids: Floats) -> tuple[Ints, Floats, Floats]:
     """Centroids moved to the means of their points until nothing changes; one without points stays where it is."""
-    k = centroids.shape[1]
     labels = np.full(points.shape[:2], -1)
+    active = np.arange(len(points))
     for _ in range(ROUNDS):
-        distance = _squares(points, centroids)
-        moved = distance.argmin(axis=2)
-        if np.array_equal(moved, labels):
+        moved = _squares(points[active], centroids[active]).argmin(axis=2)
+        changed = (moved != labels[active]).any(axis=1)
+        labels[active] = moved
+        if not changed.any():
             break
-        labels = moved
-        member = labels[:, :, None] == np.arange(k)
-        sizes = member.sum(axis=1)
-        sums = np.einsum("snk,snd->skd", member.astype(np.float64), points)
-        centroids = np.where(sizes[:, :, None] > 0, sums / np.maximum(sizes, 1)[:, :, None], centroids)
+        active = active[changed]
+        member = (moved[changed][:, :, None] == np.arange(centroids.shape[1])).astype(np.float64)
+        sizes = member.sum(axis=1)[:, :, None]
+        means = np.swapaxes(member, 1, 2) @ points[active] / np.maximum(sizes, 1)
+        centroids[active] = np.where(sizes > 0, means, centroids[active])
     nearest = np.take_along_axis(centroids, labels[:, :, None], axis=1)
     return labels, centroids, np.square(points - nearest).sum(axis=(1, 2))
 
 
 def _squares(points: Floats, centroids: Floats) -> Floats:
-    return np.asarray(np.square(points[:, :, None] - centroids[:, None]).sum(axis=3))
+    # Score by score: a sum over a last axis of two or three takes many times longer.
+    each = zip(np.moveaxis(points, 2, 0), np.moveaxis(centroids, 2, 0), strict=True)
+    return np.asarray(sum(np.square(one[:, :, None] - other[:, None]) for one, other in each))

@@ -12,7 +12,7 @@ from vantage.measures.base import table
 from vantage.measures.parts import names, partitioned
 from vantage.measures.ratings import By, Floats, Judgments, judgments_frame
 from vantage.measures.relations.correlations import Correlation, coefficient, weighted_correlation
-from vantage.measures.resampling import Resampling, mean_with_interval
+from vantage.measures.resampling import Resampling, mean_with_interval, ratio
 from vantage.measures.texts.composites import item_means
 
 
@@ -73,7 +73,8 @@ def condition_agreement(
     """How far each other condition gives the items the same means as the `base` one.
 
     `estimate` is the correlation of the items' means, with an interval over items; `difference` the mean of condition
-    minus base, `absolute` the mean of its size, and `cv` the mean coefficient of variation of an item's two means.
+    minus base, with an interval of its own; `absolute` the mean of its size, and `cv` the mean coefficient of variation
+    of an item's two means.
 
     >>> answers = {"item": ["a", "b", "c"] * 2, "rater": ["m"] * 6, "value": [1, 2, 3, 2, 3, 4],
     ...            "condition": [""] * 3 + ["bare"] * 3}
@@ -94,7 +95,7 @@ def condition_agreement(
             second = means.filter(pl.col("condition") == condition).select("item", "mean")
             both = first.join(second, on="item", suffix="_other").sort("item")
             row: dict[str, Any] = {**key, "condition": condition, "items": len(both)}
-            row |= dict.fromkeys(("difference", "absolute", "cv"))
+            row |= dict.fromkeys(("difference", "difference_low", "difference_high", "absolute", "cv"))
             if both.is_empty():
                 rows.append({**row, "reason": "no item has both"})
                 continue
@@ -107,8 +108,11 @@ def _agreement(x: Floats, y: Floats, correlation: Correlation, how: Resampling) 
     pair = np.column_stack([x, y])
     centre = pair.mean(axis=1)
     spread = np.divide(pair.std(axis=1, ddof=1), centre, out=np.zeros(len(x)), where=centre != 0)
+    low, high = how.of_sums(np.column_stack([y - x, np.ones(len(x))]), ratio)
     row: dict[str, Any] = {
         "difference": float((y - x).mean()),
+        "difference_low": low,
+        "difference_high": high,
         "absolute": float(np.abs(y - x).mean()),
         "cv": float(spread.mean()),
     }

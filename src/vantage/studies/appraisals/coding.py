@@ -75,6 +75,8 @@ def correlation(one: Floats, two: Floats, along: Along = "questions", method: Me
     >>> correlation(one, one)(np.ones((1, 3))).round(6).tolist()
     [1.0]
     """
+    if along == "questions" and method == "pearson":
+        return _by_question(one, two)
     lines = list(_lines(one, two, along))
     if along == "posts":
         # A post is drawn with its correlation, which no other post has a part in.
@@ -86,6 +88,25 @@ def correlation(one: Floats, two: Floats, along: Along = "questions", method: Me
     def mean(weight: Floats) -> Floats:
         each = [weighted_correlation(x, y, weight[:, posts], method) for x, y, posts in lines]
         return known_means(np.column_stack(each)) if each else np.full(len(weight), np.nan)
+
+    return mean
+
+
+def _by_question(one: Floats, two: Floats) -> Weighted:
+    """The mean Pearson correlation over questions, all of them from one product of weights and sums."""
+    known = ~(np.isnan(one) | np.isnan(two))
+    known[:, known.sum(axis=0) < 3] = False
+    count = np.maximum(known.sum(axis=0), 1)
+    # Centred, the squares that are subtracted stay small and exact.
+    x, y = (np.where(known, side - np.where(known, side, 0.0).sum(axis=0) / count, 0.0) for side in (one, two))
+    sums = np.concatenate([known, x, y, x * x, y * y, x * y], axis=1)
+
+    def mean(weight: Floats) -> Floats:
+        n, sx, sy, xx, yy, xy = np.split(weight @ sums, 6, axis=1)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            spread = (xx - sx * sx / n) * (yy - sy * sy / n)
+            each = np.where(spread > 1e-9, (xy - sx * sy / n) / np.sqrt(spread), np.nan)
+        return known_means(each)
 
     return mean
 

@@ -16,7 +16,7 @@ import numpy as np
 import polars as pl
 
 from vantage.corpora import Corpus
-from vantage.corpora.corpus import About
+from vantage.corpora.manifest import About
 from vantage.corpora.readers import load
 from vantage.corpora.storage import is_corpus
 from vantage.errors import InputError, nearest

@@ -1,0 +1,150 @@
+"""Options that several verbs share: written once as the parameters of a function, whose result a verb receives."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+from vantage.cli.output import Csv, Json, Latex, print_frame
+from vantage.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Command = Callable[..., None]
+
+
+def shared(name: str, options: Callable[..., Any]) -> Callable[[Command], Command]:
+    """A verb that also has the options of a function, and receives what that makes of them under a name."""
+
+    def decorate(command: Command) -> Command:
+        further, own = inspect.signature(options).parameters, inspect.signature(command).parameters
+        hints = get_type_hints(options, include_extras=True)
+        if not hasattr(command, "__signature__"):
+            hints |= get_type_hints(command, include_extras=True)
+
+        @wraps(command)
+        def run(**given: Any) -> None:
+            made = options(**{one: given.pop(one) for one in further})
+            command(**given, **{name: made})
+
+        parameters = {one: parameter for one, parameter in {**own, **further}.items() if one != name}
+        run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+            [p.replace(kind=p.KEYWORD_ONLY, annotation=hints.get(n, p.annotation)) for n, p in parameters.items()]
+        )
+        run.__annotations__ = {one: hints.get(one, p.annotation) for one, p in parameters.items()}
+        return run
+
+    return decorate
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """How a result is printed: for people, or as JSON, CSV or LaTeX."""
+
+    json: bool
+    csv: bool
+    latex: bool
+
+    @property
+    def data(self) -> bool:
+        """Whether it is printed for other programs."""
+        return self.json or self.csv or self.latex
+
+    def print(self, frame: pl.DataFrame, hidden: Sequence[str] = ()) -> None:
+        """Prints a result; `hidden` columns are left out for people and kept in the data."""
+        print_frame(frame, as_json=self.json, as_csv=self.csv, as_latex=self.latex, hidden=hidden)
+
+
+def _output(as_json: Json = False, as_csv: Csv = False, as_latex: Latex = False) -> Output:
+    return Output(as_json, as_csv, as_latex)
+
+
+with_output = shared("output", _output)
+"""A verb with `--json`, `--csv` and `--latex`, which it receives as `output`."""
+
+
+def _connection(
+    setting: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="A setting of the model, such as threads=2.")
+    ] = None,
+    base_url: Annotated[str | None, typer.Option(help="The address of an OpenAI-compatible endpoint.")] = None,
+) -> dict[str, Any]:
+    settings: dict[str, Any] = {key: number(value) for key, value in pairs(setting or [], "--setting").items()}
+    return settings | ({"base_url": base_url} if base_url else {})
+
+
+with_connection = shared("connection", _connection)
+"""A verb with `--setting` and `--base-url`, which it receives as `connection`: settings of a model."""
+
+
+def _limits(
+    prices: Annotated[Path | None, typer.Option(help="A YAML file of prices per million tokens.")] = None,
+    concurrency: Annotated[int | None, typer.Option(help="Maximum number of concurrent requests.")] = None,
+    fail_on: Annotated[
+        float | None, typer.Option(help="Stop when more requests than this have failed: a share below 1, or a count.")
+    ] = None,
+    max_cost: Annotated[float | None, typer.Option(help="Stop before the run costs more; needs --prices.")] = None,
+) -> dict[str, Any]:
+    known = {}
+    if prices is not None:
+        from vantage.raters.prices import read_prices
+
+        known = read_prices(prices)
+    return {"prices": known, "concurrency": concurrency, "fail_on": fail_on, "max_cost": max_cost}
+
+
+with_limits = shared("limits", _limits)
+"""A verb with options of `RunOptions` that every run has, which it receives as `limits`."""
+
+
+def number(text: str) -> int | float | str:
+    """A word as a number where it is one."""
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def pairs(texts: list[str], flag: str, *, comma: bool = True, form: str = "NAME=VALUE") -> dict[str, str]:
+    """`NAME=VALUE` words as a mapping; `form` says what they are called."""
+    pairs: dict[str, str] = {}
+    for text in texts:
+        for part in filter(None, map(str.strip, text.split(","))) if comma else [text]:
+            name, equals, value = part.partition("=")
+            if not equals or not name.strip() or not value.strip():
+                remedy = f"write {flag} item=COLUMN" if flag == "--map" else f"write {flag} {form}"
+                raise InputError(f"{flag} takes {form}, not '{part}'", remedy=remedy)
+            pairs[name.strip()] = value.strip()
+    return pairs
+
+
+def numbers(text: str, flag: str, form: str) -> dict[str, float] | None:
+    """`NAME=NUMBER,…` as a mapping; null where nothing was given.
+
+    >>> numbers("careful=0.9, careless=0.1", "--mix", "KIND=SHARE")
+    {'careful': 0.9, 'careless': 0.1}
+    """
+    shares = {}
+    for part in names(text):
+        name, _, number = part.rpartition("=")
+        try:
+            shares[name.strip()] = float(number)
+        except ValueError:
+            name = ""
+        if not name:
+            raise InputError(f"{flag} takes {form}, not '{part}'", remedy=f"write {flag} {form},{form}")
+    return shares or None
+
+
+def names(text: str | None) -> list[str]:
+    """`A,B` as a list."""
+    return [name.strip() for name in (text or "").split(",") if name.strip()]

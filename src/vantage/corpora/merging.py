@@ -1,0 +1,82 @@
+"""One of several: tables of which each id may have one row, and instruments of which each may have one version."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
+
+import polars as pl
+
+from vantage.errors import InputError
+from vantage.instruments import Instrument, Question
+
+
+def merge_instruments(instruments: Iterable[Instrument]) -> tuple[Instrument, ...]:
+    """Each instrument once; of two versions the newer, provided that they ask on the same scales."""
+    merged: dict[str, Instrument] = {}
+    for instrument in instruments:
+        known = merged.get(instrument.id)
+        if known is None or known == instrument:
+            merged[instrument.id] = instrument
+            continue
+        older, newer = sorted((known, instrument), key=lambda i: i.version)
+        for question in older.questions:
+            if not any(q.id == question.id and q.scale.meaning == question.scale.meaning for q in newer.questions):
+                raise InputError(
+                    f"instrument '{instrument.id}' has two versions that differ in question '{question.id}'",
+                    remedy="rename one instrument and its questions",
+                )
+        merged[instrument.id] = newer
+    return tuple(merged.values())
+
+
+def questions_of(instruments: Iterable[Instrument]) -> tuple[Question, ...]:
+    """The questions of all instruments; one id cannot stand for two scales."""
+    questions: dict[str, Question] = {}
+    for instrument in instruments:
+        for question in instrument.questions:
+            known = questions.setdefault(question.id, question)
+            if known.scale.meaning != question.scale.meaning:
+                raise InputError(
+                    f"two instruments have a question '{question.id}' with different scales",
+                    remedy="rename one of them",
+                )
+    return tuple(questions.values())
+
+
+def stacked(tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Tables one below the other; a column that holds different kinds of things in them is named."""
+    try:
+        return pl.concat(tables, how="diagonal_relaxed")
+    except pl.exceptions.PolarsError:
+        types: dict[str, pl.DataType] = {}
+        for table in tables:
+            for column, dtype in table.schema.items():
+                if types.setdefault(column, dtype) != dtype and (dtype.is_nested() or types[column].is_nested()):
+                    raise InputError(
+                        f"the column holds {types[column]} in one table and {dtype} in another",
+                        column=column,
+                        remedy="rename one of them",
+                    ) from None
+        raise
+
+
+def union(key: Literal["item", "rater"], tables: Sequence[pl.DataFrame]) -> pl.DataFrame:
+    """Rows of several tables, each id once: what one table does not know is taken from the other."""
+    tables = [table for table in tables if len(table)] or [tables[0]]
+    joined = stacked(tables)
+    if joined[key].n_unique() == len(joined):
+        return joined
+    rows: dict[str, dict[str, Any]] = {}
+    for row in joined.iter_rows(named=True):
+        known = rows.setdefault(row[key], row)
+        for column, value in row.items():
+            if known[column] is None:
+                known[column] = value
+            elif value is not None and value != known[column]:
+                raise InputError(
+                    f"{key} '{row[key]}' has two different values, '{known[column]}' and '{value}'",
+                    column=column,
+                    remedy="rename the ids or correct one table",
+                )
+    return pl.DataFrame(list(rows.values()), schema=joined.schema)

@@ -1,0 +1,164 @@
+"""Models, personas and trained raters beside people: how near, how accurate, where they differ, what they save."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import polars as pl
+from scipy.special import stdtrit
+
+from vantage.errors import InputError
+from vantage.measures.agreement.alpha import alpha
+from vantage.measures.intervals import Bounds
+from vantage.measures.means.level import mean, prevalence
+from vantage.measures.powered.sentences import worth
+from vantage.measures.ratings import Floats
+from vantage.measures.scoring.accuracy import accuracy
+from vantage.report.cases import LISTED, UNIT, answered, label, with_texts
+from vantage.report.corpus_analysis import CorpusAnalysis
+from vantage.report.panels import panel_matrices
+from vantage.report.parts import Part
+from vantage.report.sentences import p_value
+
+MATRICES: Final = 3
+"""How many questions have a matrix of models."""
+TOGETHER: Final = ("judged_by", "estimate", "low", "high", "lambda", "labels_gained", "items", "judgments", "reason")
+"""What is shown of a powered estimate."""
+
+
+def near_people(analysis: CorpusAnalysis) -> pl.DataFrame | None:
+    """How far each model is from a person, beside how far two people are from each other, with the difference.
+
+    Distances are shares of the scale's range (0 or 1 on a nominal scale), averaged over pairs within an item; the
+    distance of two people is the noise floor that no model can be expected to undercut by agreeing with everyone.
+    `p` is the larger one of Student's test over items and of the test that model and people can be exchanged.
+    """
+    rows = []
+    if analysis.distances is not None:
+        for (name, question), part in analysis.distances.group_by("rater", "question", maintain_order=True):
+            difference = (part["model"] - part["apart"]).to_numpy()
+            low, high = _t_interval(difference)
+            mean = float(difference.mean())
+            p = None if low is None else max(p_value(mean, low, high, 0.0, units=len(part)) or 0.0, _exchanged_p(part))
+            means = {"model": part["model"].mean(), "people": part["apart"].mean(), "difference": mean}
+            rows.append(
+                {"question": question, "rater": name, **means, "low": low, "high": high, "items": len(part), "p": p}
+            )
+    return pl.DataFrame(rows, infer_schema_length=None).sort("question", "rater") if rows else None
+
+
+def accuracies(analysis: CorpusAnalysis) -> pl.DataFrame | None:
+    """Each model against the people's most frequent answer, and against their mean on ordered scales."""
+    if analysis.beside is None:
+        return None
+    frames = []
+    for question in analysis.beside.questions:
+        part = analysis.beside.filter(question=question.id)
+        if answered(part).filter(pl.col("rater").is_in(analysis.others)).is_empty():
+            continue
+        wanted: list[tuple[str, list[str]]] = [("mean", ["mae", "spearman"])] if question.scale.ordered else []
+        wanted += [("majority", ["accuracy", "f1_macro"])] if question.scale.range is None else []
+        for reference, metrics in wanted:
+            frames.append(
+                accuracy(part, by=["question", "rater"], reference=reference, metric=metrics, seed=analysis.seed)
+            )
+    if not frames:
+        return None
+    frame = pl.concat(frames, how="diagonal_relaxed")
+    name = pl.when(pl.col("average").is_null()).then("metric").otherwise(pl.format("{} {}", "average", "metric"))
+    return frame.with_columns(name.alias("metric")).select("question", "rater", "metric", "estimate", "low", "high")
+
+
+def panel_figures(analysis: CorpusAnalysis) -> list[Part | str] | None:
+    """The error correlations of the models, question by question."""
+    if analysis.beside_several is None:
+        return None
+    try:
+        return [
+            *panel_matrices(analysis.beside_several, [question.id for question in analysis.corpus.questions][:MATRICES])
+        ]
+    except InputError:
+        return None  # the measure above it has said why
+
+
+def far_from_people(analysis: CorpusAnalysis) -> pl.DataFrame | None:
+    """The texts on which each model is furthest from people."""
+    if analysis.distances is None:
+        return None
+    both = analysis.distances.with_columns((pl.col("model") - pl.col("apart")).alias("beyond"))
+    ranked = both.filter(pl.col("beyond") > 0).sort("rater", "beyond", *UNIT, descending=[False, True, False, False])
+    listed = with_texts(analysis, ranked.group_by("rater", maintain_order=True).head(LISTED // 2))
+    if listed is None:
+        return None
+    answer = [label(analysis.corpus, q, v) for q, v in listed.select("question", "answer").iter_rows()]
+    return listed.with_columns(answer=pl.Series(answer)).select("rater", "text", "question", "answer", "answers")
+
+
+def together(analysis: CorpusAnalysis) -> pl.DataFrame | None:
+    """People's estimates of each question sharpened by each model that judged more items than people did."""
+    estimates = []
+    asked = answered(analysis.people).group_by("question").agg(pl.col("item").unique())
+    judged = {question: set(items) for question, items in asked.iter_rows()}
+    for name in analysis.others:
+        mine = answered(analysis.kept).filter(rater=name).group_by("question").agg(pl.col("item").unique())
+        for question, items in mine.sort("question").iter_rows():
+            if set(items) - judged.get(question, set()) and set(items) & judged.get(question, set()):
+                estimates += _powered(analysis, str(question), name)
+    if not estimates:
+        return None
+    several = len({row["rater"] for row in estimates}) > 1
+    panel = pl.format("{}, {}", "what", "rater") if several else pl.col("what")
+    return pl.DataFrame(estimates, infer_schema_length=None).with_columns(panel.alias("panel"))
+
+
+def _powered(analysis: CorpusAnalysis, question: str, rater: str) -> list[dict[str, Any]]:
+    """The mean or the share of the most frequent answer, and agreement where several people judged an item."""
+    part, scale = analysis.kept.filter(question=question), analysis.kept.question(question).scale
+    answers = answered(analysis.people).filter(question=question)
+    if scale.ordered and len(scale.codes) != 2:
+        wanted: list[tuple[str, Any, dict[str, Any]]] = [(f"mean of {question}", mean, {})]
+    else:
+        code = max(scale.codes) if len(scale.codes) == 2 else float(answers["value"].mode().sort()[0])
+        wanted = [(f"share of {scale.label(code)} ({question})", prevalence, {"value": code})]
+    if answers.group_by("item").agg(pl.col("rater").n_unique())["rater"].max() != 1:
+        wanted.append((f"alpha of {question}", alpha, {}))
+    rows = []
+    for what, function, options in wanted:
+        made = function(part, powered_by=rater, seed=analysis.seed, **options).to_dicts()
+        for row in made:
+            both, fine = row["judged_by"] == "both", row["representative"] is not False
+            said = worth(row, rater) if both and fine else None
+            rows.append(
+                {
+                    "what": what,
+                    "rater": rater,
+                    **{name: row[name] for name in TOGETHER},
+                    "worth": None if said is None else f"{what[0].upper()}{what[1:]}: {said}.",
+                    "warning": None if fine else f"{what}. {row['reason'][0].upper()}{row['reason'][1:]}.",
+                }
+            )
+    return rows
+
+
+def _exchanged_p(part: pl.DataFrame) -> float:
+    """The two-sided p value of the mean difference if model and people can be exchanged within every item.
+
+    The permutation distribution has mean 0 and is fitted by a Pearson type III distribution with its variance and
+    skewness (Mielke and Berry 2007), which Student's test does not know and which matters where items are few.
+    """
+    from scipy.stats import pearson3
+
+    variance = float(part["squared"].sum())
+    if variance <= 0:
+        return 1.0
+    z = float((part["model"] - part["apart"]).sum()) / variance**0.5
+    null = pearson3(float(part["cubed"].sum()) / variance**1.5)
+    return float(min(1.0, 2 * min(null.cdf(z), null.sf(z))))
+
+
+def _t_interval(values: Floats) -> Bounds:
+    """Student's 95 % interval of a mean over items, which covers with few items too."""
+    if len(values) < 2:
+        return None, None
+    reach = float(stdtrit(len(values) - 1, 0.975) * values.std(ddof=1) / len(values) ** 0.5)
+    return float(values.mean()) - reach, float(values.mean()) + reach
