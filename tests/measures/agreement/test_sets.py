@@ -78,8 +78,8 @@ def test_two_options_of_which_one_applies_are_a_nominal_scale() -> None:
     ]
     frame = pl.DataFrame(rows)
     for ci in ("items", "raters", "both"):
-        plain = alpha(frame.filter(pl.col("question") == "mood.0"), level="nominal", ci=ci, resamples=50)  # type: ignore[arg-type]
-        sets = set_alpha(frame, ci=ci, resamples=50)  # type: ignore[arg-type]
+        plain = alpha(frame.filter(pl.col("question") == "mood.0"), level="nominal", ci=ci, resamples=50)
+        sets = set_alpha(frame, ci=ci, resamples=50)
         for end in ("estimate", "low", "high"):
             assert sets[end][0] == pytest.approx(plain[end][0])
         assert sets["over"].to_list() == [ci]

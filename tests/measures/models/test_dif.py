@@ -97,7 +97,7 @@ def test_scales_of_many_points_have_a_linear_model() -> None:
     [
         ({"between": "rater"}, "has 30 values"),
         ({"between": "height"}, "no column 'height'"),
-        ({"between": "gender", "show": "all"}, "use items or invariance"),
+        ({"between": "gender", "show": "all"}, "show '.*' is not known"),
         ({"between": "gender", "values": ["woman", "child"]}, "no value 'child'"),
     ],
 )

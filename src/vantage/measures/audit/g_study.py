@@ -157,14 +157,17 @@ def _replicates(design: Design, estimator: str) -> Floats:
 
 
 def _bounds(estimate: float, left: Floats, confidence: float) -> Bounds:
-    """Jackknife bounds of a share or a reliability: as logits, or as it is where some estimates are not within 0 and 1.
+    """Jackknife bounds of a share or a reliability; a share that is estimated below zero still has a length.
 
-    Logits are less skewed. A share that is estimated below zero still has a length.
+    What lies between 0 and 1 is taken as a logit, which is less skewed; the interval of one that may be 0 reaches it.
     """
-    if 0 < estimate < 1 and bool(np.all((left > 0) & (left < 1))):
-        return jackknife_interval(estimate, left, confidence, logit, expit)
     low, high = jackknife_interval(estimate, left, confidence)
-    return (None, None) if low is None or high is None else (max(0.0, low), max(0.0, min(1.0, high)))
+    if low is None or high is None:
+        return None, None
+    if 0 < estimate < 1 and bool(np.all((left > 0) & (left < 1))):
+        lowest, highest = jackknife_interval(estimate, left, confidence, logit, expit)
+        return (lowest if low > 0 else 0.0), highest
+    return max(0.0, low), max(0.0, min(1.0, high))
 
 
 def _unbiased(variances: Floats) -> Floats:

@@ -196,7 +196,7 @@ class SplitScores:
         columns = []
         for half in self.halves:
             sides = [self.made.kept(half == side).statistics(self.method, self.prior)(weight) for side in (0, 1)]
-            both = np.isfinite(sides).all(axis=0)
+            both = np.asarray(np.isfinite(sides).all(axis=0))
             if self.correlation == "spearman":
                 sides = [rankdata(np.where(both, side, np.nan), axis=1, nan_policy="omit") for side in sides]
             first, second = (np.where(both, side, 0.0) for side in sides)
@@ -206,7 +206,8 @@ class SplitScores:
 
     def mean(self, weight: Floats) -> Floats:
         """Fisher's z of their mean over the splits, as a column."""
-        return np.arctanh(np.clip(np.nanmean(self.correlations(weight), axis=1), -1 + 1e-12, 1 - 1e-12))[:, None]
+        mean = np.clip(np.nanmean(self.correlations(weight), axis=1), -1 + 1e-12, 1 - 1e-12)
+        return np.asarray(np.arctanh(mean))[:, None]
 
     def kept(self, mask: Any) -> SplitScores:
         """The same splits of some of the judgments."""
@@ -227,8 +228,8 @@ class SplitScores:
         if used is None:
             return None, None
         z = float(np.arctanh(np.clip(estimate, -1 + 1e-12, 1 - 1e-12)))
-        low, high = np.tanh(used.around(z, how.confidence))
-        return float(low), float(high)
+        low, high = used.around(z, how.confidence)
+        return (None, None) if low is None or high is None else (float(np.tanh(low)), float(np.tanh(high)))
 
 
 def _halves(made: Comparisons, rng: np.random.Generator) -> Ints:

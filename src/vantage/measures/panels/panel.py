@@ -211,7 +211,7 @@ def _matrix(answers: PanelAnswers, how: Bootstrap) -> list[dict[str, Any]]:
             rows.append({**row, "estimate": 1.0})
         else:
             near, others = (np.clip(one, -1 + 1e-12, 1 - 1e-12) for one in (estimates[cell], without[:, cell]))
-            bounds = jackknife_interval(near, others, how.confidence, np.arctanh, np.tanh)
+            bounds = jackknife_interval(float(near), others, how.confidence, np.arctanh, np.tanh)
             rows.append({**row, "estimate": float(estimates[cell]), **how.stated(bounds)})
     return rows
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias, get_args
 
 import numpy as np
 import polars as pl
@@ -37,6 +37,7 @@ from vantage.measures.resampling import Resampling, UnitValues, item_codes, mean
 from vantage.measures.variation.spread import CATEGORY, Per
 
 Distance: TypeAlias = Literal["jsd", "js_distance", "kl", "cross_entropy", "manhattan", "euclidean", "wasserstein"]
+DISTANCES: Final[tuple[Distance, ...]] = get_args(Distance)
 
 Bools: TypeAlias = NDArray[np.bool_]
 
